@@ -1,0 +1,59 @@
+import type { Annotation } from '../engine/render.ts';
+import type { LineRange, SourceType } from '../engine/types.ts';
+
+/** Options of `prune_text` (001 §5.1). */
+export interface PruneTextOptions {
+  readonly maxPruneRatio: number;
+  readonly minKeepLines: number;
+  readonly timeoutMs: number;
+  readonly annotateLines: boolean;
+  readonly includeMarkers: boolean;
+}
+
+export interface PruneTextInput {
+  readonly text: string;
+  readonly goalHint: string;
+  readonly sourceType: SourceType;
+  readonly options: PruneTextOptions;
+}
+
+/** `stats` of 001 §4.1, with what a backend adds (001 §13). */
+export interface PruneStats {
+  readonly originalLines: number;
+  readonly keptLines: number;
+  readonly prunedLines: number;
+  /** 4 decimals. */
+  readonly prunedRatio: number;
+  readonly tokensEstBefore: number;
+  readonly tokensEstAfter: number;
+  readonly elapsedMs: number;
+  readonly usedFallback: boolean;
+  /** Further fields, already in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
+  readonly extra: Readonly<Record<string, string | number | boolean>>;
+}
+
+export interface PruneTextResult {
+  readonly pruneId: string;
+  readonly prunedText: string;
+  readonly annotations: readonly Annotation[];
+  readonly stats: PruneStats;
+  readonly warnings: readonly string[];
+}
+
+export interface RecoverInput {
+  readonly pruneId: string;
+  readonly ranges: readonly LineRange[];
+  readonly numbered: boolean;
+}
+
+/** The product's verbs for a face that has a text in hand; the proxy has its own entry on the same service. */
+export interface Pruner {
+  /** Never rejects for a fault of ours: a text that cannot be pruned comes back whole with a warning (001 §9). */
+  pruneText(input: PruneTextInput, signal?: AbortSignal): Promise<PruneTextResult>;
+  /**
+   * Original lines behind a prune id.
+   *
+   * @throws PrunerError `invalid_range` (start > end, or a line < 1), `prune_id_not_found`, `recovery_unavailable`
+   */
+  recover(input: RecoverInput): Promise<string>;
+}

@@ -1,0 +1,141 @@
+import type { Cut, PlanWarning, SourceType } from '../engine/types.ts';
+
+/** Epoch milliseconds; handed in so that tests own the time. */
+export interface Clock {
+  nowMs(): number;
+}
+
+/** A decision about one text, made once and replayed for ever (DESIGN invariant 6). */
+export interface Decision {
+  /** 32 hex digits: a hash of exactly what decides (text, goal, hints, occurrence, options), free of any version. */
+  readonly key: string;
+  /** `prn_` + 12 base-32 characters, or `null` when the text is left whole. */
+  readonly pruneId: string | null;
+  /** Hash of the original text, 32 hex digits; the snapshot's key. */
+  readonly textHash: string;
+  readonly cuts: readonly Cut[];
+  readonly sourceType: SourceType;
+  readonly kind: string;
+  /** Why a text was left whole (`too_little_saved`, `reread`, …); empty for a cut. */
+  readonly whole: string;
+  readonly warnings: readonly PlanWarning[];
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly goal: string;
+  /** Name of the tool whose result it is, or `''`. */
+  readonly tool: string;
+}
+
+/** An original together with the decision that refers to it. */
+export interface NewDecision {
+  readonly decision: Decision;
+  /** The original; stored when the decision has a `pruneId`. */
+  readonly text: string;
+}
+
+/** What one request (or one `prune_text` call) wants durable before anything of it leaves the process. */
+export interface StoreBatch {
+  readonly decisions: readonly NewDecision[];
+  /** Prune ids seen again, whose expiry slides. */
+  readonly touch: readonly string[];
+}
+
+/** What a prune id stands for. */
+export interface StoredPrune {
+  readonly decision: Decision;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** One finished proxied request, for the totals by day, model and tool. Holds no text. */
+export interface UsageRecord {
+  readonly atMs: number;
+  readonly model: string;
+  readonly tool: string;
+  readonly requests: number;
+  readonly candidates: number;
+  readonly pruned: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** Totals of one day (UTC, `YYYY-MM-DD`), model and tool. */
+export interface UsageTotal extends Omit<UsageRecord, 'atMs'> {
+  readonly day: string;
+}
+
+/** Something that happened; never holds a text or a credential. Fields follow 004's `ResourceRunEvent`. */
+export interface EventRecord {
+  readonly tsMs: number;
+  readonly kind: string;
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  /** The conversation. */
+  readonly runId: string;
+  /** The request (its ulid) or `null`. */
+  readonly opId: string | null;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+export interface StoredEvent extends EventRecord {
+  /** Ascending, without reuse. */
+  readonly seq: number;
+}
+
+/**
+ * Where originals, decisions and events live. Every method may reject with `StoreUnavailable`; callers on the request
+ * path then fail open. Asynchronous, so that a shared database server can stand behind it.
+ */
+export interface Store {
+  /**
+   * Changes whenever stored prunes may have vanished behind the caller's back (file replaced, sweep, another process),
+   * so that a memory of "this id is stored" holds only within one epoch. Cheap: called once a request.
+   *
+   * @throws StoreUnavailable
+   */
+  epoch(): string;
+  /** Decisions by key; unknown and expired keys are absent from the map. */
+  findDecisions(keys: readonly string[]): Promise<Map<string, Decision>>;
+  /**
+   * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer.
+   *
+   * @returns which ids of `touch` are unknown or expired, and which decisions were refused because their prune id
+   * already stands for another text
+   */
+  commit(
+    batch: StoreBatch,
+    waitMs: number,
+  ): Promise<{ readonly missing: readonly string[]; readonly refused: readonly string[] }>;
+  /** The prune behind an id that has not expired, or `null`. */
+  findPrune(pruneId: string): Promise<StoredPrune | null>;
+  /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */
+  findOriginal(pruneId: string): Promise<string | null>;
+  /** Those of the ids that the store knows and that have not expired. */
+  knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>>;
+
+  /** Remembers hashes of what `recover_text` served, so that it is not pruned on its way back; expires like prunes. */
+  markServed(textHashes: readonly string[]): Promise<void>;
+  wasServed(textHashes: readonly string[]): Promise<Set<string>>;
+  /** Remembers conversations (prefix hashes) that the proxy leaves alone. */
+  markLeftAlone(prefixHash: string): Promise<void>;
+  /** All prefix hashes left alone that have not expired, newest first, at most 10,000. */
+  leftAlone(): Promise<readonly string[]>;
+
+  addUsage(records: readonly UsageRecord[]): Promise<void>;
+  /** Totals since a day (`YYYY-MM-DD`, inclusive), newest day first. */
+  usage(sinceDay: string): Promise<readonly UsageTotal[]>;
+  addEvents(events: readonly EventRecord[]): Promise<void>;
+  /** Events with `seq >= fromSeq`, ascending, at most `limit`; of one run when `runId` is given. */
+  events(query: {
+    readonly runId?: string;
+    readonly fromSeq: number;
+    readonly limit: number;
+  }): Promise<readonly StoredEvent[]>;
+
+  /** Numbers for `/metrics` and `/health`. */
+  stats(): Promise<{ readonly prunes: number; readonly snapshots: number; readonly bytes: number }>;
+  /** One small step of expiry, size limit and compression; returns whether there is more to do. Off the request path. */
+  sweep(): Promise<boolean>;
+  close(): Promise<void>;
+}

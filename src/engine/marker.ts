@@ -1,0 +1,47 @@
+/** One cut as its marker tells it. */
+export interface MarkerFields {
+  readonly pruneId: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly reason: string;
+}
+
+/** What every marker begins with; a cheap needle before the exact match. */
+export const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
+
+const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
+
+/** Makes any string fit to stand as a reason inside a marker: one line, no brackets of the marker's own, not long. */
+export function cleanReason(reason: string): string {
+  let out = '';
+  for (const char of reason) {
+    const code = char.codePointAt(0) ?? 0;
+    const unfit =
+      code < 0x20 ||
+      (code >= 0x7f && code <= 0x9f) ||
+      code === 0x2028 ||
+      code === 0x2029 ||
+      char === '⟦' ||
+      char === '⟧';
+    const lone = code >= 0xd800 && code <= 0xdfff;
+    out += unfit || lone ? ' ' : char;
+    if (out.length >= 120) break;
+  }
+  return out.replaceAll(/ {2,}/g, ' ').trim();
+}
+
+/** Formats the one-line marker that stands in for a pruned block (001 §6.2). `parseMarker` is its inverse. */
+export function formatMarker({ pruneId, startLine, endLine, reason }: MarkerFields): string {
+  const count = endLine - startLine + 1;
+  return `⟦PRUNÉ: prune_id=${pruneId} lignes ${startLine}-${endLine} (${count}) raison=${cleanReason(reason)}⟧`;
+}
+
+/** Reads a marker back, or returns `null` for any line that is not one. */
+export function parseMarker(line: string): MarkerFields | null {
+  if (!line.startsWith(MARKER_PREFIX)) return null;
+  const [, pruneId, start, end, count, reason] = MARKER.exec(line) ?? [];
+  if (pruneId === undefined || reason === undefined) return null;
+  const startLine = Number(start);
+  const endLine = Number(end);
+  return Number(count) === endLine - startLine + 1 ? { pruneId, startLine, endLine, reason } : null;
+}

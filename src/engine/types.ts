@@ -1,0 +1,69 @@
+/** What a text is to the contract (001 §2.1). Inside it the engine recognises finer kinds. */
+export type SourceType = 'code' | 'logs' | 'docs';
+
+/**
+ * How a text came into the conversation, which sets how bold a cut may be:
+ * `read` is a file that the agent may be about to edit (whole blocks only), `command` the output of a program,
+ * `search` a grep-like result, `listing` file names, `unknown` everything else.
+ */
+export type Origin = 'read' | 'command' | 'search' | 'listing' | 'unknown';
+
+/** What the caller knows of a text besides the text; all of it takes part in the decision and in its key. */
+export interface Hints {
+  readonly origin: Origin;
+  /** Path of the file that the text is, as the tool call or the block's frame gives it. */
+  readonly path?: string;
+  /** The shell command whose output the text is. */
+  readonly command?: string;
+  /** Lines at the start and the end that a client put around the text (headers, footers); they always stay. */
+  readonly frameHead?: number;
+  readonly frameTail?: number;
+}
+
+/** Bounds of a result (001 §4.1): constraints, not preferences. */
+export interface Limits {
+  /** Largest share of the lines that may go, 0..1. */
+  readonly maxPruneRatio: number;
+  /** Fewest lines that stay. */
+  readonly minKeepLines: number;
+}
+
+export interface PruneInput {
+  readonly text: string;
+  /** What the reader is after. May be empty: then lines are ranked by information alone. */
+  readonly goal: string;
+  /** Absent: recognised from the hints and the text. */
+  readonly sourceType?: SourceType;
+  readonly hints?: Hints;
+  readonly limits: Limits;
+  /** Relevance of each line from another backend, 0..1, `NaN` where it gave none; index 0 is line 1. */
+  readonly externalScores?: Float64Array;
+  /** Asked between stages and now and then inside long ones; `true` ends the work with `timeout`. */
+  readonly shouldStop?: () => boolean;
+}
+
+/** A block of lines that goes, 1-based and inclusive. `reason` is short French, one line, free of `⟦` and `⟧`. */
+export interface Cut {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly reason: string;
+}
+
+/** Warning codes of 001 §9 that the engine itself can give. */
+export type PlanWarning = 'timeout' | 'constraints_unmet' | 'internal_error';
+
+/** The engine's answer: which lines go, and why. Cuts are in order and neither overlap nor touch. */
+export interface Plan {
+  readonly sourceType: SourceType;
+  /** The finer kind, such as `python`, `test-run`, `grep`, `diff`, `json`. */
+  readonly kind: string;
+  readonly lineCount: number;
+  readonly cuts: readonly Cut[];
+  readonly warnings: readonly PlanWarning[];
+}
+
+/** Inclusive 1-based line range. */
+export interface LineRange {
+  readonly startLine: number;
+  readonly endLine: number;
+}
