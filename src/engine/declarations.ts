@@ -1,0 +1,24 @@
+/** What a line of code declares. */
+export type Declared = 'none' | 'import' | 'type' | 'function';
+
+const IMPORT =
+  /^\s*(?:import\b|from\s+\S+\s+import\b|#\s*include\b|use\s+[\w:{]|package\s|using\s+[\w.]+\s*;|(?:const|let|var)\s+[\w{},\s]+=\s*require\(|require(?:_relative)?\s+['"]|require_once\b|mod\s+\w+;|extern\s+crate\b)/;
+const MODIFIERS =
+  /^\s*(?:(?:export|default|abstract|public|private|protected|internal|static|final|sealed|async|unsafe|inline|const|extern|partial|override|virtual|open|data|declare|pub(?:\([^)]*\))?|"C")\s+)*/;
+const TYPE =
+  /^(?:class|interface|enum|struct|trait|impl|union|record|module|namespace|protocol|object)\b[^;]*$|^type\s+\w+\s+(?:struct|interface)\b|^type\s+\w+.*=|^CREATE\s+(?:OR\s+REPLACE\s+)?(?:TABLE|VIEW|TYPE)\b/i;
+const FUNCTION =
+  /^(?:def\s+[\w.]|fn\s+\w|fun\s+\w|func[\s(]|function\b|defp?\s+\w|sub\s+\w|proc\s+\w|CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE|TRIGGER)\b)/;
+const METHOD = /^\s*(?:public|private|protected|static|internal)\b[^=;]*\([^;]*\{?\s*$/;
+const C_HEAD = /^[A-Za-z_][\w*\t ]*[\t *]\w+\([^;]*$/;
+const SHELL_FUNCTION = /^\w[\w-]*\s*\(\)\s*\{?$/;
+
+/** Recognises imports and the heads of types and functions in the common languages, from one line. */
+export function declarationOf(line: string): Declared {
+  if (IMPORT.test(line)) return 'import';
+  const rest = line.slice(MODIFIERS.exec(line)?.[0].length ?? 0);
+  if (TYPE.test(rest)) return 'type';
+  if (FUNCTION.test(rest)) return 'function';
+  if (METHOD.test(line) || C_HEAD.test(line) || SHELL_FUNCTION.test(line)) return 'function';
+  return 'none';
+}

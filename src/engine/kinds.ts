@@ -1,0 +1,306 @@
+import type { Hints, SourceType } from './types.ts';
+import { contentOf, isBlankLine, type View } from './view.ts';
+
+/** What a kind's lines are like, and so how they are protected, ranked and cut. */
+export type Family = 'code' | 'docs' | 'log' | 'search' | 'diff' | 'listing' | 'json' | 'table';
+
+/** A recognised kind of text. */
+export interface Kind {
+  /** Such as `python`, `test-run`, `grep`, `diff`, `json`. */
+  readonly name: string;
+  readonly family: Family;
+  readonly sourceType: SourceType;
+}
+
+const BY_EXTENSION: Readonly<Record<string, string>> = {
+  py: 'python',
+  pyi: 'python',
+  pyx: 'python',
+  ts: 'typescript',
+  tsx: 'typescript',
+  mts: 'typescript',
+  cts: 'typescript',
+  js: 'javascript',
+  jsx: 'javascript',
+  mjs: 'javascript',
+  cjs: 'javascript',
+  vue: 'javascript',
+  svelte: 'javascript',
+  go: 'go',
+  rs: 'rust',
+  java: 'java',
+  kt: 'java',
+  scala: 'java',
+  groovy: 'java',
+  swift: 'java',
+  c: 'c',
+  h: 'c',
+  cc: 'c',
+  cpp: 'c',
+  cxx: 'c',
+  hpp: 'c',
+  hh: 'c',
+  m: 'c',
+  cs: 'csharp',
+  rb: 'ruby',
+  rake: 'ruby',
+  php: 'php',
+  sh: 'shell',
+  bash: 'shell',
+  zsh: 'shell',
+  fish: 'shell',
+  ps1: 'shell',
+  sql: 'sql',
+  yaml: 'yaml',
+  yml: 'yaml',
+  toml: 'toml',
+  ini: 'toml',
+  cfg: 'toml',
+  conf: 'toml',
+  env: 'toml',
+  html: 'html',
+  htm: 'html',
+  xml: 'html',
+  svg: 'html',
+  css: 'css',
+  scss: 'css',
+  less: 'css',
+  lua: 'code',
+  pl: 'code',
+  pm: 'code',
+  r: 'code',
+  dart: 'code',
+  ex: 'code',
+  exs: 'code',
+  erl: 'code',
+  hs: 'code',
+  ml: 'code',
+  clj: 'code',
+  zig: 'code',
+  proto: 'code',
+  tf: 'code',
+  gradle: 'code',
+  cmake: 'code',
+  md: 'markdown',
+  mdx: 'markdown',
+  markdown: 'markdown',
+  rst: 'rst',
+  txt: 'text',
+  adoc: 'text',
+  tex: 'text',
+  org: 'text',
+  log: 'log',
+  out: 'log',
+  diff: 'diff',
+  patch: 'diff',
+  json: 'json',
+  ipynb: 'json',
+  geojson: 'json',
+  jsonl: 'log',
+  ndjson: 'log',
+  csv: 'table',
+  tsv: 'table',
+};
+
+const FAMILIES: Readonly<Record<string, Family>> = {
+  markdown: 'docs',
+  rst: 'docs',
+  text: 'docs',
+  log: 'log',
+  'test-run': 'log',
+  compiler: 'log',
+  'build-log': 'log',
+  trace: 'log',
+  grep: 'search',
+  diff: 'diff',
+  listing: 'listing',
+  json: 'json',
+  table: 'table',
+};
+
+const SOURCE_TYPES: Readonly<Record<Family, SourceType>> = {
+  code: 'code',
+  docs: 'docs',
+  log: 'logs',
+  search: 'code',
+  diff: 'code',
+  listing: 'logs',
+  json: 'docs',
+  table: 'docs',
+};
+
+const SAMPLE_LINES = 240;
+
+/** Recognises what a text is, from what the caller knows and from the text itself. */
+export function recogniseKind(view: View, sourceType: SourceType | undefined, hints: Hints | undefined): Kind {
+  const name = nameOf(view, sourceType, hints);
+  const family = FAMILIES[name] ?? 'code';
+  return { name, family, sourceType: sourceType ?? SOURCE_TYPES[family] };
+}
+
+function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | undefined): string {
+  const seen = countShapes(view);
+  const shaped = shapeName(seen, hints);
+  const byPath = extensionKind(hints?.path);
+  if (hints?.origin === 'read' && byPath !== undefined) return byPath;
+  if (hints?.origin === 'search') return shaped ?? 'grep';
+  if (hints?.origin === 'listing') return 'listing';
+  if (shaped !== undefined) return shaped;
+  if (byPath !== undefined) return byPath;
+  if (sourceType === 'logs') return logName(seen);
+  if (sourceType === 'docs') return docsName(seen);
+  if (sourceType === 'code') return languageName(view);
+  if (seen.failing + seen.stamped + seen.testing > seen.lines * 0.3) return logName(seen);
+  if (seen.codeLike > seen.lines * 0.25) return languageName(view);
+  if (hints?.origin === 'command') return logName(seen);
+  return seen.prose > seen.codeLike ? docsName(seen) : languageName(view);
+}
+
+/** Kind by a path's extension, `undefined` for one that says nothing. */
+export function extensionKind(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  if (name === 'dockerfile' || name === 'makefile' || name === 'cmakelists.txt') return 'shell';
+  const dot = name.lastIndexOf('.');
+  return dot < 0 ? undefined : BY_EXTENSION[name.slice(dot + 1)];
+}
+
+interface Shapes {
+  lines: number;
+  diff: number;
+  hunks: number;
+  grep: number;
+  listing: number;
+  json: number;
+  table: number;
+  testing: number;
+  compiler: number;
+  stamped: number;
+  failing: number;
+  frames: number;
+  headings: number;
+  codeLike: number;
+  prose: number;
+  rst: number;
+}
+
+const GREP = /^(?:[\w.@~+-]*\/)?[\w.@~+/-]+[:-]\d+[:-]|^[\w.@~+-]*\/[\w.@~+/-]+:(?!\/\/)|^--$/;
+const LISTING =
+  /^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^total \d+$|^(?:\.{0,2}\/)?[\w.@+-]+(?:\/[\w.@+ -]+)+\/?$|^(?:[│|] {1,3}| {4})*[├└|`+][─-]{1,2} ?\S|^\.?\/?[\w./@+-]+:$/;
+const TESTING =
+  /^\s*(?:ok|not ok) \d+\b|^(?:PASS|FAIL|ok)\s|^\s*(?:✓|✔|✕|✗|✖|×|√)\s|^=== (?:RUN|PAUSE|CONT)|^\s*--- (?:PASS|FAIL|SKIP)|^test .*\.\.\. (?:ok|FAILED|ignored)|\b(?:PASSED|FAILED|SKIPPED|XFAIL|XPASS)\b|^\S+ \(\S+\) \.\.\. (?:ok|FAIL|ERROR|skipped)|^\[(?:INFO|ERROR)\] Tests run:|^TAP version/;
+const COMPILER =
+  /^\S+[:(]\d+[:,)]\s?(?:\d+[:)]?)?:?\s*(?:fatal )?(?:error|warning|note)\b|^(?:error|warning)(?:\[\w+\])?: |^\s+-->\s\S+:\d+|^make(?:\[\d+\])?: |: error TS\d+/;
+const STAMPED =
+  /^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|^\[?\d\d:\d\d:\d\d|^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|^\S+ \S+ \S+ \[\d\d\/[A-Z][a-z]{2}\/|^\{"(?:\w*time\w*|ts|level|msg|@timestamp)"|^(?:INFO|DEBUG|WARN|WARNING|ERROR|TRACE|FATAL|npm|yarn|pip)\b/;
+const FAILING = /\b(?:error|exception|traceback|panic|fatal|failed)\b/i;
+const FRAME = /^\s+at .+[(:]\S*\d|^\s*File ".*", line \d+|^\s+\d+: 0x|^goroutine \d+ |^Caused by: |^Traceback \(/;
+const CODE_LIKE =
+  /[;{}]$|^\s*(?:def|class|import|from|return|if|for|while|func|fn|let|const|var|public|private|static|use|package|#include|end|elif|else|try|except)\b|^\s*(?:\/\/|\/\*|\*\s)|\w\(.*\)\s*[:{]?$|^\s*[\w.]+ = /;
+const PROSE = /^[A-ZÀ-Ý*>-].*[a-z,]\s+[a-z].*\s[a-z]+|^[a-z]+ [a-z]+ [a-z]+ [a-z]+/;
+const JSON_LINE =
+  /^\s*(?:"(?:[^"\\]|\\.){0,200}"\s*:|[[\]{}],?$|"(?:[^"\\]|\\.){0,300}",?$|-?\d[\d.eE+-]*,?$|(?:true|false|null),?$)/;
+
+function countShapes(view: View): Shapes {
+  const s: Shapes = {
+    lines: 0,
+    diff: 0,
+    hunks: 0,
+    grep: 0,
+    listing: 0,
+    json: 0,
+    table: 0,
+    testing: 0,
+    compiler: 0,
+    stamped: 0,
+    failing: 0,
+    frames: 0,
+    headings: 0,
+    codeLike: 0,
+    prose: 0,
+    rst: 0,
+  };
+  const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
+  for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
+    if (isBlankLine(view, i)) continue;
+    const line = contentOf(view, i, 240);
+    s.lines++;
+    if (/^(?:diff --git |--- \S|\+\+\+ \S|index [0-9a-f]{7,})/.test(line)) s.diff++;
+    if (/^@@ -\d/.test(line)) s.hunks++;
+    if (GREP.test(line)) s.grep++;
+    if (LISTING.test(line)) s.listing++;
+    if (JSON_LINE.test(line)) s.json++;
+    if (/^\s*\|.*\|\s*$/.test(line) || (line.match(/[,\t;]/g)?.length ?? 0) >= 3) s.table++;
+    if (TESTING.test(line)) s.testing++;
+    if (COMPILER.test(line)) s.compiler++;
+    if (STAMPED.test(line)) s.stamped++;
+    if (FAILING.test(line)) s.failing++;
+    if (FRAME.test(line)) s.frames++;
+    if (/^#{1,6} \S|^```/.test(line)) s.headings++;
+    if (/^(?:={4,}|-{4,}|~{4,}|\^{4,})$|^\.\. \w/.test(line)) s.rst++;
+    if (CODE_LIKE.test(line)) s.codeLike++;
+    if (PROSE.test(line)) s.prose++;
+  }
+  return s;
+}
+
+function shapeName(s: Shapes, hints: Hints | undefined): string | undefined {
+  const most = s.lines * 0.6;
+  if (s.hunks > 0 && s.diff > 0) return 'diff';
+  if (s.lines < 3) return undefined;
+  const command = hints?.command ?? '';
+  if (/\b(?:grep|rg|ag|ack)\b/.test(command) && s.grep > s.lines * 0.4) return 'grep';
+  if (s.json > s.lines * 0.9) return 'json';
+  if (s.stamped > most) return undefined;
+  if (s.grep > s.lines * 0.8 && s.compiler < s.lines * 0.3) return 'grep';
+  if (s.listing > s.lines * 0.8) return 'listing';
+  return undefined;
+}
+
+function logName(s: Shapes): string {
+  if (s.testing > s.lines * 0.1) return 'test-run';
+  if (s.compiler > s.lines * 0.1) return 'compiler';
+  if (s.frames > s.lines * 0.4) return 'trace';
+  return s.stamped > s.lines * 0.5 ? 'log' : 'build-log';
+}
+
+function docsName(s: Shapes): string {
+  if (s.headings > 0) return 'markdown';
+  if (s.rst > 1) return 'rst';
+  if (s.table > s.lines * 0.8) return 'table';
+  return 'text';
+}
+
+const LANGUAGES: readonly (readonly [string, RegExp])[] = [
+  ['python', /^\s*(?:def \w+\(.*:$|class \w+.*:$|from \S+ import |import \w+$|elif .*:$|@\w+)/],
+  ['rust', /^\s*(?:pub |fn \w|impl\b|let mut |use \w+(?:::|;)|#\[)/],
+  ['go', /^(?:package \w+$|func |import \(|type \w+ (?:struct|interface))|\s:= /],
+  ['java', /^\s*(?:import (?:static )?[\w.]+;|package [\w.]+;|(?:public|private|protected) .*[{;]$|@Override)/],
+  ['c', /^\s*(?:#\s*(?:include|define|if|endif|ifdef)\b|(?:static|struct|void|int|char|unsigned|size_t) .*[;{)]$)/],
+  ['typescript', /^\s*(?:import .* from ['"]|export (?:type|interface|const|function|class)|(?:const|let) \w+: )/],
+  ['javascript', /^\s*(?:(?:const|let|var) .*=|function\b|module\.exports|import .* from)|=> \{?$/],
+  ['ruby', /^\s*(?:end$|def \w+[^:]*$|require ['"]|module \w+$)/],
+  ['php', /^<\?php|^\s*(?:\$\w+ =|public function|namespace \w)/],
+  ['shell', /^(?:#!.*sh$|\s*(?:fi|done|esac|then)$|\s*(?:if|while) \[)/],
+  ['sql', /^\s*(?:SELECT|INSERT|CREATE|UPDATE|ALTER|DROP|FROM|WHERE)\b/i],
+  ['html', /^\s*<\/?[a-zA-Z][^>]*>/],
+  ['css', /^[.#@]?[\w-].*\{$|^\s+[\w-]+: [^;]+;$/],
+  ['yaml', /^\s*(?:- )?[\w./-]+:(?: \S.*)?$/],
+  ['toml', /^\[[\w.-]+\]$|^\w+ = /],
+];
+
+function languageName(view: View): string {
+  const counts = LANGUAGES.map(() => 0);
+  const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
+  for (let i = 0; i < view.n; i += step) {
+    const line = contentOf(view, i, 200);
+    LANGUAGES.forEach(([, rule], k) => {
+      if (rule.test(line)) counts[k] = (counts[k] ?? 0) + 1;
+    });
+  }
+  let best = -1;
+  counts.forEach((count, k) => {
+    if (count > 0 && (best < 0 || count > (counts[best] ?? 0))) best = k;
+  });
+  return LANGUAGES[best]?.[0] ?? 'code';
+}

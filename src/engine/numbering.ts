@@ -1,0 +1,54 @@
+import { type Lines, lineAt } from './lines.ts';
+
+/** How a text's lines are numbered by the tool that listed it (`cat -n`, an agent's `12|`, `12: `, `12→`). */
+export interface Numbering {
+  /** Offset behind the prefix of the line in `[start, end)`, or `start` when the line has none. */
+  contentStart(text: string, start: number, end: number): number;
+}
+
+const SAMPLE = 60;
+const TAB = 9;
+const SPACE = 32;
+
+/** Finds out whether most lines begin with consecutive numbers and one same separator, or returns `null`. */
+export function findNumbering(lines: Lines, skip: number): Numbering | null {
+  const first = Math.min(skip, lines.count);
+  const last = Math.min(lines.count, first + SAMPLE);
+  if (last - first < 3) return null;
+  const separators = new Map<string, number>();
+  let consecutive = 0;
+  let numbered = 0;
+  let previous = -1;
+  for (let line = first + 1; line <= last; line++) {
+    const match = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/.exec(lineAt(lines, line).slice(0, 24));
+    if (match === null) continue;
+    numbered++;
+    const number = Number(match[1]);
+    if (number === previous + 1) consecutive++;
+    previous = number;
+    const separator = (match[2] ?? '').trim() || (match[2] ?? '');
+    separators.set(separator, (separators.get(separator) ?? 0) + 1);
+  }
+  if (numbered < (last - first) * 0.8 || consecutive < (numbered - 1) * 0.9) return null;
+  const [separator] = [...separators].filter(([s]) => s !== '').sort((a, b) => b[1] - a[1])[0] ?? [];
+  if (separator === undefined) return null;
+  return { contentStart: (text, start, end) => behindPrefix(text, start, end, separator) };
+}
+
+function behindPrefix(text: string, start: number, end: number, separator: string): number {
+  let at = start;
+  while (at < end && text.charCodeAt(at) === SPACE) at++;
+  const digits = at;
+  while (at < end && isDigit(text.charCodeAt(at))) at++;
+  if (at === digits) return start;
+  if (separator === '|' && text.charCodeAt(at) === SPACE) at++;
+  if (!text.startsWith(separator, at)) return at === end ? end : start;
+  at += separator.length;
+  const padded = separator === ':' || separator === '|' || separator === '│';
+  // a blank behind the separator belongs to the prefix; `cat -n` and arrows have none
+  return padded && at < end && text.charCodeAt(at) === SPACE && text.charCodeAt(at - 1) !== TAB ? at + 1 : at;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}

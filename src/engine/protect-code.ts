@@ -1,0 +1,47 @@
+import { declarationOf } from './declarations.ts';
+import type { Kind } from './kinds.ts';
+import type { Inner, Protect } from './protect.ts';
+import { contentOf, isBlankLine, type View } from './view.ts';
+
+const HEADER_LINES = 6;
+const MAX_IMPORT_LINES = 60;
+const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
+const DECORATOR = /^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/;
+
+/** Keeps the file header, imports, declarations and their decorators. */
+export function protectCode(view: View, kind: Kind, inner: Inner, protect: Protect): void {
+  const plain = kind.family === 'code';
+  if (plain) protectHeader(view, inner, protect);
+  let decorators = -1;
+  for (let i = inner.first; i < inner.end; i++) {
+    if (isBlankLine(view, i)) continue;
+    const line = contentOf(view, i);
+    const declared = declarationOf(line);
+    if (declared === 'none') {
+      if (!plain || !DECORATOR.test(line)) decorators = -1;
+      else if (decorators < 0) decorators = i;
+      continue;
+    }
+    protect(i, declared === 'import' ? 'import' : 'declaration');
+    if (decorators >= 0) for (let k = decorators; k < i; k++) protect(k, 'declaration');
+    decorators = -1;
+    if (declared === 'import' && plain) protectOpenImport(view, i, line, inner.end, protect);
+  }
+}
+
+function protectHeader(view: View, inner: Inner, protect: Protect): void {
+  for (let i = inner.first; i < Math.min(inner.end, inner.first + HEADER_LINES); i++) {
+    if (i > inner.first && !COMMENT.test(contentOf(view, i, 40))) break;
+    protect(i, 'header');
+  }
+}
+
+/** An import that opens a bracket goes on to its closing one. */
+function protectOpenImport(view: View, start: number, line: string, end: number, protect: Protect): void {
+  const closing = /\($/.test(line) ? ')' : /\{$/.test(line) ? '}' : '';
+  if (closing === '') return;
+  for (let i = start + 1; i < Math.min(end, start + MAX_IMPORT_LINES); i++) {
+    protect(i, 'import');
+    if (contentOf(view, i, 200).trimStart().startsWith(closing)) return;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Kind } from './kinds.ts';
+import type { Inner, Protect } from './protect.ts';
+import { contentOf, isBlankLine, type View } from './view.ts';
+
+const HEADING = /^#{1,6}\s/;
+const UNDERLINE = /^(?:=+|-{4,}|~{4,}|\^{4,}|"{4,}|\*{4,}|\+{4,})$/;
+
+/** Keeps the heading tree. Fences are whole by the units they form; their own lines stay too. */
+export function protectDocs(view: View, kind: Kind, inner: Inner, protect: Protect): void {
+  if (kind.family !== 'docs') return;
+  let fenced = false;
+  for (let i = inner.first; i < inner.end; i++) {
+    const line = contentOf(view, i, 120);
+    if (/^\s*(?:```|~~~)/.test(line)) {
+      fenced = !fenced;
+      continue;
+    }
+    if (fenced) continue;
+    if (HEADING.test(line)) protect(i, 'heading');
+    else if (UNDERLINE.test(line)) {
+      protect(i, 'heading');
+      if (i > inner.first && !isBlankLine(view, i - 1)) protect(i - 1, 'heading');
+    }
+  }
+  for (let i = inner.first, kept = 0; i < inner.end && kept < 1; i++) {
+    if (isBlankLine(view, i)) continue;
+    protect(i, 'edge');
+    kept++;
+  }
+}

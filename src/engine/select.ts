@@ -1,0 +1,149 @@
+/** What the choice is made from; arrays are by line index. */
+export interface Choice {
+  readonly n: number;
+  /** Loss when the line goes. */
+  readonly value: Float64Array;
+  /** Tokens that its going saves. */
+  readonly tokens: Float64Array;
+  /** Non-zero: must stay. */
+  readonly keep: Uint8Array;
+  /** Non-zero: shares the fate of the line before. */
+  readonly glued: Uint8Array;
+  /** Extra loss of parting a line from the one before. */
+  readonly parting: Float64Array;
+  /** Tokens of a marker. */
+  readonly markerTokens: number;
+  /** Worth of a token saved, in units of `value`. */
+  readonly price: number;
+  /** Most lines that may go. */
+  readonly budget: number;
+}
+
+/** A run of lines that goes, as line indices, both inclusive. */
+export interface Run {
+  readonly from: number;
+  readonly to: number;
+}
+
+const ROUNDS = 20;
+
+/**
+ * Chooses the runs whose going saves most tokens for the least value, markers counted: the best of all ways to part the
+ * lines (dynamic programming over two states), within the budget.
+ */
+export function chooseRuns(choice: Choice): Run[] {
+  if (choice.n === 0 || choice.budget <= 0) return [];
+  const cut = new Uint8Array(choice.n);
+  const free = partition(choice, 0, cut);
+  if (free <= choice.budget) return runsOf(cut);
+  // a charge on every line that goes shrinks the choice; the choices are nested, so what lies between the smallest too
+  // large one and the largest that fits is filled up run by run
+  let low = 0;
+  let high = 0;
+  for (let i = 0; i < choice.n; i++) high = Math.max(high, choice.price * (choice.tokens[i] ?? 0));
+  const over = cut.slice();
+  let within = new Uint8Array(choice.n);
+  for (let round = 0; round < ROUNDS && high - low > 1e-9; round++) {
+    const charge = (low + high) / 2;
+    if (partition(choice, charge, cut) <= choice.budget) {
+      high = charge;
+      within = cut.slice();
+    } else {
+      low = charge;
+      over.set(cut);
+    }
+  }
+  fillUp(choice, within, over);
+  return runsOf(within);
+}
+
+/** Finds the best cut under a charge for each line that goes; writes it and returns how many lines go. */
+function partition(choice: Choice, charge: number, cut: Uint8Array): number {
+  const { n, value, tokens, keep, glued, parting, price } = choice;
+  const opening = choice.markerTokens * price;
+  const from = new Uint8Array(n); // bit 0: best kept state comes from cut; bit 1: best cut state comes from cut
+  let kept = 0;
+  let gone = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < n; i++) {
+    const toggle = glued[i] ? Number.POSITIVE_INFINITY : (parting[i] ?? 0);
+    const back = gone - toggle;
+    const away = i === 0 ? -opening : kept - toggle - opening;
+    let bits = 0;
+    let nextKept = kept;
+    if (back > kept) {
+      nextKept = back;
+      bits = 1;
+    }
+    let nextGone = away;
+    if (gone > away) {
+      nextGone = gone;
+      bits |= 2;
+    }
+    nextGone += price * (tokens[i] ?? 0) - (value[i] ?? 0) - charge;
+    if (keep[i]) nextGone = Number.NEGATIVE_INFINITY;
+    from[i] = bits;
+    kept = nextKept;
+    gone = nextGone;
+  }
+  let state = gone > kept ? 1 : 0;
+  let lines = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    cut[i] = state;
+    lines += state;
+    const bits = from[i] ?? 0;
+    state = state === 1 ? bits >> 1 : bits & 1;
+  }
+  return lines;
+}
+
+/** Adds to `within` the runs that only `over` cuts, cheapest value a token first, parts of them where that fits. */
+function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
+  let left = choice.budget;
+  for (const gone of within) left -= gone;
+  const extra = over.map((gone, i) => (gone === 1 && within[i] === 0 ? 1 : 0));
+  const runs = runsOf(extra)
+    .map((run) => ({ run, loss: lossOf(choice, run) }))
+    .sort((a, b) => a.loss - b.loss || a.run.from - b.run.from);
+  for (const { run } of runs) {
+    if (left <= 0) return;
+    const joined = within[run.from - 1] === 1 || within[run.to + 1] === 1;
+    const whole = run.to - run.from + 1 <= left;
+    let { from, to } = run;
+    if (!whole) {
+      if (within[run.to + 1] === 1 && within[run.from - 1] !== 1) from = run.to - left + 1;
+      else to = run.from + left - 1;
+      while (from <= to && from > run.from && (choice.glued[from] || choice.parting[from])) from++;
+      while (from <= to && to < run.to && (choice.glued[to + 1] || choice.parting[to + 1])) to--;
+    }
+    let saved = joined ? choice.markerTokens : 0;
+    for (let i = from; i <= to; i++) saved += choice.tokens[i] ?? 0;
+    if (from > to || saved < choice.markerTokens * 1.5) continue;
+    for (let i = from; i <= to; i++) within[i] = 1;
+    left -= to - from + 1;
+  }
+}
+
+function lossOf(choice: Choice, run: Run): number {
+  let value = 0;
+  let tokens = 1;
+  for (let i = run.from; i <= run.to; i++) {
+    value += choice.value[i] ?? 0;
+    tokens += choice.tokens[i] ?? 0;
+  }
+  return value / tokens;
+}
+
+/** The runs of ones. */
+export function runsOf(flags: Uint8Array): Run[] {
+  const out: Run[] = [];
+  let from = -1;
+  for (let i = 0; i <= flags.length; i++) {
+    const on = i < flags.length && flags[i] === 1;
+    if (on && from < 0) from = i;
+    if (!on && from >= 0) {
+      out.push({ from, to: i - 1 });
+      from = -1;
+    }
+  }
+  return out;
+}

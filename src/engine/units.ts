@@ -1,0 +1,170 @@
+import { declarationOf } from './declarations.ts';
+import type { Kind } from './kinds.ts';
+import { contentOf, isBlankLine, type View } from './view.ts';
+
+/** How a text falls into blocks. */
+export interface Units {
+  /** Number of the block that a line belongs to; blocks are contiguous and ascend from 0. */
+  readonly unit: Int32Array;
+  readonly count: number;
+  /** Enclosing block (a method's class), or -1, by block. */
+  readonly parent: Int32Array;
+  /** 1 where a line may not be parted from the one before (inside a fence, a trace, an element). */
+  readonly glued: Uint8Array;
+}
+
+/** Divides a text into the blocks that are cut or kept together. */
+export function findUnits(view: View, kind: Kind): Units {
+  if (kind.family === 'code') return codeUnits(view);
+  if (kind.family === 'docs') return docsUnits(view);
+  if (kind.family === 'json') return elementUnits(view);
+  if (kind.family === 'diff') return unitsAt(view, (line) => /^(?:diff |@@)/.test(line), 1);
+  return unitsAt(view, () => false, 12);
+}
+
+class Builder {
+  readonly unit: Int32Array;
+  readonly glued: Uint8Array;
+  readonly #parents: number[] = [];
+
+  constructor(n: number) {
+    this.unit = new Int32Array(n);
+    this.glued = new Uint8Array(n);
+  }
+
+  get last(): number {
+    return this.#parents.length - 1;
+  }
+
+  open(parent: number): number {
+    this.#parents.push(parent);
+    return this.last;
+  }
+
+  done(): Units {
+    return { unit: this.unit, count: this.#parents.length, parent: Int32Array.from(this.#parents), glued: this.glued };
+  }
+}
+
+const CLOSING = /^(?:[}\])]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b|rescue\b)/;
+const LEADING = /^(?:@|#\[|\/\/\/?|\/\*|\*|#(?!\s*(?:include|define|if|endif|else|pragma)))/;
+const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
+const LONG_UNIT = 40;
+
+/** Functions, types and top-level paragraphs, by declarations and indentation. */
+function codeUnits(view: View): Units {
+  const b = new Builder(view.n);
+  const stack: { indent: number; unit: number }[] = [];
+  let current = b.open(-1);
+  let size = 0;
+  let leading = -1;
+  const move = (from: number, to: number, unit: number): void => {
+    for (let k = from; k < to; k++) b.unit[k] = unit;
+  };
+  for (let i = 0; i < view.n; i++) {
+    b.unit[i] = current;
+    size++;
+    if (isBlankLine(view, i)) {
+      continue;
+    }
+    const indent = view.indent[i] ?? 0;
+    const line = contentOf(view, i, 300);
+    const bare = line.trimStart();
+    const closing = CLOSING.test(bare) || bare.startsWith('{');
+    let popped = false;
+    while (stack.length > 0) {
+      const top = stack[stack.length - 1];
+      if (top === undefined || indent > top.indent || (indent === top.indent && closing)) break;
+      stack.pop();
+      popped = true;
+    }
+    if (LEADING.test(bare) && declarationOf(line) === 'none') {
+      if (leading < 0) leading = i;
+      if (popped) {
+        current = b.open(stack.at(-1)?.unit ?? -1);
+        b.unit[i] = current;
+        size = 1;
+        leading = i;
+      }
+      continue;
+    }
+    const declared = declarationOf(line);
+    const opens = declared === 'type' || declared === 'function' || (indent === 0 && OPENER.test(bare) && !closing);
+    if (opens) {
+      const from = leading >= 0 ? leading : i;
+      const unit = from === 0 && current === 0 ? 0 : b.open(stack.at(-1)?.unit ?? -1);
+      move(from, i + 1, unit);
+      current = unit;
+      size = i + 1 - from;
+      stack.push({ indent, unit });
+    } else if (popped || (indent === 0 && size > LONG_UNIT && i > 0 && isBlankLine(view, i - 1))) {
+      current = b.open(stack.at(-1)?.unit ?? -1);
+      b.unit[i] = current;
+      size = 1;
+    }
+    leading = -1;
+  }
+  return b.done();
+}
+
+const FENCE = /^\s*(```+|~~~+)/;
+
+/** Sections by heading, paragraphs inside them; fences hold together. */
+function docsUnits(view: View): Units {
+  const b = new Builder(view.n);
+  let current = b.open(-1);
+  let size = 0;
+  let fence = '';
+  for (let i = 0; i < view.n; i++) {
+    const line = contentOf(view, i, 200);
+    const [, mark] = FENCE.exec(line) ?? [];
+    if (fence !== '') {
+      b.glued[i] = 1;
+      b.unit[i] = current;
+      if (mark?.startsWith(fence) && line.trim() === mark) fence = '';
+      continue;
+    }
+    const heading = /^#{1,6}\s/.test(line) || underlined(view, i);
+    if (size > 0 && (heading || (isBlankLine(view, i) && size >= 10))) {
+      current = b.open(-1);
+      size = 0;
+    }
+    b.unit[i] = current;
+    size++;
+    if (mark !== undefined) fence = mark;
+  }
+  return b.done();
+}
+
+function underlined(view: View, i: number): boolean {
+  if (i + 1 >= view.n || isBlankLine(view, i)) return false;
+  return /^(?:={3,}|-{4,}|~{4,}|\^{4,})$/.test(contentOf(view, i + 1, 120));
+}
+
+/** Elements of pretty-printed JSON at the shallowest repeating depth. */
+function elementUnits(view: View): Units {
+  const b = new Builder(view.n);
+  let current = b.open(-1);
+  for (let i = 0; i < view.n; i++) {
+    const deep = (view.indent[i] ?? 0) > 2;
+    if (!deep) current = i === 0 ? current : b.open(-1);
+    else b.glued[i] = i > 0 && (view.indent[i - 1] ?? 0) > 2 ? 1 : 0;
+    b.unit[i] = current;
+  }
+  return b.done();
+}
+
+function unitsAt(view: View, starts: (line: string) => boolean, most: number): Units {
+  const b = new Builder(view.n);
+  let current = b.open(-1);
+  let size = 0;
+  for (let i = 0; i < view.n; i++) {
+    if (size > 0 && ((most > 1 && size >= most) || starts(contentOf(view, i, 80)))) {
+      current = b.open(-1);
+      size = 0;
+    }
+    b.unit[i] = current;
+    size++;
+  }
+  return b.done();
+}

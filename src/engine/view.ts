@@ -1,0 +1,63 @@
+import { type Lines, splitLines } from './lines.ts';
+import { findNumbering } from './numbering.ts';
+
+/** A text as the engine looks at it: where each line's judged content lies, without number prefix and line ending. */
+export interface View {
+  readonly lines: Lines;
+  readonly text: string;
+  /** Number of lines; arrays below are indexed from 0 for line 1. */
+  readonly n: number;
+  /** Offset behind a number prefix (`12→`), where the content with its indentation begins. */
+  readonly from: Uint32Array;
+  /** Offset of the first character that is no blank; equals `to` on a blank line. */
+  readonly ink: Uint32Array;
+  /** Offset behind the last character that is no blank. */
+  readonly to: Uint32Array;
+  /** Columns of indentation, tabs to the next multiple of four, at most 255; blank lines take the next line's. */
+  readonly indent: Uint8Array;
+  /** Whether the lines carry number prefixes. */
+  readonly numbered: boolean;
+}
+
+/** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */
+export function viewText(text: string, skip: number): View {
+  const lines = splitLines(text);
+  const n = lines.count;
+  const numbering = findNumbering(lines, skip);
+  const from = new Uint32Array(n);
+  const ink = new Uint32Array(n);
+  const to = new Uint32Array(n);
+  const indent = new Uint8Array(n);
+  for (let i = 0; i < n; i++) {
+    const start = lines.starts[i] ?? 0;
+    let end = lines.starts[i + 1] ?? start;
+    while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+    let at = numbering === null ? start : numbering.contentStart(text, start, end);
+    from[i] = at;
+    let column = 0;
+    while (at < end && isBlank(text.charCodeAt(at))) {
+      column = text.charCodeAt(at) === 9 ? (column + 4) & ~3 : column + 1;
+      at++;
+    }
+    ink[i] = at;
+    to[i] = end;
+    indent[i] = Math.min(column, 255);
+  }
+  for (let i = n - 2; i >= 0; i--) if (ink[i] === to[i]) indent[i] = indent[i + 1] ?? 0;
+  return { lines, text, n, from, ink, to, indent, numbered: numbering !== null };
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13);
+}
+
+/** The judged content of line index `i`, at most `cap` characters of it. */
+export function contentOf(view: View, i: number, cap = 400): string {
+  const start = view.from[i] ?? 0;
+  return view.text.slice(start, Math.min(view.to[i] ?? 0, start + cap));
+}
+
+/** Whether line index `i` holds nothing but blanks (behind its number, if it has one). */
+export function isBlankLine(view: View, i: number): boolean {
+  return view.ink[i] === view.to[i];
+}
