@@ -1,0 +1,263 @@
+import { createHash } from 'node:crypto';
+import type { SourceType } from '../engine/types.ts';
+import { isDeclaration, isHeading } from './structure.ts';
+import { terms } from './terms.ts';
+
+/** What a baseline may look at. `needed` is for the oracle alone. */
+export interface BaselineInput {
+  readonly id: string;
+  readonly goal: string;
+  readonly sourceType: SourceType;
+  readonly lines: readonly string[];
+  /** Words of each line. */
+  readonly words: readonly (readonly string[])[];
+  readonly needed: readonly number[];
+}
+
+/** A simple way to rank lines; `gaps` closes short holes, which a marker would not pay for. */
+export interface Baseline {
+  readonly name: string;
+  readonly gaps: boolean;
+  /** The higher, the sooner kept; index 0 is line 1. */
+  readonly scores: (input: BaselineInput) => Float64Array;
+}
+
+/** Uniform numbers in [0, 1) that a key alone decides. */
+function seeded(key: string): () => number {
+  const mask = (1n << 64n) - 1n;
+  let state = BigInt(`0x${createHash('sha256').update(key).digest('hex').slice(0, 16)}`);
+  return () => {
+    state = (state * 6364136223846793005n + 1442695040888963407n) & mask;
+    return Number(state >> 33n) / 2 ** 31;
+  };
+}
+
+function randomBlocks({ id, lines }: BaselineInput): Float64Array {
+  const next = seeded(id);
+  const blocks = Float64Array.from({ length: Math.floor(lines.length / 10) + 1 }, next);
+  return Float64Array.from(lines, (_, i) => blocks[Math.floor(i / 10)] ?? 0);
+}
+
+function headAndTail({ lines }: BaselineInput): Float64Array {
+  return Float64Array.from(lines, (_, i) => -Math.min(i, lines.length - 1 - i));
+}
+
+/** Lines that hold goal words, with three lines of context; then from the top. */
+function grep({ goal, words }: BaselineInput): Float64Array {
+  const wanted = new Set(terms(goal));
+  const scores = new Float64Array(words.length);
+  words.forEach((line, i) => {
+    const hits = new Set(line.filter((word) => wanted.has(word))).size;
+    if (hits === 0) return;
+    for (let d = -3; d <= 3; d++) {
+      const score = hits - Math.abs(d) * 0.01 - (d === 0 ? 0 : 0.5);
+      if (i + d >= 0 && i + d < scores.length) scores[i + d] = Math.max(scores[i + d] ?? 0, score);
+    }
+  });
+  return scores.map((score, i) => (score > 0 ? score : -i * 1e-6));
+}
+
+/** BM25 of each line against the goal, a line being a document. */
+function bm25(goal: string, words: readonly (readonly string[])[], k1 = 1.2, b = 0.4): Float64Array {
+  const inLines = new Map<string, number>();
+  let total = 0;
+  for (const line of words) {
+    total += line.length;
+    for (const word of new Set(line)) inLines.set(word, (inLines.get(word) ?? 0) + 1);
+  }
+  const average = total / Math.max(1, words.length) || 1;
+  const weights = new Map<string, number>();
+  for (const word of terms(goal)) weights.set(word, (weights.get(word) ?? 0) + 1);
+  for (const [word, inGoal] of weights) {
+    const df = inLines.get(word);
+    if (df === undefined) weights.delete(word);
+    else weights.set(word, Math.log(1 + (words.length - df + 0.5) / (df + 0.5)) * Math.sqrt(Math.min(inGoal, 3)));
+  }
+  return Float64Array.from(words, (line) => {
+    const counts = new Map<string, number>();
+    for (const word of line) if (weights.has(word)) counts.set(word, (counts.get(word) ?? 0) + 1);
+    let score = 0;
+    for (const [word, n] of counts) {
+      score += ((weights.get(word) ?? 0) * n * (k1 + 1)) / (n + k1 * (1 - b + (b * line.length) / average));
+    }
+    return score;
+  });
+}
+
+/** Spreads scores over their neighbours; `weight(d)` is the share that a line at distance `d` gets. */
+function smooth(raw: Float64Array, reach: number, weight: (distance: number) => number): Float64Array {
+  const weights = Float64Array.from({ length: reach + 1 }, (_, d) => weight(d));
+  const out = new Float64Array(raw.length);
+  raw.forEach((value, i) => {
+    if (value === 0) return;
+    for (let j = Math.max(0, i - reach); j <= Math.min(raw.length - 1, i + reach); j++) {
+      out[j] = (out[j] ?? 0) + value * (weights[Math.abs(i - j)] ?? 0);
+    }
+  });
+  return out;
+}
+
+function toUnit(values: Float64Array): Float64Array {
+  const top = values.reduce((a, b) => Math.max(a, b), 0);
+  return top > 0 ? values.map((value) => value / top) : values;
+}
+
+function bm25Lines({ goal, words }: BaselineInput): Float64Array {
+  return smooth(bm25(goal, words), 2, (d) => [1, 0.5, 0.25][d] ?? 0);
+}
+
+/** Opens a block: a head with a bracket or a word that declares. */
+function opensBlock(line: string): boolean {
+  return (
+    isDeclaration(line) &&
+    (line.includes('(') || /\b(?:def|class|fn|func|function|impl|struct|enum|trait|interface)\b/.test(line))
+  );
+}
+
+/** Number of the definition or section that each line stands in. */
+function blocksOf(lines: readonly string[], sourceType: SourceType): number[] {
+  let block = 0;
+  let size = 0;
+  return lines.map((line) => {
+    const starts =
+      sourceType === 'code'
+        ? size >= 4 && opensBlock(line.slice(0, 400))
+        : isHeading(line) || (line.trim() === '' && size >= 10);
+    if (starts) {
+      block++;
+      size = 0;
+    }
+    size++;
+    return block;
+  });
+}
+
+const HOT =
+  /\b(?:errors?|failed|failures?|fail|fatal|panic(?:ked)?|exception|traceback|undefined|cannot|not found|denied|timed? ?out|unexpected|assert\w*|segmentation|abort(?:ed)?)\b|✖|✗|Error\b/i;
+const COLD =
+  /\b(?:0 (?:errors|failures|failed)|no errors|error_?log|errors?=0|failures?[:=] ?0|--fail|fail-fast|-Werror|ignore.?error)\b/i;
+
+/** Rare lines that look like failures, near the end if in doubt; the goal hardly counts in logs. */
+function rareFailures(input: BaselineInput): Float64Array {
+  const { lines, goal, words } = input;
+  const shapes = lines.map((line) =>
+    line
+      .slice(0, 600)
+      .replaceAll(/[0-9a-f]{6,}|\d+/g, '0')
+      .slice(0, 80),
+  );
+  const seen = new Map<string, number>();
+  for (const shape of shapes) seen.set(shape, (seen.get(shape) ?? 0) + 1);
+  const timesSeen = (i: number): number => seen.get(shapes[i] ?? '') ?? 1;
+  const hot = Float64Array.from(lines, (line, i) => {
+    const head = line.slice(0, 600);
+    return HOT.test(head) && !COLD.test(head) ? 1 / Math.sqrt(timesSeen(i)) : 0;
+  });
+  const hotNear = toUnit(smooth(hot, 9, (d) => Math.exp(-d / 3)));
+  const goalNear = toUnit(smooth(bm25(goal, words), 10, (d) => Math.exp(-d / 4)));
+  return Float64Array.from(
+    lines,
+    (_, i) => (hotNear[i] ?? 0) + 0.1 * (goalNear[i] ?? 0) + 0.4 * (i / lines.length) ** 4 + 0.2 / timesSeen(i),
+  );
+}
+
+/** Wide smoothing and the score of the enclosing block; for logs, rare failures. */
+function reference(input: BaselineInput): Float64Array {
+  const { lines, goal, words, sourceType } = input;
+  if (sourceType === 'logs') return rareFailures(input);
+  const raw = bm25(goal, words);
+  const near = toUnit(smooth(raw, 30, (d) => Math.exp(-d / 10)));
+  const blocks = blocksOf(lines, sourceType);
+  const members = new Map<number, number[]>();
+  blocks.forEach((block, i) => {
+    const list = members.get(block);
+    if (list) list.push(raw[i] ?? 0);
+    else members.set(block, [raw[i] ?? 0]);
+  });
+  const ofBlock = new Map<number, number>();
+  for (const [block, scores] of members) {
+    const best = scores.toSorted((a, b) => b - a).slice(0, 5);
+    ofBlock.set(block, best.reduce((a, b) => a + b, 0) / (scores.length + 8) ** 0.35);
+  }
+  const top = Math.max(...ofBlock.values()) || 1;
+  return Float64Array.from(lines, (_, i) => (near[i] ?? 0) + (ofBlock.get(blocks[i] ?? 0) ?? 0) / top);
+}
+
+/** Knows the needed lines; then the lines nearest to one. */
+function oracle({ needed, lines }: BaselineInput): Float64Array {
+  let k = 0;
+  return Float64Array.from(lines, (_, i) => {
+    const distance = (at: number): number => Math.abs((needed[at] ?? 0) - (i + 1));
+    while (k + 1 < needed.length && distance(k + 1) <= distance(k)) k++;
+    return -distance(k);
+  });
+}
+
+/** In the order of the report. `random` and `oracle` are the ends of the scale. */
+export const BASELINES: readonly Baseline[] = [
+  { name: 'random', gaps: false, scores: randomBlocks },
+  { name: 'head+tail', gaps: false, scores: headAndTail },
+  { name: 'grep', gaps: true, scores: grep },
+  { name: 'bm25', gaps: true, scores: bm25Lines },
+  { name: 'reference', gaps: true, scores: reference },
+  { name: 'oracle', gaps: false, scores: oracle },
+];
+
+/** Keeps what stands in holes of one or two lines inside the text. */
+function closeGaps(kept: Uint8Array): number {
+  const n = kept.length;
+  let size = 0;
+  for (let i = 0; i < n; i++) {
+    if (kept[i]) {
+      size++;
+      continue;
+    }
+    let end = i;
+    while (end < n && !kept[end]) end++;
+    if (end - i <= 2 && i > 0 && end < n) {
+      kept.fill(1, i, end);
+      size += end - i;
+    }
+    i = end - 1;
+  }
+  return size;
+}
+
+/**
+ * The best-scored lines within a budget.
+ *
+ * @returns one flag a line; at most `budget` are set
+ */
+export function select(scores: Float64Array, budget: number, gaps: boolean): Uint8Array {
+  const n = scores.length;
+  const order = Uint32Array.from({ length: n }, (_, i) => i).sort(
+    (a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b,
+  );
+  const take = (count: number): Uint8Array => {
+    const kept = new Uint8Array(n);
+    for (const i of order.subarray(0, count)) kept[i] = 1;
+    return kept;
+  };
+  if (!gaps || budget >= n) return take(budget);
+  let low = 0;
+  let high = budget;
+  let best = take(Math.max(1, Math.floor(budget / 4)));
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const kept = take(middle);
+    if (closeGaps(kept) <= budget) {
+      best = kept;
+      low = middle + 1;
+    } else {
+      high = middle - 1;
+    }
+  }
+  let size = best.reduce((a, b) => a + b, 0);
+  for (const i of order) {
+    if (size >= budget) break;
+    if (best[i]) continue;
+    best[i] = 1;
+    size++;
+  }
+  return best;
+}

@@ -1,0 +1,104 @@
+import { performance } from 'node:perf_hooks';
+import { lineAt, splitLines } from '../engine/lines.ts';
+import type { Origin, Plan, PruneInput } from '../engine/types.ts';
+import { BASELINES, type BaselineInput, select } from './baselines.ts';
+import type { EvalCase } from './cases.ts';
+import { budgetFor, keptBy, type Outcome, outcomeOf } from './score.ts';
+import { structuralLines } from './structure.ts';
+import type { CaseRow } from './summary.ts';
+import { terms } from './terms.ts';
+
+/** The system under test among the rows. */
+export const PRUNER = 'mcp-pruner';
+
+export interface EvaluateOptions {
+  /** Ascending values of `max_prune_ratio`. */
+  readonly ratios: readonly number[];
+  readonly minKeepLines: number;
+  readonly origin: Origin;
+  readonly plan: (input: PruneInput) => Plan;
+  /** Leaves out the baselines between `random` and `oracle`. */
+  readonly quick?: boolean;
+}
+
+/** Everything that the cases of a run add up to. */
+export interface EvaluationTotals {
+  /** At the budget that each ratio allows. */
+  readonly rows: CaseRow[];
+  /** At the very number of lines that the pruner kept. */
+  readonly matched: CaseRow[];
+  bytes: number;
+  planMs: number;
+  /** Plans that broke a bound or whose cuts were not in order. */
+  violations: number;
+}
+
+export function newTotals(): EvaluationTotals {
+  return { rows: [], matched: [], bytes: 0, planMs: 0, violations: 0 };
+}
+
+/** Whether a plan's cuts are in order, apart, inside the text and within the bounds. */
+export function keepsBounds(plan: Plan, lineCount: number, ratio: number, minKeep: number): boolean {
+  let last = 0;
+  let cut = 0;
+  for (const { startLine, endLine } of plan.cuts) {
+    if (startLine <= last || endLine < startLine || endLine > lineCount) return false;
+    last = endLine + 1;
+    cut += endLine - startLine + 1;
+  }
+  return cut === 0 || (cut <= ratio * lineCount + 1e-6 && lineCount - cut >= Math.min(lineCount, minKeep));
+}
+
+/** Runs the pruner and the baselines on one case and adds the outcome to the totals. */
+export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: EvaluationTotals): void {
+  const { ratios, minKeepLines } = options;
+  const lines = splitLines(item.text);
+  const texts = Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1));
+  const structural = structuralLines(texts, item.sourceType);
+  const systems = new Map<string, Outcome[]>();
+  const matched = new Map<string, Outcome[]>();
+
+  const own = ratios.map((ratio) => {
+    const input: PruneInput = {
+      text: item.text,
+      goal: item.goal,
+      sourceType: item.sourceType,
+      hints: item.path === '' ? { origin: options.origin } : { origin: options.origin, path: item.path },
+      limits: { maxPruneRatio: ratio, minKeepLines },
+    };
+    const began = performance.now();
+    const plan = options.plan(input);
+    totals.planMs += performance.now() - began;
+    totals.bytes += Buffer.byteLength(item.text);
+    if (!keepsBounds(plan, lines.count, ratio, minKeepLines)) totals.violations++;
+    const reasons = new Map(plan.cuts.map((cut) => [cut.startLine, cut.reason]));
+    const kept = keptBy(plan.cuts, lines.count);
+    return outcomeOf(lines, kept, item.needed, structural, (cut) => reasons.get(cut.startLine) ?? '');
+  });
+  systems.set(PRUNER, own);
+
+  const ruler: BaselineInput = {
+    id: item.id,
+    goal: item.goal,
+    sourceType: item.sourceType,
+    lines: texts,
+    words: texts.map(terms),
+    needed: item.needed,
+  };
+  for (const { name, gaps, scores } of BASELINES) {
+    if (options.quick && name !== 'random' && name !== 'oracle') continue;
+    const ranked = scores(ruler);
+    const at = (budget: number): Outcome => outcomeOf(lines, select(ranked, budget, gaps), item.needed, structural);
+    systems.set(
+      name,
+      ratios.map((ratio) => at(budgetFor(lines.count, ratio, minKeepLines))),
+    );
+    matched.set(
+      name,
+      own.map((outcome) => at(outcome.keptLines)),
+    );
+  }
+  const { group, sourceType: family } = item;
+  totals.rows.push({ group, family, systems });
+  totals.matched.push({ group, family, systems: new Map([[PRUNER, own], ...matched]) });
+}

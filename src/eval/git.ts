@@ -1,0 +1,308 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+
+/** Git could not do what was asked; the message is fit for a user. */
+export class GitError extends Error {
+  override readonly name = 'GitError';
+}
+
+/** A git repository, bare or with a work tree. */
+export interface Repository {
+  readonly path: string;
+  /** Object id of the newest commit. */
+  readonly head: string;
+}
+
+/** One file that a commit changed in place (same path before and after). */
+export interface FileChange {
+  readonly path: string;
+  readonly oldBlob: string;
+  readonly newBlob: string;
+}
+
+/** Where a commit touched the old side of a file: `count` lines from line `start` on, or an insertion after `start`. */
+export interface OldRange {
+  readonly start: number;
+  readonly count: number;
+}
+
+/** A child that says nothing for this long is given up. */
+const SILENCE_MS = 120_000;
+
+/** Nothing of the repository's or the user's configuration may run a program or reach out. */
+const SAFE = [
+  '--no-pager',
+  '-c',
+  'core.fsmonitor=false',
+  '-c',
+  'core.bigFileThreshold=2m',
+  '-c',
+  'core.quotePath=false',
+];
+
+type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
+
+function start(path: string, args: readonly string[]): GitChild {
+  return spawn('git', [...SAFE, '-C', path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+}
+
+/** The last words of a child on stderr, a bounded number of them. */
+function lastWords(child: GitChild): () => string {
+  let tail = '';
+  child.stderr.setEncoding('utf8');
+  child.stderr.on('data', (chunk: string) => {
+    tail = (tail + chunk).slice(-2000);
+  });
+  child.stderr.on('error', () => {});
+  return () => tail.trim().split('\n').at(-1) ?? '';
+}
+
+/**
+ * Runs git and hands out its output line by line (without LF), as it comes. A line is cut at 4,096 characters: what is
+ * read here are ids, names and hunk headers.
+ *
+ * @throws GitError when git is missing, fails, or falls silent
+ */
+export async function* gitLines(
+  path: string,
+  args: readonly string[],
+  input = '',
+  separator = '\n',
+): AsyncGenerator<string> {
+  const child = start(path, args);
+  const words = lastWords(child);
+  const ended = new Promise<number | Error>((resolve) => {
+    child.once('error', resolve);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+  child.stdin.on('error', () => {}); // git may leave without reading all; its exit code tells
+  child.stdin.end(input);
+  let silent = false;
+  const giveUp = (): void => {
+    silent = true;
+    child.kill('SIGKILL');
+  };
+  let timer = setTimeout(giveUp, SILENCE_MS);
+  try {
+    child.stdout.setEncoding('utf8');
+    let rest = '';
+    for await (const chunk of child.stdout as AsyncIterable<string>) {
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, SILENCE_MS);
+      let at = 0;
+      for (let end = chunk.indexOf(separator); end >= 0; end = chunk.indexOf(separator, at)) {
+        yield (rest + chunk.slice(at, Math.min(end, at + 4096))).slice(0, 4096);
+        rest = '';
+        at = end + 1;
+      }
+      if (rest.length < 4096) rest += chunk.slice(at, at + 4096);
+    }
+    if (rest !== '') yield rest;
+    const code = await ended;
+    if (code instanceof Error) throw new GitError(`cannot run git: ${code.message}`);
+    if (silent) throw new GitError(`git ${args[0]} gave no answer for ${SILENCE_MS / 1000} s`);
+    if (code !== 0) throw new GitError(words() || `git ${args[0]} failed with exit code ${code}`);
+  } finally {
+    clearTimeout(timer);
+    child.kill('SIGKILL');
+  }
+}
+
+async function firstLine(path: string, args: readonly string[]): Promise<string> {
+  let first = '';
+  for await (const line of gitLines(path, args)) first ||= line;
+  return first;
+}
+
+/**
+ * Finds the repository at a path.
+ *
+ * @throws GitError when there is none, or when it has no commit
+ */
+export async function openRepository(path: string): Promise<Repository> {
+  try {
+    await firstLine(path, ['rev-parse', '--git-dir']);
+  } catch (cause) {
+    if (cause instanceof GitError && cause.message.startsWith('cannot run git')) throw cause;
+    throw new GitError(`not a git repository: ${path}`, { cause });
+  }
+  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '');
+  if (head === '') throw new GitError(`the repository has no commit: ${path}`);
+  return { path, head };
+}
+
+/** The newest commits that are no merges (at most `limit`), and how many merges stand beside them. */
+export async function listCommits(repo: Repository, limit: number): Promise<{ commits: string[]; merges: number }> {
+  const commits: string[] = [];
+  let merges = 0;
+  for await (const line of gitLines(repo.path, ['rev-list', '--parents', `--max-count=${limit}`, repo.head])) {
+    const ids = line.split(' ');
+    if (ids.length > 2) merges++;
+    else if (ids.length === 2 && ids[0] !== undefined) commits.push(ids[0]);
+  }
+  return { commits, merges };
+}
+
+const DIFF = ['diff-tree', '--stdin', '-r', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
+
+/** Which regular files each commit changed in place, and how many paths it touched in all. */
+export async function listChanges(
+  repo: Repository,
+  commits: readonly string[],
+): Promise<Map<string, { touched: number; files: FileChange[] }>> {
+  const out = new Map<string, { touched: number; files: FileChange[] }>();
+  let current: { touched: number; files: FileChange[] } | undefined;
+  let entry: string[] | undefined;
+  const input = `${commits.join('\n')}\n`;
+  // With -z a record is ":modes ids status" NUL "path" NUL, and a commit's own id stands alone.
+  for await (const field of gitLines(repo.path, [...DIFF, '--raw', '--no-abbrev', '-z'], input, '\0')) {
+    if (entry !== undefined) {
+      const [oldMode = '', newMode = '', oldBlob = '', newBlob = '', status] = entry;
+      const regular = oldMode.startsWith(':100') && newMode.startsWith('100');
+      if (status === 'M' && regular) current?.files.push({ path: field, oldBlob, newBlob });
+      entry = undefined;
+    } else if (field.startsWith(':')) {
+      entry = field.split(' ');
+      if (current) current.touched++;
+    } else {
+      current = { touched: 0, files: [] };
+      out.set(field, current);
+    }
+  }
+  return out;
+}
+
+/** Reads `@@ -start,count +…`; a count that is absent is 1. */
+function parseHunk(line: string): OldRange | null {
+  const [, start, count] = /^@@ -(\d+)(?:,(\d+))? \+/.exec(line) ?? [];
+  return start === undefined ? null : { start: Number(start), count: count === undefined ? 1 : Number(count) };
+}
+
+/**
+ * Where one commit touched its files, by old blob id (paths may be quoted, ids never are). Files that git holds for
+ * binary have no entry.
+ */
+export async function listHunks(repo: Repository, commits: readonly string[]): Promise<Map<string, OldRange[]>> {
+  const out = new Map<string, OldRange[]>();
+  let hunks: OldRange[] = [];
+  let commit = '';
+  const input = `${commits.join('\n')}\n`;
+  // With no context every line of a hunk's body begins with + - or \, so headers cannot be mistaken.
+  for await (const line of gitLines(repo.path, [...DIFF, '-p', '-U0', '--full-index', '--histogram'], input)) {
+    if (line.startsWith('@@ ')) {
+      const range = parseHunk(line);
+      if (range) hunks.push(range);
+    } else if (line.startsWith('index ')) {
+      hunks = [];
+      out.set(`${commit} ${line.slice(6).split('..')[0]}`, hunks);
+    } else if (/^[0-9a-f]{40,64}$/.test(line)) {
+      commit = line;
+    }
+  }
+  return out;
+}
+
+/** What `cat-file --batch` says of one object. */
+export type ObjectAnswer = { readonly data: Buffer } | { readonly tooBig: number } | { readonly missing: true };
+
+interface Waiting {
+  readonly resolve: (answer: ObjectAnswer) => void;
+  readonly reject: (cause: Error) => void;
+}
+
+/** Reads objects from one long-lived `git cat-file --batch`; what is too big is passed over without being held. */
+export class ObjectReader {
+  readonly #child: GitChild;
+  readonly #maxBytes: number;
+  readonly #waiting: Waiting[] = [];
+  #header = Buffer.alloc(0);
+  #parts: Buffer[] | null = null;
+  #size = 0;
+  /** Bytes of the current object still to come, its closing LF included; -1 between objects. */
+  #left = -1;
+  #failure: GitError | null = null;
+
+  constructor(repo: Repository, maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#child = start(repo.path, ['cat-file', '--batch']);
+    const words = lastWords(this.#child);
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
+    this.#child.stdout.on('error', (cause) => this.#fail(cause.message));
+    this.#child.stdin.on('error', (cause) => this.#fail(cause.message));
+    this.#child.once('error', (cause) => this.#fail(`cannot run git: ${cause.message}`));
+    this.#child.once('close', () => this.#fail(words() || 'git cat-file ended'));
+  }
+
+  read(id: string): Promise<ObjectAnswer> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#fail(`git cat-file gave no answer for ${SILENCE_MS / 1000} s`);
+        this.#child.kill('SIGKILL');
+      }, SILENCE_MS);
+      this.#waiting.push({
+        resolve: (answer) => {
+          clearTimeout(timer);
+          resolve(answer);
+        },
+        reject: (cause) => {
+          clearTimeout(timer);
+          reject(cause);
+        },
+      });
+      this.#child.stdin.write(`${id}\n`);
+    });
+  }
+
+  close(): void {
+    this.#failure ??= new GitError('closed');
+    this.#child.stdin.end();
+    this.#child.kill();
+  }
+
+  #fail(message: string): void {
+    this.#failure ??= new GitError(message);
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
+  }
+
+  #take(input: Buffer): void {
+    let chunk = input;
+    while (chunk.length > 0) {
+      if (this.#left < 0) {
+        const lf = chunk.indexOf(10);
+        this.#header = Buffer.concat([this.#header, lf < 0 ? chunk : chunk.subarray(0, lf)]);
+        if (lf < 0) return;
+        chunk = chunk.subarray(lf + 1);
+        this.#open(this.#header.toString('latin1'));
+        this.#header = Buffer.alloc(0);
+      } else {
+        const part = chunk.subarray(0, this.#left);
+        this.#parts?.push(part);
+        this.#left -= part.length;
+        chunk = chunk.subarray(part.length);
+        if (this.#left === 0) this.#finish();
+      }
+    }
+  }
+
+  /** Takes `<id> <type> <size>` or `<id> missing`. */
+  #open(header: string): void {
+    const size = Number(header.split(' ')[2]);
+    if (!Number.isInteger(size)) {
+      this.#waiting.shift()?.resolve({ missing: true });
+      return;
+    }
+    this.#size = size;
+    this.#left = size + 1;
+    this.#parts = size <= this.#maxBytes ? [] : null;
+  }
+
+  #finish(): void {
+    const parts = this.#parts;
+    this.#left = -1;
+    this.#parts = null;
+    this.#waiting
+      .shift()
+      ?.resolve(parts === null ? { tooBig: this.#size } : { data: Buffer.concat(parts).subarray(0, this.#size) });
+  }
+}

@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks';
+
+const WIDTH = 24;
+const EVERY_MS = 100;
+
+/** A bar on one line of a terminal, drawn at most ten times a second; without a terminal it draws nothing. */
+export class ProgressBar {
+  readonly #write: ((text: string) => void) | null;
+  readonly #total: number;
+  #drawnAt = Number.NEGATIVE_INFINITY;
+
+  constructor(write: ((text: string) => void) | null, total: number) {
+    this.#write = write;
+    this.#total = total;
+  }
+
+  show(done: number, note: string): void {
+    const now = performance.now();
+    if (this.#write === null || now - this.#drawnAt < EVERY_MS) return;
+    this.#drawnAt = now;
+    const filled = Math.round((Math.min(done, this.#total) / Math.max(1, this.#total)) * WIDTH);
+    this.#write(`\r\x1b[K[${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}] ${done}/${this.#total}  ${note}`);
+  }
+
+  /** Takes the bar away again. */
+  clear(): void {
+    if (this.#write !== null && this.#drawnAt !== Number.NEGATIVE_INFINITY) this.#write('\r\x1b[K');
+  }
+}
