@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shellCall } from '../lib/calls.mjs';
+import { eventsIn } from '../lib/events.mjs';
+import { SOURCE_PATH } from '../lib/project.mjs';
+
+const shells = ['shell_command', 'shell', 'exec_command'];
+const calls = { read: shellCall(shells, `cat ${SOURCE_PATH}`), log: shellCall(shells) };
+
+async function run({ folder, home, work, baseUrl, apiKey, task, env, start }, extra) {
+  const config = join(home, '.codex');
+  mkdirSync(config, { recursive: true });
+  const lines = [
+    'model = "scripted"',
+    'model_provider = "scripted"',
+    'check_for_update_on_startup = false',
+    ...extra,
+    '[analytics]',
+    'enabled = false',
+    '[model_providers.scripted]',
+    'name = "scripted"',
+    `base_url = "${baseUrl}"`,
+    'env_key = "SCRIPTED_KEY"',
+    'wire_api = "chat"',
+    '',
+  ];
+  writeFileSync(join(config, 'config.toml'), lines.join('\n'));
+  const cli = join(folder, 'node_modules/@openai/codex/vendor/x86_64-unknown-linux-musl/codex/codex');
+  const args = ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', task];
+  const result = await start(cli, args, { cwd: work, env: { ...env, CODEX_HOME: config, SCRIPTED_KEY: apiKey } });
+  const messages = eventsIn(result.stdout).filter((event) => event.item?.type === 'agent_message');
+  return { result, answer: messages.at(-1)?.item.text ?? null };
+}
+
+export const codexDrivers = [
+  {
+    name: 'codex',
+    packages: 'codex',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    // It cuts what a command says to 10,000 bytes for models that it does not know.
+    run: (session) => run(session, ['tool_output_token_limit = 50000']),
+  },
+  {
+    name: 'codex-default',
+    packages: 'codex',
+    place: 'ends',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, []),
+  },
+];

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { readCall, shellCall } from '../lib/calls.mjs';
+
+const calls = { read: readCall(['view']), log: shellCall(['bash']) };
+
+async function run({ folder, home, work, baseUrl, apiKey, task, env, start }) {
+  const cli = join(folder, 'node_modules/@github/copilot-linux-x64/copilot');
+  const args = ['--prompt', task, '--silent', '--allow-all-tools', '--allow-all-paths', '--disable-client-telemetry'];
+  const result = await start(cli, args, {
+    cwd: work,
+    env: {
+      ...env,
+      COPILOT_HOME: join(home, '.copilot'),
+      COPILOT_OFFLINE: 'true',
+      COPILOT_AUTO_UPDATE: 'false',
+      COPILOT_PROVIDER_BASE_URL: baseUrl,
+      COPILOT_PROVIDER_API_KEY: apiKey,
+      COPILOT_MODEL: 'scripted',
+    },
+  });
+  return { result, answer: result.stdout.trim().split('\n').at(-1) ?? null };
+}
+
+export const copilotDrivers = [{ name: 'copilot', packages: 'copilot', steps: ['read', 'log', 'answer'], calls, run }];

@@ -1,0 +1,33 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readCall, shellCall } from '../lib/calls.mjs';
+import { SOURCE_PATH } from '../lib/project.mjs';
+
+const calls = { read: readCall(['read']), log: shellCall(['bash']) };
+
+async function run({ folder, home, work, baseUrl, apiKey, task, env, start }, files) {
+  const config = join(home, '.pi/agent');
+  mkdirSync(config, { recursive: true });
+  const model = { id: 'scripted', contextWindow: 200_000, maxTokens: 8000 };
+  const scripted = { baseUrl, api: 'openai-completions', apiKey, models: [model] };
+  writeFileSync(join(config, 'models.json'), JSON.stringify({ providers: { scripted } }));
+  const cli = join(folder, 'node_modules/@mariozechner/pi-coding-agent/dist/cli.js');
+  const args = [cli, '--print', '--offline', '--no-session', '--provider', 'scripted', '--model', 'scripted'];
+  const result = await start(process.execPath, [...args, ...files, task], {
+    cwd: work,
+    env: { ...env, PI_CODING_AGENT_DIR: config, PI_TELEMETRY: '0' },
+  });
+  return { result, answer: result.stdout.trim() };
+}
+
+export const piDrivers = [
+  { name: 'pi', packages: 'pi', steps: ['read', 'log', 'answer'], calls, run: (session) => run(session, []) },
+  // The file comes in front of the user's words, in the same string.
+  {
+    name: 'pi-file',
+    packages: 'pi',
+    steps: ['log', 'answer'],
+    calls,
+    run: (session) => run(session, [`@${SOURCE_PATH}`]),
+  },
+];

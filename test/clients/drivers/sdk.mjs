@@ -1,0 +1,51 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LOG_COMMAND, SOURCE_PATH } from '../lib/project.mjs';
+
+const programs = new URL('../programs/', import.meta.url);
+
+/** The calls of the model on the two tools that the programs declare. */
+const calls = {
+  read: () => ({ name: 'read_file', args: { path: SOURCE_PATH } }),
+  log: () => ({ name: 'run_command', args: { command: LOG_COMMAND } }),
+};
+
+/**
+ * A driver for a small program written with an SDK.
+ *
+ * @param {string} name - of the program and of its packages
+ * @param {string} mode - handed to the program
+ */
+function sdkDriver(name, mode, steps = ['read', 'log', 'answer']) {
+  return {
+    name: `${name}-${mode}`,
+    packages: name,
+    steps,
+    calls,
+    async run({ folder, work, baseUrl, apiKey, task, followUp, env, start }) {
+      // Beside its packages, where Node looks for them.
+      for (const file of ['tools.mjs', `${name}.mjs`]) copyFileSync(new URL(file, programs), join(folder, file));
+      const settings = {
+        CLIENT_BASE_URL: baseUrl,
+        CLIENT_API_KEY: apiKey,
+        CLIENT_MODE: mode,
+        CLIENT_TASK: task,
+        CLIENT_FOLLOW_UP: followUp,
+      };
+      const result = await start(process.execPath, [join(folder, `${name}.mjs`)], {
+        cwd: work,
+        env: { ...env, ...settings },
+      });
+      const [, answer] = /^\{"answer":(.*)\}$/m.exec(result.stdout) ?? [];
+      return { result, answer: answer === undefined ? null : JSON.parse(answer) };
+    },
+  };
+}
+
+export const sdkDrivers = [
+  ...['plain', 'stream', 'stream-helper', 'parts', 'runner', 'runner-stream'].map((mode) => sdkDriver('openai', mode)),
+  sdkDriver('openai', 'two-turns', ['read', 'answer', 'log', 'answer']),
+  ...['plain', 'stream'].map((mode) => sdkDriver('langchain', mode)),
+  ...['plain', 'stream'].map((mode) => sdkDriver('aisdk', mode)),
+  ...['plain', 'stream'].map((mode) => sdkDriver('agents', mode)),
+];

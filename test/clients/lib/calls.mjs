@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { LOG_COMMAND, SOURCE_PATH } from './project.mjs';
+
+/**
+ * A call on one of the tools that a client declared, its arguments filled in from what their names mean.
+ *
+ * @param {{ function?: { name?: string, parameters?: object } }[]} tools - as they stand in the request
+ * @param {readonly string[]} names - the first one declared is called
+ * @param {Record<string, unknown>} meanings - argument name to value; those that the tool does not have are left out
+ * @returns {{ name: string, args: Record<string, unknown> }}
+ */
+function callOn(tools, names, meanings) {
+  const found = names
+    .map((name) => tools.find((each) => each.function?.name === name))
+    .find((each) => each !== undefined);
+  if (found?.function?.name === undefined) {
+    throw new Error(`none of ${names.join(', ')} among ${tools.map((each) => each.function?.name).join(', ')}`);
+  }
+  const { properties = {}, required = [] } = found.function.parameters ?? {};
+  const unknown = required.filter((name) => !(name in meanings));
+  if (unknown.length > 0) throw new Error(`${found.function.name} wants ${unknown.join(', ')}`);
+  const args = Object.entries(meanings).flatMap(([name, value]) => {
+    if (!(name in properties)) return [];
+    // Codex wants the words of a command.
+    const words = name === 'command' && properties[name]?.type === 'array';
+    return [[name, words ? ['/bin/sh', '-c', value] : value]];
+  });
+  return { name: found.function.name, args: Object.fromEntries(args) };
+}
+
+/** Reads the source file with the client's own tool. */
+export function readCall(names) {
+  return (tools, { work }) => {
+    const path = join(work, SOURCE_PATH);
+    return callOn(tools, names, {
+      path,
+      file_path: path,
+      filePath: path,
+      filepath: path,
+      absolute_path: path,
+      files: [{ path }],
+      // Without it, some clients refuse a file of this size.
+      forceReadLargeFiles: true,
+    });
+  };
+}
+
+/** Runs a command, by default the one that prints the log, with the client's own shell tool. */
+export function shellCall(names, command = LOG_COMMAND) {
+  return (tools) =>
+    callOn(tools, names, {
+      command,
+      cmd: command,
+      commands: [command],
+      description: 'Print the nightly log',
+      is_background: false,
+      mode: 'sync',
+      initial_wait: 30,
+    });
+}

@@ -1,0 +1,105 @@
+import { HOP_HEADER } from './hop.mjs';
+import { rebuild } from './rebuild.mjs';
+import { cutAtStrings, rawMessages } from './wire.mjs';
+
+/** Headers that belong to one hop, or that fit the body and may change with it. */
+const PER_HOP = new Set(['host', 'connection', 'content-length', 'keep-alive', 'transfer-encoding', HOP_HEADER]);
+
+function isJson(text) {
+  if (!/^\s*[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false; // a log line may begin with a bracket too
+  }
+}
+
+/**
+ * Compares a body as the client sent it with what arrived: every byte outside changed strings is the same, and every
+ * changed string is the client's again once the markers in it are recovered. A string that holds JSON is looked into.
+ *
+ * @param {string} sent
+ * @param {string} received
+ * @param {(cut: { pruneId: string, startLine: number, endLine: number }) => Promise<string>} recover
+ * @returns {Promise<{ failures: string[], changed: { before: number, after: number, markers: number }[] }>} sizes in
+ *   characters of the decoded strings
+ */
+export async function compareBodies(sent, received, recover) {
+  const before = cutAtStrings(sent);
+  const after = cutAtStrings(received);
+  if (before.length !== after.length) return { failures: ['another number of JSON strings arrived'], changed: [] };
+  const failures = [];
+  const changed = [];
+  for (let i = 0; i < before.length; i++) {
+    const [was, is] = [before[i] ?? '', after[i] ?? ''];
+    if (was === is) continue;
+    if (i % 2 === 0) {
+      failures.push(`bytes outside strings changed: ${was.slice(0, 40)} became ${is.slice(0, 40)}`);
+      continue;
+    }
+    const [original, pruned] = [JSON.parse(was), JSON.parse(is)];
+    const nested = isJson(original) ? await compareBodies(original, pruned, recover) : null;
+    if (nested !== null && nested.failures.length === 0 && nested.changed.length > 0) {
+      const markers = nested.changed.reduce((sum, each) => sum + each.markers, 0);
+      changed.push({ before: original.length, after: pruned.length, markers });
+      continue;
+    }
+    const rebuilt = await rebuild(pruned, recover);
+    if (rebuilt.markers === 0) failures.push(`a string changed without a marker: ${is.slice(0, 80)}`);
+    else if (rebuilt.text !== original) failures.push('kept lines and recovered ranges are not what the client sent');
+    changed.push({ before: original.length, after: pruned.length, markers: rebuilt.markers });
+  }
+  return { failures, changed };
+}
+
+/**
+ * Where request k + 1 does not begin with the messages of request k. A message that the client itself sent otherwise
+ * the second time is not counted.
+ *
+ * @param {readonly { sent: string, received: string }[]} pairs - requests of one conversation, in order
+ * @returns {{ failures: string[], movedByClient: number }}
+ */
+export function comparePrefixes(pairs) {
+  const failures = [];
+  let movedByClient = 0;
+  for (let k = 0; k + 1 < pairs.length; k++) {
+    const [sentNow, sentNext] = [pairs[k], pairs[k + 1]].map((pair) => rawMessages(pair?.sent ?? ''));
+    const [now, next] = [pairs[k], pairs[k + 1]].map((pair) => rawMessages(pair?.received ?? ''));
+    if (next === undefined || now === undefined || next.length < now.length) {
+      failures.push(`request ${k + 2} has fewer messages than request ${k + 1}`);
+      continue;
+    }
+    now.forEach((element, i) => {
+      if (sentNow?.[i] !== sentNext?.[i]) movedByClient++;
+      else if (element !== next[i]) failures.push(`message ${i} of request ${k + 2} is not as in request ${k + 1}`);
+    });
+  }
+  return { failures, movedByClient };
+}
+
+/**
+ * Tool calls without a result, and results without a call.
+ *
+ * @param {{ messages: { role: string, tool_call_id?: string, tool_calls?: { id: string }[] }[] }} body
+ * @returns {string[]}
+ */
+export function unpairedCalls(body) {
+  const made = body.messages.flatMap((message) => (message.tool_calls ?? []).map((call) => call.id));
+  const answered = body.messages.flatMap((message) => (message.role === 'tool' ? [message.tool_call_id ?? ''] : []));
+  return [
+    ...made.filter((id) => !answered.includes(id)).map((id) => `no result for call ${id}`),
+    ...answered.filter((id) => !made.includes(id)).map((id) => `no call for result ${id}`),
+  ];
+}
+
+/** End-to-end headers that did not arrive as they were sent. */
+export function changedHeaders(sent, received) {
+  const named = String(sent.connection ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/);
+  return Object.keys({ ...sent, ...received })
+    .filter((name) => !PER_HOP.has(name) && !named.includes(name))
+    .filter((name) => String(sent[name]) !== String(received[name]))
+    .map((name) => `header ${name} did not arrive as sent`);
+}

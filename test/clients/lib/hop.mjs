@@ -1,0 +1,55 @@
+import { request } from 'node:http';
+import { listen, readAll } from './http.mjs';
+
+/** The header by which a request seen here is found again upstream. */
+export const HOP_HEADER = 'x-clients-hop';
+
+/**
+ * A relay between client and proxy that keeps what the client sent and what it got, and changes nothing but one header.
+ *
+ * @param {string} target - origin to relay to, without a path
+ * @returns {Promise<{ url: string, seen: Exchange[], close: () => Promise<void> }>}
+ *
+ * @typedef {{ id: string, method: string, path: string, headers: Record<string, unknown>, sent: string, status: number,
+ *   answerHeaders: Record<string, unknown>, answer: string }} Exchange
+ */
+export async function startHop(target) {
+  /** @type {Exchange[]} */
+  const seen = [];
+  const server = await listen(async (req, res) => {
+    const body = await readAll(req);
+    const exchange = {
+      id: String(seen.length + 1),
+      method: req.method ?? '',
+      path: req.url ?? '',
+      headers: { ...req.headers },
+      sent: body.toString('utf8'),
+      status: 0,
+      answerHeaders: {},
+      answer: '',
+    };
+    seen.push(exchange);
+    const headers = { ...req.headers, [HOP_HEADER]: exchange.id };
+    delete headers.host;
+    delete headers['transfer-encoding'];
+    if (body.length > 0) headers['content-length'] = String(body.length);
+    const answer = await new Promise((resolve, reject) => {
+      const out = request(new URL(exchange.path, target), { method: exchange.method, headers });
+      out.once('response', resolve);
+      out.once('error', reject);
+      res.once('close', () => out.destroy());
+      out.end(body);
+    });
+    exchange.status = answer.statusCode ?? 0;
+    exchange.answerHeaders = { ...answer.headers };
+    res.writeHead(exchange.status, answer.headers);
+    const chunks = [];
+    for await (const chunk of answer) {
+      chunks.push(chunk);
+      res.write(chunk);
+    }
+    exchange.answer = Buffer.concat(chunks).toString('utf8');
+    res.end();
+  });
+  return { url: server.url, seen, close: server.close };
+}

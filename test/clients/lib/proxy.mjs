@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
+
+/** A port that was free a moment ago. */
+export function freePort() {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(address !== null && typeof address !== 'string' ? address.port : 0));
+    });
+  });
+}
+
+async function answersHealth(origin) {
+  try {
+    return (await fetch(`${origin}/health`, { signal: AbortSignal.timeout(1000) })).ok;
+  } catch {
+    return false; // not listening yet
+  }
+}
+
+/**
+ * Starts the built proxy on a free port, with a store of its own.
+ *
+ * @param {{ upstream: string, folder: string, settings?: Record<string, string> }} options - `upstream` without `/v1`;
+ *   `folder` takes the store
+ * @returns {Promise<{ origin: string, log: () => string, close: () => Promise<void> }>}
+ */
+export async function startProxy({ upstream, folder, settings = {} }) {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const child = spawn(process.execPath, [CLI, 'serve'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: folder,
+      MCP_PRUNER_PORT: String(port),
+      MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
+      MCP_PRUNER_DB_PATH: `${folder}/pruner.db`,
+      ...settings,
+    },
+  });
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      log += text;
+    });
+  }
+  const ended = new Promise((resolve) => {
+    child.once('error', resolve);
+    child.once('exit', resolve);
+  });
+  const close = async () => {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+    await ended;
+    clearTimeout(timer);
+  };
+  for (let tries = 0; tries < 100; tries++) {
+    if (child.exitCode !== null) break;
+    if (await answersHealth(origin)) return { origin, log: () => log, close };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await close();
+  throw new Error(`the proxy did not start: ${log.slice(-1000)}`);
+}

@@ -1,0 +1,96 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startHop } from './hop.mjs';
+import { runProcess } from './process.mjs';
+import { TASK, writeProject } from './project.mjs';
+import { startProxy } from './proxy.mjs';
+import { startUpstream } from './upstream.mjs';
+
+/** The key that the clients are given. */
+const API_KEY = 'sk-scripted-0000';
+
+/** A question on which the answer of the first turn must not depend. */
+const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, which release?';
+
+/**
+ * The environment of a client: a home of its own, no way out of the machine but loopback.
+ *
+ * @param {string} home
+ */
+function environment(home) {
+  return {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    XDG_DATA_HOME: join(home, '.local/share'),
+    XDG_STATE_HOME: join(home, '.local/state'),
+    XDG_CACHE_HOME: join(home, '.cache'),
+    TMPDIR: join(home, 'tmp'),
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    NO_COLOR: '1',
+    CI: '1',
+    DO_NOT_TRACK: '1',
+    // Nothing listens there: a call to the outside fails at once instead of hanging.
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+    https_proxy: 'http://127.0.0.1:9',
+    NO_PROXY: '127.0.0.1,localhost',
+    no_proxy: '127.0.0.1,localhost',
+  };
+}
+
+/**
+ * One client does the task once.
+ *
+ * @param {object} driver
+ * @param {{ folder: string }} installed
+ * @param {{ through: 'direct' | 'start' | string, upstreamPort?: number, timeoutMs: number, keep: boolean, nonce: string,
+ *   settings?: Record<string, string> }} options - `through` is the origin of a running proxy, or one of the two words
+ */
+export async function runSession(driver, installed, { through, upstreamPort = 0, timeoutMs, keep, nonce, settings }) {
+  const root = mkdtempSync(join(tmpdir(), `client-${driver.name}-`));
+  const [home, work, state] = ['home', 'work', 'proxy'].map((name) => join(root, name));
+  for (const folder of [join(home, 'tmp'), work, state]) mkdirSync(folder, { recursive: true });
+  writeProject(work, driver.place ?? 'inside');
+
+  const closers = [];
+  try {
+    const port = through === 'start' || through === 'direct' ? 0 : upstreamPort;
+    const upstream = await startUpstream({ nonce, steps: driver.steps, calls: driver.calls, work, port });
+    closers.push(upstream.close);
+    let origin = through;
+    let proxyLog = () => '';
+    if (through === 'start') {
+      const proxy = await startProxy({ upstream: upstream.url, folder: state, settings });
+      closers.push(proxy.close);
+      origin = proxy.origin;
+      proxyLog = proxy.log;
+    }
+    const hop = await startHop(through === 'direct' ? upstream.url : origin);
+    closers.push(hop.close);
+
+    const { result, answer } = await driver.run({
+      folder: installed.folder,
+      home,
+      work,
+      baseUrl: `${hop.url}/v1`,
+      rpcUrl: through === 'direct' ? null : `${origin}/rpc`,
+      apiKey: API_KEY,
+      task: TASK,
+      followUp: FOLLOW_UP,
+      env: environment(home),
+      start: (command, args, options) => runProcess(command, args, { timeoutMs, ...options }),
+    });
+    return { root, origin, result, answer, exchanges: hop.seen, received: upstream.seen, proxyLog, close };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+
+  /** Ends the servers; recovery needs the proxy until then. */
+  async function close() {
+    for (const end of closers.reverse()) await end();
+    if (!keep) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+  }
+}

@@ -1,0 +1,98 @@
+import { plainAnswer, streamedAnswer } from './answers.mjs';
+import { HOP_HEADER } from './hop.mjs';
+import { listen, readAll } from './http.mjs';
+import { textOf } from './wire.mjs';
+
+/** Where each fact of the project stands in a tool result or an attached file. */
+const FACT_PATTERNS = {
+  factor: /graceFactor = (0\.\d+)/,
+  code: /checksum mismatch, code (LX-\d+)/,
+  release: /loaded release (kestrel-\d+)/,
+};
+
+/** The one line that the model ends with; a fact that did not arrive shows as `?`. */
+export function finalAnswer(nonce, facts) {
+  return `Result ${nonce}: factor=${facts.factor ?? '?'} code=${facts.code ?? '?'} release=${facts.release ?? '?'}`;
+}
+
+/** Finds the facts in what tools and attached files say, as it arrived here. */
+function factsIn(messages) {
+  const text = messages
+    .filter((message) => message.role === 'tool' || message.role === 'user')
+    .map(textOf)
+    .join('\n');
+  return Object.fromEntries(Object.entries(FACT_PATTERNS).map(([name, pattern]) => [name, pattern.exec(text)?.[1]]));
+}
+
+/**
+ * The model of the tests: it plays a script of tool calls on the client's own tools, then answers from what it was sent.
+ *
+ * @param {{ nonce: string, steps: readonly string[], calls: Record<string, (tools: object[], context: object) =>
+ *   { name: string, args: object }>, work: string, port?: number }} play - `steps` names a call each, or `answer`
+ * @returns {Promise<{ url: string, seen: Received[], close: () => Promise<void> }>}
+ *
+ * @typedef {{ hop: string, method: string, path: string, headers: Record<string, unknown>, body: string, answer: string,
+ *   step: string }} Received
+ */
+export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
+  /** @type {Received[]} */
+  const seen = [];
+
+  /** The place in the script follows from the conversation alone: one step for each tool result and each answer. */
+  const stepOf = (body) => {
+    if (!Array.isArray(body.tools) || body.tools.length === 0) return 'title';
+    const done = body.messages.filter(
+      (message) => message.role === 'tool' || (message.role === 'assistant' && textOf(message).includes(nonce)),
+    );
+    return steps[done.length] ?? 'answer';
+  };
+
+  const turnFor = (step, body) => {
+    const id = `chatcmpl-${nonce}-${seen.length}`;
+    const model = String(body.model ?? 'scripted');
+    if (step === 'title') return { id, model, text: 'Billing task', calls: [] };
+    if (step === 'answer') return { id, model, text: finalAnswer(nonce, factsIn(body.messages)), calls: [] };
+    const call = calls[step]?.(body.tools, { messages: body.messages, work });
+    if (call === undefined) throw new Error(`no such step: ${step}`);
+    return { id, model, text: `Next: ${step}.`, calls: [{ id: `call_${nonce}_${step}`, ...call }] };
+  };
+
+  const server = await listen(async (req, res) => {
+    const body = (await readAll(req)).toString('utf8');
+    const received = {
+      hop: String(req.headers[HOP_HEADER] ?? ''),
+      method: req.method ?? '',
+      path: req.url ?? '',
+      headers: { ...req.headers },
+      body,
+      answer: '',
+      step: '',
+    };
+    seen.push(received);
+    const reply = (status, type, text) => {
+      received.answer = text;
+      res.writeHead(status, { 'content-type': type });
+      res.end(text);
+    };
+    const [path = ''] = received.path.split('?');
+    if (path.endsWith('/models')) {
+      const model = { id: 'scripted', object: 'model', created: 1_700_000_000, owned_by: 'tests' };
+      return reply(200, 'application/json', JSON.stringify({ object: 'list', data: [model] }));
+    }
+    if (!path.endsWith('/chat/completions')) {
+      return reply(404, 'application/json', JSON.stringify({ error: { message: 'not here', type: 'not_found' } }));
+    }
+    const parsed = JSON.parse(body);
+    received.step = stepOf(parsed);
+    const turn = turnFor(received.step, parsed);
+    if (parsed.stream !== true) return reply(200, 'application/json', JSON.stringify(plainAnswer(turn)));
+    res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    for (const event of streamedAnswer(turn, parsed.stream_options?.include_usage === true)) {
+      received.answer += event;
+      res.write(event);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    res.end();
+  }, port);
+  return { url: server.url, seen, close: server.close };
+}
