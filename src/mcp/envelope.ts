@@ -1,0 +1,76 @@
+import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
+
+/** One JSON-RPC message, told apart by its shape. `response` is a client's answer, which this server never asks for. */
+export type Message =
+  | { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: unknown }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
+  | { readonly kind: 'response' }
+  | { readonly kind: 'invalid'; readonly id: RpcId; readonly error: RpcError };
+
+/** What arrived: one message, or a batch of them. */
+export type Payload =
+  | { readonly batch: false; readonly message: Message }
+  | { readonly batch: true; readonly messages: readonly Message[] };
+
+/** Members of the largest batch: `[1,1,1,…]` of some megabytes would otherwise ask for gigabytes of answers. */
+export const MAX_BATCH = 1000;
+
+/** Reads the JSON text of one message or of a batch. Never throws: what is wrong becomes an `invalid` message. */
+export function readPayload(text: string): Payload {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return single(invalid(null, unreadable()));
+  }
+  if (!Array.isArray(value)) return single(readMessage(value));
+  if (value.length === 0) return single(invalid(null, invalidRequest('the batch is empty')));
+  if (value.length > MAX_BATCH) {
+    return single(
+      invalid(null, invalidRequest(`a batch holds at most ${MAX_BATCH} messages, this one ${value.length}`)),
+    );
+  }
+  return { batch: true, messages: value.map(readMessage) };
+}
+
+/** The -32700 error, also for bytes that are no UTF-8. */
+export function unreadable(): RpcError {
+  return new RpcError(rpcCodes.parseError, 'Parse error: the message is not JSON in UTF-8');
+}
+
+export function invalidRequest(why: string, data?: JsonObject): RpcError {
+  return new RpcError(rpcCodes.invalidRequest, `Invalid Request: ${why}`, data);
+}
+
+/** Parameters by name. Absent or `null` stands for none. */
+export function readParams(params: unknown): JsonObject {
+  if (params === undefined || params === null) return {};
+  if (isObject(params)) return params;
+  throw invalidParams({ field: 'params', message: 'expected an object' });
+}
+
+function readMessage(value: unknown): Message {
+  if (!isObject(value)) return invalid(null, invalidRequest('a message is an object'));
+  const id = isId(value.id) ? value.id : null;
+  if (value.jsonrpc !== '2.0') return invalid(id, invalidRequest('jsonrpc must be "2.0"'));
+  const { method, params } = value;
+  if (typeof method === 'string') {
+    if (value.id === undefined) return { kind: 'notification', method, params };
+    if (!isId(value.id)) return invalid(null, invalidRequest('id must be a string or a number'));
+    return { kind: 'request', id, method, params };
+  }
+  if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+  return invalid(id, invalidRequest('method must be a string'));
+}
+
+function isId(value: unknown): value is RpcId {
+  return typeof value === 'string' || typeof value === 'number' || value === null;
+}
+
+function invalid(id: RpcId, error: RpcError): Message {
+  return { kind: 'invalid', id, error };
+}
+
+function single(message: Message): Payload {
+  return { batch: false, message };
+}

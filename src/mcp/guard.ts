@@ -1,0 +1,77 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { RequestHandler, Response } from 'express';
+
+export interface LocalGuardOptions {
+  /** Names beside the loopback ones: `name` (any port) or `name:port`. */
+  readonly allowedHosts: readonly string[];
+  /** When set, each request must carry it as `Authorization: Bearer …`. */
+  readonly bearerToken?: string;
+}
+
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/;
+const LOOPBACK_V4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
+
+/**
+ * Keeps web pages off a local endpoint. A page may point a name of its own at 127.0.0.1 (DNS rebinding) and post to it:
+ * such requests carry a foreign `Host` or `Origin` and are refused with 403. Where a token is configured it decides in
+ * the place of `Host`, since no page knows it; a wrong or missing one is 401.
+ */
+export function localGuard({ allowedHosts, bearerToken }: LocalGuardOptions): RequestHandler {
+  const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()));
+  if (bearerToken === '') throw new Error('the bearer token is empty'); // would let a missing one pass
+  const token = bearerToken === undefined ? null : digest(bearerToken);
+
+  return (req, res, next) => {
+    const { origin, host, authorization } = req.headers;
+    if (origin !== undefined && !isAllowed(authorityOf(origin), allowed)) {
+      return refuse(
+        res,
+        403,
+        'forbidden_origin',
+        'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_HOSTS can add one.',
+      );
+    }
+    if (token !== null) {
+      if (timingSafeEqual(digest(bearerOf(authorization)), token)) return next();
+      res.setHeader('WWW-Authenticate', 'Bearer realm="mcp-pruner"');
+      return refuse(res, 401, 'unauthorized', 'A valid bearer token is required.');
+    }
+    if (!isAllowed(host ?? '', allowed)) {
+      return refuse(
+        res,
+        403,
+        'forbidden_host',
+        'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.',
+      );
+    }
+    next();
+  };
+}
+
+function isAllowed(authority: string, allowed: ReadonlySet<string>): boolean {
+  const lower = authority.toLowerCase();
+  const [, name] = AUTHORITY.exec(lower) ?? [];
+  if (name === undefined) return false;
+  return name === 'localhost' || name === '[::1]' || LOOPBACK_V4.test(name) || allowed.has(name) || allowed.has(lower);
+}
+
+/** Host and port of a web origin; empty for `null`, for other schemes and for what is no origin. */
+function authorityOf(origin: string): string {
+  if (!URL.canParse(origin)) return '';
+  const { protocol, host } = new URL(origin);
+  return protocol === 'http:' || protocol === 'https:' ? host : '';
+}
+
+function bearerOf(authorization: string | undefined): string {
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+  return token ?? '';
+}
+
+/** Equal lengths, so that the comparison tells nothing by its time. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function refuse(res: Response, status: number, type: string, message: string): void {
+  res.status(status).json({ error: { message, type } });
+}

@@ -1,0 +1,36 @@
+import { invalidParams, type JsonObject } from './json-rpc.ts';
+
+/** Versions of the Model Context Protocol that clients of this server may speak, newest first. */
+export const PROTOCOL_VERSIONS: readonly [string, ...string[]] = [
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+];
+
+/** Told to every agent at `initialize`: what a marker is, how to have its lines back, what to do when that fails. */
+export const INSTRUCTIONS = [
+  'Long tool results and files in this conversation may be shortened: a line',
+  '"⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=<reason>⟧" stands in for <count> original lines that are',
+  'not shown, all other lines are verbatim, and line numbers count in the text as the tool returned it.',
+  'When you need hidden lines, call recover_text with that prune_id, ranges [{"start_line": <start>, "end_line": <end>}]',
+  '(any lines of the original text may be asked for) and include_line_numbers; do so before you edit across a marker,',
+  'and never copy a marker into a file.',
+  'If recover_text answers prune_id_not_found, do not retry: read the file or run the command again.',
+].join(' ');
+
+/**
+ * The protocol version to answer `initialize` with: the client's own when it is known, otherwise the newest.
+ *
+ * @param strict - whether a client must name its version
+ * @throws RpcError -32602 when the version is missing (strict) or no string
+ */
+export function negotiateVersion({ protocolVersion }: JsonObject, strict: boolean): string {
+  const [newest] = PROTOCOL_VERSIONS;
+  const missing = protocolVersion === undefined || protocolVersion === null;
+  if (missing && !strict) return newest;
+  if (typeof protocolVersion !== 'string')
+    throw invalidParams({ field: 'protocolVersion', message: 'expected a string' });
+  return PROTOCOL_VERSIONS.includes(protocolVersion) ? protocolVersion : newest;
+}

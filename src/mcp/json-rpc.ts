@@ -1,0 +1,66 @@
+/** A request's id. `null` is unusual but legal in JSON-RPC 2.0, and is what an answer carries when no id could be read. */
+export type RpcId = string | number | null;
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** JSON-RPC's own error codes (001 §8.1); those of the domain are in `errors.ts`. */
+export const rpcCodes = {
+  parseError: -32700,
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internalError: -32603,
+} as const;
+
+/** An error as it goes over the wire. Thrown by methods and tools; `message` is sent as it is. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly data: JsonObject | undefined;
+
+  constructor(code: number, message: string, data?: JsonObject) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** One problem with the parameters: the field as a dotted path, and what is expected of it. */
+export interface ParamIssue {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** The -32602 error. The message names the first field, because most agents show their model nothing but the message. */
+export function invalidParams(...issues: readonly ParamIssue[]): RpcError {
+  const [first] = issues;
+  const told = first === undefined ? '' : `: ${first.field}: ${first.message}`;
+  return new RpcError(rpcCodes.invalidParams, `Invalid params${told}`, { code: 'invalid_params', issues });
+}
+
+export interface RpcErrorBody {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: JsonObject;
+}
+
+export type Reply =
+  | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly result: unknown }
+  | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly error: RpcErrorBody };
+
+export function success(id: RpcId, result: unknown): Reply {
+  return { jsonrpc: '2.0', id, result };
+}
+
+export function failure(id: RpcId, { code, message, data }: RpcError): Reply {
+  return { jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } };
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A name that a client sent, short enough to be repeated in an error. */
+export function clip(name: string): string {
+  return name.length <= 80 ? name : `${name.slice(0, 80)}…`;
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { clip, type JsonObject, type ParamIssue } from './json-rpc.ts';
+
+const MAX_ISSUES = 10;
+
+/** The JSON Schema of a tool's input as `tools/list` shows it, without what zod adds to the contract's own words. */
+export function renderInputSchema(input: z.ZodType): JsonObject {
+  const { $schema: _, ...schema } = z.toJSONSchema(input, {
+    io: 'input',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  });
+  return schema;
+}
+
+/** An integer of any size, unlike `z.int()`: "to the end" is often written as a huge number. */
+export const integer = z
+  .number()
+  .refine(Number.isInteger, { error: 'Invalid input: expected an integer' })
+  .meta({ type: 'integer' });
+
+/** A list whose length is looked at before its members, so that a million bad ones cost nothing. */
+export function boundedList<Item>(item: z.ZodType<Item>, most: number): z.ZodType<Item[]> {
+  return z.preprocess((value, context) => {
+    if (!Array.isArray(value) || value.length <= most) return value;
+    context.addIssue({ code: 'custom', message: `Too big: expected at most ${most} items` });
+    return z.NEVER;
+  }, z.array(item));
+}
+
+/** What is wrong with the arguments of a call, by field; never a value. */
+export function describeIssues(error: z.ZodError): ParamIssue[] {
+  const issues: ParamIssue[] = [];
+  for (const issue of error.issues.slice(0, MAX_ISSUES)) {
+    const field = fieldName(issue.path);
+    if (issue.code !== 'unrecognized_keys') {
+      issues.push({ field: field || 'arguments', message: issue.message });
+      continue;
+    }
+    for (const key of issue.keys.slice(0, MAX_ISSUES)) {
+      issues.push({ field: clip(field ? `${field}.${key}` : key), message: 'Unrecognized key' });
+    }
+  }
+  return issues.slice(0, MAX_ISSUES);
+}
+
+/** `['ranges', 0, 'end_line']` as `ranges[0].end_line`. */
+function fieldName(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((name, key) => {
+    if (typeof key === 'number') return `${name}[${key}]`;
+    return name === '' ? String(key) : `${name}.${String(key)}`;
+  }, '');
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import type { Clock } from '../../core/ports.ts';
+import { defineTool, type Tool } from '../tool.ts';
+
+/** 001 §4.3; further fields may stand beside these. */
+export interface HealthReport extends Readonly<Record<string, unknown>> {
+  readonly status: 'healthy';
+  readonly server: 'mcp-pruner';
+  readonly version: string;
+  readonly capabilities: readonly string[];
+  /** ISO 8601, UTC. */
+  readonly timestamp: string;
+}
+
+/**
+ * What `GET /health`, the method `health` and the tool `health` all answer.
+ *
+ * @param details - further fields (state of the store, of a backend); they cannot replace the contract's own
+ */
+export function healthReport(
+  version: string,
+  clock: Clock,
+  details: Readonly<Record<string, unknown>> = {},
+): HealthReport {
+  return {
+    ...details,
+    status: 'healthy',
+    server: 'mcp-pruner',
+    version,
+    capabilities: ['prune_text', 'recover_text', 'annotations', 'markers'],
+    timestamp: new Date(clock.nowMs()).toISOString(),
+  };
+}
+
+export function healthTool(report: () => HealthReport | Promise<HealthReport>): Tool {
+  return defineTool({
+    name: 'health',
+    namespace: 'pruner',
+    summary: 'Tell whether the server works and what it can do.',
+    description: 'Tell whether the pruner works, its version and what it can do. Returns JSON.',
+    faces: ['rpc'],
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    input: z.strictObject({}),
+    run: report,
+  });
+}

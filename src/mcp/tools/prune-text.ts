@@ -1,0 +1,82 @@
+import { z } from 'zod';
+import type { Pruner, PruneTextResult } from '../../core/api.ts';
+import { defineTool, type Tool } from '../tool.ts';
+import { integer } from '../tool-input.ts';
+
+/** The longest delay that a timer of Node can hold. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
+
+const input = z.strictObject({
+  text: z.string(),
+  goal_hint: z.string(),
+  source_type: z.enum(['code', 'logs', 'docs']),
+  options: z.strictObject({
+    max_prune_ratio: z.number().min(0).max(1),
+    min_keep_lines: integer.min(0),
+    timeout_ms: integer.min(1),
+    annotate_lines: z.boolean(),
+    include_markers: z.boolean(),
+  }),
+});
+
+/** `prune_text` (001 §4.1): shortens a text by whole lines and says where. */
+export function pruneTextTool(pruner: Pruner): Tool {
+  return defineTool({
+    name: 'prune_text',
+    namespace: 'pruner',
+    summary: 'Shorten a text by the lines that do not serve a goal.',
+    description:
+      'Shorten a long text (code, logs or docs) by the lines that do not serve goal_hint. Kept lines are verbatim and in ' +
+      'order; each removed block is replaced by one marker line ' +
+      '"⟦PRUNÉ: prune_id=… lignes <start>-<end> (<count>) raison=…⟧" and can be had back with recover_text. ' +
+      'Returns JSON: prune_id, pruned_text, annotations, stats, warnings.',
+    faces: ['rpc'],
+    annotations: { readOnlyHint: true, idempotentHint: true },
+    input,
+    async run({ text, goal_hint, source_type, options }, { signal }) {
+      const result = await pruner.pruneText(
+        {
+          text,
+          goalHint: goal_hint,
+          sourceType: source_type,
+          options: {
+            maxPruneRatio: options.max_prune_ratio,
+            minKeepLines: options.min_keep_lines,
+            timeoutMs: Math.min(options.timeout_ms, MAX_TIMEOUT_MS),
+            annotateLines: options.annotate_lines,
+            includeMarkers: options.include_markers,
+          },
+        },
+        signal,
+      );
+      return toWire(result);
+    },
+  });
+}
+
+function toWire({ pruneId, prunedText, annotations, stats, warnings }: PruneTextResult): object {
+  return {
+    prune_id: pruneId,
+    pruned_text: prunedText,
+    annotations: annotations.map(({ startLine, endLine, reason, marker }) => ({
+      kind: 'pruned_block',
+      original_start_line: startLine,
+      original_end_line: endLine,
+      pruned_line_count: endLine - startLine + 1,
+      reason,
+      marker,
+    })),
+    stats: {
+      original_lines: stats.originalLines,
+      kept_lines: stats.keptLines,
+      pruned_lines: stats.prunedLines,
+      pruned_ratio: stats.prunedRatio,
+      tokens_est_before: stats.tokensEstBefore,
+      tokens_est_after: stats.tokensEstAfter,
+      elapsed_ms: stats.elapsedMs,
+      used_fallback: stats.usedFallback,
+      ...stats.extra,
+    },
+    warnings,
+  };
+}

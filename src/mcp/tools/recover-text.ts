@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { Pruner } from '../../core/api.ts';
+import { defineTool, type Tool } from '../tool.ts';
+import { boundedList, integer } from '../tool-input.ts';
+
+/** More blocks than any text is cut into; bounds the work of one call. */
+const MAX_RANGES = 10_000;
+
+// The listed minimum is 1, but lines below it must reach the range check, which has an error of its own (001 §4.2).
+const line = integer.meta({ minimum: 1 });
+
+const input = z.strictObject({
+  prune_id: z.string(),
+  ranges: boundedList(z.strictObject({ start_line: line, end_line: line }), MAX_RANGES),
+  include_line_numbers: z.boolean(),
+});
+
+/** `recover_text` (001 §4.2): the original lines behind a marker. */
+export function recoverTextTool(pruner: Pruner): Tool {
+  return defineTool({
+    name: 'recover_text',
+    aliases: ['recover_range'],
+    namespace: 'pruner',
+    summary: 'Return original lines that a marker hides.',
+    description:
+      'Return the original lines behind a marker "⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=…⟧". ' +
+      'Pass the prune_id of the marker and the line ranges to see (1-based, inclusive; any lines of the original text). ' +
+      'include_line_numbers puts "<number>│ " before each line; use false when you need the exact text for an edit. ' +
+      'Returns JSON: raw_text, metadata. If the prune_id is not found, do not retry: read the source again.',
+    faces: ['rpc'],
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    input,
+    async run({ prune_id, ranges, include_line_numbers }) {
+      const rawText = await pruner.recover({
+        pruneId: prune_id,
+        ranges: ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line })),
+        numbered: include_line_numbers,
+      });
+      return { raw_text: rawText, metadata: { prune_id, ranges, line_numbering: 'original' } };
+    },
+  });
+}

@@ -1,0 +1,114 @@
+import net from 'node:net';
+import { text } from 'node:stream/consumers';
+import express from 'express';
+import { describe, expect, it } from 'vitest';
+import { type LocalGuardOptions, localGuard } from '../../src/mcp/guard.ts';
+import { listen, send } from './helpers/rpc-server.ts';
+
+async function guarded(
+  options: LocalGuardOptions,
+): Promise<(headers: Record<string, string>) => Promise<[number, string]>> {
+  const app = express();
+  app.use(localGuard(options), (_req, res) => {
+    res.json({ passed: true });
+  });
+  const port = await listen(app);
+  return async (headers) => {
+    const { status, body } = await send(port, null, { method: 'GET', path: '/', headers });
+    const parsed = JSON.parse(body) as { passed?: boolean; error?: { type: string } };
+    return [status, parsed.error?.type ?? 'passed'];
+  };
+}
+
+describe('localGuard', () => {
+  it.each([
+    '127.0.0.1',
+    '127.0.0.1:8006',
+    '127.8.9.10:1',
+    'localhost',
+    'LocalHost:3000',
+    '[::1]',
+    '[::1]:8006',
+    'pruner.lan',
+    'Pruner.LAN:9',
+    'box:8006',
+  ])('lets a request to %s pass', async (host) => {
+    const ask = await guarded({ allowedHosts: ['Pruner.lan', 'box:8006'] });
+    expect(await ask({ host })).toEqual([200, 'passed']);
+  });
+
+  it.each([
+    'evil.example.com',
+    'evil.example.com:8006',
+    '127.0.0.1.evil.com',
+    'localhost.evil.com',
+    '192.168.1.5:8006',
+    'box:8007',
+    'box',
+    '[::2]',
+    'a@127.0.0.1',
+  ])('refuses a request that was addressed to "%s"', async (host) => {
+    const ask = await guarded({ allowedHosts: ['pruner.lan', 'box:8006'] });
+    expect(await ask({ host })).toEqual([403, 'forbidden_host']);
+  });
+
+  it.each(['http://localhost:3000', 'http://127.0.0.1:8006', 'https://[::1]', 'https://pruner.lan'])(
+    'lets a page of %s in',
+    async (origin) => {
+      const ask = await guarded({ allowedHosts: ['pruner.lan'] });
+      expect(await ask({ host: 'localhost', origin })).toEqual([200, 'passed']);
+    },
+  );
+
+  it.each([
+    'http://evil.example.com',
+    'https://localhost.evil.com',
+    'null',
+    '',
+    'file://',
+    'localhost',
+    'chrome-extension://localhost',
+    'http://localhost@evil.com',
+  ])('keeps a page of "%s" out', async (origin) => {
+    const ask = await guarded({ allowedHosts: [] });
+    expect(await ask({ host: 'localhost', origin })).toEqual([403, 'forbidden_origin']);
+  });
+
+  it('asks for the token where one is configured, whatever the name it was reached by', async () => {
+    const ask = await guarded({ allowedHosts: [], bearerToken: 's3cret' });
+    expect(await ask({ host: '192.168.1.5:8006', authorization: 'Bearer s3cret' })).toEqual([200, 'passed']);
+    expect(await ask({ host: 'localhost', authorization: 'bearer s3cret' })).toEqual([200, 'passed']);
+    for (const authorization of ['Bearer s3cre', 'Bearer s3cret2', 'Bearer', 'Bearer ', 'Basic s3cret', 's3cret', '']) {
+      expect(await ask({ host: 'localhost', authorization })).toEqual([401, 'unauthorized']);
+    }
+    expect(await ask({ host: 'localhost' })).toEqual([401, 'unauthorized']);
+    expect(await ask({ host: 'localhost', authorization: 'Bearer s3cret', origin: 'http://evil.com' })).toEqual([
+      403,
+      'forbidden_origin',
+    ]);
+  });
+
+  it('refuses a request that names no host at all', async () => {
+    const app = express();
+    app.use(localGuard({ allowedHosts: [] }));
+    const socket = net.connect(await listen(app), '127.0.0.1');
+    socket.end('GET / HTTP/1.0\r\n\r\n');
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  it('tells how to authenticate, and never what was sent', async () => {
+    const app = express();
+    app.use(localGuard({ allowedHosts: [], bearerToken: 's3cret' }));
+    const raw = await send(await listen(app), null, {
+      method: 'GET',
+      path: '/',
+      headers: { authorization: 'Bearer guess' },
+    });
+    expect(raw.headers['www-authenticate']).toBe('Bearer realm="mcp-pruner"');
+    expect(raw.body).not.toContain('guess');
+  });
+
+  it('does not start with an empty token, which anyone would know', () => {
+    expect(() => localGuard({ allowedHosts: [], bearerToken: '' })).toThrow('empty');
+  });
+});

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { McpServer, type McpServerOptions } from '../../src/mcp/server.ts';
+import { defineTool, type Face, type Tool, ToolRegistry } from '../../src/mcp/tool.ts';
+import { boundedList, integer } from '../../src/mcp/tool-input.ts';
+import { FakePruner, goals } from './helpers/fake-pruner.ts';
+import { buildServer, pruneArgs } from './helpers/rpc-server.ts';
+
+function echo(name: string, more: { faces?: Face[]; flag?: string; aliases?: string[] } = {}): Tool {
+  return defineTool({
+    name,
+    namespace: 'test',
+    summary: 'Echo.',
+    description: 'Say it again.',
+    faces: ['rpc'],
+    ...more,
+    input: z.strictObject({ say: z.string(), times: z.int().min(1).optional() }),
+    run: ({ say }) => say,
+  });
+}
+
+async function ask(options: Partial<McpServerOptions> & { registry: ToolRegistry }, method: string, params?: unknown) {
+  const server = new McpServer({ faces: ['rpc'], version: '1.0.0', ...options });
+  const reply = await server.connect().receive(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  return reply as { result?: Record<string, unknown>; error?: { code: number; message: string } };
+}
+
+const call = (name: string) => ({ name, arguments: { say: 'hi' } });
+const hi = { result: { content: [{ type: 'text', text: 'hi' }] } };
+
+describe('the registry of tools', () => {
+  it('lists what it calls and calls what it lists', async () => {
+    const registry = new ToolRegistry([echo('one', { aliases: ['uno'] }), echo('two')]);
+    const { result } = await ask({ registry }, 'tools/list');
+    expect(result?.tools).toStrictEqual(
+      ['one', 'two'].map((name) => ({
+        name,
+        description: 'Say it again.',
+        inputSchema: {
+          type: 'object',
+          properties: { say: { type: 'string' }, times: { type: 'integer', minimum: 1 } },
+          required: ['say'],
+          additionalProperties: false,
+        },
+      })),
+    );
+    for (const name of ['one', 'two', 'uno'])
+      expect(await ask({ registry }, 'tools/call', call(name))).toMatchObject(hi);
+  });
+
+  it('neither lists nor calls a tool whose flag is off, and names the flag', async () => {
+    const tools = [echo('plain'), echo('extra', { flag: '--enable-extra' })];
+    const off = new ToolRegistry(tools);
+    expect(off.list(['rpc']).map(({ name }) => name)).toEqual(['plain']);
+    const { error } = await ask({ registry: off }, 'tools/call', call('extra'));
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('--enable-extra') });
+
+    const on = new ToolRegistry(tools, new Set(['--enable-extra']));
+    expect(on.list(['rpc']).map(({ name }) => name)).toEqual(['plain', 'extra']);
+    expect(await ask({ registry: on }, 'tools/call', call('extra'))).toMatchObject(hi);
+  });
+
+  it('keeps the tools of one face from another', async () => {
+    const registry = new ToolRegistry([echo('web'), echo('shell', { faces: ['stdio'] })]);
+    expect(registry.list(['stdio']).map(({ name }) => name)).toEqual(['shell']);
+    expect(registry.list(['stdio', 'rpc'])).toHaveLength(2);
+    expect((await ask({ registry }, 'tools/call', call('shell'))).error).toMatchObject({ code: -32602 });
+    expect(await ask({ registry, faces: ['stdio', 'rpc'] }, 'tools/call', call('shell'))).toMatchObject(hi);
+  });
+
+  it('refuses two tools of one name', () => {
+    expect(() => new ToolRegistry([echo('one'), echo('two', { aliases: ['one'] })])).toThrow('one');
+  });
+});
+
+describe('a strict server, as the stdio contract wants it', () => {
+  const registry = new ToolRegistry([echo('one')]);
+
+  it.each([
+    ['initialize', {}],
+    ['initialize', { protocolVersion: 7 }],
+    ['tools/call', { name: 'one', arguments: { say: null } }],
+    ['tools/call', { name: 'nope' }],
+    ['tools/list', []],
+  ])('answers a bad %s with "Invalid params" and no more', async (method, params) => {
+    const { error } = await ask({ registry, strict: true }, method, params);
+    expect(error).toMatchObject({ code: -32602, message: 'Invalid params' });
+  });
+
+  it('needs neither clientInfo nor capabilities, and has no instructions unless given', async () => {
+    const { result } = await ask({ registry, strict: true }, 'initialize', { protocolVersion: '2025-06-18' });
+    expect(result).toStrictEqual({
+      protocolVersion: '2025-06-18',
+      capabilities: { tools: { listChanged: false } },
+      serverInfo: { name: 'mcp-pruner', version: '1.0.0' },
+    });
+  });
+});
+
+describe('further methods', () => {
+  it('take the place of the empty lists and announce themselves', async () => {
+    const methods = { 'resources/list': () => ({ resources: [{ uri: 'sc://runs/1/events', name: 'run' }] }) };
+    const options = { registry: new ToolRegistry([]), methods, capabilities: { resources: { subscribe: true } } };
+    expect((await ask(options, 'resources/list')).result?.resources).toHaveLength(1);
+    expect((await ask(options, 'initialize', {})).result?.capabilities).toEqual({
+      tools: { listChanged: false },
+      resources: { subscribe: true },
+    });
+  });
+});
+
+describe('a long-lived connection', () => {
+  const hang = (id: unknown) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name: 'prune_text', arguments: pruneArgs({ goal_hint: goals.hang }) },
+    });
+  const cancel = (requestId: unknown) =>
+    JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+  const ping = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'ping' });
+
+  it('cancels only the call of that id and type, and serves others meanwhile', async () => {
+    const pruner = new FakePruner();
+    const connection = buildServer(pruner).connect();
+    let stopped = false;
+    const running = connection.receive(hang('1'));
+    void running.then(() => {
+      stopped = true;
+    });
+    await pruner.hanging;
+    expect(await connection.receive(cancel(1))).toBeNull();
+    expect(await connection.receive(ping)).toMatchObject({ id: 2 });
+    expect(stopped).toBe(false);
+    await connection.receive(cancel('1'));
+    expect(await running).toBeNull();
+  });
+
+  it('stops every running call when it closes, also two of one id, and answers nothing afterwards', async () => {
+    const connection = buildServer(new FakePruner()).connect();
+    const running = [connection.receive(hang(1)), connection.receive(hang(1))];
+    connection.close();
+    expect(await Promise.all(running)).toEqual([null, null]);
+    expect(await connection.receive(ping)).toBeNull();
+  });
+});
+
+describe('a bounded list', () => {
+  it('looks at its length before it looks at its members', () => {
+    const list = z.strictObject({ list: boundedList(z.strictObject({ line: integer }), 3) });
+    expect(list.safeParse({ list: [{ line: 1 }, { line: 2 }] }).success).toBe(true);
+    expect(list.safeParse({ list: Array(4).fill('bad') }).error?.issues).toHaveLength(1);
+  });
+});
