@@ -40,6 +40,8 @@ export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
   /** Prune ids seen again, whose expiry slides. */
   readonly touch: readonly string[];
+  /** Keys of decisions replayed from memory (a text left whole has no prune id to touch), whose expiry slides. */
+  readonly touchKeys?: readonly string[];
 }
 
 /** What a prune id stands for. */
@@ -100,8 +102,8 @@ export interface Store {
   /**
    * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer.
    *
-   * @returns which ids of `touch` are unknown or expired, and which decisions were refused because their prune id
-   * already stands for another text
+   * @returns which ids of `touch` are unknown or expired, and the keys of the decisions that were refused because
+   * their prune id already stands for another text
    */
   commit(
     batch: StoreBatch,

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../core/ports.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { Connection } from './db.ts';
+import { classify } from './errors.ts';
+import type { Keeper } from './keeper.ts';
+import { type Expiring, Slides } from './slides.ts';
+import type { Tables } from './tables.ts';
+
+/** How long reads and writes that name no limit wait for a lock that another process holds. */
+const READ_WAIT_MS = 250;
+const WRITE_WAIT_MS = 2_000;
+const MAX_PAUSE_MS = 20;
+/** How many noted uses a transaction on the request path writes along. */
+const SLIDES_PER_WRITE = 200;
+
+/** Synchronous work on the tables inside a transaction; `nowMs` is the clock's whole milliseconds. */
+export type Work<T> = (tables: Tables, nowMs: number) => T;
+
+export interface WriteOptions {
+  readonly waitMs?: number;
+  /** Make sure first that the connection is on the file that the path leads to. */
+  readonly verify?: boolean;
+  readonly slides?: number;
+}
+
+/** Reads and writes that wait for other processes without holding up the event loop, and note what was used. */
+export class Access {
+  readonly #keeper: Keeper;
+  readonly #clock: Clock;
+  readonly #readonly: boolean;
+  readonly #slides: Slides;
+
+  constructor(keeper: Keeper, clock: Clock, ttlMs: number, readonly: boolean) {
+    this.#keeper = keeper;
+    this.#clock = clock;
+    this.#readonly = readonly;
+    this.#slides = new Slides(ttlMs);
+  }
+
+  nowMs(): number {
+    return Math.trunc(this.#clock.nowMs());
+  }
+
+  /** Uses that are noted in memory and not yet written. */
+  get usesWaiting(): number {
+    return this.#slides.size;
+  }
+
+  /** Whether something is alive; if so its use is noted. `storedMs` is its expiry in the file, if it is there. */
+  use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
+    if (storedMs === undefined || !this.#slides.alive(kind, id, storedMs, nowMs)) return false;
+    if (!this.#readonly) this.#slides.used(kind, id, storedMs, nowMs);
+    return true;
+  }
+
+  /** The expiry that counts, noted uses included. */
+  expiry(kind: Expiring, id: string, storedMs: number): number {
+    return this.#slides.expiry(kind, id, storedMs);
+  }
+
+  /** Reads one state of the file. */
+  read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
+    return this.attempt(waitMs, () => this.#connection(verify).read((tables) => work(tables, this.nowMs())));
+  }
+
+  /** Does all of the work in one durable transaction, or nothing of it. */
+  write<T>(work: Work<T>, { waitMs = WRITE_WAIT_MS, verify = false, slides }: WriteOptions = {}): Promise<T> {
+    return this.attempt(waitMs, () => this.#write(this.#connection(verify), work, slides ?? SLIDES_PER_WRITE));
+  }
+
+  /** Writes noted uses if that can be done at once. When not they stay noted: what only reads must not fail for them. */
+  writeUses(): void {
+    if (this.#slides.size === 0) return;
+    try {
+      this.#write(this.#keeper.connection(), () => undefined, SLIDES_PER_WRITE);
+    } catch (cause) {
+      if (classify(cause).error.reason !== 'locked') this.#keeper.failed(cause);
+    }
+  }
+
+  /**
+   * Tries until another process lets go of its lock or `waitMs` have passed.
+   *
+   * @throws StoreUnavailable
+   */
+  async attempt<T>(waitMs: number, work: () => T): Promise<T> {
+    const endMs = performance.now() + waitMs;
+    for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
+      try {
+        return work();
+      } catch (cause) {
+        const leftMs = endMs - performance.now();
+        if (classify(cause).error.reason !== 'locked' || leftMs <= 0) throw this.#keeper.failed(cause);
+        await sleep(Math.min(pauseMs, leftMs));
+      }
+    }
+  }
+
+  /** As `attempt` on the connection itself, outside a transaction. */
+  maintain<T>(work: (connection: Connection) => T): Promise<T> {
+    return this.attempt(WRITE_WAIT_MS, () => work(this.#keeper.connection()));
+  }
+
+  #connection(verify: boolean): Connection {
+    return verify ? this.#keeper.verified() : this.#keeper.connection();
+  }
+
+  /** Uses noted before come first, for the work may ask what is alive; those it notes itself come after it. */
+  #write<T>(connection: Connection, work: Work<T>, limit: number): T {
+    if (this.#readonly) throw new StoreUnavailable('readonly');
+    const before = new Set(this.#slides.pending(limit));
+    let after = [...before];
+    const result = connection.write((tables) => {
+      tables.slides.write(before);
+      const worked = work(tables, this.nowMs());
+      after = this.#slides.pending(limit).filter((slide) => !before.has(slide));
+      tables.slides.write(after);
+      return worked;
+    });
+    this.#slides.written(before);
+    this.#slides.written(after);
+    this.#keeper.worked();
+    return result;
+  }
+}

@@ -1,0 +1,182 @@
+import type { Database } from 'better-sqlite3';
+import type { Decision, NewDecision } from '../core/ports.ts';
+import { decodeBody, encodeBody } from './decision-codec.ts';
+import type { Snapshots } from './snapshots.ts';
+
+interface UntilRow {
+  readonly expires_ms: number;
+  readonly prune_id: string | null;
+  readonly prune_expires_ms: number | null;
+}
+
+interface DecisionRow extends UntilRow {
+  readonly body: string | null;
+  readonly prune_body: string | null;
+}
+
+/** What a decision expires by: its prune, or itself when the text was left whole. */
+export interface Until {
+  readonly kind: 'prune' | 'whole';
+  readonly id: string;
+  readonly expiresMs: number;
+}
+
+export interface FoundDecision extends Until {
+  readonly decision: Decision;
+}
+
+export interface PruneRow {
+  readonly id: number;
+  readonly prune_id: string;
+  readonly snapshot: number;
+  readonly hash: string;
+  readonly decision_key: string;
+  readonly body: string;
+  readonly created_ms: number;
+  readonly expires_ms: number;
+}
+
+/** A row that may go: a prune, or a decision to leave a text whole. */
+export interface Oldest {
+  readonly id: number;
+  readonly expires_ms: number;
+}
+
+/**
+ * Decisions by key and prunes by id. Several decisions may lead to one prune; a prune stands for one text for ever.
+ * Rows are returned whether expired or not: who reads decides by the clock.
+ */
+export class Decisions {
+  readonly #snapshots: Snapshots;
+  readonly #byKey;
+  readonly #until;
+  readonly #prune;
+  readonly #pruneExpiry;
+  readonly #insertDecision;
+  readonly #deleteDecision;
+  readonly #insertPrune;
+  readonly #deletePrune;
+  readonly #snapshotOf;
+  readonly #oldestPrune;
+  readonly #oldestWhole;
+  readonly #deleteWhole;
+
+  constructor(db: Database, snapshots: Snapshots) {
+    this.#snapshots = snapshots;
+    this.#byKey = db.prepare<[string], DecisionRow>(
+      `SELECT d.body, d.expires_ms, p.prune_id, p.body AS prune_body, p.expires_ms AS prune_expires_ms
+       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
+    );
+    this.#until = db.prepare<[string], UntilRow>(
+      `SELECT d.expires_ms, p.prune_id, p.expires_ms AS prune_expires_ms
+       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
+    );
+    this.#prune = db.prepare<[string], PruneRow>(
+      `SELECT p.id, p.prune_id, p.snapshot, s.hash, p.decision_key, p.body, p.created_ms, p.expires_ms
+       FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
+    );
+    this.#pruneExpiry = db.prepare<[string], number>('SELECT expires_ms FROM prune WHERE prune_id = ?').pluck();
+    this.#insertDecision = db.prepare<[string, number | null, string | null, number]>(
+      'INSERT INTO decision (key, prune, body, expires_ms) VALUES (?, ?, ?, ?)',
+    );
+    this.#deleteDecision = db.prepare<[string]>('DELETE FROM decision WHERE key = ?');
+    this.#insertPrune = db.prepare<[string, number, string, string, number, number]>(
+      'INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#deletePrune = db.prepare<[number]>('DELETE FROM prune WHERE id = ?');
+    this.#snapshotOf = db.prepare<[number], number>('SELECT snapshot FROM prune WHERE id = ?').pluck();
+    this.#oldestPrune = db.prepare<[], Oldest>('SELECT id, expires_ms FROM prune ORDER BY expires_ms LIMIT 1');
+    this.#oldestWhole = db.prepare<[], Oldest>(
+      'SELECT id, expires_ms FROM decision WHERE prune IS NULL ORDER BY expires_ms LIMIT 1',
+    );
+    this.#deleteWhole = db.prepare<[number]>('DELETE FROM decision WHERE id = ?');
+  }
+
+  find(key: string): FoundDecision | null {
+    const row = this.#byKey.get(key);
+    if (!row) return null;
+    const decision = decodeBody(key, row.prune_id, row.body ?? row.prune_body ?? '');
+    return { ...untilOf(key, row), decision };
+  }
+
+  /** As `find`, without the decision itself. */
+  until(key: string): Until | null {
+    const row = this.#until.get(key);
+    return row ? untilOf(key, row) : null;
+  }
+
+  prune(pruneId: string): PruneRow | null {
+    return this.#prune.get(pruneId) ?? null;
+  }
+
+  /** Stored expiry of a prune, or `undefined`. */
+  pruneUntil(pruneId: string): number | undefined {
+    return this.#pruneExpiry.get(pruneId);
+  }
+
+  /**
+   * Makes a decision and its original durable, inside the caller's transaction. What is there already stays as it is:
+   * the first decision under a key is the one that is replayed.
+   *
+   * @returns `false` when the prune id stands for another text; then nothing was written
+   */
+  save({ decision, text }: NewDecision, nowMs: number, expiresMs: number): boolean {
+    if (decision.pruneId === null) {
+      this.#link(decision, null, encodeBody(decision), nowMs, expiresMs);
+      return true;
+    }
+    const body = encodeBody(decision);
+    let prune = this.#prune.get(decision.pruneId);
+    if (prune && prune.expires_ms > nowMs && prune.hash !== decision.textHash) return false;
+    if (prune && prune.expires_ms <= nowMs) {
+      this.#deletePrune.run(prune.id);
+      if (prune.hash !== decision.textHash) this.#snapshots.dropOrphan(prune.snapshot);
+      prune = undefined;
+    }
+    if (prune) {
+      const same = prune.decision_key === decision.key && prune.body === body;
+      this.#link(decision, prune.id, same ? null : body, nowMs, expiresMs);
+      return true;
+    }
+    const snapshot = this.#snapshots.put(decision.textHash, text);
+    const added = this.#insertPrune.run(decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs);
+    this.#link(decision, Number(added.lastInsertRowid), null, nowMs, expiresMs);
+    return true;
+  }
+
+  #link({ key }: Decision, prune: number | null, body: string | null, nowMs: number, expiresMs: number): void {
+    const until = this.until(key);
+    if (until) {
+      if (until.expiresMs > nowMs) return;
+      this.#deleteDecision.run(key);
+    }
+    this.#insertDecision.run(key, prune, body, expiresMs);
+  }
+
+  /** The prune that expires next, which is the least recently used one. */
+  oldestPrune(): Oldest | undefined {
+    return this.#oldestPrune.get();
+  }
+
+  /** The decision to leave a text whole that expires next. */
+  oldestWhole(): Oldest | undefined {
+    return this.#oldestWhole.get();
+  }
+
+  /** Deletes a prune, the decisions that lead to it, and its text when no other prune needs it. */
+  removePrune(id: number): void {
+    const snapshot = this.#snapshotOf.get(id);
+    this.#deletePrune.run(id);
+    if (snapshot !== undefined) this.#snapshots.dropOrphan(snapshot);
+  }
+
+  removeWhole(id: number): void {
+    this.#deleteWhole.run(id);
+  }
+}
+
+function untilOf(key: string, row: UntilRow): Until {
+  return row.prune_id === null
+    ? { kind: 'whole', id: key, expiresMs: row.expires_ms }
+    : { kind: 'prune', id: row.prune_id, expiresMs: row.prune_expires_ms ?? 0 };
+}

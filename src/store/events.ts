@@ -1,0 +1,65 @@
+import type { Database } from 'better-sqlite3';
+import type { EventRecord, StoredEvent } from '../core/ports.ts';
+
+interface EventRow {
+  readonly seq: number;
+  readonly ts_ms: number;
+  readonly kind: string;
+  readonly level: EventRecord['level'];
+  readonly run_id: string;
+  readonly op_id: string | null;
+  readonly payload: string;
+}
+
+const COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, payload';
+
+/** The bounded history of what happened, numbered without reuse. */
+export class Events {
+  readonly #insert;
+  readonly #all;
+  readonly #ofRun;
+  readonly #newest;
+  readonly #trim;
+
+  constructor(db: Database) {
+    this.#insert = db.prepare<[number, string, string, string, string | null, string]>(
+      'INSERT INTO event (ts_ms, kind, level, run_id, op_id, payload) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#all = db.prepare<[number, number], EventRow>(
+      `SELECT ${COLUMNS} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
+    );
+    this.#ofRun = db.prepare<[string, number, number], EventRow>(
+      `SELECT ${COLUMNS} FROM event WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+    );
+    this.#newest = db.prepare<[], number>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1').pluck();
+    this.#trim = db.prepare<[number, number]>(
+      'DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq <= ? ORDER BY seq LIMIT ?)',
+    );
+  }
+
+  add(events: readonly EventRecord[]): void {
+    for (const { tsMs, kind, level, runId, opId, payload } of events) {
+      this.#insert.run(Math.trunc(tsMs), kind, level, runId, opId, JSON.stringify(payload));
+    }
+  }
+
+  /** Ascending from `fromSeq` on, at most `limit`. */
+  list({ runId, fromSeq, limit }: { runId?: string; fromSeq: number; limit: number }): StoredEvent[] {
+    const rows = runId === undefined ? this.#all.all(fromSeq, limit) : this.#ofRun.all(runId, fromSeq, limit);
+    return rows.map((row) => ({
+      seq: row.seq,
+      tsMs: row.ts_ms,
+      kind: row.kind,
+      level: row.level,
+      runId: row.run_id,
+      opId: row.op_id,
+      payload: JSON.parse(row.payload) as StoredEvent['payload'],
+    }));
+  }
+
+  /** Deletes the oldest events beyond the newest `keep`, at most `limit` of them; returns how many. */
+  trim(keep: number, limit: number): number {
+    const newest = this.#newest.get();
+    return newest === undefined ? 0 : this.#trim.run(newest - keep, limit).changes;
+  }
+}

@@ -1,0 +1,144 @@
+import { StoreUnavailable } from '../errors.ts';
+import { Connection, type OpenOptions } from './db.ts';
+import { classify, StoreFileError } from './errors.ts';
+
+/** What the store tells its owner: constant messages, facts as fields, never a text. pino's logger fits. */
+export interface StoreLog {
+  info(fields: Readonly<Record<string, unknown>>, message: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** A file that could not be opened is tried again after so long; sooner when only a lock was in the way. */
+const REOPEN_MS = 500;
+const REOPEN_LOCKED_MS = 20;
+
+/**
+ * Keeps a connection to the store's file through all that may befall it: opens it on demand, opens it anew when it was
+ * replaced or broke, and comes back without a restart when it can be used again.
+ */
+export class Keeper {
+  readonly #options: OpenOptions;
+  readonly #log: StoreLog | undefined;
+  #connection: Connection | null = null;
+  /** Why there is no connection, or why the one there should be replaced (a read-only one still reads). */
+  #problem: StoreUnavailable | null = null;
+  #retryAtMs = 0;
+  #serial = 0;
+  #reported = '';
+  #closed = false;
+
+  constructor(options: OpenOptions, log: StoreLog | undefined) {
+    this.#options = options;
+    this.#log = log;
+  }
+
+  /** Counts connections: another number means another file, as far as anybody can know. */
+  get serial(): number {
+    return this.#serial;
+  }
+
+  /** Why the file cannot be used now, or `null`. Tries to open it when that is due. */
+  problem(): StoreUnavailable | null {
+    try {
+      this.connection();
+    } catch (cause) {
+      return classify(cause).error;
+    }
+    return this.#problem;
+  }
+
+  /**
+   * The open connection.
+   *
+   * @throws StoreUnavailable with the reason of the last attempt; the next one is made when its time has come
+   */
+  connection(): Connection {
+    if (this.#closed) throw new StoreUnavailable('closed');
+    if (this.#problem !== null) {
+      if (performance.now() >= this.#retryAtMs) this.#drop();
+      else if (this.#connection === null) throw this.#problem;
+    }
+    return this.#connection ?? this.#open();
+  }
+
+  /** The open connection, after making sure that it is on the file that the path leads to. Two `stat` calls. */
+  verified(): Connection {
+    const connection = this.connection();
+    const replaced = connection.replaced();
+    if (!replaced && !connection.lostLog()) return connection;
+    // what was committed is still there, in an unlinked log; it must be in the file before we let go of it
+    if (!replaced && !connection.checkpoint('TRUNCATE')) return connection;
+    this.#log?.warn({ path: this.#options.path, replaced }, 'store file deleted or replaced, opening anew');
+    this.#drop();
+    return this.#open();
+  }
+
+  /** Takes note of a failure in the use of a connection; returns it in the form that callers know. */
+  failed(cause: unknown): StoreUnavailable {
+    const { error, reopen } = classify(cause);
+    if (error.reason === 'closed') return error;
+    this.#report(error);
+    if (reopen && !this.#closed) {
+      this.#suspend(error);
+      if (error.reason !== 'readonly') this.#drop();
+    }
+    return error;
+  }
+
+  /** Takes note of a write that worked. */
+  worked(): void {
+    if (this.#reported === '') return;
+    this.#log?.info({ path: this.#options.path, was: this.#reported }, 'store back');
+    this.#reported = '';
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#drop();
+  }
+
+  #open(): Connection {
+    try {
+      this.#connection = new Connection(this.#options);
+    } catch (cause) {
+      const problem = this.#describe(cause);
+      this.#suspend(problem);
+      throw problem;
+    }
+    this.#serial++;
+    this.#problem = null;
+    return this.#connection;
+  }
+
+  #describe(cause: unknown): StoreUnavailable {
+    const { error } = classify(cause);
+    if (error instanceof StoreFileError || error.reason === 'locked') return error;
+    const detail = cause instanceof Error ? cause.message : String(cause);
+    return new StoreFileError(error.reason, this.#options.path, detail, { cause });
+  }
+
+  #suspend(problem: StoreUnavailable): void {
+    this.#problem = problem;
+    this.#retryAtMs = performance.now() + (problem.reason === 'locked' ? REOPEN_LOCKED_MS : REOPEN_MS);
+  }
+
+  #report(problem: StoreUnavailable): void {
+    if (this.#reported === problem.reason) return;
+    this.#reported = problem.reason;
+    const detail = problem.cause instanceof Error ? problem.cause.message : problem.message;
+    this.#log?.warn({ path: this.#options.path, reason: problem.reason, detail }, 'store unavailable');
+  }
+
+  #drop(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    try {
+      connection?.close();
+    } catch (cause) {
+      this.#log?.warn(
+        { path: this.#options.path, reason: classify(cause).error.reason },
+        'store did not close cleanly',
+      );
+    }
+  }
+}

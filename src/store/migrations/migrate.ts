@@ -1,0 +1,57 @@
+import type { Database } from 'better-sqlite3';
+import { StoreFileError } from '../errors.ts';
+import { originals } from './0001-originals.ts';
+import { history } from './0002-history.ts';
+import type { Migration } from './migration.ts';
+
+/**
+ * The schema's whole life, oldest first. A new table or column is a new file and a new last entry here; an entry that
+ * was ever released is never edited.
+ */
+export const migrations: readonly Migration[] = [originals, history];
+
+/** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
+const APPLICATION_ID = 0x6d637072; // "mcpr"
+
+/**
+ * Says whether a file may be used by this program, reading only.
+ *
+ * @returns the file's schema version; 0 for an empty one
+ * @throws StoreFileError `newer_schema` for a file of a later version, `error` for another program's database
+ */
+export function checkSchema(db: Database, path: string, known: readonly Migration[] = migrations): number {
+  const version = Number(db.pragma('user_version', { simple: true }));
+  const latest = known.at(-1)?.version ?? 0;
+  const owner = Number(db.pragma('application_id', { simple: true }));
+  const empty = version === 0 && owner === 0 && tableCount(db) === 0;
+  if (!empty && owner !== APPLICATION_ID) {
+    throw new StoreFileError('error', path, 'it is a database of another program; choose another path');
+  }
+  if (version > latest) {
+    const detail = `it has schema version ${version}, this program knows up to ${latest}; upgrade mcp-pruner or choose another path`;
+    throw new StoreFileError('newer_schema', path, detail);
+  }
+  return version;
+}
+
+/** Brings a file to the newest schema, each step in one transaction. Two processes may do so at the same time. */
+export function migrate(db: Database, known: readonly Migration[] = migrations): void {
+  for (const migration of known) {
+    if (versionOf(db) >= migration.version) continue;
+    const step = db.transaction(() => {
+      if (versionOf(db) >= migration.version) return; // another process was faster
+      migration.up(db);
+      db.pragma(`application_id = ${APPLICATION_ID}`);
+      db.pragma(`user_version = ${migration.version}`);
+    });
+    step.immediate();
+  }
+}
+
+function versionOf(db: Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+function tableCount(db: Database): number {
+  return Number(db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get());
+}

@@ -1,0 +1,83 @@
+import type { Database } from 'better-sqlite3';
+
+/** What expires: a prune by its id, a decision to leave a text whole by its key, a served text by its hash. */
+export type Expiring = 'prune' | 'whole' | 'served';
+
+interface Slide {
+  readonly kind: Expiring;
+  readonly id: string;
+  readonly expiresMs: number;
+}
+
+/** More than one busy process sees between two sweeps; past it a use is forgotten rather than memory spent. */
+const MAX_PENDING = 20_000;
+
+/**
+ * Expiry that slides on use, without a write for each use: a use counts only when it moves the expiry by more than an
+ * eighth of the lifetime, and waits in memory until a transaction is made anyway. Reads ask here, so that a use counts
+ * at once. A use lost with the process costs at most that what it kept expires early; the proxy then stores it anew.
+ */
+export class Slides {
+  readonly #ttlMs: number;
+  readonly #pending = new Map<string, Slide>();
+
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs;
+  }
+
+  /** How many uses wait to be written. */
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  /** Whether something with this stored expiry is still there. Gone from the very millisecond of its expiry on. */
+  alive(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): boolean {
+    return storedExpiresMs > nowMs || (this.#pending.get(kind + id)?.expiresMs ?? 0) > nowMs;
+  }
+
+  /** The expiry that counts: the stored one, or the later one that waits to be written. */
+  expiry(kind: Expiring, id: string, storedExpiresMs: number): number {
+    return Math.max(storedExpiresMs, this.#pending.get(kind + id)?.expiresMs ?? 0);
+  }
+
+  /** Notes a use of something alive. A clock that went backwards never shortens a life. */
+  used(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): void {
+    const expiresMs = nowMs + this.#ttlMs;
+    if (expiresMs - this.expiry(kind, id, storedExpiresMs) <= this.#ttlMs / 8) return;
+    if (this.#pending.size >= MAX_PENDING && !this.#pending.has(kind + id)) return;
+    this.#pending.set(kind + id, { kind, id, expiresMs });
+  }
+
+  /** Uses that wait, oldest first, for `SlideTable.write`. */
+  pending(limit: number): readonly Slide[] {
+    return this.#pending.size <= limit ? [...this.#pending.values()] : [...this.#pending.values()].slice(0, limit);
+  }
+
+  /** Forgets uses that have been written, unless they moved on in the meantime. */
+  written(slides: Iterable<Slide>): void {
+    for (const slide of slides) {
+      const key = slide.kind + slide.id;
+      if (this.#pending.get(key) === slide) this.#pending.delete(key);
+    }
+  }
+}
+
+/** The statements behind `Slides`, on one connection. */
+export class SlideTable {
+  readonly #update;
+
+  constructor(db: Database) {
+    this.#update = {
+      prune: db.prepare<[number, string]>('UPDATE prune SET expires_ms = max(expires_ms, ?) WHERE prune_id = ?'),
+      whole: db.prepare<[number, string]>(
+        'UPDATE decision SET expires_ms = max(expires_ms, ?) WHERE key = ? AND prune IS NULL',
+      ),
+      served: db.prepare<[number, string]>('UPDATE served SET expires_ms = max(expires_ms, ?) WHERE hash = ?'),
+    };
+  }
+
+  /** Inside the caller's transaction. */
+  write(slides: Iterable<Slide>): void {
+    for (const { kind, id, expiresMs } of slides) this.#update[kind].run(expiresMs, id);
+  }
+}

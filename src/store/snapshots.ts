@@ -1,0 +1,96 @@
+import type { Database } from 'better-sqlite3';
+import { StoreUnavailable } from '../errors.ts';
+import { decodeText, type Encoding, encodeText, PACK_FROM_BYTES, unpackBytes } from './text-codec.ts';
+
+/** A stored text as it lies in the file; `openText` makes a string of it. */
+export interface StoredText {
+  readonly encoding: Encoding;
+  readonly packing: number;
+  readonly text_bytes: number;
+  readonly data: Buffer;
+}
+
+/** A snapshot that nobody tried to compress yet. */
+export interface Unpacked {
+  readonly id: number;
+  readonly hash: string;
+  readonly text_bytes: number;
+}
+
+/** Original texts by their hash, each stored once however many prunes refer to it. */
+export class Snapshots {
+  readonly #idOf;
+  readonly #insert;
+  readonly #read;
+  readonly #dropOrphan;
+  readonly #unpacked;
+  readonly #setPacked;
+  readonly #leaveRaw;
+
+  constructor(db: Database) {
+    this.#idOf = db.prepare<[string], number>('SELECT id FROM snapshot WHERE hash = ?').pluck();
+    this.#insert = db.prepare<[string, number, number, number, number, Buffer]>(
+      'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, data) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.#read = db.prepare<[number], StoredText>(
+      'SELECT encoding, packing, text_bytes, data FROM snapshot WHERE id = ?',
+    );
+    this.#dropOrphan = db.prepare<[number, number]>(
+      'DELETE FROM snapshot WHERE id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)',
+    );
+    this.#unpacked = db.prepare<[number], Unpacked>(
+      'SELECT id, hash, text_bytes FROM snapshot WHERE packing = 0 ORDER BY id LIMIT ?',
+    );
+    // by hash as well: a row number may have been given to another text while this one was being compressed
+    this.#setPacked = db.prepare<[number, Buffer, number, string]>(
+      'UPDATE snapshot SET packing = 1, stored_bytes = ?, data = ? WHERE id = ? AND hash = ? AND packing = 0',
+    );
+    this.#leaveRaw = db.prepare<[number, string]>(
+      'UPDATE snapshot SET packing = 2 WHERE id = ? AND hash = ? AND packing = 0',
+    );
+  }
+
+  /** Stores a text unless its hash is known; inside the caller's transaction. Returns its row. */
+  put(hash: string, text: string): number {
+    const known = this.#idOf.get(hash);
+    if (known !== undefined) return known;
+    const { encoding, data } = encodeText(text);
+    const packing = data.length < PACK_FROM_BYTES ? 2 : 0;
+    return Number(this.#insert.run(hash, encoding, packing, data.length, data.length, data).lastInsertRowid);
+  }
+
+  /** The stored form of a text, or `undefined` when the row has gone. */
+  read(id: number): StoredText | undefined {
+    return this.#read.get(id);
+  }
+
+  /** Deletes a text that no prune refers to any more. */
+  dropOrphan(id: number): void {
+    this.#dropOrphan.run(id, id);
+  }
+
+  /** Some texts that wait to be compressed, oldest first. */
+  unpacked(limit: number): Unpacked[] {
+    return this.#unpacked.all(limit);
+  }
+
+  /** Puts the compressed form in place of the plain one; `null` marks it as not worth it. */
+  setPacked({ id, hash }: Unpacked, packed: Buffer | null): void {
+    if (packed) this.#setPacked.run(packed.length, packed, id, hash);
+    else this.#leaveRaw.run(id, hash);
+  }
+}
+
+/**
+ * The text, unit for unit as it was put.
+ *
+ * @throws StoreUnavailable `corrupt` when the stored bytes are damaged
+ */
+export async function openText({ encoding, packing, text_bytes, data }: StoredText): Promise<string> {
+  if (packing !== 1) return decodeText({ encoding, data });
+  try {
+    return decodeText({ encoding, data: await unpackBytes(data, text_bytes) });
+  } catch (cause) {
+    throw new StoreUnavailable('corrupt', { cause });
+  }
+}

@@ -1,0 +1,240 @@
+import { resolve } from 'node:path';
+import type {
+  Clock,
+  Decision,
+  EventRecord,
+  Store,
+  StoreBatch,
+  StoredEvent,
+  StoredPrune,
+  UsageRecord,
+  UsageTotal,
+} from '../core/ports.ts';
+import type { StoreUnavailable } from '../errors.ts';
+import { Access } from './access.ts';
+import { decodeBody } from './decision-codec.ts';
+import { Keeper, type StoreLog } from './keeper.ts';
+import { openText } from './snapshots.ts';
+import { sweepStep } from './sweep.ts';
+import type { Tables } from './tables.ts';
+
+export interface SqliteStoreOptions {
+  /** The database file, or `:memory:`. Its folder is made when it is not there. */
+  readonly path: string;
+  readonly clock: Clock;
+  /** How long a prune, a decision or a mark lives after its last use. */
+  readonly ttlMs: number;
+  /** Limit of what originals and decisions take up in the file; the sweep enforces it. */
+  readonly maxBytes: number;
+  /** How many events are kept. */
+  readonly maxEvents: number;
+  readonly log?: StoreLog;
+  /** Nothing is created, migrated or written, not even a use noted: to look into a file from outside. */
+  readonly readonly?: boolean;
+  /** Size that the file never exceeds; a write beyond it fails with `full`. Default: what the disk gives. */
+  readonly maxFileBytes?: number;
+}
+
+/** A `Store` on one SQLite file, which other processes may use at the same time. */
+export interface SqliteStore extends Store {
+  /**
+   * Why the file cannot be used now, or `null`. A `StoreFileError` when it cannot be opened: its message is one line
+   * for a terminal.
+   */
+  problem(): StoreUnavailable | null;
+}
+
+/** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
+const EPOCH_SHARE = 1 / 8;
+const MAX_EVENTS_PER_QUERY = 10_000;
+
+/**
+ * Opens a store. Never throws for the file's sake: when the file cannot be used, methods reject with
+ * `StoreUnavailable` until it can, without a restart.
+ */
+export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  return new FileStore(options);
+}
+
+/** Opens a file to look into it while a server may be running on it. Writes nothing; every write rejects `readonly`. */
+export function openStoreForReading({ path, clock }: Pick<SqliteStoreOptions, 'path' | 'clock'>): SqliteStore {
+  return new FileStore({ path, clock, ttlMs: 1, maxBytes: 0, maxEvents: 0, readonly: true });
+}
+
+class FileStore implements SqliteStore {
+  readonly #options: SqliteStoreOptions;
+  readonly #ttlMs: number;
+  readonly #keeper: Keeper;
+  readonly #access: Access;
+  #sweeping: Promise<boolean> | null = null;
+
+  constructor(options: SqliteStoreOptions) {
+    const { clock, readonly = false, maxFileBytes = 0, log } = options;
+    const path = options.path === ':memory:' ? options.path : resolve(options.path);
+    this.#options = options;
+    this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
+    this.#keeper = new Keeper({ path, readonly, maxFileBytes }, log);
+    this.#access = new Access(this.#keeper, clock, this.#ttlMs, readonly);
+    this.#keeper.problem();
+  }
+
+  problem(): StoreUnavailable | null {
+    return this.#keeper.problem();
+  }
+
+  epoch(): string {
+    try {
+      const generation = this.#keeper.verified().tables.meter('deleted_generation');
+      // what was stored or touched in a slice of time lives on through the whole slice, even if no use is written
+      const slice = Math.floor(this.#access.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
+      return `${this.#keeper.serial}.${generation}.${slice}`;
+    } catch (cause) {
+      throw this.#keeper.failed(cause);
+    }
+  }
+
+  findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
+    return this.#access.read(({ decisions }, nowMs) => {
+      const found = new Map<string, Decision>();
+      for (const key of keys) {
+        const hit = decisions.find(key);
+        if (hit && this.#access.use(hit.kind, hit.id, hit.expiresMs, nowMs)) found.set(key, hit.decision);
+      }
+      return found;
+    });
+  }
+
+  async commit(batch: StoreBatch, waitMs: number): ReturnType<Store['commit']> {
+    if (batch.decisions.length > 0) {
+      return this.#access.write((tables, nowMs) => this.#save(tables, batch, nowMs), { waitMs, verify: true });
+    }
+    const missing = await this.#access.read((tables, nowMs) => this.#touch(tables, batch, nowMs), {
+      waitMs,
+      verify: true,
+    });
+    this.#access.writeUses();
+    return { missing, refused: [] };
+  }
+
+  findPrune(pruneId: string): Promise<StoredPrune | null> {
+    return this.#access.read(({ decisions }, nowMs) => {
+      const row = decisions.prune(pruneId);
+      if (!row) return null;
+      const expiresAtMs = this.#access.expiry('prune', pruneId, row.expires_ms);
+      if (expiresAtMs <= nowMs) return null;
+      const decision = decodeBody(row.decision_key, row.prune_id, row.body);
+      return { decision, createdAtMs: row.created_ms, expiresAtMs };
+    });
+  }
+
+  async findOriginal(pruneId: string): Promise<string | null> {
+    const stored = await this.#access.read(({ decisions, snapshots }, nowMs) => {
+      const row = decisions.prune(pruneId);
+      if (!row || !this.#access.use('prune', pruneId, row.expires_ms, nowMs)) return null;
+      return snapshots.read(row.snapshot) ?? null;
+    });
+    return stored === null ? null : openText(stored);
+  }
+
+  knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
+    return this.#access.read(
+      ({ decisions }, nowMs) =>
+        new Set(pruneIds.filter((id) => this.#access.use('prune', id, decisions.pruneUntil(id), nowMs))),
+    );
+  }
+
+  async markServed(textHashes: readonly string[]): Promise<void> {
+    if (textHashes.length === 0) return;
+    await this.#access.write(({ marks }, nowMs) => {
+      for (const hash of textHashes) marks.serve(hash, nowMs + this.#ttlMs);
+    });
+  }
+
+  wasServed(textHashes: readonly string[]): Promise<Set<string>> {
+    return this.#access.read(
+      ({ marks }, nowMs) =>
+        new Set(textHashes.filter((hash) => this.#access.use('served', hash, marks.servedUntil(hash), nowMs))),
+    );
+  }
+
+  markLeftAlone(prefixHash: string): Promise<void> {
+    return this.#access.write(({ marks }, nowMs) => marks.leaveAlone(prefixHash, nowMs + this.#ttlMs));
+  }
+
+  leftAlone(): Promise<readonly string[]> {
+    return this.#access.read(({ marks }, nowMs) => marks.leftAlone(nowMs));
+  }
+
+  async addUsage(records: readonly UsageRecord[]): Promise<void> {
+    if (records.length === 0) return;
+    await this.#access.write(({ usage }) => {
+      for (const record of records) usage.add(record);
+    });
+  }
+
+  usage(sinceDay: string): Promise<readonly UsageTotal[]> {
+    return this.#access.read(({ usage }) => usage.since(sinceDay));
+  }
+
+  async addEvents(events: readonly EventRecord[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.#access.write((tables) => {
+      tables.events.add(events);
+      tables.events.trim(this.#options.maxEvents, events.length * 2);
+    });
+  }
+
+  events({ fromSeq, limit, ...run }: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    const atMost = Math.min(Math.max(0, Math.trunc(limit)), MAX_EVENTS_PER_QUERY);
+    return this.#access.read(({ events }) => events.list({ ...run, fromSeq, limit: atMost }));
+  }
+
+  stats(): ReturnType<Store['stats']> {
+    return this.#access.read(({ meter }) => ({
+      prunes: meter('prunes'),
+      snapshots: meter('snapshots'),
+      bytes: meter('stored_bytes'),
+    }));
+  }
+
+  sweep(): Promise<boolean> {
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = null;
+    });
+    return this.#sweeping;
+  }
+
+  async close(): Promise<void> {
+    this.#access.writeUses();
+    this.#keeper.close();
+    await this.#sweeping?.catch(() => undefined); // it ends at its next step, finding the store closed
+  }
+
+  async #sweep(): Promise<boolean> {
+    const { more, ...did } = await sweepStep(this.#access, this.#options);
+    if (did.expired + did.evicted > 0) this.#options.log?.info(did, 'store swept');
+    return more;
+  }
+
+  #save(tables: Tables, batch: StoreBatch, nowMs: number): { missing: string[]; refused: string[] } {
+    const refused: string[] = [];
+    for (const item of batch.decisions) {
+      const { key, pruneId } = item.decision;
+      if (!tables.decisions.save(item, nowMs, nowMs + this.#ttlMs)) refused.push(key);
+      else if (pruneId === null) this.#useKey(tables, key, nowMs);
+      else this.#access.use('prune', pruneId, tables.decisions.pruneUntil(pruneId), nowMs);
+    }
+    return { missing: this.#touch(tables, batch, nowMs), refused };
+  }
+
+  /** Notes the use of prunes and decisions; returns the prune ids that are not there. */
+  #touch(tables: Tables, { touch, touchKeys = [] }: StoreBatch, nowMs: number): string[] {
+    for (const key of touchKeys) this.#useKey(tables, key, nowMs);
+    return touch.filter((id) => !this.#access.use('prune', id, tables.decisions.pruneUntil(id), nowMs));
+  }
+
+  #useKey({ decisions }: Tables, key: string, nowMs: number): void {
+    const until = decisions.until(key);
+    if (until) this.#access.use(until.kind, until.id, until.expiresMs, nowMs);
+  }
+}

@@ -1,0 +1,55 @@
+import { promisify } from 'node:util';
+import { brotliCompress, brotliDecompress, brotliDecompressSync, constants } from 'node:zlib';
+
+const compress = promisify(brotliCompress);
+const decompress = promisify(brotliDecompress);
+
+/** Below this a text stays as it is: brotli's gain would be bytes, and reading it back would cost more. */
+export const PACK_FROM_BYTES = 2048;
+/** Up to this size unpacking takes some tens of microseconds, less than a trip through the thread pool. */
+const UNPACK_INLINE_BYTES = 32_768;
+
+/** How the bytes of a text stand for it: 0 UTF-8, 1 UTF-16LE (lone surrogates have no UTF-8). */
+export type Encoding = 0 | 1;
+
+export interface EncodedText {
+  readonly encoding: Encoding;
+  readonly data: Buffer;
+}
+
+/** Bytes that `decodeText` turns back into exactly this text, unit for unit. */
+export function encodeText(text: string): EncodedText {
+  return text.isWellFormed()
+    ? { encoding: 0, data: Buffer.from(text, 'utf8') }
+    : { encoding: 1, data: Buffer.from(text, 'utf16le') };
+}
+
+/** Inverse of `encodeText`. */
+export function decodeText({ encoding, data }: EncodedText): string {
+  return data.toString(encoding === 1 ? 'utf16le' : 'utf8');
+}
+
+/** Compresses on the thread pool; `null` when that saves nothing. */
+export async function packBytes(data: Buffer): Promise<Buffer | null> {
+  const packed = await compress(data, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: 4,
+      [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+      [constants.BROTLI_PARAM_SIZE_HINT]: data.length,
+    },
+  });
+  return packed.length < data.length ? packed : null;
+}
+
+/**
+ * Inverse of `packBytes`.
+ *
+ * @param size - how many bytes it was
+ * @throws Error when the bytes are damaged
+ */
+export async function unpackBytes(packed: Buffer, size: number): Promise<Buffer> {
+  const options = { maxOutputLength: Math.max(1, size) };
+  const data = size <= UNPACK_INLINE_BYTES ? brotliDecompressSync(packed, options) : await decompress(packed, options);
+  if (data.length !== size) throw new Error(`snapshot of ${size} bytes unpacked to ${data.length}`);
+  return data;
+}
