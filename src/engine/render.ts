@@ -1,6 +1,9 @@
-import { type Lines, lineAt, rawLine, startOf } from './lines.ts';
+import { type Lines, lineAt, startOf } from './lines.ts';
 import { cleanReason, formatMarker } from './marker.ts';
 import type { Cut, LineRange } from './types.ts';
+
+/** Stands between a line's number and its content (001 §5.2). */
+const NUMBER_SEPARATOR = '│ ';
 
 /** One cut as the contract reports it (001 §6.1). */
 export interface Annotation {
@@ -33,16 +36,28 @@ export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
 }
 
 /**
- * The edits that turn the original into the pruned text. A marker ends with LF, but for a cut that reaches the end of
- * a text without a final LF.
+ * The edits that turn the original into the pruned text, in order: a marker for each cut, and with `annotateLines` a
+ * number in front of each kept line. A marker ends with LF, but for a cut that reaches the end of a text without a
+ * final LF.
  */
-export function editsOf(lines: Lines, annotations: readonly Annotation[], includeMarkers = true): Edit[] {
-  return annotations.map(({ startLine, endLine, marker }) => {
-    const start = startOf(lines, startLine);
+export function editsOf(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): Edit[] {
+  const edits: Edit[] = [];
+  let line = 1;
+  const number = (upTo: number): void => {
+    for (; options.annotateLines && line <= upTo; line++) {
+      const start = startOf(lines, line);
+      edits.push({ start, end: start, text: `${line}${NUMBER_SEPARATOR}` });
+    }
+  };
+  for (const { startLine, endLine, marker } of annotations) {
+    number(startLine - 1);
     const end = startOf(lines, endLine + 1);
     const ending = lines.text.charCodeAt(end - 1) === 10 ? '\n' : '';
-    return { start, end, text: includeMarkers ? marker + ending : '' };
-  });
+    edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? marker + ending : '' });
+    line = endLine + 1;
+  }
+  number(lines.count);
+  return edits;
 }
 
 /** Applies edits that are in order and do not overlap. */
@@ -56,27 +71,9 @@ export function applyEdits(text: string, edits: readonly Edit[]): string {
   return out + text.slice(at);
 }
 
-/** Puts `N│ ` in front of a line (001 §5.2). */
-export function numbered(lineNumber: number, line: string): string {
-  return `${lineNumber}│ ${line}`;
-}
-
 /** The pruned text: kept lines verbatim and in order, one marker line for each cut. */
 export function renderText(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): string {
-  if (!options.annotateLines) return applyEdits(lines.text, editsOf(lines, annotations, options.includeMarkers));
-  let out = '';
-  let line = 1;
-  const keepUpTo = (last: number): void => {
-    for (; line <= last; line++) out += numbered(line, rawLine(lines, line));
-  };
-  const edits = editsOf(lines, annotations, options.includeMarkers);
-  annotations.forEach((annotation, i) => {
-    keepUpTo(annotation.startLine - 1);
-    out += edits[i]?.text ?? '';
-    line = annotation.endLine + 1;
-  });
-  keepUpTo(lines.count);
-  return out;
+  return applyEdits(lines.text, editsOf(lines, annotations, options));
 }
 
 /**
@@ -88,7 +85,7 @@ export function renderRanges(lines: Lines, ranges: readonly LineRange[], withNum
   for (const { startLine, endLine } of ranges) {
     for (let line = startLine; line <= Math.min(endLine, lines.count); line++) {
       const content = lineAt(lines, line);
-      out.push(withNumbers ? numbered(line, content) : content);
+      out.push(withNumbers ? `${line}${NUMBER_SEPARATOR}${content}` : content);
     }
   }
   return out.join('\n');

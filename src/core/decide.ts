@@ -1,0 +1,112 @@
+import { splitLines } from '../engine/lines.ts';
+import { planPrune } from '../engine/plan.ts';
+import { annotate, editsOf } from '../engine/render.ts';
+import { estimateTokens } from '../engine/tokens.ts';
+import type { Hints, Limits, Plan, SourceType } from '../engine/types.ts';
+import { keyOf, pruneIdOf } from './hash.ts';
+import type { Decision } from './ports.ts';
+
+const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
+
+/** One text to decide about, with all that decides. */
+export interface Job {
+  readonly text: string;
+  /** `textHash(text)`. */
+  readonly textHash: string;
+  readonly goal: string;
+  readonly hints: Hints;
+  readonly sourceType?: SourceType;
+  readonly limits: Limits;
+  /** Name of the tool whose result it is, or `''`; for the records, no part of the decision. */
+  readonly tool: string;
+  /** `call`: an explicit `prune_text`, whose text gets an id even when it stays whole. */
+  readonly scope: 'proxy' | 'call';
+  /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
+  readonly keepWhole?: string;
+}
+
+/** The key of a job's decision: exactly what decides it, and no version of the program. */
+export function decisionKey(job: Job): string {
+  const { origin, path = '', command = '', frameHead = 0, frameTail = 0 } = job.hints;
+  const { maxPruneRatio, minKeepLines } = job.limits;
+  return keyOf(
+    job.scope,
+    job.textHash,
+    job.goal,
+    job.sourceType ?? '',
+    origin,
+    path,
+    command,
+    `${frameHead}/${frameTail}`,
+    `${maxPruneRatio}/${minKeepLines}`,
+    job.keepWhole ?? '',
+  );
+}
+
+/**
+ * Decides about one text under its `decisionKey`. Pure but for `shouldStop`; work that was stopped leaves the text whole (`timeout`).
+ */
+export function decide(job: Job, key: string, shouldStop: () => boolean): Decision {
+  if (job.keepWhole) return wholeDecision(job, key, job.keepWhole);
+  const plan = planPrune({
+    text: job.text,
+    goal: job.goal,
+    hints: job.hints,
+    limits: job.limits,
+    shouldStop,
+    ...(job.sourceType && { sourceType: job.sourceType }),
+  });
+  return decisionOf(job, key, plan);
+}
+
+/** A decision to leave a text as it is. */
+export function wholeDecision(job: Job, key: string, why: string): Decision {
+  const tokens = estimateTokens(job.text);
+  const lines = splitLines(job.text).count;
+  return {
+    key,
+    pruneId: job.scope === 'call' ? pruneIdOf(key) : null,
+    textHash: job.textHash,
+    cuts: [],
+    sourceType: job.sourceType ?? 'docs',
+    kind: '',
+    whole: why,
+    warnings: [],
+    lines,
+    keptLines: lines,
+    tokensBefore: tokens,
+    tokensAfter: tokens,
+    goal: job.goal,
+    tool: job.tool,
+  };
+}
+
+/** Turns a plan into a decision; one that would not make the text smaller, markers counted, leaves it whole. */
+export function decisionOf(job: Job, key: string, plan: Plan): Decision {
+  const pruneId = pruneIdOf(key);
+  const lines = splitLines(job.text);
+  const tokensBefore = estimateTokens(job.text);
+  let tokensAfter = tokensBefore;
+  let cutLines = 0;
+  for (const edit of editsOf(lines, annotate(plan.cuts, pruneId), MARKERS_ONLY)) {
+    tokensAfter += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
+  }
+  for (const cut of plan.cuts) cutLines += cut.endLine - cut.startLine + 1;
+  const pays = cutLines > 0 && tokensAfter < tokensBefore;
+  return {
+    key,
+    pruneId: pays || job.scope === 'call' ? pruneId : null,
+    textHash: job.textHash,
+    cuts: pays ? plan.cuts : [],
+    sourceType: plan.sourceType,
+    kind: plan.kind,
+    whole: pays ? '' : (plan.warnings[0] ?? 'too_little_saved'),
+    warnings: plan.warnings,
+    lines: lines.count,
+    keptLines: pays ? lines.count - cutLines : lines.count,
+    tokensBefore,
+    tokensAfter: pays ? tokensAfter : tokensBefore,
+    goal: job.goal,
+    tool: job.tool,
+  };
+}

@@ -1,0 +1,206 @@
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+import { findFileBlocks, ownWords } from '../dialects/file-blocks.ts';
+import { findFrame } from '../dialects/frames.ts';
+import { decodeString, type Span } from '../dialects/json-cursor.ts';
+import { longJsonFields } from '../dialects/json-fields.ts';
+import { encodeEdits } from '../dialects/json-string.ts';
+import { type CallFacts, callFacts, isRecovery } from '../dialects/tools.ts';
+import { splitLines } from '../engine/lines.ts';
+import type { Edit } from '../engine/render.ts';
+import type { Hints, Limits } from '../engine/types.ts';
+import type { CallInContext, Conversation } from '../goal/conversation.ts';
+import type { Job } from './decide.ts';
+import { fingerprint, pruneIdsIn, textHash } from './hash.ts';
+
+/** What of the configuration decides which texts are looked at, and how. */
+export interface FindSettings {
+  readonly minPruneChars: number;
+  readonly maxInputChars: number;
+  readonly limits: Limits;
+  readonly neverPruneTool: (name: string) => boolean;
+  readonly neverPrunePath: (path: string) => boolean;
+}
+
+/** A text of a message that is large enough to be pruned. */
+export interface FoundText {
+  readonly messageIndex: number;
+  /** The JSON string in the body that holds it, quotes included. */
+  readonly literal: Span;
+  /** Turns edits of the text into edits of the decoded string. */
+  readonly lift: (edits: readonly Edit[]) => Edit[];
+  readonly job: Job;
+  /** Set when the text goes whole whatever its content: `exempt`, `recovered`, `input_too_large`. */
+  readonly skip: string;
+  /** Prune ids named by markers in the text. */
+  readonly markerIds: readonly string[];
+}
+
+/** Arguments longer than this (whole files written) say nothing about what the agent is after. */
+const MAX_ARGS_BYTES = 64 * 1024;
+/** How deep JSON in strings of JSON is looked into. */
+const MAX_NESTING = 3;
+
+/**
+ * Reads one message: folds it into the conversation and finds its large texts. Must be called for each message in
+ * order.
+ */
+export function findTexts(
+  bytes: Buffer,
+  message: ScannedMessage,
+  messageIndex: number,
+  conversation: Conversation,
+  settings: FindSettings,
+): FoundText[] {
+  switch (message.role) {
+    case 'assistant':
+      readAssistant(bytes, message, conversation);
+      return [];
+    case 'user':
+      return readUser(bytes, message, messageIndex, conversation, settings);
+    case 'tool':
+    case 'function':
+      return readResult(bytes, message, messageIndex, conversation, settings);
+    default:
+      return [];
+  }
+}
+
+function readAssistant(bytes: Buffer, message: ScannedMessage, conversation: Conversation): void {
+  if (message.calls.length === 0) return;
+  const said = message.texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
+  const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
+  conversation.assistantSaid(said, calls);
+}
+
+function argsText(bytes: Buffer, args: Span | null): string {
+  if (!args || args.end - args.start > MAX_ARGS_BYTES) return '';
+  // Some clients send the arguments as an object instead of JSON in a string.
+  return decodeString(bytes, args.start, args.end) ?? bytes.toString('utf8', args.start, args.end);
+}
+
+function readResult(
+  bytes: Buffer,
+  message: ScannedMessage,
+  messageIndex: number,
+  conversation: Conversation,
+  settings: FindSettings,
+): FoundText[] {
+  const large = message.texts.filter(({ literal }) => literal.end - literal.start - 2 >= settings.minPruneChars);
+  if (large.length === 0 || message.opaque) return [];
+  const call = conversation.callOf(message.toolCallId, message.name);
+  const facts = callFacts(call);
+  const tool = call?.name ?? message.name;
+  const goal = conversation.goalFor(call, facts.question, facts.said);
+  const recovery = isRecovery(call) || isRecovery({ name: message.name, args: '' });
+  const exempt =
+    settings.neverPruneTool(tool) || (facts.hints.path !== undefined && settings.neverPrunePath(facts.hints.path));
+  const found: FoundText[] = [];
+  for (const { literal } of large) {
+    const decoded = decodeString(bytes, literal.start, literal.end);
+    if (decoded === null) continue;
+    const recovered = recovery || holdsRecovered(decoded);
+    for (const { text, lift } of innerTexts(decoded, settings.minPruneChars)) {
+      const reread = conversation.seenBefore(callFingerprint(call, text)) > 0;
+      const skip = recovered
+        ? 'recovered'
+        : exempt
+          ? 'exempt'
+          : text.length > settings.maxInputChars
+            ? 'input_too_large'
+            : '';
+      const hints = withFrame(facts, text);
+      const job = jobOf(text, goal, hints, tool, settings, reread ? 'reread' : undefined);
+      found.push({ messageIndex, literal, lift, job, skip, markerIds: pruneIdsIn(text) });
+    }
+  }
+  return found;
+}
+
+/** A result of `recover_text` in whatever a client wrapped it: its fields' names stand in it, escaped or not. */
+function holdsRecovered(text: string): boolean {
+  return text.includes('raw_text') && text.includes('line_numbering');
+}
+
+function callFingerprint(call: CallInContext | undefined, text: string): string {
+  return textHash(`${call?.name ?? ''}\0${call?.args ?? ''}\0${fingerprint(text)}`);
+}
+
+function withFrame(facts: CallFacts, text: string): Hints {
+  const { head, tail } = findFrame(splitLines(text));
+  return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
+}
+
+function readUser(
+  bytes: Buffer,
+  message: ScannedMessage,
+  messageIndex: number,
+  conversation: Conversation,
+  settings: FindSettings,
+): FoundText[] {
+  const files: { literal: Span; start: number; text: string; path: string }[] = [];
+  const words: string[] = [];
+  let announced = '';
+  for (const { literal } of message.texts) {
+    const text = decodeString(bytes, literal.start, literal.end);
+    if (text === null) continue;
+    if (announced !== '') {
+      // The part before this one said that this part is a file.
+      files.push({ literal, start: 0, text, path: announced });
+      announced = '';
+      continue;
+    }
+    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
+    const blocks = findFileBlocks(text);
+    words.push(ownWords(text, blocks));
+    for (const { start, end, path } of blocks) files.push({ literal, start, text: text.slice(start, end), path });
+  }
+  const said = words.filter((part) => part !== '').join('\n');
+  if (said !== '') conversation.begin(textHash(said));
+  conversation.userSaid(said);
+  if (message.opaque) return [];
+  return files
+    .filter(({ text }) => text.length >= settings.minPruneChars)
+    .map(({ literal, start, text, path }) => {
+      const hints: Hints = { origin: 'read', ...(path && { path }) };
+      const exempt = path !== '' && settings.neverPrunePath(path);
+      const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
+      const lift = (edits: readonly Edit[]) => shift(edits, start);
+      const job = jobOf(text, conversation.asked, hints, '', settings);
+      return { messageIndex, literal, lift, job, skip, markerIds: pruneIdsIn(text) };
+    });
+}
+
+function jobOf(
+  text: string,
+  goal: string,
+  hints: Hints,
+  tool: string,
+  settings: FindSettings,
+  keepWhole?: string,
+): Job {
+  const base = { text, textHash: textHash(text), goal, hints, limits: settings.limits, tool, scope: 'proxy' as const };
+  return keepWhole === undefined ? base : { ...base, keepWhole };
+}
+
+interface InnerText {
+  readonly text: string;
+  readonly lift: (edits: readonly Edit[]) => Edit[];
+}
+
+/** The texts to judge in a result: itself, or the long strings in it when it is JSON (and in those, again). */
+function innerTexts(text: string, minChars: number, depth = 0): InnerText[] {
+  if (text.length < minChars) return [];
+  const fields = depth < MAX_NESTING ? longJsonFields(text, minChars) : null;
+  if (!fields) return [{ text, lift: (edits) => [...edits] }];
+  return fields.flatMap(({ start, end, value }) => {
+    const raw = text.slice(start + 1, end - 1);
+    return innerTexts(value, minChars, depth + 1).map((inner) => ({
+      text: inner.text,
+      lift: (edits: readonly Edit[]) => encodeEdits(raw, inner.lift(edits), start + 1),
+    }));
+  });
+}
+
+function shift(edits: readonly Edit[], by: number): Edit[] {
+  return edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+function sha256(data: string | Buffer): Buffer {
+  return createHash('sha256').update(data).digest();
+}
+
+/** 32 hex digits that stand for a text, UTF-16 unit for unit (lone surrogates included). */
+export function textHash(text: string): string {
+  // UTF-8 has no form for a lone surrogate, two different texts would share a hash.
+  const bytes = text.isWellFormed() ? text : Buffer.concat([Buffer.from('utf16le\0'), Buffer.from(text, 'utf16le')]);
+  return sha256(bytes).toString('hex', 0, 16);
+}
+
+/** 32 hex digits over several strings; no two different lists give the same input. */
+export function keyOf(...parts: readonly string[]): string {
+  return sha256(JSON.stringify(parts)).toString('hex', 0, 16);
+}
+
+/** `prn_` + 12 base-32 characters (60 bits), derived from a decision's key so that it never changes. */
+export function pruneIdOf(key: string): string {
+  const digest = sha256(`prune_id\0${key}`);
+  let id = '';
+  for (let i = 0; i < 12; i++) id += ALPHABET.charAt((digest[i] ?? 0) & 31);
+  return `prn_${id}`;
+}
+
+/** Matches every prune id that this product derives. */
+export const PRUNE_ID_LENGTH = 16;
+
+/**
+ * A fingerprint that is the same for two texts which differ in volatile values only: every run of letters and digits
+ * that holds a digit (numbers, times, ids, addresses) counts as one and the same.
+ */
+export function fingerprint(text: string): string {
+  let a = 0x811c9dc5;
+  let b = 0x1b873593;
+  for (let i = 0; i < text.length; ) {
+    let code = text.charCodeAt(i);
+    let end = i;
+    let digit = false;
+    while (isWordChar(code)) {
+      if (code < 58) digit = true;
+      code = text.charCodeAt(++end);
+    }
+    if (end > i && digit) {
+      a = Math.imul(a ^ 1, 0x01000193);
+      b = Math.imul(b ^ 1, 0x5bd1e995) ^ (b >>> 13);
+      i = end;
+      continue;
+    }
+    for (const stop = Math.max(end, i + 1); i < stop; i++) {
+      const unit = text.charCodeAt(i);
+      a = Math.imul(a ^ unit, 0x01000193);
+      b = Math.imul(b ^ unit, 0x5bd1e995) ^ (b >>> 13);
+    }
+  }
+  return `${(a >>> 0).toString(16)}-${(b >>> 0).toString(16)}`;
+}
+
+function isWordChar(code: number): boolean {
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
+}
+
+/** The distinct prune ids that a text's markers name, in order, at most `limit`. */
+export function pruneIdsIn(text: string, limit = 256): string[] {
+  const ids = new Set<string>();
+  const needle = 'prune_id=';
+  for (let at = text.indexOf(needle); at >= 0 && ids.size < limit; at = text.indexOf(needle, at + needle.length)) {
+    const id = text.slice(at + needle.length, at + needle.length + PRUNE_ID_LENGTH);
+    if (isPruneId(id)) ids.add(id);
+  }
+  return [...ids];
+}
+
+function isPruneId(id: string): boolean {
+  return /^prn_[0-9A-HJKMNP-TV-Z]{12}$/.test(id);
+}

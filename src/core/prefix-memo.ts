@@ -1,0 +1,112 @@
+import { LRUCache } from 'lru-cache';
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+import type { Conversation } from '../goal/conversation.ts';
+
+/** One text that was judged, as the request's report tells it. */
+export interface TextOutcome {
+  readonly messageIndex: number;
+  readonly tool: string;
+  readonly kind: string;
+  /** `null`: left whole, and `whole` says why. */
+  readonly pruneId: string | null;
+  readonly whole: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** A string of the body that gives way: `[start, end)` are bytes between its quotes. */
+export interface BodyEdit {
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: Buffer;
+}
+
+/** All that is known after a number of messages; what follows can go on from here. */
+export interface Checkpoint {
+  /** Byte right behind the last of the messages. */
+  readonly at: number;
+  readonly messages: number;
+  readonly edits: number;
+  readonly outcomes: number;
+  /** Never changed once it stands here; going on takes a fork. */
+  readonly conversation: Conversation;
+}
+
+/** A body that was rewritten, kept to recognise it at the start of the next one. */
+export interface RememberedBody {
+  /** The body as received, up to the end of its last message. */
+  readonly prefix: Buffer;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly messages: readonly ScannedMessage[];
+  readonly edits: readonly BodyEdit[];
+  readonly outcomes: readonly TextOutcome[];
+  /** Some of the last message ends, ascending. */
+  readonly checkpoints: readonly Checkpoint[];
+  /** The store's epoch in which every decision in it is durable, and since when. */
+  readonly epoch: string;
+  readonly storedAtMs: number;
+}
+
+/** A remembered body and how far the new one agrees with it. */
+export interface PrefixMatch {
+  readonly body: RememberedBody;
+  readonly checkpoint: Checkpoint;
+}
+
+/** Bytes that say which remembered bodies are worth comparing. */
+const HEAD_BYTES = 512;
+/** Bodies with the same head that are kept side by side (sub-agents share their system prompt). */
+const MAX_SIBLINGS = 12;
+
+/**
+ * Remembers bodies by their bytes, so that a growing conversation costs one comparison of its history and real work
+ * for what is new only. Bounded in bytes.
+ */
+export class PrefixMemo {
+  readonly #byHead: LRUCache<string, RememberedBody[]>;
+
+  constructor(maxBytes: number) {
+    this.#byHead = new LRUCache({
+      maxSize: Math.max(1, maxBytes),
+      sizeCalculation: (bodies) => 1 + bodies.reduce((sum, body) => sum + costOf(body), 0),
+    });
+  }
+
+  /** The furthest checkpoint that a body shares with a remembered one, among those that `fit`. */
+  find(body: Buffer, fits: (remembered: RememberedBody) => boolean): PrefixMatch | null {
+    let best: PrefixMatch | null = null;
+    for (const remembered of this.#byHead.get(headOf(body)) ?? []) {
+      if (!fits(remembered)) continue;
+      const checkpoint = furthest(body, remembered);
+      if (checkpoint && checkpoint.at > (best?.checkpoint.at ?? 0)) best = { body: remembered, checkpoint };
+    }
+    return best;
+  }
+
+  /** Keeps a body; the one it went on from, if it is a part of it, goes. */
+  add(body: RememberedBody, from: RememberedBody | null): void {
+    const head = headOf(body.prefix);
+    const others = (this.#byHead.peek(head) ?? []).filter((other) => other !== from);
+    this.#byHead.set(head, [body, ...others.slice(0, MAX_SIBLINGS - 1)]);
+  }
+
+  clear(): void {
+    this.#byHead.clear();
+  }
+}
+
+function headOf(body: Buffer): string {
+  return body.toString('latin1', 0, HEAD_BYTES);
+}
+
+function costOf(body: RememberedBody): number {
+  const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
+  return body.prefix.length + edits + 400 * body.messages.length + 2_000;
+}
+
+function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkpoint | null {
+  return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix, 0, at, 0, at) === 0) ?? null;
+}

@@ -1,0 +1,65 @@
+import { type Lines, lineAt } from '../engine/lines.ts';
+
+/** How many lines of a text are its client's frame and not part of the result itself. */
+export interface Frame {
+  readonly head: number;
+  readonly tail: number;
+}
+
+/** How deep a header or a footer may reach. */
+const HEAD_LINES = 14;
+const TAIL_LINES = 24;
+
+/** Lines that clients put in front of a result; each pattern is anchored and linear. */
+const HEADER: readonly RegExp[] = [
+  /^<(?:path|type|file|content|file_content|document|output|result|stdout|system|returncode|bash_metadata)\b[^<>]*>/,
+  /^Content (?:of|from) \S.*:$/,
+  /^Showing lines \d+/,
+  /^\[?(?:File|Path|Command|Directory|Chunk ID|Wall time|Exit code|Exit Code|Process exited|Original token count|Total output lines|Stdout|Output|Result|Query)\b[^\n]{0,400}$/,
+  /^\[[^\]]{0,200}(?:lines? \d+|truncated|output)[^\]]{0,200}\]$/i,
+  /^(?:Here(?:'|’)s|This is) the (?:result|output|content)/,
+  /^---+$/,
+];
+
+const FOOTER: readonly RegExp[] = [
+  /^<\/?(?:path|type|file|content|file_content|document|output|result|stdout|stderr|system|returncode|bash_metadata)\b/,
+  /^\(?(?:End of file|Use 'offset'|File has more lines|Showing lines \d+)/i,
+  /^\[?(?:Exit code|Exit Code|Process exited|Signal|Error|Background PIDs|Process Group PGID|Wall time)\b[^\n]{0,200}$/,
+  /^\[[^\]]{0,200}(?:lines? \d+|truncated|omitted|exit code)[^\]]{0,200}\]$/i,
+  /^<system-reminder>/,
+];
+
+/**
+ * Recognises the header and footer lines that agents put around a tool's result. They carry coordinates (path, range,
+ * exit code) and always stay.
+ */
+export function findFrame(lines: Lines): Frame {
+  return { head: headOf(lines), tail: tailOf(lines) };
+}
+
+function headOf(lines: Lines): number {
+  let head = 0;
+  for (let line = 1; line <= Math.min(HEAD_LINES, lines.count); line++) {
+    const text = shortLine(lines, line);
+    if (text === '') continue;
+    if (!HEADER.some((pattern) => pattern.test(text))) break;
+    head = line;
+  }
+  return head;
+}
+
+function tailOf(lines: Lines): number {
+  let first = lines.count + 1;
+  for (let line = lines.count; line > Math.max(0, lines.count - TAIL_LINES); line--) {
+    const text = shortLine(lines, line);
+    // A reminder is appended as a block: all from its opening tag on is frame.
+    if (text.startsWith('<system-reminder>')) first = line;
+    else if (text !== '' && first === line + 1 && FOOTER.some((pattern) => pattern.test(text))) first = line;
+    else if (text === '' && first === line + 1 && line < lines.count) first = line;
+  }
+  return lines.count + 1 - first;
+}
+
+function shortLine(lines: Lines, line: number): string {
+  return lineAt(lines, line).slice(0, 480).trim();
+}

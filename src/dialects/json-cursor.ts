@@ -1,0 +1,240 @@
+import { isUtf8 } from 'node:buffer';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** How far a byte loop looks for the next quote of an escape-rich string before `indexOf` takes over again. */
+const NEAR = 96;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** The bytes are not the JSON that was expected. Callers forward them as they are. */
+export class JsonShapeError extends Error {
+  override readonly name = 'JsonShapeError';
+}
+
+/** Byte range `[start, end)` of a JSON value; of a string with its quotes. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * A cursor over JSON bytes which checks the structure and skips what nobody asked for: strings by `indexOf`, nested
+ * values without recursion. It decodes nothing by itself.
+ */
+export class JsonCursor {
+  readonly bytes: Buffer;
+  at: number;
+
+  constructor(bytes: Buffer, at = 0) {
+    this.bytes = bytes;
+    this.at = at;
+  }
+
+  /** Skips white space and returns the byte there (`undefined` at the end). */
+  peek(): number | undefined {
+    const { bytes } = this;
+    let byte = bytes[this.at];
+    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++this.at];
+    return byte;
+  }
+
+  /** Takes the byte if it is next (after white space). */
+  take(byte: number): boolean {
+    if (this.peek() !== byte) return false;
+    this.at++;
+    return true;
+  }
+
+  expect(byte: number): void {
+    if (!this.take(byte)) throw new JsonShapeError(`expected ${String.fromCharCode(byte)} at byte ${this.at}`);
+  }
+
+  atString(): boolean {
+    return this.peek() === QUOTE;
+  }
+
+  atObject(): boolean {
+    return this.peek() === OPEN_BRACE;
+  }
+
+  atArray(): boolean {
+    return this.peek() === OPEN_BRACKET;
+  }
+
+  /** Skips a string and returns its range, quotes included. */
+  string(): Span {
+    if (!this.atString()) throw new JsonShapeError(`expected a string at byte ${this.at}`);
+    const start = this.at;
+    let from = start + 1;
+    for (;;) {
+      const quote = this.bytes.indexOf(QUOTE, from);
+      if (quote < 0) throw new JsonShapeError(`unterminated string at byte ${start}`);
+      if (!this.#escaped(quote, start)) {
+        this.at = quote + 1;
+        return { start, end: this.at };
+      }
+      const end = this.#closeBy(quote + 1);
+      if (end > 0) {
+        this.at = end;
+        return { start, end };
+      }
+      from = -end;
+    }
+  }
+
+  /** Where quotes stand close together a byte loop is faster: the end of the string, or minus where to go on. */
+  #closeBy(from: number): number {
+    const { bytes } = this;
+    let limit = Math.min(bytes.length, from + NEAR);
+    let i = from;
+    while (i < limit) {
+      const byte = bytes[i];
+      if (byte === QUOTE) return i + 1;
+      if (byte === BACKSLASH) {
+        if (bytes[i + 1] === QUOTE) limit = Math.min(bytes.length, i + NEAR);
+        i += 2;
+      } else i++;
+    }
+    // Never stop between a backslash and what it escapes: `i` is always the start of a unit.
+    return -i;
+  }
+
+  #escaped(quote: number, start: number): boolean {
+    let i = quote - 1;
+    while (i > start && this.bytes[i] === BACKSLASH) i--;
+    return (quote - i) % 2 === 0;
+  }
+
+  /** Skips any value and returns its range. */
+  value(): Span {
+    this.peek();
+    const start = this.at;
+    const open: number[] = [];
+    for (;;) {
+      const byte = this.peek();
+      if (byte === OPEN_BRACE) {
+        this.at++;
+        if (!this.take(CLOSE_BRACE)) {
+          open.push(CLOSE_BRACE);
+          this.#key();
+          continue;
+        }
+      } else if (byte === OPEN_BRACKET) {
+        this.at++;
+        if (!this.take(CLOSE_BRACKET)) {
+          open.push(CLOSE_BRACKET);
+          continue;
+        }
+      } else if (byte === QUOTE) this.string();
+      else this.#scalar();
+      if (!this.#closeOrNext(open)) return { start, end: this.at };
+    }
+  }
+
+  /** After a value: steps over closings; `false` once the outermost value is complete, `true` before the next one. */
+  #closeOrNext(open: number[]): boolean {
+    for (let closing = open.at(-1); closing !== undefined; closing = open.at(-1)) {
+      if (this.take(COMMA)) {
+        if (closing === CLOSE_BRACE) this.#key();
+        return true;
+      }
+      this.expect(closing);
+      open.pop();
+    }
+    return false;
+  }
+
+  #key(): void {
+    this.string();
+    this.expect(COLON);
+  }
+
+  #scalar(): void {
+    const { bytes } = this;
+    const start = this.at;
+    for (let byte = bytes[this.at]; byte !== undefined; byte = bytes[++this.at]) {
+      if (byte <= 0x20 || byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === COLON) break;
+    }
+    const word = bytes.toString('latin1', start, this.at);
+    if (word !== 'true' && word !== 'false' && word !== 'null' && !NUMBER.test(word)) {
+      throw new JsonShapeError(`unexpected value at byte ${start}`);
+    }
+  }
+
+  /**
+   * Walks an object and hands each key to `visit`, which may consume the value; what it leaves is skipped.
+   * Returns the object's range.
+   */
+  object(visit: (key: string) => void): Span {
+    this.peek();
+    const start = this.at;
+    this.expect(OPEN_BRACE);
+    if (!this.take(CLOSE_BRACE)) {
+      do {
+        this.member(visit);
+      } while (this.take(COMMA));
+      this.expect(CLOSE_BRACE);
+    }
+    return { start, end: this.at };
+  }
+
+  /** One `"key": value` of an object. */
+  member(visit: (key: string) => void): void {
+    const key = this.string();
+    this.expect(COLON);
+    this.peek();
+    const before = this.at;
+    visit(this.keyText(key));
+    if (this.at === before) this.value();
+  }
+
+  /** Walks an array; `visit` may consume each element, what it leaves is skipped. */
+  array(visit: (index: number) => void): Span {
+    this.peek();
+    const start = this.at;
+    this.expect(OPEN_BRACKET);
+    if (!this.take(CLOSE_BRACKET)) {
+      let index = 0;
+      do {
+        this.peek();
+        const before = this.at;
+        visit(index++);
+        if (this.at === before) this.value();
+      } while (this.take(COMMA));
+      this.expect(CLOSE_BRACKET);
+    }
+    return { start, end: this.at };
+  }
+
+  /** A key's text; a key too long to be one of ours comes as the empty string. */
+  keyText({ start, end }: Span): string {
+    if (end - start > 258) return '';
+    const text = this.bytes.toString('latin1', start + 1, end - 1);
+    return text.includes('\\') ? (this.text({ start, end }) ?? '') : text;
+  }
+
+  /** Decodes a string value; `null` when its bytes are no valid JSON string or no valid UTF-8. */
+  text({ start, end }: Span): string | null {
+    return decodeString(this.bytes, start, end);
+  }
+}
+
+/** Decodes the JSON string at `[start, end)`, quotes included; `null` when it is not valid. */
+export function decodeString(bytes: Buffer, start: number, end: number): string | null {
+  const raw = bytes.toString('utf8', start, end);
+  // The decoder puts U+FFFD for bytes that are no UTF-8; such a string could not be given back as it was.
+  if (raw.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return null;
+  try {
+    const value: unknown = JSON.parse(raw);
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
+  }
+}

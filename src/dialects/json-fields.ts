@@ -1,0 +1,64 @@
+/** A long string inside a JSON text: `[start, end)` is the literal in the text, quotes included. */
+export interface JsonField {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+}
+
+/**
+ * Finds the long string values of a text that is JSON as a whole (a tool result wrapped by its client). Keys and
+ * strings of one line are left out: there is nothing to cut in them.
+ *
+ * @param minChars - shortest value, in UTF-16 units
+ * @returns `null` when the text is not JSON or holds no such value
+ */
+export function longJsonFields(text: string, minChars: number): JsonField[] | null {
+  const first = firstSolid(text);
+  if (first !== '{' && first !== '[' && first !== '"') return null;
+  if (!text.includes('\\n')) return null;
+  try {
+    JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const fields: JsonField[] = [];
+  for (let start = text.indexOf('"'); start >= 0; ) {
+    const end = endOfString(text, start);
+    if (end - start >= minChars && !isKey(text, end)) {
+      const value: unknown = JSON.parse(text.slice(start, end));
+      if (typeof value === 'string' && value.length >= minChars && value.includes('\n'))
+        fields.push({ start, end, value });
+    }
+    start = text.indexOf('"', end);
+  }
+  return fields.length > 0 ? fields : null;
+}
+
+function firstSolid(text: string): string {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code !== 32 && code !== 9 && code !== 10 && code !== 13) return text.charAt(i);
+  }
+  return '';
+}
+
+/** End (exclusive) of the string that opens at `start`; the text is known to be valid JSON. */
+function endOfString(text: string, start: number): number {
+  let i = start + 1;
+  for (;;) {
+    const quote = text.indexOf('"', i);
+    if (quote < 0) return text.length;
+    let slash = quote - 1;
+    while (slash >= i && text.charCodeAt(slash) === 92) slash--;
+    // `i` is always the start of a unit, so the run of backslashes before the quote lies behind it.
+    if ((quote - slash) % 2 === 1) return quote + 1;
+    i = quote + 1;
+  }
+}
+
+function isKey(text: string, end: number): boolean {
+  let i = end;
+  for (let code = text.charCodeAt(i); code === 32 || code === 9 || code === 10 || code === 13; )
+    code = text.charCodeAt(++i);
+  return text.charAt(i) === ':';
+}

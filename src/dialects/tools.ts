@@ -1,0 +1,184 @@
+import type { Hints, Origin } from '../engine/types.ts';
+
+/** A tool call as far as the pruner reads it. */
+export interface ToolCall {
+  readonly name: string;
+  /** The decoded arguments: usually a JSON object in a string. */
+  readonly args: string;
+}
+
+/** What a call's arguments tell: all of it is data of the model's and never executed. */
+export interface CallFacts {
+  readonly hints: Hints;
+  /** An explicit question (`context_focus_question`), or `''`. */
+  readonly question: string;
+  /** Patterns, queries, paths and commands, one a line, in the order of weight; `''` when nothing was said. */
+  readonly said: string;
+}
+
+const PATH_KEYS = [
+  'path',
+  'file_path',
+  'filePath',
+  'filepath',
+  'absolute_path',
+  'file',
+  'filename',
+  'target_file',
+  'target',
+];
+const COMMAND_KEYS = ['command', 'cmd', 'script', 'code', 'commands'];
+const QUERY_KEYS = [
+  'pattern',
+  'query',
+  'regex',
+  'search',
+  'symbol',
+  'name',
+  'description',
+  'question',
+  'glob',
+  'include',
+];
+const QUESTION_KEYS = ['context_focus_question', 'contextFocusQuestion'];
+const MAX_ARGS_CHARS = 200_000;
+const MAX_SAID_CHARS = 1_200;
+
+const SHELL_NAME = /(?:^|[^a-z])(?:bash|shell|exec|terminal|run|command|cmd|powershell|execute)(?:$|[^a-z])/i;
+const READ_NAME = /(?:^|[^a-z])(?:read|view|open|cat|get_file|file_read|load)(?:$|[^a-z])/i;
+const SEARCH_NAME = /(?:^|[^a-z])(?:grep|search|rg|ripgrep|find_in|codebase|lookup)(?:$|[^a-z])/i;
+const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i;
+
+/** Reads a tool call: where its result comes from and what the model wanted with it. */
+export function callFacts(call: ToolCall | undefined): CallFacts {
+  if (!call) return { hints: { origin: 'unknown' }, question: '', said: '' };
+  const args = parseArgs(call.args);
+  const command = words(args, COMMAND_KEYS);
+  const path = words(args, PATH_KEYS);
+  const query = words(args, QUERY_KEYS);
+  const question = words(args, QUESTION_KEYS);
+  const origin = command ? originOfCommand(command) : originOfName(call.name, path !== '');
+  const file = command && origin === 'read' ? fileOfCommand(command) : command ? '' : path;
+  const hints: Hints = { origin, ...(file && { path: file }), ...(command && { command: command.slice(0, 2_000) }) };
+  const said = [query, path, command].filter((part) => part !== '').join('\n');
+  return { hints, question, said: (said || (args ? '' : call.args)).slice(0, MAX_SAID_CHARS) };
+}
+
+function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
+  if (text.length > MAX_ARGS_CHARS) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return value !== null && typeof value === 'object' ? flatten(value) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Arguments one level deep, so that `{"files":[{"path":…}]}` and `{"arguments":{"path":…}}` are read too. */
+function flatten(value: object): Record<string, unknown> {
+  const out: Record<string, unknown> = {};
+  const add = (object: object, depth: number): void => {
+    for (const [key, item] of Object.entries(object).slice(0, 50)) {
+      if (!(key in out)) out[key] = item;
+      const nested: unknown[] = Array.isArray(item) ? item.slice(0, 20) : [item];
+      for (const inner of nested) if (inner !== null && typeof inner === 'object' && depth < 2) add(inner, depth + 1);
+    }
+  };
+  add(value, 0);
+  return out;
+}
+
+function words(args: Readonly<Record<string, unknown>> | null, keys: readonly string[]): string {
+  const found: string[] = [];
+  for (const key of keys) {
+    const value = args?.[key];
+    if (typeof value === 'string' && value !== '') found.push(value);
+    else if (Array.isArray(value)) {
+      const strings = value.filter((item): item is string => typeof item === 'string');
+      if (strings.length > 0) found.push(strings.join(' '));
+    }
+  }
+  return found.join(' ').slice(0, 4_000);
+}
+
+function originOfName(name: string, hasPath: boolean): Origin {
+  const spaced = name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').replaceAll(/[_.-]+/g, ' ');
+  if (SEARCH_NAME.test(spaced)) return 'search';
+  if (READ_NAME.test(spaced)) return 'read';
+  if (LIST_NAME.test(spaced)) return 'listing';
+  if (SHELL_NAME.test(spaced)) return 'command';
+  return hasPath ? 'read' : 'unknown';
+}
+
+const SEARCH_PROGRAMS = new Set(['grep', 'rg', 'ag', 'ack', 'egrep', 'fgrep', 'ripgrep']);
+const LIST_PROGRAMS = new Set(['ls', 'find', 'tree', 'fd', 'dir', 'du']);
+const READ_PROGRAMS = new Set(['cat', 'head', 'tail', 'sed', 'nl', 'bat', 'less', 'more', 'awk', 'type']);
+const WRAPPERS = new Set([
+  'sudo',
+  'env',
+  'time',
+  'timeout',
+  'nice',
+  'command',
+  'exec',
+  'bash',
+  'sh',
+  'zsh',
+  '-c',
+  '-lc',
+  '-l',
+  '-i',
+]);
+
+/** What a shell command prints, told by the last program of its last pipeline that decides the output. */
+function originOfCommand(command: string): Origin {
+  const programs = pipeline(command);
+  const first = programs[0] ?? '';
+  if (programs.some((program) => SEARCH_PROGRAMS.has(program) || program === 'git grep')) return 'search';
+  const base = first.split(' ')[0] ?? '';
+  if (LIST_PROGRAMS.has(base)) return 'listing';
+  if (READ_PROGRAMS.has(base) && programs.every((program) => READ_PROGRAMS.has(program.split(' ')[0] ?? ''))) {
+    return base === 'sed' && /\s-i\b/.test(command) ? 'command' : 'read';
+  }
+  return 'command';
+}
+
+/** Program names of the last `;`/`&&` part of a command, in pipe order. */
+function pipeline(command: string): string[] {
+  const parts = command.slice(0, 2_000).split(/&&|\|\||;|\n/);
+  const last =
+    parts.filter((part) => part.trim() !== '' && !/^\s*(?:cd|export|set|source|echo)\b/.test(part)).at(-1) ?? '';
+  return last.split('|').map((stage) => programOf(stage));
+}
+
+function programOf(stage: string): string {
+  const tokens = stage
+    .replaceAll(/["'`]/g, ' ')
+    .split(/\s+/)
+    .filter((token) => token !== '');
+  let i = 0;
+  while (
+    i < tokens.length &&
+    (WRAPPERS.has(tokens[i] ?? '') || /^\w+=/.test(tokens[i] ?? '') || /^\d+s?$/.test(tokens[i] ?? ''))
+  )
+    i++;
+  const program = (tokens[i] ?? '').split('/').at(-1) ?? '';
+  return program === 'git' ? `git ${tokens[i + 1] ?? ''}` : program;
+}
+
+/** The file that `cat`, `sed -n`, `head` and their like print: the last word of the stage that looks like a path. */
+function fileOfCommand(command: string): string {
+  const stage = command.split('|')[0] ?? '';
+  const tokens = stage.split(/\s+/).map((token) => token.replaceAll(/["'`]/g, ''));
+  return tokens.findLast((token) => /^[^-].*\.[A-Za-z0-9]{1,8}$/.test(token) || /^[^-]*\/[^/]+$/.test(token)) ?? '';
+}
+
+const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$/i;
+
+/** Whether a call asked for originals back: by its own name (`mcp__server__recover_text`) or through a bridge. */
+export function isRecovery(call: ToolCall | undefined): boolean {
+  if (!call) return false;
+  if (RECOVER.test(call.name)) return true;
+  const named = /"(?:name|tool|tool_name|toolName)"\s*:\s*"([^"\\]{0,200})"/.exec(call.args.slice(0, 4_000));
+  return named?.[1] !== undefined && RECOVER.test(named[1]);
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+
+/** A request's body: whole, or too large to be collected (then what came so far, and the rest is still to come). */
+export type Collected =
+  | { readonly kind: 'whole'; readonly body: Buffer }
+  | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
+  | { readonly kind: 'gone' };
+
+/** Reads a body up to a limit in bytes. Never rejects: a client that leaves gives `gone`. */
+export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Collected> {
+  req.on('error', () => {}); // told by 'close'; a later listener may be gone by then
+  const declared = Number(req.headers['content-length'] ?? 0);
+  if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const done = (result: Collected): void => {
+      req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      resolve(result);
+    };
+    const onData = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > maxBytes) {
+        req.pause();
+        done({ kind: 'too_large', start: chunks });
+      }
+    };
+    const onEnd = (): void =>
+      done({ kind: 'whole', body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size) });
+    const onClose = (): void => done({ kind: 'gone' });
+    req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}
+
+const decoders = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+} as const;
+
+/**
+ * Undoes a content encoding.
+ *
+ * @returns `null` when the encoding is not one of ours, the bytes are broken, or the result would pass `maxBytes`
+ */
+export async function decodeBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer | null> {
+  const name = encoding.trim().toLowerCase();
+  if (name === '' || name === 'identity') return body;
+  if (!isKnown(name)) return null;
+  try {
+    return await decoders[name](body, { maxOutputLength: maxBytes });
+  } catch {
+    return null;
+  }
+}
+
+function isKnown(name: string): name is keyof typeof decoders {
+  return Object.hasOwn(decoders, name);
+}

@@ -1,0 +1,234 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { LeftAlone } from '../core/left-alone.ts';
+import type { TextOutcome } from '../core/prefix-memo.ts';
+import { reasonOf } from '../core/pruner.ts';
+import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
+import { JsonShapeError } from '../dialects/json-cursor.ts';
+import { collectBody, decodeBody } from './body.ts';
+import { requestHeaders } from './headers.ts';
+import { sendError } from './openai-error.ts';
+import type { Exchange, Upstream } from './upstream.ts';
+import { type ProviderUsage, UsageTap } from './usage.ts';
+
+export interface ChatOptions {
+  readonly rewriter: RequestRewriter;
+  readonly leftAlone: LeftAlone;
+  readonly upstream: Upstream;
+  readonly enabled: boolean;
+  /** Forward everything as it came and only report. */
+  readonly shadow: boolean;
+  readonly maxBodyBytes: number;
+  /** Longest time for finding, deciding and storing, in milliseconds; then the original goes. */
+  readonly timeoutMs: number;
+  readonly newRequestId: () => string;
+  readonly onReport: (report: ChatReport) => void;
+  /** A fault that was turned into a request forwarded as it came. */
+  readonly onFault: (requestId: string, reason: string, cause: unknown) => void;
+}
+
+/** What happened to one request: counts, names and codes; never a text or a credential. */
+export interface ChatReport {
+  readonly requestId: string;
+  /** The conversation, derived from how it begins; `''` when the body was not looked at. */
+  readonly conversationId: string;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly messages: number;
+  readonly outcomes: readonly TextOutcome[];
+  /** Outcomes from this index on are new in this request. */
+  readonly newFrom: number;
+  /** The bytes forwarded were not the pruned ones (`shadow`, or sent again after a refusal). */
+  readonly forwardedOriginal: boolean;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly fallbacks: readonly string[];
+  readonly pruneMs: number;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number;
+  /** As the client saw it; 0 when it left before. */
+  readonly status: number;
+  readonly end: Exchange['kind'];
+  readonly upstreamError: string | null;
+  readonly usage: ProviderUsage | null;
+}
+
+/** Statuses with which an upstream refuses what it was sent. */
+const REFUSALS = new Set([400, 413, 422]);
+
+/** Serves `POST …/chat/completions` on the bare request: collect, prune, forward, report. */
+export class ChatHandler {
+  readonly #options: ChatOptions;
+
+  constructor(options: ChatOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const requestId = this.#options.newRequestId();
+    try {
+      await new ChatExchange(this.#options, req, res, requestId).run();
+    } catch (cause) {
+      this.#options.onFault(requestId, 'internal_error', cause);
+      sendError(res, 502, 'internal_error', 'The proxy failed before the request could be forwarded.');
+    }
+  }
+}
+
+/** One request on its way through. */
+class ChatExchange {
+  readonly #options: ChatOptions;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #requestId: string;
+  readonly #startedAt = performance.now();
+  readonly #fallbacks: string[] = [];
+  readonly #tap = new UsageTap();
+  #firstByteMs: number | null = null;
+  #pruneMs = 0;
+  #bytesIn = 0;
+  #bytesOut = 0;
+
+  constructor(options: ChatOptions, req: IncomingMessage, res: ServerResponse, requestId: string) {
+    this.#options = options;
+    this.#req = req;
+    this.#res = res;
+    this.#requestId = requestId;
+  }
+
+  async run(): Promise<void> {
+    const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
+    if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
+    if (collected.kind === 'too_large') {
+      this.#fallbacks.push('body_too_large');
+      const declared = this.#req.headers['content-length'];
+      const length = declared === undefined ? [] : ['content-length', declared];
+      const stream = Readable.from(restOf(this.#req, collected.start), { objectMode: false });
+      return this.#report(null, true, await this.#send(stream, length, [], null));
+    }
+    await this.#forward(collected.body);
+  }
+
+  async #forward(original: Buffer): Promise<void> {
+    this.#bytesIn = original.length;
+    const rewritten = await this.#prune(original);
+    const pruned = rewritten !== null && !this.#options.shadow && rewritten.edited;
+    if (!pruned) return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
+    // The body is sent as plain JSON, whatever encoding the client had chosen.
+    const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, (status) =>
+      REFUSALS.has(status),
+    );
+    if (first.kind !== 'declined') return this.#report(rewritten, false, first);
+    this.#fallbacks.push(`upstream_refused_${first.status}`);
+    await this.#options.leftAlone
+      .add(rewritten.decoded, rewritten.messages)
+      .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
+    await this.#report(rewritten, true, await this.#send(original, [], [], null));
+  }
+
+  /** `null`: nothing was looked at, or something failed; the original goes. */
+  async #prune(original: Buffer): Promise<(Rewritten & { readonly decoded: Buffer; readonly edited: boolean }) | null> {
+    const { enabled, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
+    const off = this.#req.headers['x-mcp-pruner'];
+    if (!enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off')) return null;
+    const startedAt = performance.now();
+    try {
+      const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
+      if (!decoded) {
+        this.#fallbacks.push('encoding_not_understood');
+        return null;
+      }
+      const work = shadow ? rewriter.rewriteDry(decoded) : rewriter.rewrite(decoded);
+      const rewritten = await within(work, 2 * timeoutMs);
+      if (!rewritten) {
+        this.#fallbacks.push('timeout');
+        return null;
+      }
+      if (rewritten.leftAlone) this.#fallbacks.push('left_alone');
+      return { ...rewritten, decoded, edited: rewritten.body !== decoded };
+    } catch (cause) {
+      const reason = cause instanceof JsonShapeError ? 'body_not_understood' : reasonOf(cause);
+      this.#fallbacks.push(reason);
+      this.#options.onFault(this.#requestId, reason, cause);
+      return null;
+    } finally {
+      this.#pruneMs = performance.now() - startedAt;
+    }
+  }
+
+  #send(
+    body: Buffer | Readable,
+    extraRequestHeaders: readonly string[],
+    without: readonly string[],
+    rewritten: Rewritten | null,
+    decline?: (status: number) => boolean,
+  ): Promise<Exchange> {
+    const saved = rewritten && !this.#options.shadow ? savedBy(rewritten.outcomes) : 0;
+    this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
+    return this.#options.upstream.exchange(
+      {
+        method: 'POST',
+        path: this.#options.upstream.pathFor(this.#req.url ?? '/'),
+        headers: [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders],
+        body,
+        extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
+        onHead: (_status, _type, encoding) => {
+          this.#firstByteMs ??= performance.now() - this.#startedAt;
+          this.#tap.head(encoding);
+        },
+        onData: (chunk) => this.#tap.data(chunk),
+        ...(decline && { decline }),
+      },
+      this.#res,
+    );
+  }
+
+  async #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): Promise<void> {
+    const usage = await this.#tap.usage();
+    this.#options.onReport({
+      requestId: this.#requestId,
+      conversationId: rewritten?.conversationId ?? '',
+      model: rewritten?.model ?? '',
+      stream: rewritten?.stream ?? false,
+      messages: rewritten?.messages.length ?? 0,
+      outcomes: rewritten?.outcomes ?? [],
+      newFrom: rewritten?.newFrom ?? 0,
+      forwardedOriginal,
+      bytesIn: this.#bytesIn,
+      bytesOut: this.#bytesOut,
+      fallbacks: this.#fallbacks,
+      pruneMs: this.#pruneMs,
+      firstByteMs: this.#firstByteMs,
+      totalMs: performance.now() - this.#startedAt,
+      status: exchange.status,
+      end: exchange.kind,
+      upstreamError: 'error' in exchange ? exchange.error : null,
+      usage,
+    });
+  }
+}
+
+async function* restOf(req: IncomingMessage, start: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* start;
+  yield* req;
+}
+
+/** The result, or `null` when it takes longer; late failures are swallowed, the original is already on its way. */
+async function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {});
+  }
+}
+
+/** Tokens that pruning takes off a request. */
+export function savedBy(outcomes: readonly TextOutcome[]): number {
+  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
+}

@@ -1,0 +1,202 @@
+import type { Clock, EventRecord, Store, UsageRecord } from '../core/ports.ts';
+import type { TextOutcome } from '../core/prefix-memo.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { type ChatReport, savedBy } from './chat.ts';
+
+export interface ReporterOptions {
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly shadow: boolean;
+}
+
+/** Records that wait to be written; beyond it the oldest go, never the request. */
+const MAX_WAITING = 5_000;
+const FLUSH_MS = 500;
+const MAX_LISTED = 50;
+
+/** Tells what happened to each request: one log line, the metrics, the totals and the events. */
+export class Reporter {
+  readonly #options: ReporterOptions;
+  #usage: UsageRecord[] = [];
+  #events: EventRecord[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: ReporterOptions) {
+    this.#options = options;
+  }
+
+  /** Never throws, never waits: what must be written is written later, together. */
+  report(report: ChatReport): void {
+    const { log, metrics, shadow } = this.#options;
+    const saved = shadow || !report.forwardedOriginal ? savedBy(report.outcomes) : 0;
+    const line = lineOf(report, saved, shadow);
+    if (report.status >= 500 || report.upstreamError) log.warn(line, 'chat completion');
+    else log.info(line, 'chat completion');
+    metrics.request({
+      route: 'chat_completions',
+      status: report.status,
+      model: report.model,
+      firstByteMs: report.firstByteMs,
+      upstreamError: report.upstreamError,
+      pruning: {
+        candidates: report.outcomes.length,
+        pruned: report.outcomes.filter(({ pruneId }) => pruneId !== null).length,
+        tokensBefore: sum(report.outcomes, 'tokensBefore'),
+        tokensAfter: sum(report.outcomes, 'tokensBefore') - saved,
+        elapsedMs: report.pruneMs,
+        fallbacks: report.fallbacks,
+      },
+    });
+    this.#usage.push(...usageOf(report, this.#options.clock.nowMs(), saved > 0));
+    this.#events.push(...eventsOf(report, this.#options.clock.nowMs(), shadow));
+    this.#usage = this.#usage.slice(-MAX_WAITING);
+    this.#events = this.#events.slice(-MAX_WAITING);
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+  }
+
+  /** Writes what waits. Never rejects: totals and events that cannot be kept are lost, and the log says so. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const { store, log } = this.#options;
+    const [usage, events] = [this.#usage, this.#events];
+    this.#usage = [];
+    this.#events = [];
+    try {
+      if (usage.length > 0) await store.addUsage(usage);
+      if (events.length > 0) await store.addEvents(events);
+    } catch (err) {
+      log.warn({ err, usage: usage.length, events: events.length }, 'totals and events could not be written');
+    }
+  }
+}
+
+function sum(outcomes: readonly TextOutcome[], field: 'tokensBefore' | 'tokensAfter' | 'lines' | 'keptLines'): number {
+  return outcomes.reduce((total, outcome) => total + outcome[field], 0);
+}
+
+function lineOf(report: ChatReport, saved: number, shadow: boolean): Record<string, unknown> {
+  const pruned = report.outcomes.filter(({ pruneId }) => pruneId !== null);
+  const fresh = report.outcomes.slice(report.newFrom);
+  const whole: Record<string, number> = {};
+  for (const { pruneId, whole: why } of report.outcomes) if (pruneId === null) whole[why] = (whole[why] ?? 0) + 1;
+  const tokensBefore = sum(report.outcomes, 'tokensBefore');
+  return {
+    requestId: report.requestId,
+    conversationId: report.conversationId,
+    model: report.model,
+    stream: report.stream,
+    messages: report.messages,
+    candidates: report.outcomes.length,
+    pruned: pruned.length,
+    leftWhole: whole,
+    linesBefore: sum(report.outcomes, 'lines'),
+    linesAfter: sum(report.outcomes, 'keptLines'),
+    tokensBefore,
+    tokensAfter: tokensBefore - saved,
+    tokensSaved: saved,
+    ...(shadow && { shadow: true }),
+    new: fresh
+      .filter(({ pruneId }) => pruneId !== null)
+      .slice(0, MAX_LISTED)
+      .map(({ pruneId, tool, kind, lines, keptLines, tokensBefore: before, tokensAfter: after }) => ({
+        pruneId,
+        tool,
+        kind,
+        linesBefore: lines,
+        linesAfter: keptLines,
+        tokensBefore: before,
+        tokensAfter: after,
+      })),
+    pruneIds: [...new Set(pruned.map(({ pruneId }) => pruneId))].slice(-MAX_LISTED),
+    bytesIn: report.bytesIn,
+    bytesOut: report.bytesOut,
+    ...(report.usage && {
+      promptTokens: report.usage.promptTokens,
+      cachedTokens: report.usage.cachedTokens,
+      completionTokens: report.usage.completionTokens,
+    }),
+    pruneMs: tenths(report.pruneMs),
+    firstByteMs: report.firstByteMs === null ? null : tenths(report.firstByteMs),
+    totalMs: tenths(report.totalMs),
+    status: report.status,
+    ...(report.end !== 'answered' && { end: report.end }),
+    ...(report.upstreamError && { upstreamError: report.upstreamError }),
+    ...(report.fallbacks.length > 0 && { fallbacks: report.fallbacks }),
+  };
+}
+
+function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}
+
+/** One record for the request, and one for each tool whose results were in it. */
+function usageOf(report: ChatReport, atMs: number, counted: boolean): UsageRecord[] {
+  const byTool = new Map<string, TextOutcome[]>();
+  for (const outcome of report.outcomes) {
+    const list = byTool.get(outcome.tool) ?? [];
+    list.push(outcome);
+    byTool.set(outcome.tool, list);
+  }
+  if (byTool.size === 0) byTool.set('', []);
+  const { model } = report;
+  return [...byTool].map(([tool, outcomes], i) => {
+    const tokensBefore = sum(outcomes, 'tokensBefore');
+    return {
+      atMs,
+      model,
+      tool,
+      requests: i === 0 ? 1 : 0,
+      candidates: outcomes.length,
+      pruned: counted ? outcomes.filter(({ pruneId }) => pruneId !== null).length : 0,
+      tokensBefore,
+      tokensAfter: counted ? sum(outcomes, 'tokensAfter') : tokensBefore,
+    };
+  });
+}
+
+function eventsOf(report: ChatReport, tsMs: number, shadow: boolean): EventRecord[] {
+  const about = { tsMs, runId: report.conversationId, opId: report.requestId };
+  const events: EventRecord[] = [
+    {
+      ...about,
+      kind: 'request',
+      level: report.status >= 400 ? 'warn' : 'info',
+      payload: {
+        model: report.model,
+        messages: report.messages,
+        candidates: report.outcomes.length,
+        status: report.status,
+        end: report.end,
+        upstream_error: report.upstreamError,
+        total_ms: tenths(report.totalMs),
+        ...(shadow && { shadow }),
+      },
+    },
+  ];
+  for (const { pruneId, whole, tool, kind, ...sizes } of report.outcomes.slice(report.newFrom)) {
+    const payload = {
+      tool,
+      lines: sizes.lines,
+      kept_lines: sizes.keptLines,
+      tokens_before: sizes.tokensBefore,
+      tokens_after: sizes.tokensAfter,
+    };
+    if (pruneId)
+      events.push({ ...about, kind: 'pruned', level: 'info', payload: { prune_id: pruneId, kind, ...payload } });
+    else events.push({ ...about, kind: 'left_whole', level: 'debug', payload: { reason: whole, ...payload } });
+  }
+  for (const reason of report.fallbacks) {
+    events.push({ ...about, kind: 'fallback', level: 'warn', payload: { reason } });
+  }
+  return events;
+}

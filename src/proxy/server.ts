@@ -1,0 +1,90 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ChatHandler } from './chat.ts';
+import { sendError } from './openai-error.ts';
+
+export interface ServerOptions {
+  readonly chat: ChatHandler;
+  /** Everything that is not chat completions. */
+  readonly app: RequestListener;
+  readonly host: string;
+  readonly port: number;
+  /** How long requests under way may take to finish once the server stops. */
+  readonly drainTimeoutMs: number;
+}
+
+export interface Listening {
+  readonly url: string;
+  /** Refuses new requests, waits for those under way, then closes what is left. */
+  close(): Promise<void>;
+}
+
+const REFUSED_UPGRADE =
+  'HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n' +
+  '{"error":{"message":"WebSocket is not offered here; send the request by POST.","type":"mcp_pruner_error","param":null,"code":"upgrade_refused"}}';
+
+/**
+ * The one port. Chat completions are served on the bare request before express's stack sees it (which would double
+ * the hop's cost); everything else goes to the app.
+ */
+export async function listen(options: ServerOptions): Promise<Listening> {
+  const { chat, app, host, port } = options;
+  let draining = false;
+  const server = createServer(
+    {
+      maxHeaderSize: 64 * 1024,
+      headersTimeout: 30_000,
+      requestTimeout: 600_000,
+      keepAliveTimeout: 75_000,
+      noDelay: true,
+    },
+    (req, res) => {
+      res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
+      if (draining) {
+        res.shouldKeepAlive = false;
+        sendError(res, 503, 'shutting_down', 'The proxy is stopping; try again in a moment.');
+      } else if (isChat(req)) void chat.handle(req, res);
+      else app(req, res);
+    },
+  );
+  server.on('upgrade', (_req, socket) => {
+    socket.on('error', () => {});
+    socket.end(REFUSED_UPGRADE);
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  server.on('error', () => {}); // such as running out of file descriptors: those that are open go on
+  return {
+    url: urlOf(server),
+    close: () => {
+      draining = true;
+      return drain(server, options.drainTimeoutMs);
+    },
+  };
+}
+
+function isChat(req: IncomingMessage): boolean {
+  if (req.method !== 'POST') return false;
+  const url = req.url ?? '';
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  return path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');
+}
+
+function urlOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+async function drain(server: Server, timeoutMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const hurry = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearTimeout(hurry);
+}

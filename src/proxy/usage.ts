@@ -1,0 +1,97 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+
+/** The provider's own count, as far as it reports one. */
+export interface ProviderUsage {
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly cachedTokens: number | null;
+}
+
+/** Of a stream only its end is looked at; of a compressed answer all, up to this many bytes. */
+const TAIL_BYTES = 16 * 1024;
+const COMPRESSED_BYTES = 1024 * 1024;
+const decoders = new Map([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+]);
+
+/** Watches an answer go by and finds the `usage` in it afterwards, off the path of the bytes. */
+export class UsageTap {
+  #encoding = '';
+  #chunks: Buffer[] = [];
+  #size = 0;
+
+  head(contentEncoding: string): void {
+    this.#encoding = contentEncoding.trim().toLowerCase();
+  }
+
+  data(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (decoders.has(this.#encoding)) {
+      if (this.#size > COMPRESSED_BYTES) this.#chunks = [];
+      return;
+    }
+    for (let first = this.#chunks[0]; first && this.#size - first.length >= TAIL_BYTES; first = this.#chunks[0]) {
+      this.#size -= first.length;
+      this.#chunks.shift();
+    }
+  }
+
+  /** Never rejects; `null` when the answer reports nothing. */
+  async usage(): Promise<ProviderUsage | null> {
+    const bytes = Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    const decode = decoders.get(this.#encoding);
+    if (bytes.length === 0 || (!decode && this.#encoding !== '' && this.#encoding !== 'identity')) return null;
+    try {
+      const plain = decode ? await decode(bytes, { maxOutputLength: 16 * COMPRESSED_BYTES }) : bytes;
+      return lastUsage(plain);
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** Reads the last `"usage": {…}` in a JSON or SSE answer. */
+function lastUsage(bytes: Buffer): ProviderUsage | null {
+  for (let at = bytes.lastIndexOf('"usage"'); at >= 0; at = at > 0 ? bytes.lastIndexOf('"usage"', at - 1) : -1) {
+    const open = bytes.indexOf('{', at + 7);
+    // `"usage": null` stands in every event but the last.
+    if (open < 0 || bytes.toString('latin1', at + 7, open).replaceAll(/[\s:]/g, '') !== '') continue;
+    const close = closing(bytes, open);
+    if (close < 0) continue;
+    const value: unknown = JSON.parse(bytes.toString('utf8', open, close + 1));
+    return usageOf(value);
+  }
+  return null;
+}
+
+function closing(bytes: Buffer, open: number): number {
+  let depth = 0;
+  for (let i = open; i < Math.min(bytes.length, open + 4_000); i++) {
+    if (bytes[i] === 0x7b) depth++;
+    else if (bytes[i] === 0x7d && --depth === 0) return i;
+  }
+  return -1;
+}
+
+function usageOf(value: unknown): ProviderUsage | null {
+  if (value === null || typeof value !== 'object') return null;
+  const details = field(value, 'prompt_tokens_details');
+  return {
+    promptTokens: count(field(value, 'prompt_tokens')),
+    completionTokens: count(field(value, 'completion_tokens')),
+    cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
+  };
+}
+
+function field(value: unknown, name: string): unknown {
+  return value !== null && typeof value === 'object' ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
