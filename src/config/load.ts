@@ -1,0 +1,174 @@
+import { nearest } from './nearest.ts';
+import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
+import { otherVariables, rows, type Setting, type SettingKey, type Settings } from './settings.ts';
+import { SettingsError } from './settings-error.ts';
+import { readToml, SECTION } from './toml.ts';
+import { settingsWarnings } from './warnings.ts';
+
+/** Where a value came from. `name` is the variable, the option, the file, or the setting that implied it. */
+export interface Origin {
+  readonly from: 'default' | 'file' | 'env' | 'flag' | 'implied';
+  readonly name: string;
+}
+
+export type Origins = { readonly [K in SettingKey]: Origin };
+
+/** Everything that the configuration depends on. */
+export interface LoadInput extends Place {
+  /** Text of a file; throws as `fs.readFileSync` does. */
+  readonly readFile: (path: string) => string;
+  /** The file named on the command line. */
+  readonly configFile?: string | undefined;
+  /** Values from the command line, by setting. */
+  readonly flags?: Readonly<Partial<Record<SettingKey, string>>>;
+}
+
+export interface Loaded {
+  readonly settings: Settings;
+  readonly origins: Origins;
+  /** One line each; nothing that stops the start. */
+  readonly warnings: readonly string[];
+  /** The file that was read, or `null` when there is none. */
+  readonly configFile: string | null;
+}
+
+/** A value that someone set, not judged yet. */
+interface Given {
+  readonly value: unknown;
+  readonly origin: Origin;
+}
+
+/**
+ * Reads the configuration: command line over environment over TOML file over default.
+ *
+ * @throws SettingsError with every problem found
+ */
+export function loadSettings(input: LoadInput): Loaded {
+  const file = readConfigFile(input);
+  const problems = [...file.problems];
+  const warnings = [...file.warnings, ...unknownVariables(input.env)];
+  const values: Partial<Record<SettingKey, unknown>> = {};
+  const origins: Partial<Record<SettingKey, Origin>> = {};
+
+  for (const { key, setting } of rows) {
+    const given = fromFlag(input, key, setting) ?? fromEnv(input, setting) ?? fromFile(file, setting);
+    const result = given === null ? null : setting.rule.schema.safeParse(given.value);
+    values[key] = result?.success ? result.data : setting.fallback;
+    origins[key] = result?.success && given !== null ? given.origin : { from: 'default', name: '' };
+    if (given === null || result?.success !== false) continue;
+    if (given.origin.from === 'env' && setting.instead !== undefined) {
+      values[key] = setting.instead;
+      origins[key] = given.origin;
+      warnings.push(`${wrongValue(given, setting)}; ${String(setting.instead)} is used`);
+    } else
+      problems.push(`${wrongValue(given, setting)}; correct it or take it out (default: ${defaultWords(setting)})`);
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+
+  const { settings, allOrigins } = finish(input, values as Settings, origins as Origins, file.path);
+  return {
+    settings,
+    origins: allOrigins,
+    warnings: [...warnings, ...settingsWarnings(settings)],
+    configFile: file.path,
+  };
+}
+
+/** Fills in what depends on the machine or on another setting, and freezes the whole. */
+function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
+  const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
+  const dbPath = values.dbPath === '' ? defaultDbPath(input) : storePath(input, values.dbPath, base);
+  const implied = values.swePrunerUrl !== null && origins.backend.from === 'default';
+
+  const settings: Settings = { ...values, dbPath, ...(implied ? { backend: 'swe-pruner' as const } : {}) };
+  const allOrigins: Origins = implied
+    ? { ...origins, backend: { from: 'implied', name: origins.swePrunerUrl.name } }
+    : origins;
+  for (const value of Object.values(settings)) if (Array.isArray(value)) Object.freeze(value);
+  return { settings: Object.freeze(settings), allOrigins: Object.freeze(allOrigins) };
+}
+
+/** SQLite's name for a store that lives in memory only is no path. */
+function storePath(input: LoadInput, path: string, base: string): string {
+  return path === ':memory:' ? path : absolutePath(input, path, base);
+}
+
+interface ConfigFile {
+  readonly path: string | null;
+  readonly values: ReadonlyMap<string, unknown>;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+/** A file that is named must be readable; the one at the default place is read where it can be. */
+function readConfigFile(input: LoadInput): ConfigFile {
+  const fromEnvironment = input.env.MCP_PRUNER_CONFIG?.trim() || undefined;
+  const named = input.configFile ?? fromEnvironment;
+  const path = named === undefined ? defaultConfigFile(input) : absolutePath(input, named);
+  let text: string;
+  try {
+    text = input.readFile(path);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
+    const nothing = { path: null, values: new Map(), problems: [], warnings: [] };
+    if (named !== undefined) {
+      const asker = input.configFile !== undefined ? '--config' : 'MCP_PRUNER_CONFIG';
+      const problem = `cannot read the configuration file ${path} (named by ${asker}): ${code}; correct the path or its rights`;
+      return { ...nothing, problems: [problem] };
+    }
+    if (code === 'ENOENT' || code === 'ENOTDIR') return nothing;
+    return { ...nothing, warnings: [`the configuration file ${path} cannot be read (${code}) and is ignored`] };
+  }
+  return { path, ...readToml(text, path), warnings: [] };
+}
+
+function fromFlag(input: LoadInput, key: SettingKey, { flag, rule }: Setting<unknown>): Given | null {
+  const text = input.flags?.[key];
+  if (text === undefined) return null;
+  return { value: rule.fromText(text.trim()), origin: { from: 'flag', name: `--${flag}` } };
+}
+
+function fromEnv(input: LoadInput, { env, rule }: Setting<unknown>): Given | null {
+  for (const name of env) {
+    const text = input.env[name]?.trim();
+    if (text === undefined || (text === '' && !rule.emptyIsValue)) continue;
+    return { value: rule.fromText(text), origin: { from: 'env', name } };
+  }
+  return null;
+}
+
+function fromFile(file: ConfigFile, { toml }: Setting<unknown>): Given | null {
+  if (toml === null || !file.values.has(toml)) return null;
+  return { value: file.values.get(toml), origin: { from: 'file', name: `${file.path}: ${SECTION}.${toml}` } };
+}
+
+function wrongValue({ value, origin }: Given, setting: Setting<unknown>): string {
+  const shown = setting.secret ? '(hidden)' : shownValue(value);
+  return `${origin.name} = ${shown} is not valid: allowed is ${setting.rule.allowed}`;
+}
+
+/** A value fit for one line: short, without control characters, and without what may be a password in an address. */
+function shownValue(value: unknown): string {
+  const text = value instanceof Date ? value.toISOString() : (JSON.stringify(value) ?? String(value));
+  const short = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return short.replaceAll(/\/\/[^/@]*@/g, '//***@').replaceAll(/\p{Cc}/gu, ' ');
+}
+
+/** The default of a setting as people read it. */
+export function defaultWords(setting: Setting<unknown>): string {
+  if (setting.fallbackWords !== undefined) return setting.fallbackWords;
+  if (setting.fallback === null) return 'none';
+  if (Array.isArray(setting.fallback) && setting.fallback.length === 0) return 'none';
+  return String(setting.fallback);
+}
+
+/** A misspelt variable would otherwise be ignored in silence. */
+function unknownVariables(env: Place['env']): string[] {
+  const knownNames = new Set([...rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('MCP_PRUNER_') && !knownNames.has(name))
+    .map((name) => {
+      const meant = nearest(name, knownNames);
+      return `${name} is not a setting and is ignored${meant === null ? '' : `: did you mean ${meant}?`}`;
+    });
+}

@@ -1,0 +1,45 @@
+/** Longest name that is compared; a longer one is no slip of the keyboard. */
+const MAX_LENGTH = 64;
+
+/**
+ * The known name that an unknown one was probably meant to be.
+ *
+ * @returns the name with the fewest edits between them, or `null` when none is close
+ */
+export function nearest(name: string, known: Iterable<string>): string | null {
+  if (name.length > MAX_LENGTH) return null;
+  let best: string | null = null;
+  let least = Math.max(1, Math.floor(name.length / 4)) + 1;
+  for (const candidate of known) {
+    const edits = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (edits < least) {
+      least = edits;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+/** Fewest insertions, deletions, replacements and swaps of neighbours that turn one word into another. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let edits = Math.min(at(last, j) + 1, at(row, j - 1) + 1, at(last, j - 1) + same);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        edits = Math.min(edits, at(beforeLast, j - 2) + 1);
+      }
+      row.push(edits);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return at(last, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? 0;
+}

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+
+/** How the value of a setting is read and judged. */
+export interface Rule<T> {
+  readonly schema: z.ZodType<T>;
+  /** Reads the text of an environment variable or flag; text that does not fit stays as it is, for `schema` to refuse. */
+  readonly fromText: (text: string) => unknown;
+  /** What is allowed, in words that fit after "allowed is". */
+  readonly allowed: string;
+  /** Whether an empty environment variable is a value of its own rather than "not set". */
+  readonly emptyIsValue: boolean;
+}
+
+const NUMBER = /^[+-]?\d[\d_]*(?:\.\d+)?(?:e\+?\d{1,2})?$/i;
+
+function numberFromText(text: string): unknown {
+  return NUMBER.test(text) ? Number(text.replaceAll('_', '')) : text;
+}
+
+/** A whole number between two bounds, both allowed. */
+export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<number> {
+  return {
+    schema: z.int().min(min).max(max),
+    fromText: numberFromText,
+    allowed: max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min} on` : `a whole number from ${min} to ${max}`,
+    emptyIsValue: false,
+  };
+}
+
+/** A number from 0 to 1. */
+export function share(): Rule<number> {
+  return {
+    schema: z.number().min(0).max(1),
+    fromText: numberFromText,
+    allowed: 'a number from 0 to 1',
+    emptyIsValue: false,
+  };
+}
+
+const SWITCH_WORDS: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  '1': true,
+  false: false,
+  no: false,
+  off: false,
+  '0': false,
+};
+
+/** On or off; as text also `1`, `yes`, `on` and their opposites, in any case. */
+export function onOff(): Rule<boolean> {
+  return {
+    schema: z.boolean(),
+    fromText: (text) => SWITCH_WORDS[text.toLowerCase()] ?? text,
+    allowed: 'true or false',
+    emptyIsValue: false,
+  };
+}
+
+/** One of some words, in any case; an alias stands for the word it maps to. */
+export function oneOf<const W extends string>(
+  words: readonly [W, ...W[]],
+  aliases: Readonly<Record<string, W>> = {},
+): Rule<W> {
+  const normalise = (value: unknown): unknown => {
+    if (typeof value !== 'string') return value;
+    const word = value.toLowerCase();
+    return Object.hasOwn(aliases, word) ? aliases[word] : word;
+  };
+  return {
+    schema: z.preprocess(normalise, z.enum(words)),
+    fromText: (text) => text,
+    allowed: `one of ${[...words, ...Object.keys(aliases)].join(', ')}`,
+    emptyIsValue: false,
+  };
+}
+
+/** Any text that is not empty and holds no control character. */
+export function plainText(what: string): Rule<string> {
+  return {
+    schema: z.string().regex(/^[^\p{Cc}]+$/u),
+    fromText: (text) => text,
+    allowed: what,
+    emptyIsValue: false,
+  };
+}
+
+/** An address to listen on; brackets around an IPv6 address are dropped. */
+export function hostName(): Rule<string> {
+  return {
+    schema: z
+      .string()
+      .regex(/^(?:\[[\da-f:.%]+\]|[\w.:%-]+)$/i)
+      .transform((host) => host.replaceAll(/[[\]]/g, '')),
+    fromText: (text) => text,
+    allowed: 'a host name or an IP address, without port',
+    emptyIsValue: false,
+  };
+}
+
+/** An absolute http(s) URL without credentials, query and fragment; slashes at its end are dropped. */
+export function httpUrl(): Rule<string> {
+  return {
+    schema: z.string().refine(isPlainHttpUrl).transform(withoutTrailingSlashes),
+    fromText: (text) => text,
+    allowed: 'an http:// or https:// address without user name, query and fragment',
+    emptyIsValue: false,
+  };
+}
+
+function isPlainHttpUrl(text: string): boolean {
+  if (!/^https?:\/\/[^/\s]/i.test(text) || /[?#\s]/.test(text) || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.username === '' && url.password === '';
+}
+
+function withoutTrailingSlashes(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '/') end--;
+  return url.slice(0, end);
+}
+
+/** A secret that can travel in a header. */
+export function headerSecret(): Rule<string | null> {
+  return {
+    schema: z
+      .string()
+      .regex(/^[\x21-\x7e]+$/)
+      .nullable(),
+    fromText: (text) => text,
+    allowed: 'visible ASCII characters without blanks',
+    emptyIsValue: false,
+  };
+}
+
+/** The rule for a value that may be absent: empty in the environment switches it off. */
+export function optional<T>(rule: Rule<T>): Rule<T | null> {
+  return {
+    schema: z.preprocess((value) => (value === '' ? null : value), rule.schema.nullable()),
+    fromText: (text) => (text === '' ? null : rule.fromText(text)),
+    allowed: `${rule.allowed}, or empty for none`,
+    emptyIsValue: true,
+  };
+}
+
+/** A list of words; in the environment separated by commas, where empty means the empty list. */
+export function list(what: string): Rule<readonly string[]> {
+  return {
+    schema: z.array(z.string().trim().min(1).max(500)).max(1000).readonly(),
+    fromText: (text) =>
+      text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    allowed: `a list of ${what}; in the environment separated by commas`,
+    emptyIsValue: true,
+  };
+}

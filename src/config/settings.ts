@@ -1,0 +1,336 @@
+import {
+  headerSecret,
+  hostName,
+  httpUrl,
+  list,
+  oneOf,
+  onOff,
+  optional,
+  plainText,
+  type Rule,
+  share,
+  wholeNumber,
+} from './rules.ts';
+
+/** One setting: its names, its rule, its default and what it is for. */
+export interface Setting<T> {
+  /** Names in the environment; the first that is set wins. */
+  readonly env: readonly [string, ...string[]];
+  /** Key below `[mcp_pruner]` in the TOML file, or `null` for what only the environment may hold. */
+  readonly toml: string | null;
+  readonly rule: Rule<T>;
+  readonly fallback: T;
+  /** The default in words, where it depends on the machine or an empty value needs explaining. */
+  readonly fallbackWords?: string;
+  readonly unit?: string;
+  /** What it is for, in one line. */
+  readonly doc: string;
+  /** Never printed, and refused in the TOML file. */
+  readonly secret?: true;
+  /** Name of the option of `mcp-pruner serve` that sets it too. */
+  readonly flag?: string;
+  /** What a wrong word in the environment counts as, with a warning; without it a wrong word stops the start. */
+  readonly instead?: T;
+}
+
+function setting<T>(row: Omit<Setting<T>, 'fallback' | 'instead'> & { fallback: NoInfer<T>; instead?: NoInfer<T> }) {
+  return row as Setting<T>;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+const GIB = 1024 * MIB;
+const DAY_S = 24 * 60 * 60;
+/** The longest delay that a timer of Node can wait, some 24 days. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+/** Every setting, once. `docs/configuration.md` and `config/default.toml` are printed from here. */
+export const table = {
+  host: setting({
+    env: ['MCP_PRUNER_HOST'],
+    toml: 'host',
+    rule: hostName(),
+    fallback: '127.0.0.1',
+    flag: 'host',
+    doc: 'Address to listen on. Any other than loopback requires MCP_PRUNER_AUTH_TOKEN.',
+  }),
+  port: setting({
+    env: ['MCP_PRUNER_PORT'],
+    toml: 'port',
+    rule: wholeNumber(0, 65_535),
+    fallback: 8006,
+    flag: 'port',
+    doc: 'Port to listen on; 0 takes any free one.',
+  }),
+  upstreamUrl: setting({
+    env: ['MCP_PRUNER_UPSTREAM_URL'],
+    toml: 'upstream_url',
+    rule: httpUrl(),
+    fallback: 'https://api.openai.com/v1',
+    flag: 'upstream-url',
+    doc: 'Where requests are forwarded to; what a client asks for below /v1 is appended.',
+  }),
+  authToken: setting({
+    env: ['MCP_PRUNER_AUTH_TOKEN'],
+    toml: null,
+    rule: headerSecret(),
+    fallback: null,
+    secret: true,
+    doc: 'Bearer token that /rpc and /metrics ask for. Required when the host is not loopback.',
+  }),
+  allowedHosts: setting({
+    env: ['MCP_PRUNER_ALLOWED_HOSTS'],
+    toml: 'allowed_hosts',
+    rule: list('host names'),
+    fallback: [],
+    doc: 'Further names under which clients may address the server (Host header), besides loopback and the host itself.',
+  }),
+  dbPath: setting({
+    env: ['MCP_PRUNER_DB_PATH'],
+    toml: 'db_path',
+    rule: plainText('a file path'),
+    fallback: '',
+    fallbackWords: '~/.local/share/mcp-pruner/store.db (XDG_DATA_HOME is honoured; on Windows below %LOCALAPPDATA%)',
+    doc: 'The SQLite file that keeps the originals. A relative path in the TOML file starts at that file.',
+  }),
+  logLevel: setting({
+    env: ['MCP_PRUNER_LOG_LEVEL'],
+    toml: 'log_level',
+    rule: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { warning: 'warn' }),
+    fallback: 'info',
+    doc: 'Least severe kind of log line that is written. The line for each request is info.',
+  }),
+  enabled: setting({
+    env: ['MCP_PRUNER_ENABLED'],
+    toml: 'enabled',
+    rule: onOff(),
+    fallback: true,
+    doc: 'The kill switch: false forwards everything as it came.',
+  }),
+  mode: setting({
+    env: ['MCP_PRUNER_MODE'],
+    toml: 'mode',
+    rule: oneOf(['prune', 'shadow']),
+    fallback: 'prune',
+    doc: 'shadow forwards everything as it came and only reports what would have been saved.',
+  }),
+  minPruneChars: setting({
+    env: ['MCP_PRUNER_MIN_PRUNE_CHARS'],
+    toml: 'min_prune_chars',
+    rule: wholeNumber(0),
+    fallback: 4000,
+    unit: 'characters',
+    doc: 'Texts shorter than this are never touched.',
+  }),
+  maxInputChars: setting({
+    env: ['MCP_PRUNER_MAX_INPUT_CHARS'],
+    toml: 'max_input_chars',
+    rule: wholeNumber(1),
+    fallback: 2_000_000,
+    unit: 'characters',
+    doc: 'Texts longer than this pass whole.',
+  }),
+  maxBodyBytes: setting({
+    env: ['MCP_PRUNER_MAX_BODY_BYTES'],
+    toml: 'max_body_bytes',
+    rule: wholeNumber(1),
+    fallback: 64 * MIB,
+    unit: 'bytes',
+    doc: 'Request bodies larger than this are streamed through without pruning.',
+  }),
+  maxPruneRatio: setting({
+    env: ['MCP_PRUNER_MAX_PRUNE_RATIO'],
+    toml: 'max_prune_ratio',
+    rule: share(),
+    fallback: 0.9,
+    doc: 'Largest share of the lines of one text that may go: a ceiling, not a target.',
+  }),
+  minKeepLines: setting({
+    env: ['MCP_PRUNER_MIN_KEEP_LINES'],
+    toml: 'min_keep_lines',
+    rule: wholeNumber(0),
+    fallback: 20,
+    unit: 'lines',
+    doc: 'Fewest lines of one text that stay.',
+  }),
+  timeoutMs: setting({
+    env: ['MCP_PRUNER_TIMEOUT_MS'],
+    toml: 'timeout_ms',
+    rule: wholeNumber(1, MAX_TIMER_MS),
+    fallback: 1500,
+    unit: 'ms',
+    doc: 'Longest time that pruning may take for one text; after it the text passes whole.',
+  }),
+  includeMarkers: setting({
+    env: ['MCP_PRUNER_INCLUDE_MARKERS'],
+    toml: 'include_markers',
+    rule: onOff(),
+    fallback: true,
+    doc: 'Whether a marker line stands where lines were cut. Without it an agent cannot see what to recover.',
+  }),
+  annotateLines: setting({
+    env: ['MCP_PRUNER_ANNOTATE_LINES'],
+    toml: 'annotate_lines',
+    rule: onOff(),
+    fallback: false,
+    doc: 'Whether kept lines carry their line number. Costs tokens and spoils edits that an agent copies.',
+  }),
+  neverPruneTools: setting({
+    env: ['MCP_PRUNER_NEVER_PRUNE_TOOLS'],
+    toml: 'never_prune_tools',
+    rule: list('tool names (globs)'),
+    fallback: [],
+    doc: 'Results of these tools pass whole.',
+  }),
+  neverPrunePaths: setting({
+    env: ['MCP_PRUNER_NEVER_PRUNE_PATHS'],
+    toml: 'never_prune_paths',
+    rule: list('file paths (globs)'),
+    fallback: [],
+    doc: 'These files pass whole.',
+  }),
+  pruneIdTtlS: setting({
+    env: ['MCP_PRUNER_PRUNE_ID_TTL_S'],
+    toml: 'prune_id_ttl_s',
+    rule: wholeNumber(1, 100 * 365 * DAY_S),
+    fallback: 7 * DAY_S,
+    unit: 's',
+    doc: 'How long an original can be recovered after its marker was last seen in a conversation.',
+  }),
+  storeMaxBytes: setting({
+    env: ['MCP_PRUNER_STORE_MAX_BYTES'],
+    toml: 'store_max_bytes',
+    rule: wholeNumber(MIB),
+    fallback: GIB,
+    unit: 'bytes',
+    doc: 'Size above which the store lets go of the originals that were not used for longest.',
+  }),
+  maxEvents: setting({
+    env: ['MCP_PRUNER_MAX_EVENTS'],
+    toml: 'max_events',
+    rule: wholeNumber(0, 100_000_000),
+    fallback: 100_000,
+    unit: 'events',
+    doc: 'How many of the newest events the store keeps.',
+  }),
+  memoMaxBytes: setting({
+    env: ['MCP_PRUNER_MEMO_MAX_BYTES'],
+    toml: 'memo_max_bytes',
+    rule: wholeNumber(0),
+    fallback: 64 * MIB,
+    unit: 'bytes',
+    doc: 'Memory for decisions that were already made, which makes the next turn of a conversation cheap.',
+  }),
+  upstreamHeadersTimeoutMs: setting({
+    env: ['MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS'],
+    toml: 'upstream_headers_timeout_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 600_000,
+    unit: 'ms',
+    doc: 'How long the upstream may take until its answer begins; 0 waits for ever.',
+  }),
+  upstreamBodyTimeoutMs: setting({
+    env: ['MCP_PRUNER_UPSTREAM_BODY_TIMEOUT_MS'],
+    toml: 'upstream_body_timeout_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 300_000,
+    unit: 'ms',
+    doc: 'How long an answer under way may stand still; a flowing stream has no limit. 0 waits for ever.',
+  }),
+  drainTimeoutMs: setting({
+    env: ['MCP_PRUNER_DRAIN_TIMEOUT_MS'],
+    toml: 'drain_timeout_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 30_000,
+    unit: 'ms',
+    doc: 'How long requests under way may go on after SIGTERM or Ctrl-C.',
+  }),
+  backend: setting({
+    env: ['KIMI_PRUNING_BACKEND'],
+    toml: 'backend',
+    rule: oneOf(['heuristic', 'deepinfra', 'swe-pruner'], { cloud: 'deepinfra' }),
+    fallback: 'heuristic',
+    instead: 'heuristic',
+    fallbackWords: 'heuristic, or swe-pruner when swe_pruner_url is set',
+    doc: 'What ranks the lines. heuristic is local; deepinfra sends texts to a cloud service; swe-pruner asks the service at swe_pruner_url.',
+  }),
+  deepinfraApiKey: setting({
+    env: ['DEEPINFRA_API_KEY'],
+    toml: null,
+    rule: headerSecret(),
+    fallback: null,
+    secret: true,
+    doc: 'Key for the deepinfra backend.',
+  }),
+  deepinfraEndpointUrl: setting({
+    env: ['DEEPINFRA_ENDPOINT_URL'],
+    toml: 'deepinfra_endpoint_url',
+    rule: httpUrl(),
+    fallback: 'https://api.deepinfra.com/v1/inference/Qwen/Qwen3-Reranker-0.6B',
+    doc: 'Rerank endpoint of the deepinfra backend.',
+  }),
+  deepinfraTimeoutMs: setting({
+    env: ['DEEPINFRA_TIMEOUT_MS'],
+    toml: 'deepinfra_timeout_ms',
+    rule: wholeNumber(1, MAX_TIMER_MS),
+    fallback: 20_000,
+    unit: 'ms',
+    doc: 'Longest time that a call of the deepinfra backend may take.',
+  }),
+  deepinfraMaxDocs: setting({
+    env: ['DEEPINFRA_MAX_DOCS'],
+    toml: 'deepinfra_max_docs',
+    rule: wholeNumber(1, 100_000),
+    fallback: 64,
+    unit: 'lines',
+    doc: 'Most lines that one call of the deepinfra backend sends.',
+  }),
+  swePrunerUrl: setting({
+    env: ['MCP_PRUNER_SWE_PRUNER_URL'],
+    toml: 'swe_pruner_url',
+    rule: optional(httpUrl()),
+    fallback: null,
+    fallbackWords: 'none',
+    doc: 'Address of a swe-pruner service for the backend of that name.',
+  }),
+  cacheTtlS: setting({
+    env: ['MCP_PRUNER_CACHE_TTL_S'],
+    toml: 'cache_ttl_s',
+    rule: wholeNumber(0, 365 * DAY_S),
+    fallback: 30,
+    unit: 's',
+    doc: 'How long the answer of a remote backend is remembered; 0 forgets it at once.',
+  }),
+  cacheMaxItems: setting({
+    env: ['MCP_PRUNER_CACHE_MAX_ITEMS', 'MCP_PRUNER_CACHE_MAX_ENTRIES'],
+    toml: 'cache_max_entries',
+    rule: wholeNumber(0, 1_000_000),
+    fallback: 256,
+    unit: 'answers',
+    doc: 'How many answers of a remote backend are remembered.',
+  }),
+  contextBudgetTokens: setting({
+    env: ['MCP_PRUNER_CONTEXT_BUDGET_TOKENS'],
+    toml: 'context_budget_tokens',
+    rule: wholeNumber(0),
+    fallback: 0,
+    fallbackWords: '0 (off)',
+    unit: 'tokens',
+    doc: 'Size of a conversation above which old parts of it are stashed by themselves; 0 never does.',
+  }),
+};
+
+export type SettingKey = keyof typeof table;
+
+/** The effective configuration: frozen, read once at start and handed down. */
+export type Settings = {
+  readonly [K in SettingKey]: (typeof table)[K] extends Setting<infer T> ? T : never;
+};
+
+/** The table as rows, for code that treats all settings alike. */
+export const rows: readonly { readonly key: SettingKey; readonly setting: Setting<unknown> }[] = Object.entries(
+  table,
+).map(([key, row]) => ({ key: key as SettingKey, setting: row as Setting<unknown> }));
+
+/** Variables of the same prefix that are no setting of the table but mean something to this program. */
+export const otherVariables: readonly string[] = ['MCP_PRUNER_CONFIG', 'MCP_PRUNER_CWD'];

@@ -1,0 +1,93 @@
+import { parse, TomlError } from 'smol-toml';
+import { nearest } from './nearest.ts';
+import { rows } from './settings.ts';
+
+/** The one table of the file that is ours. */
+export const SECTION = 'mcp_pruner';
+
+const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;
+
+const known = new Set(rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml])));
+
+/** What a configuration file says, key by key, and what is wrong with it (one line each). */
+export interface TomlFile {
+  readonly values: ReadonlyMap<string, unknown>;
+  readonly problems: readonly string[];
+}
+
+/**
+ * Reads the text of a configuration file. No value appears in a problem's line, for it may be a secret that stands in
+ * the wrong place.
+ */
+export function readToml(text: string, file: string): TomlFile {
+  let root: Record<string, unknown>;
+  try {
+    root = parse(text);
+  } catch (cause) {
+    const where = cause instanceof TomlError ? `:${cause.line}:${cause.column}` : '';
+    const why = cause instanceof TomlError ? tomlReason(cause) : 'it cannot be read';
+    return { values: new Map(), problems: [`${file}${where} is not valid TOML: ${why}`] };
+  }
+
+  const { [SECTION]: section, ...others } = root;
+  const problems = Object.entries(others).flatMap(([name, value]) => outsideProblems(name, value, file));
+  const values = new Map<string, unknown>();
+  if (section !== undefined && !isTable(section)) {
+    problems.push(`${file}: ${SECTION} must be a table: [${SECTION}]`);
+  }
+  for (const [name, value] of Object.entries(isTable(section) ? section : {})) {
+    if (known.has(name)) values.set(name, value);
+    else problems.push(insideProblem(name, value, file));
+  }
+  return { values, problems };
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** The parser's message without the lines of the file that it quotes. */
+function tomlReason(error: TomlError): string {
+  const [reason] = error.message.split('\n', 1);
+  return (reason ?? '').replace(/^Invalid TOML document: /, '');
+}
+
+function insideProblem(name: string, value: unknown, file: string): string {
+  const path = `${SECTION}.${name}`;
+  const secret = secretPath(name, value, path);
+  if (secret !== null) return secretProblem(secret, file);
+  const meant = nearest(name, known);
+  const hint = meant === null ? 'config/default.toml lists all keys' : `did you mean ${meant}?`;
+  return `${file}: ${path} is not a setting: ${hint}`;
+}
+
+function outsideProblems(name: string, value: unknown, file: string): string[] {
+  const secret = secretPath(name, value, name);
+  if (secret !== null) return [secretProblem(secret, file)];
+  const what = isTable(value) ? `section [${name}] is` : `${name} is`;
+  return [`${file}: ${what} not known: every setting stands below [${SECTION}]`];
+}
+
+function secretProblem(path: string, file: string): string {
+  const row = rows.find(
+    ({ setting }) => setting.secret && path.toLowerCase() === `${SECTION}.${tomlTwin(setting.env[0])}`,
+  );
+  const where = row === undefined ? 'an environment variable' : `the environment variable ${row.setting.env[0]}`;
+  return `${file}: ${path} looks like a secret, and secrets may not stand in a file: take it out and use ${where}`;
+}
+
+/** The key under which someone would look for a variable in the file: `DEEPINFRA_API_KEY` as `deepinfra_api_key`. */
+function tomlTwin(variable: string): string {
+  return variable.toLowerCase().replace(/^mcp_pruner_/, '');
+}
+
+/** Path of the first key with a secret's name, at or below an unknown key. */
+function secretPath(name: string, value: unknown, path: string): string | null {
+  if (SECRET_NAME.test(name)) return path;
+  if (!isTable(value)) return null;
+  for (const [inner, innerValue] of Object.entries(value)) {
+    const found = secretPath(inner, innerValue, `${path}.${inner}`);
+    if (found !== null) return found;
+  }
+  return null;
+}

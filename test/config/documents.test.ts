@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadSettings } from '../../src/config/load.ts';
+import { rows } from '../../src/config/settings.ts';
+import { machine } from './machine.ts';
+import { configurationPage, defaultToml } from './print.ts';
+
+const shipped = new URL('../../config/default.toml', import.meta.url);
+
+describe('the documents of the configuration', () => {
+  it('config/default.toml is what the table of settings says', async () => {
+    await expect(defaultToml()).toMatchFileSnapshot('../../config/default.toml');
+  });
+
+  it('docs/configuration.md is what the table of settings says', async () => {
+    await expect(configurationPage()).toMatchFileSnapshot('../../docs/configuration.md');
+  });
+
+  it('loading config/default.toml gives exactly the defaults', () => {
+    const text = readFileSync(shipped, 'utf8');
+    const fromFile = loadSettings(machine({ files: { '/etc/default.toml': text }, configFile: '/etc/default.toml' }));
+    expect(fromFile.settings).toEqual(loadSettings(machine()).settings);
+    expect(fromFile.warnings).toEqual([]);
+  });
+
+  it('config/default.toml documents every key that a file may hold', () => {
+    const text = readFileSync(shipped, 'utf8');
+    const keys = rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml]));
+    const documented = [...text.matchAll(/^(?:# )?(\w+) = /gm)].map(([, key]) => key);
+    expect(documented).toEqual(keys);
+    for (const { setting } of rows) if (setting.toml !== null) expect(text).toContain(setting.doc);
+  });
+
+  it('names every setting once', () => {
+    const names = rows.flatMap(({ setting }) => [...setting.env, ...(setting.toml === null ? [] : [setting.toml])]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('accepts every default by the rule of its setting', () => {
+    for (const { key, setting } of rows) {
+      if (key === 'dbPath') continue; // its default depends on the machine
+      expect(setting.rule.schema.safeParse(setting.fallback).success, key).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,311 @@
+import { describe, expect, it } from 'vitest';
+import { type LoadInput, loadSettings } from '../../src/config/load.ts';
+import { SettingsError } from '../../src/config/settings-error.ts';
+import { machine } from './machine.ts';
+
+const USER_FILE = '/home/me/.config/mcp-pruner/config.toml';
+
+function withFile(text: string, given: Partial<LoadInput> = {}) {
+  return machine({ ...given, files: { [USER_FILE]: text } });
+}
+
+/** The lines with which a start is refused. */
+function problemsOf(input: LoadInput): readonly string[] {
+  try {
+    loadSettings(input);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+function problemsOfEnv(env: Record<string, string>): readonly string[] {
+  return problemsOf(machine({ env }));
+}
+
+describe('loadSettings', () => {
+  it('needs no configuration at all', () => {
+    const { settings, warnings, configFile } = loadSettings(machine());
+    expect(settings).toMatchObject({
+      host: '127.0.0.1',
+      port: 8006,
+      upstreamUrl: 'https://api.openai.com/v1',
+      minPruneChars: 4000,
+      maxPruneRatio: 0.9,
+      minKeepLines: 20,
+      timeoutMs: 1500,
+      pruneIdTtlS: 604_800,
+      mode: 'prune',
+      enabled: true,
+      backend: 'heuristic',
+    });
+    expect(warnings).toEqual([]);
+    expect(configFile).toBeNull();
+  });
+
+  it('puts the command line over the environment, the environment over the file, the file over the default', () => {
+    const file = '[mcp_pruner]\nport = 1111\nmin_keep_lines = 5\ntimeout_ms = 99\n';
+    const { settings, origins } = loadSettings(
+      withFile(file, {
+        env: { MCP_PRUNER_PORT: '2222', MCP_PRUNER_MIN_KEEP_LINES: '6' },
+        flags: { port: '3333' },
+      }),
+    );
+    expect(settings).toMatchObject({ port: 3333, minKeepLines: 6, timeoutMs: 99, maxPruneRatio: 0.9 });
+    expect(origins.port).toEqual({ from: 'flag', name: '--port' });
+    expect(origins.minKeepLines).toEqual({ from: 'env', name: 'MCP_PRUNER_MIN_KEEP_LINES' });
+    expect(origins.timeoutMs).toEqual({ from: 'file', name: `${USER_FILE}: mcp_pruner.timeout_ms` });
+    expect(origins.maxPruneRatio).toEqual({ from: 'default', name: '' });
+  });
+
+  it('cannot be changed afterwards', () => {
+    const { settings } = loadSettings(machine({ env: { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'a' } }));
+    expect(Object.isFrozen(settings)).toBe(true);
+    expect(Object.isFrozen(settings.neverPruneTools)).toBe(true);
+  });
+
+  it('takes an empty variable as not set', () => {
+    const { settings } = loadSettings(
+      withFile('[mcp_pruner]\nport = 1111', { env: { MCP_PRUNER_PORT: ' ', KIMI_PRUNING_BACKEND: '' } }),
+    );
+    expect(settings).toMatchObject({ port: 1111, backend: 'heuristic' });
+  });
+
+  it('takes an empty list and an empty optional address as none, over the file', () => {
+    const { settings } = loadSettings(
+      withFile('[mcp_pruner]\nnever_prune_tools = ["x"]\nswe_pruner_url = "http://127.0.0.1:8000/prune"', {
+        env: { MCP_PRUNER_NEVER_PRUNE_TOOLS: '', MCP_PRUNER_SWE_PRUNER_URL: '' },
+      }),
+    );
+    expect(settings).toMatchObject({ neverPruneTools: [], swePrunerUrl: null, backend: 'heuristic' });
+  });
+
+  it.each([
+    ['1', true],
+    ['TRUE', true],
+    ['yes', true],
+    ['On', true],
+    ['0', false],
+    ['false', false],
+    ['no', false],
+    ['OFF', false],
+  ])('reads the switch %s as %s', (text, value) => {
+    expect(loadSettings(machine({ env: { MCP_PRUNER_ENABLED: text } })).settings.enabled).toBe(value);
+  });
+
+  it('reads lists separated by commas, and numbers as TOML writes them', () => {
+    const { settings } = loadSettings(
+      machine({
+        env: { MCP_PRUNER_NEVER_PRUNE_PATHS: ' **/*.md, docs/** ,', MCP_PRUNER_MAX_INPUT_CHARS: '1_000_000' },
+      }),
+    );
+    expect(settings.neverPrunePaths).toEqual(['**/*.md', 'docs/**']);
+    expect(settings.maxInputChars).toBe(1_000_000);
+  });
+
+  it('takes the cache size by its older name, and by the newer one when both are set', () => {
+    const older = { MCP_PRUNER_CACHE_MAX_ENTRIES: '7' };
+    expect(loadSettings(machine({ env: older })).settings.cacheMaxItems).toBe(7);
+    const both = { ...older, MCP_PRUNER_CACHE_MAX_ITEMS: '8' };
+    expect(loadSettings(machine({ env: both })).settings.cacheMaxItems).toBe(8);
+  });
+
+  it.each([
+    ['https://api.example.com/v1/', 'https://api.example.com/v1'],
+    ['http://127.0.0.1:9/openai/v1///', 'http://127.0.0.1:9/openai/v1'],
+  ])('drops the slash at the end of an upstream address: %s', (given, expected) => {
+    expect(loadSettings(machine({ env: { MCP_PRUNER_UPSTREAM_URL: given } })).settings.upstreamUrl).toBe(expected);
+  });
+});
+
+describe('a configuration that cannot be used', () => {
+  it.each([
+    [{ MCP_PRUNER_PORT: '80o6' }, 'MCP_PRUNER_PORT = "80o6"', 'a whole number from 0 to 65535', '8006'],
+    [{ MCP_PRUNER_PORT: '70000' }, 'MCP_PRUNER_PORT = 70000', 'a whole number from 0 to 65535', '8006'],
+    [{ MCP_PRUNER_MAX_PRUNE_RATIO: '1.5' }, 'MCP_PRUNER_MAX_PRUNE_RATIO = 1.5', 'from 0 to 1', '0.9'],
+    [{ MCP_PRUNER_MIN_KEEP_LINES: '2.5' }, 'MCP_PRUNER_MIN_KEEP_LINES = 2.5', 'a whole number from 0 on', '20'],
+    [{ MCP_PRUNER_MODE: 'dry' }, 'MCP_PRUNER_MODE = "dry"', 'one of prune, shadow', 'prune'],
+    [{ MCP_PRUNER_ENABLED: 'maybe' }, 'MCP_PRUNER_ENABLED = "maybe"', 'true or false', 'true'],
+    [
+      { MCP_PRUNER_UPSTREAM_URL: 'api.openai.com' },
+      'MCP_PRUNER_UPSTREAM_URL',
+      'http:// or https://',
+      'api.openai.com/v1',
+    ],
+    [{ MCP_PRUNER_HOST: 'http://x' }, 'MCP_PRUNER_HOST', 'a host name or an IP address', '127.0.0.1'],
+  ])('is refused in one line with key, value, what is allowed and the default: %o', (env, ...parts) => {
+    const [problem = '', ...more] = problemsOfEnv(env as unknown as Record<string, string>);
+    expect(more).toEqual([]);
+    for (const part of parts) expect(problem).toContain(part);
+    expect(problem).not.toContain('\n');
+  });
+
+  it('names every problem at once', () => {
+    expect(problemsOfEnv({ MCP_PRUNER_PORT: 'x', MCP_PRUNER_MODE: 'y' })).toHaveLength(2);
+  });
+
+  it('never shows a secret, nor a password in an address', () => {
+    const [token] = problemsOfEnv({ MCP_PRUNER_AUTH_TOKEN: 'with blank s3cr3t' });
+    expect(token).toContain('MCP_PRUNER_AUTH_TOKEN');
+    expect(token).not.toContain('s3cr3t');
+    const [address] = problemsOfEnv({ MCP_PRUNER_UPSTREAM_URL: 'https://me:s3cr3t@api.example.com/v1' });
+    expect(address).toContain('***@api.example.com');
+    expect(address).not.toContain('s3cr3t');
+  });
+
+  it('shows a long or wild value short and on one line', () => {
+    const [problem = ''] = problemsOfEnv({ MCP_PRUNER_MODE: `a\n\u001b[31m${'x'.repeat(500)}` });
+    expect(problem.length).toBeLessThan(300);
+    expect(problem).not.toMatch(/\p{Cc}/u);
+  });
+
+  it.each([
+    ['[mcp_pruner]\nprot = 1', 'mcp_pruner.prot is not a setting: did you mean port?'],
+    ['[mcp_pruner]\nport = "8006"', 'mcp_pruner.port = "8006" is not valid'],
+    ['port = 8006', 'every setting stands below [mcp_pruner]'],
+    ['[mcp_prunner]\nport = 8006', 'every setting stands below [mcp_pruner]'],
+    ['mcp_pruner = 3', 'mcp_pruner must be a table'],
+    ['[mcp_pruner]\nbackend = "magic"', 'one of heuristic, deepinfra, swe-pruner, cloud'],
+    ['[mcp_pruner]\nport = ', `${USER_FILE}:2:8 is not valid TOML`],
+  ])('is refused when the file says %j', (text, expected) => {
+    const problems = problemsOf(withFile(text));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(expected);
+    expect(problems[0]).toContain(USER_FILE);
+    expect(problems[0]).not.toContain('\n');
+  });
+
+  it.each([
+    ['[mcp_pruner]\ndeepinfra_api_key = "sk-s3cr3t"', 'DEEPINFRA_API_KEY'],
+    ['[mcp_pruner]\nauth_token = "s3cr3t"', 'MCP_PRUNER_AUTH_TOKEN'],
+    ['[mcp_pruner]\nOPENAI_API_KEY = "sk-s3cr3t"', 'environment variable'],
+    ['[upstream.headers]\n"x-api-key" = "s3cr3t"', 'environment variable'],
+  ])('is refused when the file holds a secret, without showing it: %j', (text, variable) => {
+    const problems = problemsOf(withFile(text));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(/looks like a secret/);
+    expect(problems[0]).toContain(variable);
+    expect(problems[0]).not.toContain('s3cr3t');
+  });
+
+  it('does not quote the file where it is not valid TOML', () => {
+    const [problem] = problemsOf(withFile('[mcp_pruner]\napi_key = s3cr3t'));
+    expect(problem).toContain('is not valid TOML');
+    expect(problem).not.toContain('s3cr3t');
+  });
+
+  it('is one that names a file which is not there', () => {
+    expect(problemsOfEnv({ MCP_PRUNER_CONFIG: '/nowhere.toml' })[0]).toMatch(
+      /\/nowhere\.toml .*MCP_PRUNER_CONFIG.*ENOENT/,
+    );
+    expect(problemsOf(machine({ configFile: 'mine.toml' }))[0]).toMatch(/\/work\/here\/mine\.toml .*--config.*ENOENT/);
+  });
+});
+
+describe('the configuration file', () => {
+  it('is the one named by --config, else by MCP_PRUNER_CONFIG, else the one of the user', () => {
+    const files = {
+      '/a.toml': '[mcp_pruner]\nport = 1',
+      '/b.toml': '[mcp_pruner]\nport = 2',
+      [USER_FILE]: '[mcp_pruner]\nport = 3',
+    };
+    const env = { MCP_PRUNER_CONFIG: '/b.toml' };
+    expect(loadSettings(machine({ files, env, configFile: '/a.toml' })).settings.port).toBe(1);
+    expect(loadSettings(machine({ files, env })).settings.port).toBe(2);
+    expect(loadSettings(machine({ files })).settings.port).toBe(3);
+  });
+
+  it('is never taken from the working directory by itself', () => {
+    const files = { '/work/here/config.toml': '[mcp_pruner]\nport = 1', '/work/here/config/default.toml': 'x' };
+    expect(loadSettings(machine({ files })).settings.port).toBe(8006);
+  });
+
+  it('follows XDG_CONFIG_HOME, and APPDATA on Windows', () => {
+    const text = '[mcp_pruner]\nport = 5';
+    const xdg = machine({ env: { XDG_CONFIG_HOME: '/cfg' }, files: { '/cfg/mcp-pruner/config.toml': text } });
+    expect(loadSettings(xdg).settings.port).toBe(5);
+    const windows = machine({
+      platform: 'win32',
+      homeDir: 'C:\\Users\\me',
+      cwd: 'C:\\',
+      env: { APPDATA: 'C:\\Users\\me\\AppData\\Roaming' },
+      files: { 'C:\\Users\\me\\AppData\\Roaming\\mcp-pruner\\config.toml': text },
+    });
+    expect(loadSettings(windows).settings.port).toBe(5);
+  });
+
+  it('that nobody named and that may not be read is a warning, not a refusal', () => {
+    const readFile = (): string => {
+      throw Object.assign(new Error('no'), { code: 'EACCES' });
+    };
+    const { settings, warnings } = loadSettings({ ...machine(), readFile });
+    expect(settings.port).toBe(8006);
+    expect(warnings).toEqual([expect.stringContaining('EACCES')]);
+  });
+});
+
+describe('the path of the store', () => {
+  it.each([
+    [machine(), '/home/me/.local/share/mcp-pruner/store.db'],
+    [machine({ env: { XDG_DATA_HOME: '/data' } }), '/data/mcp-pruner/store.db'],
+    [machine({ env: { XDG_DATA_HOME: 'relative' } }), '/home/me/.local/share/mcp-pruner/store.db'],
+    [machine({ env: { MCP_PRUNER_DB_PATH: 'x.db' } }), '/work/here/x.db'],
+    [machine({ env: { MCP_PRUNER_DB_PATH: '~/x.db' } }), '/home/me/x.db'],
+    [machine({ env: { MCP_PRUNER_DB_PATH: ':memory:' } }), ':memory:'],
+    [withFile('[mcp_pruner]\ndb_path = "x.db"'), '/home/me/.config/mcp-pruner/x.db'],
+    [
+      machine({ platform: 'win32', homeDir: 'C:\\Users\\me', cwd: 'C:\\', env: { LOCALAPPDATA: 'C:\\L' } }),
+      'C:\\L\\mcp-pruner\\store.db',
+    ],
+  ])('is absolute whatever the working directory (case %#)', (input, expected) => {
+    expect(loadSettings(input).settings.dbPath).toBe(expected);
+  });
+});
+
+describe('the choice of the backend', () => {
+  const file = '[mcp_pruner]\nbackend = "deepinfra"';
+
+  it.each([
+    [{}, 'deepinfra'],
+    [{ KIMI_PRUNING_BACKEND: '' }, 'deepinfra'],
+    [{ KIMI_PRUNING_BACKEND: 'heuristic' }, 'heuristic'],
+    [{ KIMI_PRUNING_BACKEND: 'Cloud' }, 'deepinfra'],
+    [{ KIMI_PRUNING_BACKEND: 'swe-pruner' }, 'swe-pruner'],
+  ])('over a file that asks for deepinfra, %o gives %s', (env, expected) => {
+    expect(loadSettings(withFile(file, { env })).settings.backend).toBe(expected);
+  });
+
+  it('takes an unknown word as heuristic, with a warning, so that nothing leaves the machine', () => {
+    const { settings, warnings } = loadSettings(withFile(file, { env: { KIMI_PRUNING_BACKEND: 'magic' } }));
+    expect(settings.backend).toBe('heuristic');
+    expect(warnings).toEqual([expect.stringMatching(/KIMI_PRUNING_BACKEND = "magic".*heuristic is used/)]);
+  });
+
+  it('is swe-pruner when its address is set and nothing else was chosen', () => {
+    const env = { MCP_PRUNER_SWE_PRUNER_URL: 'http://127.0.0.1:8000/prune' };
+    const { settings, origins } = loadSettings(machine({ env }));
+    expect(settings.backend).toBe('swe-pruner');
+    expect(origins.backend).toEqual({ from: 'implied', name: 'MCP_PRUNER_SWE_PRUNER_URL' });
+    const chosen = { ...env, KIMI_PRUNING_BACKEND: 'heuristic' };
+    expect(loadSettings(machine({ env: chosen })).settings.backend).toBe('heuristic');
+  });
+});
+
+describe('warnings', () => {
+  it.each([
+    [{ MCP_PRUNER_PROT: '1' }, 'MCP_PRUNER_PROT is not a setting and is ignored: did you mean MCP_PRUNER_PORT?'],
+    [{ MCP_PRUNER_QUITE_ANOTHER_THING: '1' }, 'MCP_PRUNER_QUITE_ANOTHER_THING is not a setting and is ignored'],
+    [{ MCP_PRUNER_UPSTREAM_URL: 'http://llm.example.com/v1' }, 'plain http'],
+    [{ MCP_PRUNER_AUTH_TOKEN: 'short' }, 'short enough to be guessed'],
+    [{ KIMI_PRUNING_BACKEND: 'deepinfra' }, 'no DEEPINFRA_API_KEY'],
+  ])('are given for %o', (env, expected) => {
+    const { warnings } = loadSettings(machine({ env: env as unknown as Record<string, string> }));
+    expect(warnings).toEqual([expect.stringContaining(expected)]);
+  });
+
+  it('are not given for plain http to this machine, nor for variables of other commands', () => {
+    const env = { MCP_PRUNER_UPSTREAM_URL: 'http://localhost:11434/v1', MCP_PRUNER_CWD: '/x', MCP_PRUNER_CONFIG: '' };
+    expect(loadSettings(machine({ env })).warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { loadSettings } from '../../src/config/load.ts';
+import { shownSettings } from '../../src/config/show.ts';
+import { isLoopbackHost, servingProblem } from '../../src/config/warnings.ts';
+import { machine } from './machine.ts';
+
+describe('isLoopbackHost', () => {
+  it.each(['127.0.0.1', '127.9.9.9', '::1', '[::1]', 'localhost', 'LOCALHOST', 'a.localhost', '::ffff:127.0.0.1'])(
+    'says yes to %s',
+    (host) => expect(isLoopbackHost(host)).toBe(true),
+  );
+  it.each([
+    '0.0.0.0',
+    '::',
+    '192.168.1.2',
+    'example.com',
+    'localhost.example.com',
+    '127.0.0.1.example.com',
+    '1270.0.0.1',
+  ])('says no to %s', (host) => expect(isLoopbackHost(host)).toBe(false));
+});
+
+describe('servingProblem', () => {
+  const settingsOf = (env: Record<string, string>) => loadSettings(machine({ env })).settings;
+
+  it('forbids an address that others can reach without a token, in one line that says what to do', () => {
+    const problem = servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }));
+    expect(problem).toContain('0.0.0.0');
+    expect(problem).toContain('MCP_PRUNER_AUTH_TOKEN');
+    expect(problem).not.toContain('\n');
+  });
+
+  it('allows it with a token, and loopback without one', () => {
+    const token = 'a-long-random-secret';
+    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: token }))).toBeNull();
+    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '[::1]' }))).toBeNull();
+  });
+});
+
+describe('shownSettings', () => {
+  it('masks secrets that are set, and shows that others are not', () => {
+    const shown = shownSettings(loadSettings(machine({ env: { MCP_PRUNER_AUTH_TOKEN: 'a-long-random-secret' } })));
+    expect(JSON.stringify(shown)).not.toContain('a-long-random-secret');
+    const byKey = new Map(shown.map(({ key, value }) => [key, value]));
+    expect(byKey.get('auth_token')).toBe('***');
+    expect(byKey.get('deepinfra_api_key')).toBeNull();
+  });
+});
