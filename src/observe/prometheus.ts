@@ -1,0 +1,112 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Metrics, MetricsOptions, PruningSample, RequestSample } from './metrics.ts';
+
+/** Counts samples whose labels are already bounded. */
+export type Recorder = Metrics;
+
+/** Upper bounds in seconds: from a warm turn to a text at its time-out. */
+const PRUNING_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+/** Upper bounds in seconds: from loopback to a model that thinks for minutes. */
+const FIRST_BYTE_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** Makes the counters, histograms and gauges of one server. */
+export function createRecorder({ version, storeSizes }: MetricsOptions): Recorder {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
+    new Counter({ name: `mcp_pruner_${name}`, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[]): Histogram =>
+    new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers });
+
+  const requests = counter('requests_total', 'Requests answered.', 'route', 'status', 'model');
+  const candidates = counter('candidates_total', 'Texts large enough to be pruned.');
+  const prunes = counter('prunes_total', 'Texts of which something was cut.');
+  const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
+  const tokensAfter = counter('tokens_after_total', 'Estimated tokens of candidates as they were passed on.');
+  const tokensSaved = counter('tokens_saved_total', 'Estimated tokens saved.');
+  const fallbacks = counter('fallbacks_total', 'Times something passed whole or by the fallback ranking.', 'reason');
+  const upstreamErrors = counter('upstream_errors_total', 'Requests that the upstream failed.', 'reason');
+  const pruningTime = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
+  const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
+
+  const readStore = storeGauges(registry, storeSizes);
+  addProcessGauges(registry);
+  new Gauge({ name: 'mcp_pruner_build_info', help: 'Always 1.', labelNames: ['version'], registers })
+    .labels(version)
+    .set(1);
+
+  const pruning = (sample: PruningSample): void => {
+    candidates.inc(sample.candidates);
+    prunes.inc(sample.pruned);
+    tokensBefore.inc(sample.tokensBefore);
+    tokensAfter.inc(sample.tokensAfter);
+    tokensSaved.inc(Math.max(0, sample.tokensBefore - sample.tokensAfter));
+    pruningTime.observe(sample.elapsedMs / 1000);
+    for (const reason of sample.fallbacks) fallbacks.inc({ reason });
+  };
+
+  return {
+    request(sample: RequestSample) {
+      const { route, status, model, firstByteMs, upstreamError } = sample;
+      requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', model });
+      // the proxied answers alone: scrapes and health checks would drown them
+      if (firstByteMs !== null && (route === 'chat_completions' || route === 'passthrough')) {
+        firstByte.observe(firstByteMs / 1000);
+      }
+      if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
+      if (sample.pruning !== undefined) pruning(sample.pruning);
+    },
+    pruning,
+    async page() {
+      await readStore(); // before the scrape, which reads all gauges at once
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}
+
+function storeGauges(registry: Registry, storeSizes: MetricsOptions['storeSizes']): () => Promise<void> {
+  const gauge = (name: string, help: string): Gauge =>
+    new Gauge({ name: `mcp_pruner_store_${name}`, help, registers: [registry] });
+  const up = gauge('up', 'Whether the store answers.');
+  const prunes = gauge('prunes', 'Prune ids that can be recovered.');
+  const snapshots = gauge('snapshots', 'Originals in the store.');
+  const bytes = gauge('bytes', 'Size of the store in bytes.');
+  return async () => {
+    try {
+      const sizes = await storeSizes();
+      prunes.set(sizes.prunes);
+      snapshots.set(sizes.snapshots);
+      bytes.set(sizes.bytes);
+      up.set(1);
+    } catch {
+      up.set(0);
+    }
+  };
+}
+
+/** A few figures of the process, read at each scrape; the library's own set would sample all the time. */
+function addProcessGauges(registry: Registry): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+  gauge('process_uptime_seconds', 'Time since the process started.', () => process.uptime());
+  gauge('nodejs_heap_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed);
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time.',
+    registers: [registry],
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1_000_000);
+    },
+  });
+}

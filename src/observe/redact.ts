@@ -1,0 +1,73 @@
+/** What stands in a log line in the place of a credential. */
+export const REDACTED = '[redacted]';
+
+const SECRET_KEY =
+  /^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key$|(?:^|auth|access|bearer|refresh)[-_]?token$|passw(?:or)?d$|secret$/i;
+
+/** Nesting that is looked through; log fields are flat or nearly so. */
+const MAX_DEPTH = 5;
+
+/**
+ * Replaces the values of keys that name a credential, at any depth, and strings that are a bearer credential. Returns
+ * the very object when there is nothing to hide, otherwise a copy.
+ */
+export function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
+  return hideIn(fields, 0);
+}
+
+function hideIn(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
+  let out = fields;
+  for (const [key, value] of Object.entries(fields)) {
+    const shown = SECRET_KEY.test(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
+    if (shown === value) continue;
+    if (out === fields) out = { ...fields };
+    out[key] = shown;
+  }
+  return out;
+}
+
+function hideValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return /^(?:bearer|basic) /i.test(value) ? REDACTED : value;
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  if (depth >= MAX_DEPTH) return '[deep]';
+  if (Array.isArray(value)) {
+    const shown = value.map((item) => hideValue(item, depth + 1));
+    return shown.some((item, i) => item !== value[i]) ? shown : value;
+  }
+  return hideIn(value as Record<string, unknown>, depth + 1);
+}
+
+/** An error as a log line shows it. */
+export interface ErrorFields {
+  readonly type: string;
+  readonly code?: string;
+  readonly message: string;
+  /** Where it was thrown: the frames without the message. */
+  readonly stack?: string;
+  readonly cause?: ErrorFields;
+}
+
+const MAX_MESSAGE = 300;
+const MAX_CAUSES = 4;
+
+/**
+ * Describes an error by type, code, message and frames, and by nothing else it may carry: other fields can hold a
+ * request's text, and so does the message of a JSON syntax error.
+ */
+export function describeError(error: unknown, depth = 0): ErrorFields {
+  if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error' };
+  const message = error instanceof SyntaxError ? 'syntax error' : error.message.slice(0, MAX_MESSAGE);
+  const code = 'code' in error && error.code !== undefined ? String(error.code) : undefined;
+  const frames = error.stack
+    ?.split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
+  const causeShown = error.cause !== undefined && depth < MAX_CAUSES;
+  return {
+    type: error.name,
+    ...(code === undefined ? {} : { code }),
+    message,
+    ...(frames ? { stack: frames } : {}),
+    ...(causeShown ? { cause: describeError(error.cause, depth + 1) } : {}),
+  };
+}

@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLog, type Log } from '../../src/observe/log.ts';
+
+const built = new URL('../../dist/observe/log.js', import.meta.url);
+let folder: string;
+let file: string;
+let fd: number;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-log-'));
+  file = join(folder, 'log');
+  fd = openSync(file, 'w');
+});
+
+afterEach(() => {
+  closeSync(fd);
+  rmSync(folder, { recursive: true });
+});
+
+/** What was written, once it ends with the end of a line. */
+async function written(): Promise<string> {
+  await expect.poll(() => readFileSync(file, 'utf8')).toMatch(/\n$/);
+  return readFileSync(file, 'utf8');
+}
+
+async function lineOf(write: (log: Log) => void): Promise<Record<string, unknown>> {
+  const log = await createLog({ level: 'info', fd, pretty: false });
+  write(log);
+  return JSON.parse(await written()) as Record<string, unknown>;
+}
+
+describe('the log', () => {
+  it('writes one JSON object a line, with the level as a word and the time in ISO form', async () => {
+    const line = await lineOf((log) => log.info({ tokensSaved: 12, model: 'm' }, 'request'));
+    expect(line).toMatchObject({ level: 'info', msg: 'request', tokensSaved: 12, model: 'm' });
+    expect(line.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('writes nothing below its level', async () => {
+    const log = await createLog({ level: 'warn', fd, pretty: false });
+    log.info('no');
+    log.warn('yes');
+    expect((await written()).trim().split('\n')).toHaveLength(1);
+  });
+
+  it('never writes a credential, wherever it stands', async () => {
+    const line = await lineOf((log) =>
+      log.info(
+        {
+          headers: { Authorization: 'Bearer s3cr3t', 'x-api-key': 's3cr3t', cookie: ['s3cr3t'], accept: 'kept' },
+          list: [{ deepinfraApiKey: 's3cr3t' }],
+          note: 'Bearer s3cr3t',
+          password: 's3cr3t',
+          authToken: 's3cr3t',
+          tokensBefore: 5,
+        },
+        'request',
+      ),
+    );
+    expect(JSON.stringify(line)).not.toContain('s3cr3t');
+    expect(line).toMatchObject({ headers: { accept: 'kept' }, tokensBefore: 5 });
+  });
+
+  it('tells of an error its type, code, frames and cause, and nothing else it carries', async () => {
+    const cause = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED', body: 'private text' });
+    const line = await lineOf((log) => log.error({ err: new Error('no upstream', { cause }) }, 'failed'));
+    expect(line.err).toMatchObject({
+      type: 'Error',
+      message: 'no upstream',
+      stack: expect.stringContaining('log.test.ts'),
+      cause: { code: 'ECONNREFUSED', message: 'connect failed' },
+    });
+    expect(JSON.stringify(line)).not.toContain('private text');
+  });
+
+  it('does not quote the text that could not be parsed', async () => {
+    const line = await lineOf((log) => {
+      try {
+        JSON.parse('{"content": private text}');
+      } catch (err) {
+        log.warn({ err }, 'body not understood');
+      }
+    });
+    expect(JSON.stringify(line)).not.toContain('private');
+    expect(line.err).toMatchObject({ type: 'SyntaxError' });
+  });
+
+  it('leaves the object that was logged as it was', async () => {
+    const fields = { headers: { authorization: 'Bearer s3cr3t' } };
+    await lineOf((log) => log.info(fields, 'request'));
+    expect(fields.headers.authorization).toBe('Bearer s3cr3t');
+  });
+
+  it('writes lines for people when asked to', async () => {
+    const log = await createLog({ level: 'info', fd, pretty: true });
+    log.info({ url: 'http://127.0.0.1:8006' }, 'listening');
+    await expect
+      .poll(() => readFileSync(file, 'utf8'))
+      .toMatch(/INFO.*listening[\s\S]*url: "http:\/\/127\.0\.0\.1:8006"/);
+  });
+
+  it.runIf(process.platform === 'linux')('goes on when the disk is full', async () => {
+    const full = openSync('/dev/full', 'w');
+    const log = await createLog({ level: 'info', fd: full, pretty: false });
+    for (let i = 0; i < 3; i++) {
+      log.info('lost');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    closeSync(full);
+  });
+
+  it('is whole when the process exits right after writing', () => {
+    expect(existsSync(built), `${built.pathname} is missing: npm run build makes it`).toBe(true);
+    const module = JSON.stringify(built.href);
+    const script = `const { createLog } = await import(${module});
+      const log = await createLog({ level: 'info', fd: 1, pretty: false });
+      for (let i = 0; i < 500; i++) log.info({ i }, 'x'.repeat(200));
+      process.exit(0);`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect(stdout.trim().split('\n')).toHaveLength(500);
+  });
+});
