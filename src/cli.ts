@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { main } from './cli/main.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+// a reader that has seen enough (`mcp-pruner diff … | head`) is no failure
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+}
+
+process.exitCode = await main(process.argv.slice(2), {
+  env: process.env,
+  platform: process.platform,
+  homeDir: homedir(),
+  cwd: process.cwd(),
+  readFile: (path) => readFileSync(path, 'utf8'),
+  fileExists: existsSync,
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  outIsTerminal: process.stdout.isTTY === true,
+  errIsTerminal: process.stderr.isTTY === true,
+  clock: { nowMs: Date.now },
+  version,
+  events: process,
+  exit: (code) => process.exit(code),
+});

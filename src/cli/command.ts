@@ -1,0 +1,69 @@
+import type { Place } from '../config/paths.ts';
+import type { Clock } from '../core/ports.ts';
+
+/** What a command may touch of the process; handed in, so that tests run commands without one. */
+export interface Io extends Place {
+  readonly readFile: (path: string) => string;
+  readonly fileExists: (path: string) => boolean;
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** Whether a person reads stdout on a terminal. */
+  readonly outIsTerminal: boolean;
+  /** Whether a person reads stderr on a terminal, where a progress bar may be drawn. */
+  readonly errIsTerminal?: boolean;
+  readonly clock: Clock;
+  readonly version: string;
+  /** Signals and last-resort errors, by the names that `process` gives them. */
+  readonly events: {
+    on(name: string, handler: (detail: unknown) => void): unknown;
+    off(name: string, handler: (detail: unknown) => void): unknown;
+  };
+  /** Ends the process at once. */
+  readonly exit: (code: number) => void;
+}
+
+/** An option of a command. */
+export interface Option {
+  readonly type: 'string' | 'boolean';
+  /** What stands for the value in the help, such as `<file>`. */
+  readonly value?: string;
+  readonly doc: string;
+}
+
+export interface Call {
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly positionals: readonly string[];
+}
+
+export interface Command {
+  /** What follows `mcp-pruner` on the usage line. */
+  readonly usage: string;
+  /** What it does, as the help tells it. */
+  readonly about: string;
+  readonly options: Readonly<Record<string, Option>>;
+  /** How many arguments it takes beside options. */
+  readonly arguments: { readonly least: number; readonly most: number };
+  /** @returns the exit code */
+  run(call: Call, io: Io): Promise<number>;
+}
+
+/** The command line is wrong; one line, exit code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The command could not do its work for a reason that its user can act on; one line, exit code 1. */
+export class CommandFailed extends Error {
+  override readonly name = 'CommandFailed';
+}
+
+/** The text of a string option, or `undefined`. */
+export function textOption(call: Call, name: string): string | undefined {
+  const value = call.values[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Option of every command that reads the configuration. */
+export const configOption: Readonly<Record<'config', Option>> = {
+  config: { type: 'string', value: '<file>', doc: 'read this TOML file instead of the default one' },
+};

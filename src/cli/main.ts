@@ -1,0 +1,116 @@
+import { parseArgs } from 'node:util';
+import { nearest } from '../config/nearest.ts';
+import { SettingsError } from '../config/settings-error.ts';
+import { type Call, type Command, CommandFailed, type Io, UsageError } from './command.ts';
+import { commandHelp, programHelp } from './help.ts';
+
+/** Every command, loaded when it is called: the help must not wait for a database driver. */
+export const commands: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
+  serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
+  config: { summary: 'print the effective configuration', load: async () => (await import('./config.ts')).config },
+  recover: {
+    summary: 'print the original behind a prune id',
+    load: async () => (await import('./recover.ts')).recover,
+  },
+  diff: { summary: 'show what was cut from a text', load: async () => (await import('./diff.ts')).diff },
+  stats: {
+    summary: 'show what was saved, by day, model and tool',
+    load: async () => (await import('./stats.ts')).stats,
+  },
+  eval: {
+    summary: "measure the pruner on a repository's own history",
+    load: async () => (await import('./eval.ts')).evalCommand,
+  },
+};
+
+/**
+ * Runs one command line.
+ *
+ * @param args - what follows the program's name
+ * @returns the exit code: 0 done, 1 failed, 2 wrong command line or configuration
+ */
+export async function main(args: readonly string[], io: Io): Promise<number> {
+  const [name, ...rest] = args;
+  try {
+    if (name === undefined)
+      throw new UsageError('without a command it is reserved for MCP over stdio; for the proxy use: mcp-pruner serve');
+    if (name === '--help' || name === '-h') return print(io, programHelp(commands));
+    if (name === '--version' || name === '-v') return print(io, `${io.version}\n`);
+    return await runCommand(name, rest, io);
+  } catch (error) {
+    return explain(error, io);
+  }
+}
+
+function print(io: Io, text: string): number {
+  io.out(text);
+  return 0;
+}
+
+async function runCommand(name: string, args: readonly string[], io: Io): Promise<number> {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (entry === undefined) throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
+  const command = await entry.load();
+  const asked = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
+  if (asked.includes('--help') || asked.includes('-h')) return print(io, commandHelp(command));
+  if (asked.includes('--version') || asked.includes('-v')) return print(io, `${io.version}\n`);
+  return await command.run(parse(name, command, args), io);
+}
+
+function unknown(what: string, name: string, known: readonly string[], help: string): string {
+  const meant = nearest(name, known);
+  return `unknown ${what} ${JSON.stringify(name)}: ${meant === null ? `see ${help}` : `did you mean ${meant}?`}`;
+}
+
+/** Reads options and arguments; whatever does not fit is a UsageError of one line. */
+function parse(name: string, command: Command, args: readonly string[]): Call {
+  const help = `mcp-pruner ${name} --help`;
+  const { options } = command;
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const values: Record<string, string | boolean> = {};
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
+    if (option === undefined) {
+      throw new UsageError(
+        unknown(
+          'option',
+          token.rawName,
+          Object.keys(options).map((known) => `--${known}`),
+          help,
+        ),
+      );
+    }
+    if (option.type === 'string') {
+      if (token.value === undefined || token.value === '')
+        throw new UsageError(`${token.rawName} needs a value: see ${help}`);
+      values[token.name] = token.value;
+    } else {
+      if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value: see ${help}`);
+      values[token.name] = true;
+    }
+  }
+  const { least, most } = command.arguments;
+  if (positionals.length < least) throw new UsageError(`too few arguments: mcp-pruner ${command.usage}`);
+  if (positionals.length > most)
+    throw new UsageError(`unexpected argument ${JSON.stringify(positionals[most])}: see ${help}`);
+  return { values, positionals };
+}
+
+/** Puts a failure on stderr, one line for each problem. */
+function explain(error: unknown, io: Io): number {
+  const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
+  if (error instanceof SettingsError) {
+    error.problems.forEach(say);
+    return 2;
+  }
+  if (error instanceof UsageError) {
+    say(error.message);
+    return 2;
+  }
+  if (error instanceof CommandFailed) say(error.message);
+  else say(`unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return 1;
+}

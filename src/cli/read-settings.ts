@@ -1,0 +1,14 @@
+import { type Loaded, loadSettings } from '../config/load.ts';
+import type { SettingKey } from '../config/settings.ts';
+import { type Call, type Io, textOption } from './command.ts';
+
+/**
+ * The configuration for a command.
+ *
+ * @param flags - settings that the command line gives
+ * @throws SettingsError
+ */
+export function readSettings(call: Call, io: Io, flags: Partial<Record<SettingKey, string>> = {}): Loaded {
+  const { env, platform, homeDir, cwd, readFile } = io;
+  return loadSettings({ env, platform, homeDir, cwd, readFile, configFile: textOption(call, 'config'), flags });
+}

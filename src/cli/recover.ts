@@ -1,0 +1,46 @@
+import { splitLines } from '../engine/lines.ts';
+import { renderRanges } from '../engine/render.ts';
+import type { LineRange } from '../engine/types.ts';
+import { type Command, configOption, textOption, UsageError } from './command.ts';
+import { findOriginal, withStore } from './open-store.ts';
+import { printable } from './terminal.ts';
+
+export const recover: Command = {
+  usage: 'recover <prune_id> [--lines 10-40]',
+  about:
+    'Prints the original text behind a prune id, as it was before the cut: byte for byte into a file or a pipe, with\n' +
+    'control characters made visible on a terminal.',
+  options: {
+    ...configOption,
+    lines: { type: 'string', value: '<ranges>', doc: 'only these lines of the original, such as 10-40 or 3,10-40' },
+  },
+  arguments: { least: 1, most: 1 },
+
+  async run(call, io) {
+    const [pruneId = ''] = call.positionals;
+    const asked = textOption(call, 'lines');
+    const ranges = asked === undefined ? null : parseRanges(asked);
+    const { text } = await withStore(call, io, (store) => findOriginal(store, pruneId));
+    const shown = ranges === null ? text : endedLines(renderRanges(splitLines(text), ranges, false));
+    io.out(io.outIsTerminal ? printable(shown) : shown);
+    return 0;
+  },
+};
+
+function endedLines(text: string): string {
+  return text === '' ? '' : `${text}\n`;
+}
+
+/** Reads `10-40`, `7` or several of them with commas between. */
+function parseRanges(text: string): LineRange[] {
+  return text.split(',').map((part) => {
+    const [, first, last] = /^\s*(\d{1,9})(?:-(\d{1,9}))?\s*$/.exec(part) ?? [];
+    const range = { startLine: Number(first), endLine: Number(last ?? first) };
+    if (first === undefined || range.startLine < 1 || range.startLine > range.endLine) {
+      throw new UsageError(
+        `--lines ${JSON.stringify(text)} is not a range of lines: write 10-40 or 3,10-40, from 1 on`,
+      );
+    }
+    return range;
+  });
+}

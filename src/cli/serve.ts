@@ -1,0 +1,141 @@
+import { rows, type SettingKey, type Settings } from '../config/settings.ts';
+import { SettingsError } from '../config/settings-error.ts';
+import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { type Call, type Command, CommandFailed, configOption, type Io, type Option, textOption } from './command.ts';
+import { readSettings } from './read-settings.ts';
+
+/** What `serve` needs of the running server. */
+export interface Running {
+  /** Where it listens, without a path. */
+  readonly url: string;
+  /** Refuses new requests, lets those under way finish within the drain limit, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+export type Start = (settings: Settings, parts: { readonly log: Log; readonly version: string }) => Promise<Running>;
+
+/** How long after the drain limit the process waits for a server that does not end. */
+const GRACE_MS = 5_000;
+
+const flagRows = rows.flatMap(({ key, setting }) =>
+  setting.flag === undefined ? [] : [{ key, setting, flag: setting.flag }],
+);
+
+const flagOptions = Object.fromEntries(
+  flagRows.map(({ flag, setting }): [string, Option] => [
+    flag,
+    { type: 'string', value: `<${flag}>`, doc: `${setting.doc} (default ${String(setting.fallback)})` },
+  ]),
+);
+
+/** The command `serve` over a way to start the server, which loads late and in tests is another one. */
+export function serveCommand(loadStart: () => Promise<Start>): Command {
+  return {
+    usage: 'serve [options]',
+    about:
+      'Runs the proxy, /rpc, /health and /metrics on one port until SIGTERM or Ctrl-C.\nEvery setting can be given by environment or file too: docs/configuration.md.',
+    options: { ...configOption, ...flagOptions },
+    arguments: { least: 0, most: 0 },
+
+    async run(call, io) {
+      const { settings, warnings, configFile } = readSettings(call, io, flagsOf(call));
+      const problem = servingProblem(settings);
+      if (problem !== null) throw new SettingsError([problem]);
+
+      const log = await createLog({ level: settings.logLevel, fd: 1, pretty: io.outIsTerminal });
+      for (const warning of warnings) log.warn({ warning }, 'configuration');
+      const start = await loadStart();
+      const running = await start(settings, { log, version: io.version }).catch((cause: unknown) => {
+        throw new CommandFailed(startFailure(cause, settings), { cause });
+      });
+      log.info(
+        {
+          url: running.url,
+          upstreamUrl: settings.upstreamUrl,
+          dbPath: settings.dbPath,
+          mode: settings.enabled ? settings.mode : 'off',
+          backend: settings.backend,
+          configFile,
+          version: io.version,
+          OPENAI_BASE_URL: `${reachable(running.url)}/v1`,
+        },
+        'listening; point an agent at it with OPENAI_BASE_URL',
+      );
+      return await untilStopped(running, settings, log, io);
+    },
+  };
+}
+
+export const serve = serveCommand(async () => (await import('../app.ts')).startApp);
+
+function flagsOf(call: Call): Partial<Record<SettingKey, string>> {
+  const flags: Partial<Record<SettingKey, string>> = {};
+  for (const { key, flag } of flagRows) {
+    const text = textOption(call, flag);
+    if (text !== undefined) flags[key] = text;
+  }
+  return flags;
+}
+
+/** An address that an agent on this machine can use: one that means "every interface" is none. */
+function reachable(url: string): string {
+  return url.replace('://0.0.0.0', '://127.0.0.1').replace('://[::]', '://[::1]');
+}
+
+/** Lives until a signal; the first drains, a second Ctrl-C ends at once. */
+async function untilStopped(running: Running, settings: Settings, log: Log, io: Io): Promise<number> {
+  const goOn = (err: unknown): void => log.error({ err }, 'unexpected error; the server goes on');
+  io.events.on('uncaughtException', goOn);
+  io.events.on('unhandledRejection', goOn);
+
+  const signal = await new Promise<string>((resolve) => {
+    io.events.on('SIGTERM', () => resolve('SIGTERM'));
+    let interrupts = 0;
+    io.events.on('SIGINT', () => {
+      if (++interrupts > 1) io.exit(130);
+      resolve('SIGINT');
+    });
+  });
+  log.info({ signal, drainTimeoutMs: settings.drainTimeoutMs }, 'stopping: requests under way may finish');
+  const ended = await endsWithin(running.close(), settings.drainTimeoutMs + GRACE_MS, goOn);
+  if (!ended) log.error('the server did not stop in time');
+  log.info('stopped');
+  // whatever still holds the process must not outlive the server for long
+  setTimeout(() => io.exit(ended ? 0 : 1), 1_000).unref();
+  return ended ? 0 : 1;
+}
+
+async function endsWithin(work: Promise<void>, limitMs: number, onError: (cause: unknown) => void): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), limitMs);
+  });
+  const done = work.then(
+    () => true,
+    (cause: unknown) => {
+      onError(cause);
+      return true;
+    },
+  );
+  const ended = await Promise.race([done, late]);
+  clearTimeout(timer);
+  return ended;
+}
+
+/** Why the server could not start and what to do, in one line. */
+function startFailure(cause: unknown, { host, port }: Settings): string {
+  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  if (code === 'EADDRINUSE') {
+    const health = isLoopbackHost(host) ? `http://${where}/health` : `http://127.0.0.1:${port}/health`;
+    return (
+      `${where} is already in use, perhaps by another mcp-pruner (curl ${health}; lsof -i :${port} shows who): ` +
+      `stop that one, or choose another port with MCP_PRUNER_PORT=${port + 1} or --port ${port + 1}`
+    );
+  }
+  if (code === 'EACCES') return `${where} may not be used by this user: choose a port above 1023 with --port`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+    return `${where}: this machine has no such address: set MCP_PRUNER_HOST`;
+  return `cannot start: ${cause instanceof Error ? cause.message : String(cause)}`;
+}
