@@ -9,8 +9,6 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** How far a byte loop looks for the next quote of an escape-rich string before `indexOf` takes over again. */
-const NEAR = 96;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** The bytes are not the JSON that was expected. Callers forward them as they are. */
@@ -72,38 +70,13 @@ export class JsonCursor {
   string(): Span {
     if (!this.atString()) throw new JsonShapeError(`expected a string at byte ${this.at}`);
     const start = this.at;
-    let from = start + 1;
-    for (;;) {
-      const quote = this.bytes.indexOf(QUOTE, from);
+    let quote = start;
+    do {
+      quote = this.bytes.indexOf(QUOTE, quote + 1);
       if (quote < 0) throw new JsonShapeError(`unterminated string at byte ${start}`);
-      if (!this.#escaped(quote, start)) {
-        this.at = quote + 1;
-        return { start, end: this.at };
-      }
-      const end = this.#closeBy(quote + 1);
-      if (end > 0) {
-        this.at = end;
-        return { start, end };
-      }
-      from = -end;
-    }
-  }
-
-  /** Where quotes stand close together a byte loop is faster: the end of the string, or minus where to go on. */
-  #closeBy(from: number): number {
-    const { bytes } = this;
-    let limit = Math.min(bytes.length, from + NEAR);
-    let i = from;
-    while (i < limit) {
-      const byte = bytes[i];
-      if (byte === QUOTE) return i + 1;
-      if (byte === BACKSLASH) {
-        if (bytes[i + 1] === QUOTE) limit = Math.min(bytes.length, i + NEAR);
-        i += 2;
-      } else i++;
-    }
-    // Never stop between a backslash and what it escapes: `i` is always the start of a unit.
-    return -i;
+    } while (this.#escaped(quote, start));
+    this.at = quote + 1;
+    return { start, end: this.at };
   }
 
   #escaped(quote: number, start: number): boolean {
