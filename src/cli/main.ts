@@ -7,6 +7,7 @@ import { commandHelp, programHelp } from './help.ts';
 /** Every command, loaded when it is called: the help must not wait for a database driver. */
 export const commands: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
   serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
+  demo: { summary: 'show the whole thing offline', load: async () => (await import('./demo.ts')).demo },
   config: { summary: 'print the effective configuration', load: async () => (await import('./config.ts')).config },
   recover: {
     summary: 'print the original behind a prune id',
