@@ -40,6 +40,9 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     },
     (req, res) => {
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
+      res.once('close', () => {
+        if (draining) req.socket.end(); // a connection kept alive would hold the drain up
+      });
       if (draining) {
         res.shouldKeepAlive = false;
         sendError(res, 503, 'shutting_down', 'The proxy is stopping; try again in a moment.');
