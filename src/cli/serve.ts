@@ -83,6 +83,9 @@ function reachable(url: string): string {
   return url.replace('://0.0.0.0', '://127.0.0.1').replace('://[::]', '://[::1]');
 }
 
+/** Two interrupts closer than this are one Ctrl-C: npm passes on what the terminal has sent already. */
+const ECHO_MS = 50;
+
 /** Lives until a signal; the first drains, a second Ctrl-C ends at once. */
 async function untilStopped(running: Running, settings: Settings, log: Log, io: Io): Promise<number> {
   const goOn = (err: unknown): void => log.error({ err }, 'unexpected error; the server goes on');
@@ -91,9 +94,10 @@ async function untilStopped(running: Running, settings: Settings, log: Log, io: 
 
   const signal = await new Promise<string>((resolve) => {
     io.events.on('SIGTERM', () => resolve('SIGTERM'));
-    let interrupts = 0;
+    let interruptedAt = Number.NaN;
     io.events.on('SIGINT', () => {
-      if (++interrupts > 1) io.exit(130);
+      if (performance.now() - interruptedAt > ECHO_MS) io.exit(130);
+      interruptedAt = performance.now();
       resolve('SIGINT');
     });
   });

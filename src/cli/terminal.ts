@@ -9,7 +9,8 @@ export type Paint = (style: Style, text: string) => string;
 /** Colours for stdout: on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one. */
 export function painter({ env, outIsTerminal }: Pick<Io, 'env' | 'outIsTerminal'>): Paint {
   const coloured = outIsTerminal && !env.NO_COLOR && env.TERM !== 'dumb';
-  return coloured ? (style, text) => styleText(style, text) : (_, text) => text;
+  // newer Nodes would look at the real stdout once more
+  return coloured ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
 }
 
 /**

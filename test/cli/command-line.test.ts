@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import { commands } from '../../src/cli/main.ts';
+import { run } from './fake-io.ts';
+
+const names = Object.keys(commands);
+
+describe('the command line', () => {
+  it.each(['--help', '-h'])('tells every command on %s', async (flag) => {
+    const { code, out, err } = await run([flag]);
+    expect(code).toBe(0);
+    expect(err).toBe('');
+    for (const name of names) expect(out).toContain(`  ${name} `);
+  });
+
+  it.each(['--version', '-v'])('tells the version on %s', async (flag) => {
+    expect(await run([flag])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
+  });
+
+  it.each(names)('has help and version for %s too, whatever else stands there', async (name) => {
+    const help = await run([name, '--no-such-option', '--help']);
+    expect(help).toMatchObject({ code: 0, err: '' });
+    expect(help.out).toMatch(new RegExp(`^Usage: mcp-pruner ${name}`));
+    expect(help.out).toContain('--help');
+    expect(await run([name, '--version'])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
+  });
+
+  it.each([
+    [['srve'], 'unknown command "srve": did you mean serve?'],
+    [['toString'], 'unknown command "toString"'],
+    [['stats', '--jsno'], 'unknown option "--jsno": did you mean --json?'],
+    [['stats', '--days'], '--days needs a value'],
+    [['stats', '--json=1'], '--json takes no value'],
+    [['stats', 'more'], 'unexpected argument "more"'],
+    [['stats', '--days', '0'], 'not a number of days'],
+    [['recover'], 'too few arguments: mcp-pruner recover <prune_id>'],
+    [['recover', 'prn_x', '--lines', '9-3'], 'is not a range of lines'],
+    [['recover', 'prn_x', '--lines', '0'], 'is not a range of lines'],
+    [[], 'mcp-pruner serve'],
+  ])('refuses %j in one line with exit code 2', async (args, expected) => {
+    const { code, out, err } = await run(args);
+    expect(code).toBe(2);
+    expect(out).toBe('');
+    expect(err).toContain(expected);
+    expect(err).toMatch(/^mcp-pruner: [^\n]+\n$/);
+  });
+});
+
+describe('mcp-pruner config', () => {
+  const env = { MCP_PRUNER_PORT: '9001', MCP_PRUNER_AUTH_TOKEN: 'a-long-random-secret' };
+
+  it('prints every value with its origin, secrets masked', async () => {
+    const { code, out } = await run(['config'], { env });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^port +=\s9001 +env MCP_PRUNER_PORT$/m);
+    expect(out).toMatch(/^min_keep_lines +=\s20 +default$/m);
+    expect(out).toMatch(/^auth_token +=\s"\*\*\*" +env MCP_PRUNER_AUTH_TOKEN$/m);
+    expect(out).not.toContain('a-long-random-secret');
+  });
+
+  it('prints the same as JSON', async () => {
+    const { out } = await run(['config', '--json'], { env });
+    const shown = JSON.parse(out) as { settings: Record<string, unknown> };
+    expect(shown.settings.port).toEqual({ value: 9001, origin: 'env', source: 'MCP_PRUNER_PORT' });
+    expect(out).not.toContain('a-long-random-secret');
+  });
+
+  it('warns where serve would not start, and goes on', async () => {
+    const { code, out, err } = await run(['config'], { env: { MCP_PRUNER_HOST: '0.0.0.0' } });
+    expect(code).toBe(0);
+    expect(out).toContain('0.0.0.0');
+    expect(err).toMatch(/^mcp-pruner: warning: serve will not start: .*MCP_PRUNER_AUTH_TOKEN/);
+  });
+
+  it('refuses a bad value in one line with exit code 2', async () => {
+    const { code, err } = await run(['config'], { env: { MCP_PRUNER_PORT: 'x' } });
+    expect(code).toBe(2);
+    expect(err).toMatch(/^mcp-pruner: MCP_PRUNER_PORT = "x" is not valid: [^\n]+\n$/);
+  });
+});

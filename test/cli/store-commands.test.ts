@@ -1,0 +1,184 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Decision } from '../../src/core/ports.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { run as runPlain } from './fake-io.ts';
+
+const NOW = Date.UTC(2026, 0, 10, 12);
+const DAY = 24 * 60 * 60 * 1000;
+const ESC = '\u001b';
+const lines = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`);
+lines[19] = `line 20 ${ESC}[31mred`;
+const text = `${lines.join('\r\n')}\r\n`;
+
+const decision: Decision = {
+  key: '0'.repeat(32),
+  pruneId: 'prn_abcdefghijkl',
+  textHash: '1'.repeat(32),
+  cuts: [
+    { startLine: 5, endLine: 6, reason: 'hors focus: debounce' },
+    { startLine: 9, endLine: 30, reason: 'journal répétitif' },
+  ],
+  sourceType: 'logs',
+  kind: 'service-log',
+  whole: '',
+  warnings: [],
+  lines: 40,
+  keptLines: 16,
+  tokensBefore: 400,
+  tokensAfter: 170,
+  goal: 'debounce maxWait',
+  tool: 'bash',
+};
+
+let folder: string;
+let db: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-cli-'));
+  db = join(folder, 'store.db');
+  const store = openSqliteStore({
+    path: db,
+    clock: { nowMs: () => NOW },
+    ttlMs: 7 * DAY,
+    maxBytes: 1e9,
+    maxEvents: 100,
+  });
+  await store.commit({ decisions: [{ decision, text }], touch: [] }, 1000);
+  const usage = { requests: 1, candidates: 2, pruned: 1, tokensBefore: 1000, tokensAfter: 250 };
+  await store.addUsage([
+    { ...usage, atMs: NOW, model: 'gpt-x', tool: 'bash' },
+    { ...usage, atMs: NOW - DAY, model: `evil${ESC}[2J`, tool: '' },
+    { ...usage, atMs: NOW - 10 * DAY, model: 'old', tool: 'read' },
+  ]);
+  await store.close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (args: readonly string[], given = {}) =>
+  runPlain(args, { env: { MCP_PRUNER_DB_PATH: db, ...given }, clock: { nowMs: () => NOW } });
+const runOnTerminal = (args: readonly string[], env = {}) =>
+  runPlain(args, { env: { MCP_PRUNER_DB_PATH: db, ...env }, clock: { nowMs: () => NOW }, outIsTerminal: true });
+
+describe('mcp-pruner recover', () => {
+  it('gives the original back byte for byte', async () => {
+    expect(await run(['recover', 'prn_abcdefghijkl'])).toEqual({ code: 0, out: text, err: '' });
+  });
+
+  it('gives only the lines that were asked for, in the order asked', async () => {
+    const { out } = await run(['recover', 'prn_abcdefghijkl', '--lines', '5-6,2']);
+    expect(out).toBe('line 5\r\nline 6\r\nline 2\r\n');
+  });
+
+  it('stops at the last line', async () => {
+    expect((await run(['recover', 'prn_abcdefghijkl', '--lines', '40-900'])).out).toBe('line 40\r\n');
+    expect((await run(['recover', 'prn_abcdefghijkl', '--lines', '50-60'])).out).toBe('');
+  });
+
+  it('lets no control character of a text reach a terminal', async () => {
+    const { out } = await runOnTerminal(['recover', 'prn_abcdefghijkl', '--lines', '20']);
+    expect(out).not.toContain(ESC);
+    expect(out).toContain('line 20 ␛[31mred');
+  });
+
+  it.each(['recover', 'diff'])('says in one line when the id is unknown (%s)', async (command) => {
+    const { code, out, err } = await run([command, 'prn_zzzzzzzzzzzz']);
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatch(/^mcp-pruner: the store has no "prn_zzzzzzzzzzzz": it is unknown here or has expired\n$/);
+  });
+});
+
+describe('mcp-pruner diff', () => {
+  it('shows what was cut with numbers and reasons, between the kept lines around it', async () => {
+    const { code, out } = await run(['diff', 'prn_abcdefghijkl']);
+    expect(code).toBe(0);
+    const [head, counts, goal, ...body] = out.trimEnd().split('\n');
+    expect(head).toBe('prn_abcdefghijkl  service-log from bash');
+    expect(counts).toContain('40 lines -> 16, about 400 tokens -> 170');
+    expect(goal).toBe('goal: debounce maxWait');
+    expect(body.map((line) => line.trimEnd())).toEqual([
+      '  2  line 2',
+      '  3  line 3',
+      '  4  line 4',
+      '@@ 5-6 (2) hors focus: debounce',
+      '- 5  line 5',
+      '- 6  line 6',
+      '  7  line 7',
+      '  8  line 8',
+      '@@ 9-30 (22) journal répétitif',
+      ...lines.slice(8, 30).map((line, i) => `-${String(i + 9).padStart(2)}  ${line.replace(ESC, '␛')}`),
+      ' 31  line 31',
+      ' 32  line 32',
+      ' 33  line 33',
+    ]);
+  });
+
+  it('paints cut lines red and kept ones dim on a terminal', async () => {
+    const { out } = await runOnTerminal(['diff', 'prn_abcdefghijkl']);
+    expect(out).toContain(`${ESC}[31m- 5  line 5${ESC}[39m`);
+    expect(out).toContain(`${ESC}[2m  7  line 7${ESC}[22m`);
+  });
+
+  it('has no colours in a pipe, with NO_COLOR, and on a dumb terminal', async () => {
+    expect((await run(['diff', 'prn_abcdefghijkl'])).out).not.toContain(ESC);
+    for (const env of [{ NO_COLOR: '1' }, { TERM: 'dumb' }]) {
+      expect((await runOnTerminal(['diff', 'prn_abcdefghijkl'], env)).out).not.toContain(ESC);
+    }
+  });
+});
+
+describe('mcp-pruner stats', () => {
+  it('shows totals by day, model and tool for a week, with their sum', async () => {
+    const { code, out } = await run(['stats']);
+    expect(code).toBe(0);
+    const rows = out.trimEnd().split('\n');
+    expect(rows).toHaveLength(4);
+    expect(rows[1]).toMatch(/^2026-01-10 +gpt-x +bash +1 +2 +1 +1,000 +250 +750 +75 %$/);
+    expect(rows[2]).toMatch(/^2026-01-09 +evil␛\[2J +- /);
+    expect(rows[3]).toMatch(/^total +2 +4 +2 +2,000 +500 +1,500 +75 %$/);
+  });
+
+  it('counts the days from today on', async () => {
+    expect((await run(['stats', '--days', '1'])).out).not.toContain('2026-01-09');
+    expect((await run(['stats', '--days', '11'])).out).toContain('2025-12-31');
+  });
+
+  it('prints JSON', async () => {
+    const shown = JSON.parse((await run(['stats', '--json', '--days', '2'])).out) as Record<string, unknown>;
+    expect(shown).toMatchObject({
+      since: '2026-01-09',
+      sum: { requests: 2, candidates: 4, pruned: 2, tokens_before: 2000, tokens_after: 500, tokens_saved: 1500 },
+    });
+    expect(shown.totals).toHaveLength(2);
+  });
+
+  it('says so when nothing was recorded', async () => {
+    const later = { nowMs: () => NOW + 400 * DAY };
+    const { out } = await runPlain(['stats'], { env: { MCP_PRUNER_DB_PATH: db }, clock: later });
+    expect(out).toBe('nothing was recorded since 2027-02-08\n');
+  });
+});
+
+describe('a store that is not there', () => {
+  it.each([['recover', 'prn_x'], ['diff', 'prn_x'], ['stats']])(
+    'is named in one line and not made: %s',
+    async (...args) => {
+      const missing = join(folder, 'missing', 'store.db');
+      const { code, err } = await run(args, { MCP_PRUNER_DB_PATH: missing });
+      expect(code).toBe(1);
+      expect(err).toMatch(/^mcp-pruner: there is no store at [^\n]+\n$/);
+      expect(existsSync(join(folder, 'missing'))).toBe(false);
+    },
+  );
+
+  it('but a file that is no database is named as such', async () => {
+    const wrong = join(folder, 'wrong.db');
+    writeFileSync(wrong, 'no database '.repeat(100));
+    const { code, err } = await run(['stats'], { MCP_PRUNER_DB_PATH: wrong });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^mcp-pruner: cannot use the store [^\n]*wrong\.db[^\n]+\n$/);
+  });
+});
