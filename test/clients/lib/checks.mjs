@@ -39,9 +39,10 @@ export async function compareBodies(sent, received, recover) {
       continue;
     }
     const [original, pruned] = [JSON.parse(was), JSON.parse(is)];
-    const nested = isJson(original) ? await compareBodies(original, pruned, recover) : null;
-    if (nested !== null && nested.failures.length === 0 && nested.changed.length > 0) {
+    if (isJson(original) && isJson(pruned)) {
+      const nested = await compareBodies(original, pruned, recover);
       const markers = nested.changed.reduce((sum, each) => sum + each.markers, 0);
+      failures.push(...nested.failures.map((text) => `in JSON in a string: ${text}`));
       changed.push({ before: original.length, after: pruned.length, markers });
       continue;
     }

@@ -11,7 +11,7 @@ export const HOP_HEADER = 'x-clients-hop';
  * @returns {Promise<{ url: string, seen: Exchange[], close: () => Promise<void> }>}
  *
  * @typedef {{ id: string, method: string, path: string, headers: Record<string, unknown>, sent: string, status: number,
- *   answerHeaders: Record<string, unknown>, answer: string }} Exchange
+ *   answerHeaders: Record<string, unknown>, answer: Buffer, clientLeft: boolean }} Exchange
  */
 export async function startHop(target) {
   /** @type {Exchange[]} */
@@ -26,7 +26,8 @@ export async function startHop(target) {
       sent: body.toString('utf8'),
       status: 0,
       answerHeaders: {},
-      answer: '',
+      answer: Buffer.alloc(0),
+      clientLeft: false,
     };
     seen.push(exchange);
     const headers = { ...req.headers, [HOP_HEADER]: exchange.id };
@@ -37,18 +38,19 @@ export async function startHop(target) {
       const out = request(new URL(exchange.path, target), { method: exchange.method, headers });
       out.once('response', resolve);
       out.once('error', reject);
-      res.once('close', () => out.destroy());
+      res.once('close', () => {
+        exchange.clientLeft = !res.writableFinished;
+        out.destroy();
+      });
       out.end(body);
     });
     exchange.status = answer.statusCode ?? 0;
     exchange.answerHeaders = { ...answer.headers };
     res.writeHead(exchange.status, answer.headers);
-    const chunks = [];
     for await (const chunk of answer) {
-      chunks.push(chunk);
+      exchange.answer = Buffer.concat([exchange.answer, chunk]);
       res.write(chunk);
     }
-    exchange.answer = Buffer.concat(chunks).toString('utf8');
     res.end();
   });
   return { url: server.url, seen, close: server.close };
