@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
+import type { Clock } from '../core/ports.ts';
 
 /** A server on loopback for the time of a demonstration. */
 export interface Local {
@@ -38,10 +39,10 @@ const BROKEN = 417;
  * A real log: a small service is started, asked 700 times, and fails once for a real reason, with the stack trace that
  * Node gives it.
  */
-export async function makeServiceLog(): Promise<string> {
+export async function makeServiceLog(clock: Clock): Promise<string> {
   const lines: string[] = [];
   const note = (level: string, text: string): void => {
-    lines.push(`${new Date().toISOString()} ${level.padEnd(5)} ${text}`);
+    lines.push(`${new Date(clock.nowMs()).toISOString()} ${level.padEnd(5)} ${text}`);
   };
   const orders: Order[] = Array.from({ length: REQUESTS }, (_, id) => ({
     id,

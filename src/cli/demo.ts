@@ -32,7 +32,7 @@ interface Message {
 
 async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   const say = (text = ''): void => io.out(`${text}\n`);
-  const log = await makeServiceLog();
+  const log = await makeServiceLog(io.clock);
   const source = realSourceFile();
   const received: string[] = [];
   const upstream = await serveLocally((req, res) => {

@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../src', import.meta.url));
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .map((file) => file.replaceAll('\\', '/'))
+  .filter((file) => file.endsWith('.ts'));
+
+/** What a part may import of the other parts; `types` are those of which it may import types only. */
+interface Layer {
+  readonly from: readonly string[];
+  readonly types?: readonly string[];
+}
+
+const PURE: Layer = { from: ['engine'] };
+const OUTER: Layer = { from: ['engine', 'errors'], types: ['core/ports'] };
+const SERVICES = ['store', 'backends', 'gc', 'resources', 'agents', 'config', 'observe'];
+const FACE: Layer = { from: ['engine', 'errors', 'core', 'dialects', 'goal'], types: SERVICES };
+const EVERYTHING: Layer = {
+  from: ['engine', 'errors', 'core', 'dialects', 'goal', 'eval', 'app', ...SERVICES, 'proxy', 'mcp', 'dashboard'],
+};
+
+/** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
+const layers: Readonly<Record<string, Layer>> = {
+  errors: { from: [] },
+  engine: PURE,
+  dialects: PURE,
+  goal: { ...PURE, types: ['dialects'] },
+  core: { from: ['engine', 'errors', 'dialects', 'goal'] },
+  eval: { from: ['engine', 'errors', 'core'] },
+  store: OUTER,
+  backends: OUTER,
+  agents: OUTER,
+  gc: { ...OUTER, types: ['core/ports', 'store'] },
+  resources: { ...OUTER, types: ['core/ports', 'store'] },
+  config: { from: ['engine', 'errors'] },
+  observe: { from: ['engine', 'errors'] },
+  proxy: FACE,
+  mcp: FACE,
+  dashboard: FACE,
+  app: EVERYTHING,
+  index: EVERYTHING,
+  cli: EVERYTHING,
+};
+
+/** Libraries and words that belong to some places only. */
+const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly allowed: RegExp }[] = [
+  {
+    what: 'express',
+    pattern: /from '(?:express|http-proxy-middleware)'/,
+    allowed: /^(?:proxy|mcp|dashboard)\/|^app\.ts$/,
+  },
+  { what: 'better-sqlite3', pattern: /'better-sqlite3'/, allowed: /^store\// },
+  { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },
+  { what: 'the clock', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: /^(?:app|cli)\.ts$/ },
+  { what: 'chance', pattern: /\bMath\.random\b|\brandomUUID\b|'ulid'/, allowed: /^app\.ts$/ },
+  { what: 'console', pattern: /\bconsole\./, allowed: /^$/ },
+];
+
+interface Import {
+  readonly file: string;
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+function sourceOf(file: string): string {
+  const text = readFileSync(join(root, file), 'utf8');
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '');
+}
+
+/** Imports of the project's own files, targets as paths below `src` without extension. */
+function importsOf(file: string): Import[] {
+  const statements = sourceOf(file).matchAll(
+    /\b(?:import|export)\b(\s+type\b)?[^'";]*?\bfrom\s*'(\.[^']+)'|\bimport\(?\s*'(\.[^']+)'/g,
+  );
+  return [...statements].map(([, type, from, lazy]) => ({
+    file,
+    target: posix.join(posix.dirname(file), from ?? lazy ?? '').replace(/\.ts$/, ''),
+    typeOnly: type !== undefined,
+  }));
+}
+
+function partOf(path: string): string {
+  return path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+}
+
+function allowed({ file, target, typeOnly }: Import): boolean {
+  const own = partOf(file);
+  const layer = layers[own];
+  if (layer === undefined) return false;
+  const within = (places: readonly string[]): boolean =>
+    places.some((place) => target === place || target.startsWith(`${place}/`));
+  return within([own, ...layer.from]) || (typeOnly && within(layer.types ?? []));
+}
+
+describe('the layers of the house', () => {
+  it('import only what lies further in', () => {
+    const imports = files.flatMap(importsOf);
+    expect(imports.length).toBeGreaterThan(50);
+    const wrong = imports.filter((one) => !allowed(one)).map(({ file, target }) => `${file} imports ${target}`);
+    expect(wrong).toEqual([]);
+  });
+
+  it('are all known', () => {
+    const unknown = [...new Set(files.map(partOf))].filter((part) => layers[part] === undefined);
+    expect(unknown).toEqual([]);
+  });
+
+  it.each(bans)('keep $what in its place', ({ pattern, allowed }) => {
+    const wrong = files.filter((file) => !allowed.test(file) && pattern.test(sourceOf(file)));
+    expect(wrong).toEqual([]);
+  });
+
+  it('let the command line wait for nothing it may not need', () => {
+    const eager = ['cli.ts', 'cli/main.ts'].flatMap((file) =>
+      [...sourceOf(file).matchAll(/^import (?!type\b).*from '(\.[^']+)'/gm)].map(([, target]) => target),
+    );
+    expect(eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load/.test(target ?? ''))).toEqual([]);
+  });
+});
