@@ -1,0 +1,36 @@
+# syntax=docker/dockerfile:1
+ARG NODE_VERSION=22
+
+# Build: compiler and headers for better-sqlite3 stay here.
+FROM node:${NODE_VERSION}-bookworm-slim AS build
+WORKDIR /app
+RUN apt-get update \
+  && apt-get install -y --no-install-recommends python3 make g++ \
+  && rm -rf /var/lib/apt/lists/*
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY src ./src
+RUN npm run build && npm prune --omit=dev --no-audit --no-fund
+
+# Run: Node, the built program, its libraries, and a user that owns nothing but the data.
+FROM node:${NODE_VERSION}-bookworm-slim
+ENV NODE_ENV=production \
+    MCP_PRUNER_HOST=0.0.0.0 \
+    MCP_PRUNER_PORT=8006 \
+    MCP_PRUNER_DB_PATH=/data/store.db
+WORKDIR /app
+COPY package.json LICENSE ./
+COPY config ./config
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+RUN install -d -o node -g node -m 0700 /data
+USER node
+VOLUME /data
+EXPOSE 8006
+# Readiness is what /health says, never how long it took or what was logged.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MCP_PRUNER_PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+# The address lets other machines in, so MCP_PRUNER_AUTH_TOKEN must be given, or the start is refused.
+ENTRYPOINT ["node", "/app/dist/cli.js"]
+CMD ["serve"]
