@@ -1,6 +1,7 @@
 import { goalTerms } from './goal-terms.ts';
 import { recogniseKind } from './kinds.ts';
 import { formatMarker } from './marker.ts';
+import { withOpinions } from './opinions.ts';
 import { protectLines } from './protect.ts';
 import { rankLines } from './rank.ts';
 import { reasonFor } from './reason.ts';
@@ -42,17 +43,19 @@ export function planPrune(input: PruneInput): Plan {
   const ranking = rankLines(view, kind, units, terms);
   if (input.shouldStop?.()) return whole('timeout');
   const tokens = tokensByLine(view);
-  const runs = chooseRuns({
-    n: view.n,
-    value: ranking.value,
-    tokens,
-    keep,
-    glued: units.glued,
-    parting: new Float64Array(view.n),
-    markerTokens: 42,
-    price: 0.03,
-    budget,
-  });
+  const runs = chooseRuns(
+    withOpinions(input.externalScores, {
+      n: view.n,
+      value: ranking.value,
+      tokens,
+      keep,
+      glued: units.glued,
+      parting: new Float64Array(view.n),
+      markerTokens: 42,
+      price: 0.03,
+      budget,
+    }),
+  );
   const cuts: Cut[] = [];
   let saved = 0;
   for (const run of runs) {

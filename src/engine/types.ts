@@ -36,7 +36,7 @@ export interface PruneInput {
   readonly sourceType?: SourceType;
   readonly hints?: Hints;
   readonly limits: Limits;
-  /** Relevance of each line from another backend, 0..1, `NaN` where it gave none; index 0 is line 1. */
+  /** What another backend thinks of each line: 1 must stay, 0 is noise, 0.5 and `NaN` say nothing; index 0 is line 1. */
   readonly externalScores?: Float64Array;
   /** Asked between stages and now and then inside long ones; `true` ends the work with `timeout`. */
   readonly shouldStop?: () => boolean;
