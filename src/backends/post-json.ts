@@ -1,0 +1,101 @@
+import { type Dispatcher, request } from 'undici';
+
+/** Why a call brought no usable answer. */
+export type CallFailureKind = 'timeout' | 'cancelled' | 'unreachable' | 'status' | 'not_json' | 'too_large';
+
+/** A call of a remote backend that failed. Holds no text, no header and no part of the answer. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure';
+  readonly kind: CallFailureKind;
+  /** The HTTP status, once there was one. */
+  readonly status: number | null;
+
+  constructor(kind: CallFailureKind, status: number | null, detail = '') {
+    super(detail === '' ? kind : `${kind}: ${detail}`);
+    this.kind = kind;
+    this.status = status;
+  }
+}
+
+export interface JsonPost {
+  readonly url: string;
+  readonly body: unknown;
+  /** Beside the content type. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Longest time until the whole answer is there, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+  /** Largest answer that is read, in bytes. */
+  readonly maxBytes: number;
+  /** undici's global one when absent. */
+  readonly dispatcher?: Dispatcher;
+}
+
+export interface JsonAnswer {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+/** Of an answer that is no use, this much is read so that its connection can be used again. */
+const DRAIN_BYTES = 16 * 1024;
+
+/**
+ * Posts JSON and reads JSON. Redirects are not followed: what is sent goes to the address in the settings and nowhere
+ * else.
+ *
+ * @throws CallFailure for anything but a 2xx answer with a JSON body within time and size
+ */
+export async function postJson(post: JsonPost): Promise<JsonAnswer> {
+  const own = new AbortController();
+  const timer = setTimeout(() => own.abort('timeout'), post.timeoutMs);
+  const cancel = (): void => own.abort('cancelled');
+  if (post.signal?.aborted) cancel();
+  post.signal?.addEventListener('abort', cancel, { once: true });
+  let status: number | null = null;
+  try {
+    const answer = await request(post.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...post.headers },
+      body: JSON.stringify(post.body),
+      signal: own.signal,
+      ...(post.dispatcher && { dispatcher: post.dispatcher }),
+    });
+    status = answer.statusCode;
+    if (status < 200 || status > 299) {
+      answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status says it all
+      throw new CallFailure('status', status);
+    }
+    return { status, json: parse(await readAll(answer.body, post.maxBytes, status), status) };
+  } catch (cause) {
+    if (cause instanceof CallFailure) throw cause;
+    if (own.signal.aborted) throw new CallFailure(own.signal.reason === 'timeout' ? 'timeout' : 'cancelled', status);
+    throw new CallFailure('unreachable', status, codeOf(cause));
+  } finally {
+    clearTimeout(timer);
+    post.signal?.removeEventListener('abort', cancel);
+  }
+}
+
+async function readAll(body: AsyncIterable<Buffer>, maxBytes: number, status: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > maxBytes) throw new CallFailure('too_large', status);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** The parser's own message quotes the answer, so it goes no further. */
+function parse(text: string, status: number): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CallFailure('not_json', status);
+  }
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code).toLowerCase() : 'error';
+}
