@@ -26,7 +26,7 @@ const bundle = await rolldown({
 });
 await bundle.write({ file, format: 'esm', sourcemap: 'inline', codeSplitting: false });
 await bundle.close();
-process.env.MCP_PRUNER_BENCH_ROOT = root;
+process.env.MCP_PRUNER_BENCH_ROOT ??= root;
 try {
   await import(pathToFileURL(file).href);
 } finally {

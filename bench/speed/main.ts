@@ -1,0 +1,123 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { median, quantile } from './load.ts';
+import { type Bench, type Figures, sections } from './sections.ts';
+import { type Stack, starters, startUpstream } from './stacks.ts';
+
+const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,memory,start]
+                       [--stacks pruner,hpm,undici,nginx,portkey,llmtrim] [--peers bench] [--json result.json]
+Needs a build (npm run build). Peers are compared where they are installed (npm install --prefix bench).
+`;
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+    only: { type: 'string' },
+    stacks: { type: 'string' },
+    peers: { type: 'string' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+/** The process that a ratio is taken against; the first that ran. */
+const BASES = ['hpm', 'undici', 'portkey', 'llmtrim', 'direct'];
+
+async function main(): Promise<void> {
+  const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
+  if (!existsSync(join(root, 'dist/cli.js'))) throw new Error('dist/cli.js is missing: npm run build first');
+  const peers = values.peers ?? join(root, 'bench');
+  const places = { root, peers: existsSync(join(peers, 'node_modules')) ? peers : null };
+  const upstream = await startUpstream(places);
+  const wanted = values.stacks?.split(',');
+  const can = [...starters(places)].filter(([name]) => wanted?.includes(name) ?? true);
+  const only = values.only?.split(',');
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5));
+  const figures: Figures = new Map();
+  const stacks: Stack[] = [upstream];
+  try {
+    if (!only || only.includes('start')) await startTimes(can, upstream, rounds, figures);
+    for (const [, start] of can) stacks.push(await start(upstream.url));
+    const bench: Bench = { stacks, upstream, rounds, quick: values.quick, figures };
+    for (const section of sections) {
+      if (only && !only.includes(section.name)) continue;
+      const startedAt = performance.now();
+      await section.run(bench);
+      process.stderr.write(`${section.name} done in ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
+    }
+  } finally {
+    for (const stack of stacks) await stack.stop();
+  }
+  print(figures, rounds);
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(asJson(figures, rounds), null, 1)}\n`);
+}
+
+type Starters = readonly (readonly [string, (upstream: string) => Promise<Stack>])[];
+
+async function startTimes(can: Starters, upstream: Stack, rounds: number, figures: Figures): Promise<void> {
+  const byStack = new Map<string, number[]>();
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, start] of can) {
+      const stack = await start(upstream.url);
+      byStack.set(name, [...(byStack.get(name) ?? []), stack.startMs]);
+      await stack.stop();
+    }
+  }
+  figures.set('start to healthy: ms', byStack);
+}
+
+function print(figures: Figures, rounds: number): void {
+  say(`medians of ${rounds} interleaved rounds (10th-90th percentile), and pruner over others`);
+  for (const [metric, byStack] of figures) {
+    say(`\n${metric}`);
+    const own = byStack.get('pruner');
+    for (const [stack, list] of byStack) {
+      const spread = `(${show(quantile(list, 0.1))}-${show(quantile(list, 0.9))})`;
+      const ratio = own && stack !== 'pruner' ? `  pruner/${stack} ${show(median(own) / median(list))}` : '';
+      say(`  ${stack.padEnd(8)} ${show(median(list)).padStart(10)} ${spread.padEnd(20)}${ratio}`);
+    }
+    added(metric, byStack);
+  }
+}
+
+/** A hop's latency is what it adds to a direct connection. */
+function added(metric: string, byStack: ReadonlyMap<string, readonly number[]>): void {
+  const direct = byStack.get('direct');
+  const own = byStack.get('pruner');
+  if (!direct || !own || !/p50 ms|first chunk|chunk delay/.test(metric)) return;
+  const over = (list: readonly number[]): number => median(list) - median(direct);
+  const ratios = BASES.flatMap((base) => {
+    const list = byStack.get(base);
+    return list && base !== 'direct' ? [`${base} ${show(over(own) / over(list))}`] : [];
+  });
+  say(`  added by the pruner: ${show(over(own))} ms; over what others add: ${ratios.join(', ')}`);
+}
+
+function show(value: number): string {
+  if (!Number.isFinite(value)) return '-';
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toPrecision(3);
+}
+
+function asJson(figures: Figures, rounds: number): object {
+  const machine = { node: process.version, cores: cpus().length, cpu: cpus()[0]?.model ?? '' };
+  const metrics = Object.fromEntries(
+    [...figures].map(([metric, byStack]) => [
+      metric,
+      Object.fromEntries(
+        [...byStack].map(([stack, list]) => [
+          stack,
+          { median: median(list), p10: quantile(list, 0.1), p90: quantile(list, 0.9), rounds: list },
+        ]),
+      ),
+    ]),
+  );
+  return { at: new Date().toISOString(), machine, rounds, metrics };
+}
+
+if (values.help) say(USAGE);
+else await main();

@@ -1,0 +1,135 @@
+/** Numbers that are the same in every run. */
+export function generator(seed: number): () => number {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const WORDS =
+  'request handler session token cache index config user order invoice retry timeout queue worker parse render'.split(
+    ' ',
+  );
+const PATHS = ['/v1/items', '/v1/orders', '/v1/users', '/healthz', '/v1/search'];
+
+/** A service log: mostly requests, now and then something else. */
+export function serviceLog(chars: number, random: () => number): string {
+  const lines: string[] = [];
+  let size = 0;
+  for (let i = 0; size < chars; i++) {
+    const time = new Date(Date.UTC(2026, 0, 1) + i * 137).toISOString();
+    const word = (): string => WORDS[Math.floor(random() * WORDS.length)] ?? '';
+    const path = PATHS[Math.floor(random() * PATHS.length)] ?? '';
+    const line =
+      random() < 0.01
+        ? `${time} ERROR ${word()} failed: ${word()} ${word()} not found (id=${Math.floor(random() * 1e6)})`
+        : `${time} INFO  "GET ${path}/${Math.floor(random() * 1e5)}" 200 ${Math.floor(random() * 90)}ms ip=10.0.${Math.floor(random() * 255)}.7`;
+    lines.push(line);
+    size += line.length + 1;
+  }
+  return lines.join('\n');
+}
+
+/** A source file of functions. */
+export function sourceFile(chars: number, random: () => number): string {
+  const lines = ["import { readFile } from 'node:fs/promises';", ''];
+  let size = 0;
+  for (let i = 0; size < chars; i++) {
+    const word = (): string => WORDS[Math.floor(random() * WORDS.length)] ?? '';
+    const [a, b, c] = [word(), word(), word()];
+    const block = [
+      `/** Makes the ${a} of a ${b}. */`,
+      `export async function ${a}${b}${i}(${c}: string, limit = ${Math.floor(random() * 100)}): Promise<number> {`,
+      `  const text = await readFile(${c}, "utf8");`,
+      `  let ${a} = 0;`,
+      `  for (const line of text.split("\\n")) {`,
+      `    if (line.includes("${b}") && ${a} < limit) ${a} += line.length;`,
+      '  }',
+      `  return ${a};`,
+      '}',
+      '',
+    ];
+    lines.push(...block);
+    size += block.join('\n').length;
+  }
+  return lines.join('\n');
+}
+
+interface Message {
+  readonly role: string;
+  readonly content: string | null;
+  readonly tool_call_id?: string;
+  readonly tool_calls?: readonly unknown[];
+}
+
+function toolTurn(id: string, name: string, args: object, content: string): Message[] {
+  const call = { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };
+  return [
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: id, content },
+  ];
+}
+
+const START: readonly Message[] = [
+  { role: 'system', content: 'You are a coding agent. '.repeat(40) },
+  { role: 'user', content: 'Why do orders fail with a timeout in the session cache?' },
+];
+
+export function bodyOf(messages: readonly Message[], stream = false): Buffer {
+  return Buffer.from(JSON.stringify({ model: 'bench', messages, stream }));
+}
+
+/** About 2 KB, nothing to prune. */
+export function smallBody(): Buffer {
+  return bodyOf([...START, { role: 'user', content: 'Go on. '.repeat(120) }]);
+}
+
+/** A body of a given size whose tool results are all below the smallest size that is pruned. */
+export function plainBody(bytes: number): Buffer {
+  const random = generator(7);
+  const messages: Message[] = [...START];
+  for (let i = 0, size = 0; size < bytes; i++) {
+    const turn = toolTurn(`call_${i}`, 'bash', { command: `step ${i}` }, serviceLog(3_000, random));
+    messages.push(...turn);
+    size += 3_500;
+  }
+  return bodyOf(messages);
+}
+
+/** A body of a given size with large tool results; another seed, other texts. */
+export function largeBody(bytes: number, seed: number): Buffer {
+  const random = generator(seed);
+  const messages: Message[] = [...START];
+  for (let i = 0, size = 0; size < bytes; i++) {
+    const chars = Math.min(bytes - size, 50_000);
+    const [name, args, text] =
+      i % 2 === 0
+        ? ['bash', { command: `npm run job${i}` }, serviceLog(chars, random)]
+        : ['read_file', { path: `src/job${i}.ts` }, sourceFile(chars, random)];
+    messages.push(...toolTurn(`call_${seed}_${i}`, String(name), Object(args), String(text)));
+    size += chars + 300;
+  }
+  return bodyOf(messages);
+}
+
+/** The growing bodies of one conversation: each turn brings a tool result of 8 to 40 KB. */
+export function conversation(turns: number, seed: number): Buffer[] {
+  const random = generator(seed);
+  const messages: Message[] = [...START];
+  const bodies: Buffer[] = [];
+  for (let i = 0; i < turns; i++) {
+    const chars = 8_000 + Math.floor(random() * 32_000);
+    const text = i % 2 === 0 ? serviceLog(chars, random) : sourceFile(chars, random);
+    const [name, args] =
+      i % 2 === 0 ? ['bash', { command: `npm run job${i}` }] : ['read_file', { path: `src/job${i}.ts` }];
+    messages.push(...toolTurn(`call_${seed}_${i}`, String(name), Object(args), text));
+    if (i % 15 === 14)
+      messages.push(
+        { role: 'assistant', content: 'Done.' },
+        { role: 'user', content: `Now look at the ${WORDS[i % WORDS.length]}.` },
+      );
+    bodies.push(bodyOf(messages));
+  }
+  return bodies;
+}

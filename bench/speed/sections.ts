@@ -1,0 +1,159 @@
+import { Pool } from 'undici';
+import { abortDelay, type Burst, burst, median, quantile, readStream } from './load.ts';
+import { conversation, largeBody, plainBody, smallBody } from './payloads.ts';
+import { cpuMs, rssMib, type Stack } from './stacks.ts';
+
+/** `figures[metric][stack]`: one value for each round. */
+export type Figures = Map<string, Map<string, number[]>>;
+
+export interface Bench {
+  readonly stacks: readonly Stack[];
+  readonly upstream: Stack;
+  readonly rounds: number;
+  readonly quick: boolean;
+  readonly figures: Figures;
+}
+
+/** A section of the benchmark: measures every stack in each round, one after the other. */
+export interface Section {
+  readonly name: string;
+  readonly run: (bench: Bench) => Promise<void>;
+}
+
+function note({ figures }: Bench, metric: string, stack: string, value: number): void {
+  const byStack = figures.get(metric) ?? new Map<string, number[]>();
+  figures.set(metric, byStack);
+  byStack.set(stack, [...(byStack.get(stack) ?? []), value]);
+}
+
+/** A B C A B C …: what disturbs the machine disturbs all alike. */
+async function interleaved(
+  bench: Bench,
+  stacks: readonly Stack[],
+  measure: (stack: Stack, round: number) => Promise<void>,
+) {
+  for (let round = 0; round < bench.rounds; round++) {
+    const shift = round % stacks.length;
+    for (const stack of [...stacks.slice(shift), ...stacks.slice(0, shift)]) await measure(stack, round);
+  }
+}
+
+function noteBurst(bench: Bench, prefix: string, stack: Stack, result: Burst): void {
+  note(bench, `${prefix}: req/s`, stack.name, result.requestsPerS);
+  note(bench, `${prefix}: p50 ms`, stack.name, median(result.latenciesMs));
+  note(bench, `${prefix}: p99 ms`, stack.name, quantile(result.latenciesMs, 0.99));
+  note(bench, `${prefix}: cpu µs/request`, stack.name, result.cpuUs);
+}
+
+const small: Section = {
+  name: 'small',
+  async run(bench) {
+    const bodies = [smallBody()];
+    for (const stack of bench.stacks) await burst(stack, { bodies, requests: 300, concurrency: 16 });
+    for (const concurrency of [1, 16, 64]) {
+      const requests = (concurrency === 1 ? 300 : 1_500) / (bench.quick ? 3 : 1);
+      await interleaved(bench, bench.stacks, async (stack) =>
+        noteBurst(bench, `2 KB c${concurrency}`, stack, await burst(stack, { bodies, requests, concurrency })),
+      );
+    }
+  },
+};
+
+const bodies: Section = {
+  name: 'bodies',
+  async run(bench) {
+    for (const [size, bytes, requests] of [
+      ['200 KB', 200_000, 40],
+      ['2 MB', 2_000_000, 10],
+    ] as const) {
+      const count = bench.quick ? Math.ceil(requests / 4) : requests;
+      const plain = [plainBody(bytes)];
+      const seen = [largeBody(bytes, 1)];
+      await interleaved(bench, bench.stacks, async (stack, round) => {
+        const concurrency = 1;
+        noteBurst(
+          bench,
+          `${size} nothing to prune`,
+          stack,
+          await burst(stack, { bodies: plain, requests: count, concurrency }),
+        );
+        await burst(stack, { bodies: seen, requests: 1, concurrency });
+        noteBurst(
+          bench,
+          `${size} seen before`,
+          stack,
+          await burst(stack, { bodies: seen, requests: count, concurrency }),
+        );
+        const fresh = Array.from({ length: Math.ceil(count / 2) }, (_, i) => largeBody(bytes, 1_000 * (round + 1) + i));
+        const result = await burst(stack, { bodies: fresh, requests: fresh.length, concurrency });
+        noteBurst(bench, `${size} all new`, stack, result);
+        note(bench, `${size} all new: share forwarded`, stack.name, result.forwarded);
+      });
+    }
+  },
+};
+
+const turns: Section = {
+  name: 'conversation',
+  async run(bench) {
+    await interleaved(bench, bench.stacks, async (stack, round) => {
+      const growing = conversation(bench.quick ? 20 : 60, 100 + round);
+      const headers = { 'x-conversation': `${stack.name}-${round}` };
+      const cpuBefore = cpuMs(stack.pid);
+      const result = await burst(stack, { bodies: growing, requests: growing.length, concurrency: 1, headers });
+      const carriedMb = growing.reduce((sum, body) => sum + body.length, 0) / 1e6;
+      note(bench, 'conversation: cpu ms in all', stack.name, cpuMs(stack.pid) - cpuBefore);
+      note(bench, 'conversation: cpu ms/MB carried', stack.name, (cpuMs(stack.pid) - cpuBefore) / carriedMb);
+      note(bench, 'conversation: last turns p50 ms', stack.name, median(result.latenciesMs.slice(-10)));
+      note(bench, 'conversation: share forwarded', stack.name, result.forwarded);
+      note(bench, 'conversation: prefix kept, median', stack.name, median(result.prefixes));
+      note(bench, 'conversation: prefix kept, worst', stack.name, Math.min(...result.prefixes));
+    });
+  },
+};
+
+const streams: Section = {
+  name: 'sse',
+  async run(bench) {
+    const body = smallBody();
+    await interleaved(bench, bench.stacks, async (stack) => {
+      const pool = new Pool(stack.url, { pipelining: 1 });
+      await readStream(stack, pool, 2, 1, body);
+      const firsts: number[] = [];
+      for (let i = 0; i < 20; i++) firsts.push((await readStream(stack, pool, 1, 1, body)).firstChunkMs);
+      note(bench, 'sse: first chunk p50 ms', stack.name, median(firsts));
+      const { delaysMs } = await readStream(stack, pool, 50, 10, body);
+      note(bench, 'sse: chunk delay p50 ms', stack.name, median(delaysMs));
+      note(bench, 'sse: abort seen after ms', stack.name, await abortDelay(stack, bench.upstream, body));
+      const count = bench.quick ? 100 : 500;
+      const cpuBefore = cpuMs(stack.pid);
+      const done = await Promise.all(Array.from({ length: count }, () => readStream(stack, pool, 20, 50, body)));
+      note(bench, `sse: complete of ${count} at once`, stack.name, done.filter(({ events }) => events === 20).length);
+      note(bench, 'sse: cpu µs/chunk', stack.name, ((cpuMs(stack.pid) - cpuBefore) * 1000) / (count * 20));
+      await pool.close();
+    });
+  },
+};
+
+const memory: Section = {
+  name: 'memory',
+  async run(bench) {
+    const shown = bench.stacks.filter(({ name }) => name !== 'direct' && name !== 'nginx');
+    for (const stack of shown) {
+      await burst(stack, { bodies: [smallBody()], requests: bench.quick ? 1_000 : 10_000, concurrency: 32 });
+      note(bench, 'memory: MiB after 10,000 small', stack.name, rssMib(stack.pid));
+    }
+    const requests = bench.quick ? 60 : 1_000;
+    for (const stack of shown.filter(({ name }) => name !== 'llmtrim')) {
+      for (let done = 0; done < requests; done += 20) {
+        const fresh = Array.from({ length: 20 }, (_, i) => largeBody(200_000, 50_000 + done + i));
+        await burst(stack, { bodies: fresh, requests: 20, concurrency: 4 });
+        if (done === Math.floor((requests * 0.75) / 20) * 20)
+          note(bench, 'memory: MiB after 750 x 200 KB', stack.name, rssMib(stack.pid));
+      }
+      note(bench, 'memory: MiB after 1,000 x 200 KB', stack.name, rssMib(stack.pid));
+    }
+  },
+};
+
+export const sections: readonly Section[] = [small, bodies, turns, streams, memory];

@@ -1,0 +1,102 @@
+import { performance } from 'node:perf_hooks';
+import { lineAt, splitLines } from '../../src/engine/lines.ts';
+import { planPrune } from '../../src/engine/plan.ts';
+import { annotate, renderRanges, renderText } from '../../src/engine/render.ts';
+import { estimateTokens } from '../../src/engine/tokens.ts';
+import type { Limits } from '../../src/engine/types.ts';
+import { BASELINES, select } from '../../src/eval/baselines.ts';
+import { keptBy, SAMPLE_ID } from '../../src/eval/score.ts';
+import { terms } from '../../src/eval/terms.ts';
+import type { ToolResultCase } from './case.ts';
+
+export interface Measured {
+  readonly name: string;
+  readonly kind: ToolResultCase['kind'];
+  /** What the engine took it for. */
+  readonly planKind: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly fragments: number;
+  readonly lost: readonly string[];
+  /** Fragments that a baseline keeps with as many lines. */
+  readonly headTailKept: number;
+  readonly bm25Kept: number;
+  /** Every kept line is the original one, and the cut ones come back exactly. */
+  readonly verbatim: boolean;
+  readonly ms: number;
+  readonly pruned: string;
+}
+
+/** A case whose text does not hold what it should: the tools differ, or the case is ill-made. */
+export class WrongCase extends Error {
+  override readonly name = 'WrongCase';
+}
+
+/** The proxy looks at nothing shorter. */
+const MIN_CHARS = 4000;
+
+/** Whether the pruned text with each marker replaced by the lines it stands for is the original again. */
+function rebuilds(text: string, pruned: string, annotations: ReturnType<typeof annotate>): boolean {
+  const lines = splitLines(text);
+  let rebuilt = pruned;
+  for (const { marker, startLine, endLine } of annotations) {
+    const original = renderRanges(lines, [{ startLine, endLine }], false);
+    rebuilt = rebuilt.replace(marker, () => original);
+  }
+  return rebuilt === text;
+}
+
+/**
+ * Prunes one text as the proxy would and sees what is left of the fragments.
+ *
+ * @throws WrongCase when a fragment is not in the original text, or that is too short
+ */
+export function measure(item: ToolResultCase, text: string, limits: Limits): Measured {
+  const lines = splitLines(text);
+  const texts = Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1));
+  for (const fragment of item.fragments) {
+    if (!texts.some((line) => line.includes(fragment))) throw new WrongCase(`does not hold: ${fragment}`);
+  }
+  if (text.length < MIN_CHARS) throw new WrongCase(`only ${text.length} characters`);
+  const began = performance.now();
+  const plan = planPrune({ text, goal: item.goal, hints: item.hints, limits });
+  const ms = performance.now() - began;
+  const annotations = annotate(plan.cuts, SAMPLE_ID);
+  const pruned = renderText(lines, annotations, { annotateLines: false, includeMarkers: true });
+  const kept = keptBy(plan.cuts, lines.count);
+  const keptLines = kept.reduce((a, b) => a + b, 0);
+  const missing = (flags: Uint8Array): string[] =>
+    item.fragments.filter((fragment) => !texts.some((line, i) => flags[i] === 1 && line.includes(fragment)));
+  const ruler = {
+    id: item.name,
+    goal: item.goal,
+    sourceType: plan.sourceType,
+    lines: texts,
+    words: texts.map(terms),
+    needed: [1],
+  };
+  const keptByBaseline = (name: string): number => {
+    const baseline = BASELINES.find((b) => b.name === name);
+    if (baseline === undefined) return 0;
+    const flags = select(baseline.scores(ruler), keptLines, baseline.gaps);
+    return item.fragments.length - missing(flags).length;
+  };
+  return {
+    name: item.name,
+    kind: item.kind,
+    planKind: plan.kind,
+    lines: lines.count,
+    keptLines,
+    tokensBefore: estimateTokens(text),
+    tokensAfter: estimateTokens(pruned),
+    fragments: item.fragments.length,
+    lost: missing(kept),
+    headTailKept: keptByBaseline('head+tail'),
+    bm25Kept: keptByBaseline('bm25'),
+    verbatim: rebuilds(text, pruned, annotations),
+    ms,
+    pruned,
+  };
+}
