@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { drivers } from './drivers/all.mjs';
+import { PROXY_STEPS } from './lib/calls.mjs';
 import { install } from './lib/install.mjs';
 import { runSession } from './lib/session.mjs';
 import { printTable } from './lib/table.mjs';
@@ -85,6 +86,7 @@ const tail = ({ result, proxyLog }) => ({
 async function runDriver(driver) {
   const installed = await install(defaultCache(), driver.packages);
   const bigTexts = driver.bigTexts ?? 2;
+  const further = driver.steps.filter((step) => PROXY_STEPS.includes(step)).length;
   const direct = await once(driver, installed, 'direct', async (session, nonce) =>
     judgeDirect(session, nonce, bigTexts),
   );
@@ -94,7 +96,7 @@ async function runDriver(driver) {
     return { ...row, ...direct, failures };
   }
   const verdict = await once(driver, installed, values.proxy ?? 'start', (session, nonce) =>
-    judge(session, nonce, { requests: direct.requests, bigTexts }),
+    judge(session, nonce, { requests: direct.requests + further, bigTexts, recovers: further > 0 }),
   );
   return { ...row, ...verdict };
 }

@@ -7,7 +7,7 @@ import { SOURCE_PATH } from '../lib/project.mjs';
 const shells = ['shell_command', 'shell', 'exec_command'];
 const calls = { read: shellCall(shells, `cat ${SOURCE_PATH}`), log: shellCall(shells) };
 
-async function run({ folder, home, work, baseUrl, apiKey, task, env, start }, extra) {
+async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, extra, mcp = false) {
   const config = join(home, '.codex');
   mkdirSync(config, { recursive: true });
   const lines = [
@@ -22,6 +22,7 @@ async function run({ folder, home, work, baseUrl, apiKey, task, env, start }, ex
     `base_url = "${baseUrl}"`,
     'env_key = "SCRIPTED_KEY"',
     'wire_api = "chat"',
+    ...(mcp && rpcUrl !== null ? ['[mcp_servers.pruner]', `url = "${rpcUrl}"`] : []),
     '',
   ];
   writeFileSync(join(config, 'config.toml'), lines.join('\n'));
@@ -40,6 +41,13 @@ export const codexDrivers = [
     calls,
     // It cuts what a command says to 10,000 bytes for models that it does not know.
     run: (session) => run(session, ['tool_output_token_limit = 50000']),
+  },
+  {
+    name: 'codex-mcp',
+    packages: 'codex',
+    steps: ['read', 'recover', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, ['tool_output_token_limit = 50000'], true),
   },
   {
     name: 'codex-default',

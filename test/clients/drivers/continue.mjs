@@ -4,7 +4,7 @@ import { readCall, shellCall } from '../lib/calls.mjs';
 
 const calls = { read: readCall(['Read']), log: shellCall(['Bash']) };
 
-async function run({ folder, home, work, baseUrl, apiKey, task, env, start }) {
+async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, mcp) {
   const config = join(home, '.continue/config.yaml');
   mkdirSync(join(home, '.continue'), { recursive: true });
   const lines = [
@@ -20,6 +20,9 @@ async function run({ folder, home, work, baseUrl, apiKey, task, env, start }) {
     '    roles: [chat]',
     '    capabilities: [tool_use]',
     '    defaultCompletionOptions: { contextLength: 200000 }',
+    ...(mcp && rpcUrl !== null
+      ? ['mcpServers:', '  - name: pruner', '    type: streamable-http', `    url: ${rpcUrl}`]
+      : []),
     '',
   ];
   writeFileSync(config, lines.join('\n'));
@@ -38,5 +41,18 @@ async function run({ folder, home, work, baseUrl, apiKey, task, env, start }) {
 }
 
 export const continueDrivers = [
-  { name: 'continue', packages: 'continue', steps: ['read', 'log', 'answer'], calls, run },
+  {
+    name: 'continue',
+    packages: 'continue',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, false),
+  },
+  {
+    name: 'continue-mcp',
+    packages: 'continue',
+    steps: ['read', 'recover', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, true),
+  },
 ];

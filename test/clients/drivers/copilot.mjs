@@ -1,16 +1,21 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCall, shellCall } from '../lib/calls.mjs';
 
 const calls = { read: readCall(['view']), log: shellCall(['bash']) };
 
-async function run({ folder, home, work, baseUrl, apiKey, task, env, start }) {
+async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, mcp) {
+  const config = join(home, '.copilot');
+  mkdirSync(config, { recursive: true });
+  const mcpServers = mcp && rpcUrl !== null ? { pruner: { type: 'http', url: rpcUrl, tools: ['*'] } } : {};
+  writeFileSync(join(config, 'mcp-config.json'), JSON.stringify({ mcpServers }));
   const cli = join(folder, 'node_modules/@github/copilot-linux-x64/copilot');
   const args = ['--prompt', task, '--silent', '--allow-all-tools', '--allow-all-paths', '--disable-client-telemetry'];
   const result = await start(cli, args, {
     cwd: work,
     env: {
       ...env,
-      COPILOT_HOME: join(home, '.copilot'),
+      COPILOT_HOME: config,
       COPILOT_OFFLINE: 'true',
       COPILOT_AUTO_UPDATE: 'false',
       COPILOT_PROVIDER_BASE_URL: baseUrl,
@@ -21,4 +26,19 @@ async function run({ folder, home, work, baseUrl, apiKey, task, env, start }) {
   return { result, answer: result.stdout.trim().split('\n').at(-1) ?? null };
 }
 
-export const copilotDrivers = [{ name: 'copilot', packages: 'copilot', steps: ['read', 'log', 'answer'], calls, run }];
+export const copilotDrivers = [
+  {
+    name: 'copilot',
+    packages: 'copilot',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, false),
+  },
+  {
+    name: 'copilot-mcp',
+    packages: 'copilot',
+    steps: ['read', 'recover', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, true),
+  },
+];

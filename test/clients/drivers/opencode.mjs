@@ -7,7 +7,10 @@ import { SOURCE_PATH } from '../lib/project.mjs';
 const calls = { read: readCall(['read']), log: shellCall(['bash']) };
 
 /** One configuration file and one command line serve opencode and its fork. */
-async function run({ home, work, baseUrl, apiKey, task, env, start }, { binary, config, switches, files }) {
+async function run(
+  { home, work, baseUrl, rpcUrl, apiKey, task, env, start },
+  { binary, config, switches, files, mcp },
+) {
   const folder = join(home, '.config', config);
   mkdirSync(folder, { recursive: true });
   const model = { name: 'scripted', tool_call: true, limit: { context: 200_000, output: 8000 } };
@@ -17,7 +20,15 @@ async function run({ home, work, baseUrl, apiKey, task, env, start }, { binary, 
     options: { baseURL: baseUrl, apiKey },
     models: { scripted: model },
   };
-  const settings = { autoupdate: false, share: 'disabled', provider: { scripted }, model: 'scripted/scripted' };
+  const servers =
+    mcp && rpcUrl !== null ? { pruner: { type: 'remote', url: rpcUrl, enabled: true, oauth: false } } : {};
+  const settings = {
+    autoupdate: false,
+    share: 'disabled',
+    provider: { scripted },
+    model: 'scripted/scripted',
+    mcp: servers,
+  };
   writeFileSync(join(folder, `${config}.json`), JSON.stringify(settings));
   const attached = files.flatMap((file) => ['--file', file]);
   const result = await start(binary, ['run', '--format', 'json', '--model', 'scripted/scripted', task, ...attached], {
@@ -55,18 +66,21 @@ const kilo = {
   binary: (folder) => join(folder, 'node_modules/@kilocode/cli-linux-x64/bin/kilo'),
 };
 
-function driver(name, program, steps, files) {
+function driver(name, program, steps, files = []) {
   return {
     name,
     packages: program.config,
     steps,
     calls,
-    run: (session) => run(session, { ...program, binary: program.binary(session.folder), files }),
+    run: (session) =>
+      run(session, { ...program, binary: program.binary(session.folder), files, mcp: steps.includes('recover') }),
   };
 }
 
 export const opencodeDrivers = [
-  driver('opencode', opencode, ['read', 'log', 'answer'], []),
+  driver('opencode', opencode, ['read', 'log', 'answer']),
   driver('opencode-file', opencode, ['log', 'answer'], [SOURCE_PATH]),
-  driver('kilo', kilo, ['read', 'log', 'answer'], []),
+  driver('opencode-mcp', opencode, ['read', 'recover', 'log', 'answer']),
+  driver('kilo', kilo, ['read', 'log', 'answer']),
+  driver('kilo-mcp', kilo, ['read', 'recover', 'log', 'answer']),
 ];

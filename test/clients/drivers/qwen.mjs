@@ -3,14 +3,19 @@ import { join } from 'node:path';
 import { readCall, shellCall } from '../lib/calls.mjs';
 import { SOURCE_PATH } from '../lib/project.mjs';
 
-const calls = { read: readCall(['read_file']), log: shellCall(['run_shell_command']) };
+const calls = {
+  'find-tool': () => ({ name: 'tool_search', args: { query: 'select:mcp__pruner__recover_text' } }),
+  read: readCall(['read_file']),
+  log: shellCall(['run_shell_command']),
+};
 
-async function run({ folder, home, work, baseUrl, apiKey, env, start }, prompt) {
+async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, env, start }, prompt, mcp = false) {
   mkdirSync(join(home, '.qwen'), { recursive: true });
   const settings = {
     general: { disableAutoUpdate: true, disableUpdateNag: true },
     privacy: { usageStatisticsEnabled: false },
     telemetry: { enabled: false },
+    mcpServers: mcp && rpcUrl !== null ? { pruner: { httpUrl: rpcUrl, trust: true } } : {},
     security: { auth: { selectedType: 'openai' } },
   };
   writeFileSync(join(home, '.qwen/settings.json'), JSON.stringify(settings));
@@ -57,5 +62,13 @@ export const qwenDrivers = [
     steps: ['log', 'answer'],
     calls,
     run: (session) => run(session, `@${SOURCE_PATH} ${session.task}`),
+  },
+  {
+    name: 'qwen-mcp',
+    packages: 'qwen',
+    // It shows only the names of MCP tools until the model has asked for one.
+    steps: ['read', 'find-tool', 'recover', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, session.task, true),
   },
 ];

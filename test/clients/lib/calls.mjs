@@ -28,6 +28,9 @@ function callOn(tools, names, meanings) {
   return { name: found.function.name, args: Object.fromEntries(args) };
 }
 
+/** Steps that need the proxy's own tools; a run without the proxy leaves them out. */
+export const PROXY_STEPS = ['find-tool', 'recover'];
+
 /** Reads the source file with the client's own tool. */
 export function readCall(names) {
   return (tools, { work }) => {
@@ -57,4 +60,25 @@ export function shellCall(names, command = LOG_COMMAND) {
       mode: 'sync',
       initial_wait: 30,
     });
+}
+
+/** A marker anywhere in a text; it may stand in JSON in a string. */
+const MARKER_INSIDE = /⟦PRUNÉ: prune_id=(\S+) lignes (\d+)-(\d+) \(\d+\)/gu;
+
+/**
+ * Asks for the longest cut back, with the tool of the proxy that the client offers over MCP, under whatever name.
+ */
+export function recoverCall(tools, { messages }) {
+  const cuts = [...JSON.stringify(messages).matchAll(MARKER_INSIDE)].map(([, pruneId, start, end]) => ({
+    pruneId,
+    start: Number(start),
+    end: Number(end),
+  }));
+  const [longest] = cuts.sort((a, b) => b.end - b.start - (a.end - a.start));
+  if (longest === undefined) throw new Error('no marker to recover');
+  const name = tools.map((each) => each.function?.name ?? '').find((each) => /recover_text$/.test(each));
+  if (name === undefined)
+    throw new Error(`no recover_text among ${tools.map((each) => each.function?.name).join(', ')}`);
+  const range = { start_line: longest.start, end_line: longest.end };
+  return { name, args: { prune_id: longest.pruneId, ranges: [range], include_line_numbers: false } };
 }

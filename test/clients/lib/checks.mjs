@@ -1,6 +1,6 @@
 import { HOP_HEADER } from './hop.mjs';
 import { rebuild } from './rebuild.mjs';
-import { cutAtStrings, rawMessages } from './wire.mjs';
+import { cutAtStrings, rawMessages, textOf } from './wire.mjs';
 
 /** Headers that belong to one hop, or that fit the body and may change with it. */
 const PER_HOP = new Set(['host', 'connection', 'content-length', 'keep-alive', 'transfer-encoding', HOP_HEADER]);
@@ -103,4 +103,26 @@ export function changedHeaders(sent, received) {
     .filter((name) => !PER_HOP.has(name) && !named.includes(name))
     .filter((name) => String(sent[name]) !== String(received[name]))
     .map((name) => `header ${name} did not arrive as sent`);
+}
+
+/**
+ * Whether a recovered text came back whole as the result of the call that asked for it, in whatever the client wraps
+ * around it: JSON in a string in JSON as a rule.
+ *
+ * @param {{ messages: any[] }} body - as it arrived upstream
+ * @param {(cut: { pruneId: string, startLine: number, endLine: number }) => Promise<string>} recover
+ * @returns {Promise<string[]>} failures
+ */
+export async function checkRecovered(body, recover) {
+  const call = body.messages.flatMap((message) => message.tool_calls ?? []).find(({ id }) => id.endsWith('_recover'));
+  const result = body.messages.find((message) => message.role === 'tool' && message.tool_call_id === call?.id);
+  if (call === undefined || result === undefined) return ['recover_text was not called'];
+  const { prune_id: pruneId, ranges } = JSON.parse(call.function.arguments);
+  const original = await recover({ pruneId, startLine: ranges[0].start_line, endLine: ranges[0].end_line });
+  let wanted = original;
+  for (let depth = 0; depth < 4; depth++) {
+    if (textOf(result).includes(wanted)) return [];
+    wanted = JSON.stringify(wanted).slice(1, -1);
+  }
+  return [`what recover_text gave did not come back whole: ${textOf(result).slice(0, 200)}`];
 }

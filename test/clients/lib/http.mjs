@@ -8,7 +8,7 @@ export async function readAll(stream) {
 }
 
 /**
- * Serves a handler on loopback. A handler that fails answers 500 with its message, so that a mistake of a script shows.
+ * Serves a handler on loopback. A handler that fails answers 400 with its message (clients repeat after a 500), so that a mistake of a script shows.
  *
  * @param {(req: import('node:http').IncomingMessage, res: import('node:http').ServerResponse) => Promise<void>} handle
  * @param {number} port - 0 for any free one
@@ -17,7 +17,7 @@ export async function readAll(stream) {
 export async function listen(handle, port = 0) {
   const server = createServer((req, res) => {
     handle(req, res).catch((cause) => {
-      if (!res.headersSent) res.writeHead(500, { 'content-type': 'application/json' });
+      if (!res.headersSent) res.writeHead(400, { 'content-type': 'application/json' });
       res.end(JSON.stringify({ error: { message: String(cause), type: 'script_error' } }));
     });
   });

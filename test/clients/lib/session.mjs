@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PROXY_STEPS, recoverCall } from './calls.mjs';
 import { startHop } from './hop.mjs';
 import { runProcess } from './process.mjs';
 import { TASK, writeProject } from './project.mjs';
@@ -57,7 +58,14 @@ export async function runSession(driver, installed, { through, upstreamPort = 0,
   const closers = [];
   try {
     const port = through === 'start' || through === 'direct' ? 0 : upstreamPort;
-    const upstream = await startUpstream({ nonce, steps: driver.steps, calls: driver.calls, work, port });
+    const steps = driver.steps.filter((step) => through !== 'direct' || !PROXY_STEPS.includes(step));
+    const upstream = await startUpstream({
+      nonce,
+      steps,
+      calls: { ...driver.calls, recover: recoverCall },
+      work,
+      port,
+    });
     closers.push(upstream.close);
     let origin = through;
     let proxyLog = () => '';

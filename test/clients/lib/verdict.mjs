@@ -1,4 +1,4 @@
-import { changedHeaders, compareBodies, comparePrefixes, unpairedCalls } from './checks.mjs';
+import { changedHeaders, checkRecovered, compareBodies, comparePrefixes, unpairedCalls } from './checks.mjs';
 import { FACTS } from './project.mjs';
 import { recoverText } from './rpc.mjs';
 import { finalAnswer } from './upstream.mjs';
@@ -73,6 +73,10 @@ export async function judge(session, nonce, expected) {
   );
   failures.push(...prefix);
   for (const { received } of pairs) failures.push(...unpairedCalls(JSON.parse(received.body)));
+  const [final] = pairs.slice(-1);
+  if (expected.recovers && final !== undefined) {
+    failures.push(...(await checkRecovered(JSON.parse(final.received.body), recover)));
+  }
   if (pairs.length !== expected.requests) {
     failures.push(`${pairs.length} requests of the task, ${expected.requests} without the proxy`);
   }
