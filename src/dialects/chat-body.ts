@@ -115,15 +115,15 @@ function readContent(cursor: JsonCursor, texts: ScannedText[]): boolean {
   if (cursor.atArray()) {
     cursor.array((part) => {
       if (!cursor.atObject()) return;
-      let type = '';
-      let literal: Span | null = null;
+      let type: string | undefined;
+      let literal: Span | null | undefined;
       cursor.object((key) => {
-        if (key === 'type' && cursor.atString()) {
-          if (type) ambiguous = true;
+        if (key === 'type') {
+          if (type !== undefined) ambiguous = true;
           type = stringHere(cursor);
-        } else if (key === 'text' && cursor.atString()) {
-          if (literal) ambiguous = true;
-          literal = cursor.string();
+        } else if (key === 'text') {
+          if (literal !== undefined) ambiguous = true;
+          literal = cursor.atString() ? cursor.string() : null;
         }
       });
       if (literal && type === 'text') texts.push({ literal, part });

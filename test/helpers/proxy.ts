@@ -1,0 +1,154 @@
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type RunningApp, startApp } from '../../src/app.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import type { Settings } from '../../src/config/settings.ts';
+import type { Clock } from '../../src/core/ports.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { afterwards, tempFolder } from './afterwards.ts';
+import type { FakeUpstream } from './fake-upstream.ts';
+import { until } from './until.ts';
+
+/** One line of the log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+export interface ProxyOptions {
+  /** Variables of the environment beside those that the test needs anyway. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly dbPath?: string;
+  readonly clock?: Clock;
+}
+
+/** The product on a free port, in this process, with a real store and a real log. */
+export class TestProxy {
+  readonly #settings: Settings;
+  readonly #clock: Clock | undefined;
+  readonly #logFile: string;
+  #app: RunningApp | null = null;
+  #flush: () => Promise<void> = async () => {};
+
+  constructor(settings: Settings, clock: Clock | undefined, logFile: string) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#logFile = logFile;
+  }
+
+  get url(): string {
+    if (!this.#app) throw new Error('the proxy does not run');
+    return this.#app.url;
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  get dbPath(): string {
+    return this.#settings.dbPath;
+  }
+
+  async start(): Promise<void> {
+    const log = await createLog({ level: 'debug', fd: openSync(this.#logFile, 'a'), pretty: false });
+    this.#flush = () => new Promise((resolve) => log.flush(() => resolve()));
+    this.#app = await startApp(this.#settings, {
+      log,
+      version: '0.0.0-test',
+      ...(this.#clock && { clock: this.#clock }),
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#app?.close();
+    this.#app = null;
+    await this.#flush();
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  /** Everything that the log holds so far, as written. */
+  async logText(): Promise<string> {
+    await this.#flush();
+    return readFileSync(this.#logFile, 'utf8');
+  }
+
+  async logLines(): Promise<LogLine[]> {
+    const text = await this.logText();
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LogLine);
+  }
+
+  /** The lines about chat requests, once there are at least `count` of them. */
+  requestLines(count: number): Promise<LogLine[]> {
+    return until(async () => {
+      const lines = (await this.logLines()).filter(({ msg }) => msg === 'chat completion');
+      return lines.length >= count && lines;
+    });
+  }
+
+  /** Sends a chat request as it stands and reads the answer. */
+  chat(body: Buffer | string, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(`${this.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-test', ...headers },
+      body,
+    });
+  }
+
+  /** Calls a tool over `/rpc`. */
+  async call(name: string, args: object): Promise<RpcAnswer> {
+    const answer = await fetch(`${this.url}/rpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+    });
+    return (await answer.json()) as RpcAnswer;
+  }
+
+  /** Original lines behind a prune id, through `recover_text`. */
+  async recover(pruneId: string, startLine: number, endLine: number): Promise<string> {
+    const ranges = [{ start_line: startLine, end_line: endLine }];
+    const { result, error } = await this.call('recover_text', {
+      prune_id: pruneId,
+      ranges,
+      include_line_numbers: false,
+    });
+    if (!result) throw new Error(`recover_text ${pruneId}: ${JSON.stringify(error)}`);
+    const { raw_text } = JSON.parse(result.content[0]?.text ?? '') as { raw_text: string };
+    return raw_text;
+  }
+}
+
+export interface RpcAnswer {
+  readonly result?: { readonly content: readonly { readonly text: string }[] };
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** The settings of a machine on which only these variables are set. */
+export function settingsOf(env: Readonly<Record<string, string>>): Settings {
+  const readFile = (path: string): string => {
+    throw Object.assign(new Error(`no such file: ${path}`), { code: 'ENOENT' });
+  };
+  return loadSettings({ env, platform: 'linux', homeDir: '/nowhere', cwd: '/', readFile }).settings;
+}
+
+/** Starts the product in front of an upstream; it ends with the test. */
+export async function startProxy(upstream: FakeUpstream | string, options: ProxyOptions = {}): Promise<TestProxy> {
+  const folder = tempFolder();
+  const settings = settingsOf({
+    MCP_PRUNER_PORT: '0',
+    MCP_PRUNER_UPSTREAM_URL: typeof upstream === 'string' ? upstream : upstream.url,
+    MCP_PRUNER_DB_PATH: options.dbPath ?? join(folder, 'store.db'),
+    MCP_PRUNER_DRAIN_TIMEOUT_MS: '2000',
+    // Two busy cores must not turn a test of something else into one of the time limit.
+    MCP_PRUNER_TIMEOUT_MS: '10000',
+    ...options.env,
+  });
+  const proxy = new TestProxy(settings, options.clock, join(folder, 'proxy.log'));
+  await proxy.start();
+  afterwards(() => proxy.stop());
+  return proxy;
+}

@@ -1,0 +1,17 @@
+/**
+ * Waits until something holds, looking again and again.
+ *
+ * @returns what `look` gave, once it was neither `undefined`, `null` nor `false`
+ */
+export async function until<T>(
+  look: () => T | Promise<T>,
+  withinMs = 10_000,
+): Promise<Exclude<T, undefined | null | false>> {
+  const endMs = performance.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== null && found !== false) return found as Exclude<T, undefined | null | false>;
+    if (performance.now() > endMs) throw new Error(`did not come true within ${withinMs} ms: ${look}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
