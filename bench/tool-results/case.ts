@@ -26,7 +26,7 @@ export interface ToolResultCase {
   readonly goal: string;
   /** As the proxy would derive them from the tool call. */
   readonly hints: Hints;
-  /** Parts of lines without which the question cannot be answered; chosen by the question alone. */
+  /** Parts of lines without which the question cannot be answered; with LF between them, of lines in a row. */
   readonly fragments: readonly string[];
   /** Makes the text; throws `Unavailable` where a tool is not on this machine. */
   make(workshop: Workshop): string | Promise<string>;

@@ -37,6 +37,15 @@ export class WrongCase extends Error {
 /** The proxy looks at nothing shorter. */
 const MIN_CHARS = 4000;
 
+/**
+ * First lines (0-based) of the places where a fragment stands. A fragment of several lines wants each of its parts in
+ * one of as many lines that follow each other.
+ */
+function placesOf(texts: readonly string[], fragment: string): number[] {
+  const parts = fragment.split('\n');
+  return texts.flatMap((_, i) => (parts.every((part, k) => texts[i + k]?.includes(part)) ? [i] : []));
+}
+
 /** Whether the pruned text with each marker replaced by the lines it stands for is the original again. */
 function rebuilds(text: string, pruned: string, annotations: ReturnType<typeof annotate>): boolean {
   const lines = splitLines(text);
@@ -57,7 +66,7 @@ export function measure(item: ToolResultCase, text: string, limits: Limits): Mea
   const lines = splitLines(text);
   const texts = Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1));
   for (const fragment of item.fragments) {
-    if (!texts.some((line) => line.includes(fragment))) throw new WrongCase(`does not hold: ${fragment}`);
+    if (placesOf(texts, fragment).length === 0) throw new WrongCase(`does not hold: ${fragment}`);
   }
   if (text.length < MIN_CHARS) throw new WrongCase(`only ${text.length} characters`);
   const began = performance.now();
@@ -68,7 +77,10 @@ export function measure(item: ToolResultCase, text: string, limits: Limits): Mea
   const kept = keptBy(plan.cuts, lines.count);
   const keptLines = kept.reduce((a, b) => a + b, 0);
   const missing = (flags: Uint8Array): string[] =>
-    item.fragments.filter((fragment) => !texts.some((line, i) => flags[i] === 1 && line.includes(fragment)));
+    item.fragments.filter((fragment) => {
+      const height = fragment.split('\n').length;
+      return !placesOf(texts, fragment).some((at) => flags.subarray(at, at + height).every((flag) => flag === 1));
+    });
   const ruler = {
     id: item.name,
     goal: item.goal,

@@ -8,7 +8,7 @@ export const json: readonly ToolResultCase[] = [
     kind,
     goal: 'Which version of undici is locked in package-lock.json, and which Node does that version need?',
     hints: { origin: 'read', path: 'package-lock.json' },
-    fragments: ['"node_modules/undici": {', '/undici/-/undici-7'],
+    fragments: ['"node_modules/undici": {\n"version": "7.', '"node": ">=20.18'],
     make: (shop) => shop.sh('cat "$MODULES/../package-lock.json"'),
   },
   {
@@ -16,7 +16,7 @@ export const json: readonly ToolResultCase[] = [
     kind,
     goal: 'Under which licence may we ship lightningcss?',
     hints: { origin: 'command', command: 'node scripts/licences.mjs' },
-    fragments: ['"name": "lightningcss",', '"license": "MPL-2.0"'],
+    fragments: ['"name": "lightningcss",\n"version":\n"license": "MPL-2.0"'],
     make: (shop) => shop.sh(`node -e '${RECORDS}; console.log(JSON.stringify(records, null, 2))'`, shop.modules),
   },
   {
@@ -24,7 +24,7 @@ export const json: readonly ToolResultCase[] = [
     kind,
     goal: 'Which file extension has application/wasm, and is it compressible?',
     hints: { origin: 'read', path: 'node_modules/mime-db/db.json' },
-    fragments: ['"application/wasm": {', '"extensions": ["wasm"]'],
+    fragments: ['"application/wasm": {\n"source":\n"compressible": true\n"extensions": ["wasm"]'],
     make: (shop) => shop.packageFile('mime-db/db.json'),
   },
   {
@@ -32,7 +32,7 @@ export const json: readonly ToolResultCase[] = [
     kind,
     goal: 'Which version of rolldown does vite resolve to?',
     hints: { origin: 'command', command: 'npm ls --all --json' },
-    fragments: ['"vite": {', '"rolldown": {'],
+    fragments: ['"vite": {', '"rolldown": {\n"version":'],
     make: (shop) => {
       shop.need('npm');
       return shop.sh('npm ls --all --json --prefix "$MODULES/.." 2>/dev/null');
