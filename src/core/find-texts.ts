@@ -8,9 +8,9 @@ import { type CallFacts, callFacts, isRecovery } from '../dialects/tools.ts';
 import { splitLines } from '../engine/lines.ts';
 import type { Edit } from '../engine/render.ts';
 import type { Hints, Limits } from '../engine/types.ts';
-import type { CallInContext, Conversation } from '../goal/conversation.ts';
+import type { Conversation } from '../goal/conversation.ts';
 import type { Job } from './decide.ts';
-import { fingerprint, pruneIdsIn, textHash } from './hash.ts';
+import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
 
 /** What of the configuration decides which texts are looked at, and how. */
 export interface FindSettings {
@@ -99,8 +99,10 @@ function readResult(
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) continue;
     const recovered = recovery || holdsRecovered(decoded);
+    const reread = conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
+      fingerprint(decodeString(bytes, start, end) ?? ''),
+    );
     for (const { text, lift } of innerTexts(decoded, settings.minPruneChars)) {
-      const reread = conversation.seenBefore(callFingerprint(call, text)) > 0;
       const skip = recovered
         ? 'recovered'
         : exempt
@@ -119,10 +121,6 @@ function readResult(
 /** A result of `recover_text` in whatever a client wrapped it: its fields' names stand in it, escaped or not. */
 function holdsRecovered(text: string): boolean {
   return text.includes('raw_text') && text.includes('line_numbering');
-}
-
-function callFingerprint(call: CallInContext | undefined, text: string): string {
-  return textHash(`${call?.name ?? ''}\0${call?.args ?? ''}\0${fingerprint(text)}`);
 }
 
 function withFrame(facts: CallFacts, text: string): Hints {

@@ -45,11 +45,15 @@ export interface Rewritten {
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
+  /** Codes of what a backend failed at; its texts were ranked without it. */
+  readonly fallbacks: readonly string[];
 }
 
 /** Message ends that are remembered: clients that move `cache_control` change the last messages of a body. */
 const CHECKPOINTS = 4;
 const MAX_TOUCHED = 256;
+/** A smaller body with nothing to prune is walked faster than it is remembered. */
+const MIN_REMEMBERED_BYTES = 64 * 1024;
 
 /**
  * The pipeline of one request: find the texts, decide, splice. Nothing outside the cuts changes by a byte, and what
@@ -83,10 +87,11 @@ export class RequestRewriter {
       return { ...this.#splice(body, untouched(read), () => null).rewritten, leftAlone: true };
     }
     await this.#keepAlive(body, match?.checkpoint.at ?? 0);
-    const settled = await this.#decide(read.found, read.outcomesBefore);
-    const result = this.#splice(body, read, settled);
+    const deadline = decisions.deadline();
+    const { decisionOf, fallbacks } = await this.#decide(read.found, read.outcomesBefore, deadline);
+    const result = this.#splice(body, read, decisionOf);
     this.#remember(body, read, result, match, { epoch, storedAtMs: match?.body.storedAtMs ?? now });
-    return result.rewritten;
+    return { ...result.rewritten, fallbacks };
   }
 
   /** What would be cut, without a store and without changing anything. */
@@ -144,45 +149,48 @@ export class RequestRewriter {
   }
 
   /** Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole. */
-  async #decide(
-    found: readonly FoundText[],
-    before: readonly TextOutcome[],
-  ): Promise<(text: FoundText) => Decision | null> {
+  async #decide(found: readonly FoundText[], before: readonly TextOutcome[], deadline: number): Promise<Settled> {
     const results = new Map<FoundText, Decision>();
+    const fallbacks: string[] = [];
+    const settled = { decisionOf: (text: FoundText) => results.get(text) ?? null, fallbacks };
     const open = found.filter(({ skip }) => skip === '');
-    if (open.length === 0) return () => null;
+    if (open.length === 0) return settled;
     const { store } = this.#options;
     const served = await store.wasServed(open.map(({ job }) => job.textHash));
     const plain = open.filter(({ markerIds }) => markerIds.length === 0);
-    await this.#settle(plain, results, ({ job }) => served.has(job.textHash) && 'recovered');
+    const settle = async (texts: readonly FoundText[], whole: (text: FoundText) => string | false): Promise<void> => {
+      fallbacks.push(...(await this.#settle(texts, results, whole, deadline)));
+    };
+    await settle(plain, ({ job }) => served.has(job.textHash) && 'recovered');
     const marked = open.filter(({ markerIds }) => markerIds.length > 0);
     if (marked.length > 0) {
       const known = await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))]);
       for (const { pruneId } of [...before, ...results.values()]) if (pruneId) known.add(pruneId);
       const ours = ({ markerIds }: FoundText): boolean => markerIds.some((id) => known.has(id));
-      await this.#settle(
+      await settle(
         marked,
-        results,
         (text) => (ours(text) && 'carries_markers') || (served.has(text.job.textHash) && 'recovered'),
       );
     }
-    return (text) => results.get(text) ?? null;
+    return settled;
   }
 
   async #settle(
     texts: readonly FoundText[],
     results: Map<FoundText, Decision>,
     whole: (text: FoundText) => string | false,
-  ): Promise<void> {
+    deadline: number,
+  ): Promise<readonly string[]> {
     const jobs = texts.map((text): Job => {
       const keepWhole = text.job.keepWhole ?? whole(text);
       return keepWhole ? { ...text.job, keepWhole } : text.job;
     });
-    const { decisions } = await this.#options.decisions.decideAll(jobs);
+    const { decisions, fallbacks } = await this.#options.decisions.decideAll(jobs, deadline);
     texts.forEach((text, i) => {
       const decision = decisions[i];
       if (decision) results.set(text, decision);
     });
+    return fallbacks;
   }
 
   #splice(body: Buffer, read: ReadBody, decisionOf: (text: FoundText) => Decision | null): Spliced {
@@ -215,6 +223,7 @@ export class RequestRewriter {
         leftAlone: false,
         outcomes,
         newFrom: read.outcomesBefore.length,
+        fallbacks: [],
       },
     };
   }
@@ -239,7 +248,7 @@ export class RequestRewriter {
       conversation,
     }));
     const last = checkpoints.at(-1);
-    if (!last || outcomes.length === 0) return;
+    if (!last || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
     const known = match
       ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages)
       : [];
@@ -255,6 +264,12 @@ export class RequestRewriter {
     };
     this.#memo.add(remembered, match?.body ?? null);
   }
+}
+
+/** What became of the texts of one request. */
+interface Settled {
+  readonly decisionOf: (text: FoundText) => Decision | null;
+  readonly fallbacks: readonly string[];
 }
 
 interface ReadBody {

@@ -4,7 +4,8 @@ import type { ToolCall } from '../dialects/tools.ts';
 const MAX_GOAL_CHARS = 3_000;
 const MAX_SAID_CHARS = 1_000;
 const MAX_CALLS = 5_000;
-const MAX_SEEN = 20_000;
+/** Results of one and the same call that are remembered. */
+const MAX_REPEATS = 50;
 /** Words of the user shorter than this ("go on", "yes") need the ones before them. */
 const SHORT_WORDS = 40;
 
@@ -15,6 +16,18 @@ export interface CallInContext extends ToolCall {
   readonly asked: string;
 }
 
+/** Bytes of the body, which every later body of the conversation begins with. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Result {
+  readonly at: Place;
+  /** Read when the call repeats; the same for every copy of the conversation. */
+  fingerprint: string | null;
+}
+
 /**
  * What the messages `0…i` say, folded one by one. Nothing in it comes from a later message, from time or from chance,
  * so that whatever is derived from it is the same in every later request.
@@ -23,13 +36,13 @@ export class Conversation {
   #asked = '';
   #id = '';
   readonly #calls: Map<string, CallInContext>;
-  readonly #seen: Map<string, number>;
+  readonly #results: Map<string, readonly Result[]>;
 
   constructor(from?: Conversation) {
     this.#asked = from ? from.#asked : '';
     this.#id = from ? from.#id : '';
     this.#calls = new Map(from ? from.#calls : []);
-    this.#seen = new Map(from ? from.#seen : []);
+    this.#results = new Map(from ? from.#results : []);
   }
 
   /** An independent copy, to go on from without touching this one. */
@@ -69,11 +82,25 @@ export class Conversation {
     return this.#calls.get(toolCallId) ?? this.#calls.get(name);
   }
 
-  /** Counts a text under its fingerprint and says how often the same came before. */
-  seenBefore(fingerprint: string): number {
-    const before = this.#seen.get(fingerprint) ?? 0;
-    if (before > 0 || this.#seen.size < MAX_SEEN) this.#seen.set(fingerprint, before + 1);
-    return before;
+  /**
+   * Notes a result of a call and says whether the same call brought the same text before, up to volatile values.
+   *
+   * @param callKey - stands for the call's name and arguments
+   * @param at - where the text stands in the body
+   * @param fingerprintAt - reads a fingerprint; asked only once a call repeats
+   */
+  isReread(callKey: string, at: Place, fingerprintAt: (at: Place) => string): boolean {
+    const earlier = this.#results.get(callKey) ?? [];
+    const result: Result = { at, fingerprint: null };
+    const same = earlier.some((other) => {
+      other.fingerprint ??= fingerprintAt(other.at);
+      result.fingerprint ??= fingerprintAt(at);
+      return other.fingerprint === result.fingerprint;
+    });
+    if (earlier.length > 0 || this.#results.size < MAX_CALLS) {
+      this.#results.set(callKey, [...earlier, result].slice(-MAX_REPEATS));
+    }
+    return same;
   }
 
   /**
