@@ -13,7 +13,8 @@ export interface PruneTextOptions {
 export interface PruneTextInput {
   readonly text: string;
   readonly goalHint: string;
-  readonly sourceType: SourceType;
+  /** Absent: recognised from the text. */
+  readonly sourceType?: SourceType;
   readonly options: PruneTextOptions;
 }
 
@@ -27,6 +28,7 @@ export interface PruneStats {
   readonly tokensEstBefore: number;
   readonly tokensEstAfter: number;
   readonly elapsedMs: number;
+  /** The text came back whole for a fault, or another backend was asked for and the engine ranked alone. */
   readonly usedFallback: boolean;
   /** Further fields, already in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
   readonly extra: Readonly<Record<string, string | number | boolean>>;
@@ -37,6 +39,7 @@ export interface PruneTextResult {
   readonly prunedText: string;
   readonly annotations: readonly Annotation[];
   readonly stats: PruneStats;
+  /** What went wrong, and what a backend has to say (`cache_hit`); with `usedFallback` false nothing went wrong. */
   readonly warnings: readonly string[];
 }
 
@@ -53,7 +56,7 @@ export interface Pruner {
   /**
    * Original lines behind a prune id.
    *
-   * @throws PrunerError `invalid_range` (start > end, or a line < 1), `prune_id_not_found`, `recovery_unavailable`
+   * @throws PrunerError `invalid_range` (start > end, a line < 1, or far more than the text in all), `prune_id_not_found`, `recovery_unavailable`
    */
   recover(input: RecoverInput): Promise<string>;
 }

@@ -25,8 +25,12 @@ export interface Job {
   readonly keepWhole?: string;
 }
 
-/** The key of a job's decision: exactly what decides it, and no version of the program. */
-export function decisionKey(job: Job): string {
+/**
+ * The key of a job's decision: exactly what decides it, and no version of the program.
+ *
+ * @param backend - name of the backend that has a say in it; `''` when the engine ranks alone
+ */
+export function decisionKey(job: Job, backend = ''): string {
   const { origin, path = '', command = '', frameHead = 0, frameTail = 0 } = job.hints;
   const { maxPruneRatio, minKeepLines } = job.limits;
   return keyOf(
@@ -40,13 +44,22 @@ export function decisionKey(job: Job): string {
     `${frameHead}/${frameTail}`,
     `${maxPruneRatio}/${minKeepLines}`,
     job.keepWhole ?? '',
+    ...(backend === '' ? [] : [backend]),
   );
 }
 
 /**
- * Decides about one text under its `decisionKey`. Pure but for `shouldStop`; work that was stopped leaves the text whole (`timeout`).
+ * Decides about one text under its `decisionKey`. Pure but for `shouldStop`; work that was stopped leaves the text
+ * whole (`timeout`).
+ *
+ * @param opinions - what another backend thinks of the lines, or `null`
  */
-export function decide(job: Job, key: string, shouldStop: () => boolean): Decision {
+export function decide(
+  job: Job,
+  key: string,
+  shouldStop: () => boolean,
+  opinions: Float64Array | null = null,
+): Decision {
   if (job.keepWhole) return wholeDecision(job, key, job.keepWhole);
   const plan = planPrune({
     text: job.text,
@@ -54,6 +67,7 @@ export function decide(job: Job, key: string, shouldStop: () => boolean): Decisi
     hints: job.hints,
     limits: job.limits,
     shouldStop,
+    ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
   });
   return decisionOf(job, key, plan);

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, type Job } from './decide.ts';
-import type { Clock, Decision, NewDecision, Store } from './ports.ts';
+import type { Clock, Decision, LineScorer, NewDecision, Scored, Store } from './ports.ts';
 
 /** A decision with the key it stands under. */
 interface Remembered {
@@ -19,6 +20,8 @@ export interface DecisionMakerOptions {
   readonly timeoutMs: number;
   /** Most memory for remembered decisions, in bytes (estimated). */
   readonly memoBytes: number;
+  /** The backend that has a say; without one the engine ranks alone. */
+  readonly scorer?: LineScorer;
 }
 
 /** What became of the jobs, in their order: a decision that is durable, or `null` when the text must go whole. */
@@ -28,6 +31,14 @@ export interface Decided {
   readonly epoch: string;
   /** Prune ids that the store refused because they already stand for another text. */
   readonly refused: number;
+  /** Why the engine ranked alone where a backend was to be asked: a code for each text decided now. */
+  readonly fallbacks: readonly string[];
+}
+
+/** What was decided now. */
+interface Fresh {
+  readonly made: readonly NewDecision[];
+  readonly fallbacks: readonly string[];
 }
 
 /** Ids whose expiry is less than this share of the TTL old are not slid again. */
@@ -56,16 +67,23 @@ export class DecisionMaker {
     return this.#options.ttlMs * SLIDE_SHARE;
   }
 
+  /** When deciding that begins now must be done, of `performance.now()`. */
+  deadline(): number {
+    return performance.now() + this.#options.timeoutMs;
+  }
+
   /**
-   * Decides about texts, durably.
+   * Decides about texts, durably. A backend that is slow does not make it slower than the time-out: the engine then
+   * ranks alone, and that is the decision which is replayed, whatever the backend says later.
    *
+   * @param deadline - until when the deciding may take, of `performance.now()`; several calls for one request share it
    * @throws StoreUnavailable when nothing can be promised; all texts then go whole
    */
-  async decideAll(jobs: readonly Job[]): Promise<Decided> {
+  async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
     const { store, clock } = this.#options;
     const epoch = store.epoch();
     const now = clock.nowMs();
-    const keys = jobs.map((job) => decisionKey(job));
+    const keys = jobs.map((job) => this.#keyOf(job));
     const known = new Map<string, Decision>();
     for (const key of keys) {
       const entry = this.#memo.get(key);
@@ -74,22 +92,23 @@ export class DecisionMaker {
     const asked = keys.filter((key) => !known.has(key));
     const found = asked.length > 0 ? await store.findDecisions(asked) : new Map<string, Decision>();
     for (const [key, decision] of found) known.set(key, decision);
-    const fresh = await this.#decideNew(jobs, keys, known);
-    const refused = await this.#makeDurable(fresh);
-    for (const { decision } of fresh) if (!refused.has(decision.key)) known.set(decision.key, decision);
+    const fresh = await this.#decideNew(jobs, keys, known, deadline);
+    const { decisions, refused } = await this.#makeDurable(fresh.made);
+    for (const decision of decisions) known.set(decision.key, decision);
     for (const key of asked) {
       const decision = known.get(key);
       if (decision) this.#memo.set(key, { decision, epoch, storedAtMs: now });
     }
-    return { decisions: keys.map((key) => known.get(key) ?? null), epoch, refused: refused.size };
+    const durable = keys.map((key) => known.get(key) ?? null);
+    return { decisions: durable, epoch, refused, fallbacks: fresh.fallbacks };
   }
 
   /** The same without a store: what would be decided, for a proxy that only watches. */
   async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
-    const keys = jobs.map((job) => decisionKey(job));
-    const fresh = await this.#decideNew(jobs, keys, new Map());
-    for (const { decision } of fresh) this.#memo.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
-    const byKey = new Map(fresh.map(({ decision }) => [decision.key, decision]));
+    const keys = jobs.map((job) => this.#keyOf(job));
+    const { made } = await this.#decideNew(jobs, keys, new Map(), this.deadline());
+    for (const { decision } of made) this.#memo.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
+    const byKey = new Map(made.map(({ decision }) => [decision.key, decision]));
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
 
@@ -98,32 +117,60 @@ export class DecisionMaker {
     return entry.epoch === epoch && age >= 0 && age < this.trustMs;
   }
 
+  #keyOf(job: Job): string {
+    return decisionKey(job, this.#options.scorer?.name);
+  }
+
   /** Decisions that the store does not have: remembered ones as they were, the others made now. */
   async #decideNew(
     jobs: readonly Job[],
     keys: readonly string[],
     known: ReadonlyMap<string, Decision>,
-  ): Promise<NewDecision[]> {
-    const deadline = performance.now() + this.#options.timeoutMs;
-    const fresh = new Map<string, NewDecision>();
-    let lastPause = performance.now();
+    deadline: number,
+  ): Promise<Fresh> {
+    const open = new Map<string, Job>();
     for (const [i, job] of jobs.entries()) {
       const key = keys[i] ?? '';
-      if (known.has(key) || fresh.has(key)) continue;
-      const decision = this.#memo.get(key)?.decision ?? decide(job, key, () => performance.now() > deadline);
-      fresh.set(key, { decision, text: job.text });
+      if (!known.has(key)) open.set(key, job);
+    }
+    const scored = await this.#ask(open, deadline);
+    const made: NewDecision[] = [];
+    let lastPause = performance.now();
+    for (const [key, job] of open) {
+      const opinions = scored.get(key)?.opinions;
+      const decision = this.#memo.get(key)?.decision ?? decide(job, key, () => performance.now() > deadline, opinions);
+      made.push({ decision, text: job.text });
       if (performance.now() - lastPause > YIELD_AFTER_MS) {
         await new Promise((resume) => setImmediate(resume));
         lastPause = performance.now();
       }
     }
-    return [...fresh.values()];
+    return { made, fallbacks: [...scored.values()].flatMap(failureOf) };
   }
 
-  /** Writes what is new; returns the keys of what the store refused. */
-  async #makeDurable(fresh: readonly NewDecision[]): Promise<Set<string>> {
-    if (fresh.length === 0) return new Set();
-    const { refused } = await this.#options.store.commit({ decisions: fresh, touch: [] }, this.#options.timeoutMs);
-    return new Set(refused);
+  /** What the backend, if there is one, thinks of texts that nothing is remembered of. */
+  async #ask(open: ReadonlyMap<string, Job>, deadline: number): Promise<ReadonlyMap<string, Scored>> {
+    const { scorer } = this.#options;
+    if (scorer === undefined) return new Map();
+    const unknown = new Map([...open].filter(([key]) => !this.#memo.has(key)));
+    const now = performance.now();
+    return askAboutAll(scorer, unknown, now + backendTime(deadline - now));
   }
+
+  /** Writes what is new; returns what is to be used now, and how much the store refused. */
+  async #makeDurable(fresh: readonly NewDecision[]): Promise<{ decisions: readonly Decision[]; refused: number }> {
+    if (fresh.length === 0) return { decisions: [], refused: 0 };
+    const { store, timeoutMs, scorer } = this.#options;
+    const { refused } = await store.commit({ decisions: fresh, touch: [] }, timeoutMs);
+    const written = fresh.map(({ decision }) => decision).filter(({ key }) => !refused.includes(key));
+    if (scorer === undefined) return { decisions: written, refused: refused.length };
+    // Two requests at once may have had different answers; the first to be stored is the one that all use.
+    const first = await store.findDecisions(written.map(({ key }) => key));
+    return { decisions: written.map((decision) => first.get(decision.key) ?? decision), refused: refused.length };
+  }
+}
+
+/** The most precise code of a backend that was asked in vain. */
+function failureOf({ opinions, warnings }: Scored): readonly string[] {
+  return opinions === null ? warnings.slice(-1) : [];
 }

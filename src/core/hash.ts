@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-function sha256(data: string | Buffer): Buffer {
+function sha256(data: string | Uint8Array): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
@@ -16,6 +16,11 @@ export function textHash(text: string): string {
 /** 32 hex digits over several strings; no two different lists give the same input. */
 export function keyOf(...parts: readonly string[]): string {
   return sha256(JSON.stringify(parts)).toString('hex', 0, 16);
+}
+
+/** 32 hex digits that stand for a list of numbers. */
+export function numbersHash(numbers: Float64Array): string {
+  return sha256(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)).toString('hex', 0, 16);
 }
 
 /** `prn_` + 12 base-32 characters (60 bits), derived from a decision's key so that it never changes. */

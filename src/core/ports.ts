@@ -5,6 +5,40 @@ export interface Clock {
   nowMs(): number;
 }
 
+/** One text that a backend is asked about. */
+export interface ScoreRequest {
+  readonly text: string;
+  /** 32 hex digits that stand for the text. */
+  readonly textHash: string;
+  readonly goal: string;
+  /** As the caller named it, or `''`. */
+  readonly sourceType: SourceType | '';
+  /** The lines most worth an opinion, as indexes from 0, ascending, at most `limit`; costs a ranking of the text. */
+  readonly sample: (limit: number) => readonly number[];
+  /** Longest time that the caller waits, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Fires when the caller no longer needs the answer. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a backend said. */
+export interface Scored {
+  /** As `PruneInput.externalScores`; `null` when it could not say anything, and the engine ranks alone. */
+  readonly opinions: Float64Array | null;
+  /** Codes for the caller, the more general first (`cache_hit`; `deepinfra_error`, `deepinfra_http_error`). */
+  readonly warnings: readonly string[];
+  /** What it did, in wire spelling (`backend`, `deepinfra_latency_ms`, …). */
+  readonly stats: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A backend that has an opinion of lines, given a goal. The engine's own ranking is what there is without one. */
+export interface LineScorer {
+  /** As in the settings; part of the key of each decision that it may have had a say in. */
+  readonly name: string;
+  /** Never rejects, and settles within the request's time. */
+  score(request: ScoreRequest): Promise<Scored>;
+}
+
 /** A decision about one text, made once and replayed for ever (DESIGN invariant 6). */
 export interface Decision {
   /** 32 hex digits: a hash of exactly what decides (text, goal, hints, occurrence, options), free of any version. */

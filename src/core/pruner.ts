@@ -1,11 +1,13 @@
 import { splitLines } from '../engine/lines.ts';
-import { annotate, renderRanges, renderText } from '../engine/render.ts';
+import { annotate, renderText } from '../engine/render.ts';
 import { estimateTokens } from '../engine/tokens.ts';
-import { PrunerError, StoreUnavailable } from '../errors.ts';
-import type { Pruner, PruneStats, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
+import type { Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
+import { askBackend, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, type Job, wholeDecision } from './decide.ts';
-import { keyOf, textHash } from './hash.ts';
-import type { Decision, Store } from './ports.ts';
+import { reasonOf } from './failure-reason.ts';
+import { keyOf, numbersHash, textHash } from './hash.ts';
+import type { Decision, LineScorer, Scored, Store } from './ports.ts';
+import { recover } from './recover.ts';
 
 export interface PrunerOptions {
   readonly store: Store;
@@ -13,48 +15,56 @@ export interface PrunerOptions {
   readonly maxInputChars: number;
   /** Told when a fault was turned into a whole text; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown) => void;
+  /** The backend that has a say; without one the engine ranks alone. */
+  readonly scorer?: LineScorer;
 }
 
 /** How long a call waits for another writer of the store, in milliseconds. */
 const STORE_WAIT_MS = 1_000;
-
-/** What to do about an id that is unknown: the hint of the error's `data`. */
-const NOT_FOUND_HINT =
-  'Do not retry: this prune_id is unknown or has expired. Read the file again or run the command again to see the lines.';
+/** What a million input tokens of a large model cost, about; turns saved tokens into `cost_estimated_usd`. */
+const USD_PER_MILLION_TOKENS = 3;
 
 /**
  * `prune_text` and `recover_text` over the store. A fault of ours never loses the caller's text: it comes back whole
- * with a warning (001 §9).
+ * with a warning (001 §9); a backend's fault costs its opinion only, and the engine ranks alone (001 §13).
  */
 export function createPruner(options: PrunerOptions): Pruner {
   return {
-    pruneText: (input) => pruneText(options, input),
+    pruneText: (input, signal) => pruneText(options, input, signal),
     recover: (input) => recover(options, input),
   };
 }
 
-async function pruneText(options: PrunerOptions, input: PruneTextInput): Promise<PruneTextResult> {
+/** What is to be done with a text. */
+interface Outcome {
+  readonly decision: Decision;
+  /** Why the text comes back exactly as it came, or `''`. */
+  readonly fault: string;
+}
+
+async function pruneText(
+  options: PrunerOptions,
+  input: PruneTextInput,
+  signal: AbortSignal | undefined,
+): Promise<PruneTextResult> {
   const startedAt = performance.now();
   const job = jobOf(input);
-  const { decision, warnings } = await decideDurably(options, input, job, startedAt);
+  const scored = await ask(options, input, job, signal);
+  const { decision, fault } = await decideDurably(options, input, job, startedAt, scored);
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
-  const lines = splitLines(input.text);
-  // With a warning nothing was cut, and the text comes back exactly as it came (001 §9), without line numbers too.
-  const whole = warnings.length > 0;
   const { annotateLines, includeMarkers } = input.options;
-  const prunedText = whole ? input.text : renderText(lines, annotations, { annotateLines, includeMarkers });
+  // After a fault the text comes back exactly as it came (001 §9): without line numbers too.
+  const prunedText =
+    fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
+  const alone = scored !== null && scored.opinions === null && scored.warnings.length > 0;
+  const stats = statsOf(input.text, prunedText, decision, performance.now() - startedAt, fault !== '' || alone);
   return {
     pruneId: decision.pruneId ?? '',
     prunedText,
     annotations,
-    stats: statsOf(input.text, prunedText, decision, performance.now() - startedAt, whole),
-    warnings,
+    stats: scored === null ? stats : { ...stats, extra: backendStats(scored, stats) },
+    warnings: [...(fault === '' ? [] : [fault]), ...(scored?.warnings ?? [])],
   };
-}
-
-interface Outcome {
-  readonly decision: Decision;
-  readonly warnings: readonly string[];
 }
 
 function jobOf({ text, goalHint, sourceType, options }: PruneTextInput): Job {
@@ -62,12 +72,24 @@ function jobOf({ text, goalHint, sourceType, options }: PruneTextInput): Job {
     text,
     textHash: textHash(text),
     goal: goalHint,
-    sourceType,
     hints: { origin: 'unknown' },
     limits: { maxPruneRatio: options.maxPruneRatio, minKeepLines: options.minKeepLines },
     tool: 'prune_text',
     scope: 'call',
+    ...(sourceType && { sourceType }),
   };
+}
+
+/** `null` when no backend is configured, or the text is too large to be looked at. */
+async function ask(
+  { scorer, maxInputChars }: PrunerOptions,
+  { text, options }: PruneTextInput,
+  job: Job,
+  signal: AbortSignal | undefined,
+): Promise<Scored | null> {
+  if (scorer === undefined) return null;
+  if (text.length > maxInputChars) return { opinions: null, warnings: [], stats: { backend: scorer.name } };
+  return askBackend(scorer, job, backendTime(options.timeoutMs), signal);
 }
 
 /** A decision whose original is in the store; where that cannot be had, the text whole and a warning that says so. */
@@ -76,12 +98,15 @@ async function decideDurably(
   input: PruneTextInput,
   job: Job,
   startedAt: number,
+  scored: Scored | null,
 ): Promise<Outcome> {
-  const key = decisionKey(job);
+  const opinions = scored?.opinions ?? null;
+  // What a backend said is part of what decides; without it this is the very decision that the engine makes alone.
+  const key = opinions ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(opinions)) : decisionKey(job);
   try {
     const replayed = (await options.store.findDecisions([key])).get(key);
-    if (replayed) return { decision: replayed, warnings: replayed.warnings };
-    const made = decideNow(options, input, job, key, startedAt);
+    if (replayed) return { decision: replayed, fault: faultOf(replayed) };
+    const made = decideNow(options, input, job, key, startedAt, opinions);
     const { refused } = await options.store.commit(
       { decisions: [{ decision: made.decision, text: input.text }], touch: [] },
       STORE_WAIT_MS,
@@ -90,26 +115,37 @@ async function decideDurably(
   } catch (cause) {
     options.onFailure(reasonOf(cause), cause);
   }
-  return { decision: wholeDecision(job, key, 'recovery_unavailable'), warnings: ['recovery_unavailable'] };
+  return { decision: wholeDecision(job, key, 'recovery_unavailable'), fault: 'recovery_unavailable' };
 }
 
-function decideNow(options: PrunerOptions, input: PruneTextInput, job: Job, key: string, startedAt: number): Outcome {
+function decideNow(
+  options: PrunerOptions,
+  input: PruneTextInput,
+  job: Job,
+  key: string,
+  startedAt: number,
+  opinions: Float64Array | null,
+): Outcome {
   if (input.text.length > options.maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
     const deadline = startedAt + input.options.timeoutMs;
-    const decision = decide(job, key, () => performance.now() > deadline);
+    const decision = decide(job, key, () => performance.now() > deadline, opinions);
     // What time cut short must not be replayed as if the text had been judged.
     if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');
-    return { decision, warnings: decision.warnings };
+    return { decision, fault: faultOf(decision) };
   } catch (cause) {
     options.onFailure('internal_error', cause);
     return wholeFor(job, key, 'internal_error');
   }
 }
 
+function faultOf({ warnings }: Decision): string {
+  return warnings[0] ?? '';
+}
+
 /** A fallback under a key of its own: its id recovers, but the next call is judged afresh. */
-function wholeFor(job: Job, key: string, warning: string): Outcome {
-  return { decision: wholeDecision(job, keyOf(key, warning), warning), warnings: [warning] };
+function wholeFor(job: Job, key: string, fault: string): Outcome {
+  return { decision: wholeDecision(job, keyOf(key, fault), fault), fault };
 }
 
 function statsOf(before: string, after: string, made: Decision, elapsedMs: number, usedFallback: boolean): PruneStats {
@@ -127,43 +163,9 @@ function statsOf(before: string, after: string, made: Decision, elapsedMs: numbe
   };
 }
 
-async function recover(options: PrunerOptions, { pruneId, ranges, numbered }: RecoverInput): Promise<string> {
-  for (const { startLine, endLine } of ranges) {
-    if (startLine < 1 || endLine < startLine) {
-      throw new PrunerError('invalid_range', {
-        code: 'invalid_range',
-        prune_id: pruneId,
-        hint: `Lines count from 1 and start_line must not exceed end_line; got ${startLine}-${endLine}.`,
-      });
-    }
-  }
-  const text = await findOriginal(options, pruneId);
-  if (text === null) {
-    throw new PrunerError('prune_id_not_found', {
-      code: 'prune_id_not_found',
-      prune_id: pruneId,
-      hint: NOT_FOUND_HINT,
-    });
-  }
-  const raw = renderRanges(splitLines(text), ranges, numbered);
-  // Losing this mark costs at most some saving: the text may be pruned on its way back.
-  options.store.markServed([textHash(raw)]).catch((cause: unknown) => options.onFailure(reasonOf(cause), cause));
-  return raw;
-}
-
-async function findOriginal(options: PrunerOptions, pruneId: string): Promise<string | null> {
-  try {
-    return await options.store.findOriginal(pruneId);
-  } catch (cause) {
-    throw new PrunerError(
-      'recovery_unavailable',
-      { code: 'recovery_unavailable', prune_id: pruneId, hint: 'The store cannot be read now; try again in a moment.' },
-      { cause },
-    );
-  }
-}
-
-/** A short constant code for a failure. */
-export function reasonOf(cause: unknown): string {
-  return cause instanceof StoreUnavailable ? `store_${cause.reason}` : 'internal_error';
+/** What 001 §13 adds once a backend is configured. */
+function backendStats({ stats }: Scored, { tokensEstBefore, tokensEstAfter }: PruneStats): PruneStats['extra'] {
+  const saved = tokensEstBefore - tokensEstAfter;
+  const usd = (Math.max(0, saved) * USD_PER_MILLION_TOKENS) / 1_000_000;
+  return { ...stats, tokens_saved_est: saved, cost_estimated_usd: Math.round(usd * 1e8) / 1e8 };
 }

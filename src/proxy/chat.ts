@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { reasonOf } from '../core/failure-reason.ts';
 import type { LeftAlone } from '../core/left-alone.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
-import { reasonOf } from '../core/pruner.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
 import { JsonShapeError } from '../dialects/json-cursor.ts';
 import { collectBody, decodeBody } from './body.ts';
@@ -146,6 +146,7 @@ class ChatExchange {
         return null;
       }
       if (rewritten.leftAlone) this.#fallbacks.push('left_alone');
+      this.#fallbacks.push(...rewritten.fallbacks);
       return { ...rewritten, decoded, edited: rewritten.body !== decoded };
     } catch (cause) {
       const reason = cause instanceof JsonShapeError ? 'body_not_understood' : reasonOf(cause);

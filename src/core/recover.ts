@@ -1,0 +1,66 @@
+import { type Lines, splitLines, startOf } from '../engine/lines.ts';
+import { renderRanges } from '../engine/render.ts';
+import { PrunerError } from '../errors.ts';
+import type { RecoverInput } from './api.ts';
+import { reasonOf } from './failure-reason.ts';
+import { textHash } from './hash.ts';
+import type { Store } from './ports.ts';
+
+export interface RecoverOptions {
+  readonly store: Store;
+  /** Told of a fault that costs the caller nothing; `reason` is a short constant code. */
+  readonly onFailure: (reason: string, cause: unknown) => void;
+}
+
+/** What to do instead of repeating a call for lines that cannot be had. */
+const ELSEWHERE = 'Do not retry; read the file again or run the command again.';
+/** Ranges may overlap and repeat, but in all bring at most so many times the text, or so many characters. */
+const MOST_TIMES = 4;
+const MOST_CHARS = 4_000_000;
+
+/**
+ * The original lines behind a prune id.
+ *
+ * @throws PrunerError `invalid_range`, `prune_id_not_found`, `recovery_unavailable`, each with a `hint` at what to do
+ */
+export async function recover(options: RecoverOptions, { pruneId, ranges, numbered }: RecoverInput): Promise<string> {
+  const wrong = ranges.find(({ startLine, endLine }) => startLine < 1 || endLine < startLine);
+  if (wrong) {
+    const got = `${wrong.startLine}-${wrong.endLine}`;
+    throw failure('invalid_range', pruneId, `Lines count from 1 and start_line must not exceed end_line; got ${got}.`);
+  }
+  const text = await findOriginal(options, pruneId);
+  if (text === null) {
+    throw failure('prune_id_not_found', pruneId, `This prune_id is unknown or has expired. ${ELSEWHERE}`);
+  }
+  const lines = splitLines(text);
+  if (sizeOf(lines, ranges) > Math.max(MOST_TIMES * text.length, MOST_CHARS)) {
+    const hint = `The ranges add up to far more than the text, which has ${lines.count} lines. Ask for each line once.`;
+    throw failure('invalid_range', pruneId, hint);
+  }
+  const raw = renderRanges(lines, ranges, numbered);
+  // Losing this mark costs at most some saving: the text may be pruned on its way back.
+  options.store.markServed([textHash(raw)]).catch((cause: unknown) => options.onFailure(reasonOf(cause), cause));
+  return raw;
+}
+
+/** How much text the ranges ask for, in characters. */
+function sizeOf(lines: Lines, ranges: RecoverInput['ranges']): number {
+  let size = 0;
+  for (const { startLine, endLine } of ranges) {
+    size += startOf(lines, Math.min(endLine, lines.count) + 1) - startOf(lines, Math.min(startLine, lines.count + 1));
+  }
+  return size;
+}
+
+async function findOriginal({ store }: RecoverOptions, pruneId: string): Promise<string | null> {
+  try {
+    return await store.findOriginal(pruneId);
+  } catch (cause) {
+    throw failure('recovery_unavailable', pruneId, `The originals cannot be read now. ${ELSEWHERE}`, { cause });
+  }
+}
+
+function failure(code: PrunerError['code'], pruneId: string, hint: string, options?: ErrorOptions): PrunerError {
+  return new PrunerError(code, { code, prune_id: pruneId, hint }, options);
+}
