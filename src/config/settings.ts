@@ -81,7 +81,7 @@ export const table = {
   allowedHosts: setting({
     env: ['MCP_PRUNER_ALLOWED_HOSTS'],
     toml: 'allowed_hosts',
-    rule: list('host names'),
+    rule: list('host names, each with or without a port'),
     fallback: [],
     doc: 'Further names under which clients may address the server (Host header), besides loopback and the host itself.',
   }),

@@ -16,6 +16,7 @@ describe('isLoopbackHost', () => {
     'example.com',
     'localhost.example.com',
     '127.0.0.1.example.com',
+    'x127.0.0.1',
     '1270.0.0.1',
   ])('says no to %s', (host) => expect(isLoopbackHost(host)).toBe(false));
 });
