@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
-import type { Connection } from './db.ts';
+import type { Checkpointer } from './checkpointer.ts';
+import { type Connection, LARGE_LOG_BYTES } from './db.ts';
 import { classify } from './errors.ts';
 import type { Keeper } from './keeper.ts';
 import { type Expiring, Slides } from './slides.ts';
@@ -12,7 +13,7 @@ const READ_WAIT_MS = 250;
 const WRITE_WAIT_MS = 2_000;
 const MAX_PAUSE_MS = 20;
 /** How many noted uses a transaction on the request path writes along. */
-const SLIDES_PER_WRITE = 200;
+const USES_PER_WRITE = 200;
 
 /** Synchronous work on the tables inside a transaction; `nowMs` is the clock's whole milliseconds. */
 export type Work<T> = (tables: Tables, nowMs: number) => T;
@@ -21,7 +22,18 @@ export interface WriteOptions {
   readonly waitMs?: number;
   /** Make sure first that the connection is on the file that the path leads to. */
   readonly verify?: boolean;
-  readonly slides?: number;
+  /** At most so many noted uses are written along. */
+  readonly uses?: number;
+}
+
+export interface AccessOptions {
+  readonly keeper: Keeper;
+  readonly clock: Clock;
+  readonly ttlMs: number;
+  /** Every write fails with `readonly`. */
+  readonly readonly: boolean;
+  /** Copies a large write-ahead log into the file; absent where there is none. */
+  readonly checkpointer: Checkpointer | null;
 }
 
 /** Reads and writes that wait for other processes without holding up the event loop, and note what was used. */
@@ -29,13 +41,15 @@ export class Access {
   readonly #keeper: Keeper;
   readonly #clock: Clock;
   readonly #readonly: boolean;
+  readonly #checkpointer: Checkpointer | null;
   readonly #slides: Slides;
 
-  constructor(keeper: Keeper, clock: Clock, ttlMs: number, readonly: boolean) {
-    this.#keeper = keeper;
-    this.#clock = clock;
-    this.#readonly = readonly;
-    this.#slides = new Slides(ttlMs);
+  constructor(options: AccessOptions) {
+    this.#keeper = options.keeper;
+    this.#clock = options.clock;
+    this.#readonly = options.readonly;
+    this.#checkpointer = options.checkpointer;
+    this.#slides = new Slides(options.ttlMs);
   }
 
   nowMs(): number {
@@ -61,19 +75,30 @@ export class Access {
 
   /** Reads one state of the file. */
   read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
-    return this.attempt(waitMs, () => this.#connection(verify).read((tables) => work(tables, this.nowMs())));
+    return this.attempt(waitMs, () => {
+      const connection = verify ? this.#keeper.verified() : this.#keeper.connection();
+      return connection.read((tables) => work(tables, this.nowMs()));
+    });
   }
 
   /** Does all of the work in one durable transaction, or nothing of it. */
-  write<T>(work: Work<T>, { waitMs = WRITE_WAIT_MS, verify = false, slides }: WriteOptions = {}): Promise<T> {
-    return this.attempt(waitMs, () => this.#write(this.#connection(verify), work, slides ?? SLIDES_PER_WRITE));
+  write<T>(
+    work: Work<T>,
+    { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE }: WriteOptions = {},
+  ): Promise<T> {
+    return this.attempt(waitMs, () => {
+      if (!verify) return this.#write(this.#keeper.connection(), work, uses);
+      const connection = this.#keeper.verified(true);
+      if (connection.logBytes > LARGE_LOG_BYTES) this.#checkpointer?.kick();
+      return this.#write(connection, work, uses);
+    });
   }
 
   /** Writes noted uses if that can be done at once. When not they stay noted: what only reads must not fail for them. */
   writeUses(): void {
     if (this.#slides.size === 0) return;
     try {
-      this.#write(this.#keeper.connection(), () => undefined, SLIDES_PER_WRITE);
+      this.#write(this.#keeper.connection(), () => undefined, USES_PER_WRITE);
     } catch (cause) {
       if (classify(cause).error.reason !== 'locked') this.#keeper.failed(cause);
     }
@@ -100,10 +125,6 @@ export class Access {
   /** As `attempt` on the connection itself, outside a transaction. */
   maintain<T>(work: (connection: Connection) => T): Promise<T> {
     return this.attempt(WRITE_WAIT_MS, () => work(this.#keeper.connection()));
-  }
-
-  #connection(verify: boolean): Connection {
-    return verify ? this.#keeper.verified() : this.#keeper.connection();
   }
 
   /** Uses noted before come first, for the work may ask what is alive; those it notes itself come after it. */

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { StoreFileError } from './errors.ts';
@@ -14,16 +14,17 @@ export interface OpenOptions {
   readonly maxFileBytes: number;
 }
 
-/** SQLite copies what was written back into the file by itself only past this; the sweep does it before. */
-const AUTO_CHECKPOINT_PAGES = 8192;
-/** Size to which the write-ahead log shrinks after a burst. */
-const LOG_BYTES = 4_194_304;
-
-interface CheckpointRow {
-  readonly busy: number;
-  readonly log: number;
-  readonly checkpointed: number;
-}
+/** What SQLite keeps beside the file: the write-ahead log and its index. */
+const SIDE_FILES = ['-wal', '-shm'] as const;
+/** SQLite copies the log into the file by itself, amid a commit, only past this; we do it before, on another thread. */
+const AUTO_CHECKPOINT_PAGES = 65_536;
+/** Compressed texts are a few KB, of which larger pages would leave a good part empty (4096: 10 % more in all). */
+const PAGE_BYTES = 2048;
+/** Free pages are used again; what exceeds this share of the file, and this number, is given back. */
+const FREE_SHARE = 0.02;
+const FREE_PAGES = 64;
+/** A write-ahead log of this size should be copied into the file; to half of it it shrinks by itself. */
+export const LARGE_LOG_BYTES = 8_388_608;
 
 /** A connection and the identity of the file it was opened on. */
 export class Connection {
@@ -31,11 +32,13 @@ export class Connection {
   readonly tables: Tables;
   readonly #path: string;
   readonly #file: string;
-  readonly #log: string;
+  readonly #sides: readonly { readonly path: string; readonly identity: string }[];
+  #logBytes = 0;
   readonly #begin;
   readonly #beginRead;
   readonly #commit;
   readonly #rollback;
+  readonly #changes;
 
   /** Opens, checks and migrates. Never waits for a lock. Throws what SQLite or the file system throws, or `StoreFileError`. */
   constructor({ path, readonly, maxFileBytes }: OpenOptions) {
@@ -51,7 +54,8 @@ export class Connection {
       this.#beginRead = this.db.prepare('BEGIN');
       this.#commit = this.db.prepare('COMMIT');
       this.#rollback = this.db.prepare('ROLLBACK');
-      this.#log = identity(`${path}-wal`);
+      this.#changes = this.db.prepare<[], number>('SELECT total_changes()').pluck();
+      this.#sides = SIDE_FILES.map((side) => ({ path: path + side, identity: identity(path + side) }));
     } catch (cause) {
       this.db.close();
       throw cause;
@@ -87,27 +91,55 @@ export class Connection {
 
   /** Whether the write-ahead log was deleted under way; what is committed then lives in an unlinked file. */
   lostLog(): boolean {
-    return this.#path !== ':memory:' && !this.db.readonly && identity(`${this.#path}-wal`) !== this.#log;
+    const [log] = this.#sides;
+    if (this.#path === ':memory:' || this.db.readonly || !log) return false;
+    const stat = statSync(log.path, { throwIfNoEntry: false });
+    this.#logBytes = stat?.size ?? 0;
+    return identityOf(stat) !== log.identity;
   }
 
-  /**
-   * Copies what was committed into the main file, as far as other processes let it; two fsyncs at most.
-   *
-   * @returns whether all of it is there now
-   */
-  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): boolean {
-    const row = this.db.prepare<[], CheckpointRow>(`PRAGMA wal_checkpoint(${mode})`).get();
-    return row !== undefined && row.busy === 0 && row.checkpointed >= row.log;
+  /** Size of the write-ahead log when `lostLog` looked at it. */
+  get logBytes(): number {
+    return this.#logBytes;
   }
 
+  /** Copies all that was committed into the main file; `false` when another process stands in the way. */
+  checkpoint(): boolean {
+    const row = this.db.prepare<[], { busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    return row?.busy === 0;
+  }
+
+  /** Gives some free pages back to the file system when there are too many; returns how many. */
+  shrink(atMost: number): number {
+    const free = Number(this.db.pragma('freelist_count', { simple: true }));
+    const pages = Number(this.db.pragma('page_count', { simple: true }));
+    if (free <= Math.max(FREE_PAGES, pages * FREE_SHARE)) return 0;
+    this.db.exec(`PRAGMA incremental_vacuum(${atMost})`);
+    return Math.min(free, atMost);
+  }
+
+  /** How many rows this connection has changed so far. */
+  changes(): number {
+    return this.#changes.get() ?? 0;
+  }
+
+  /** Closes, and leaves nothing beside another file that took this one's place: SQLite would replay our log into it. */
   close(): void {
+    const replaced = this.replaced();
     this.db.close();
+    if (!replaced || this.db.readonly) return;
+    for (const side of this.#sides) {
+      if (side.identity !== '' && identity(side.path) === side.identity) rmSync(side.path, { force: true });
+    }
   }
 }
 
 /** Which file a path leads to; `''` when to none. */
 function identity(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
+  return identityOf(statSync(path, { throwIfNoEntry: false }));
+}
+
+function identityOf(stat: Stats | undefined): string {
   return stat ? `${stat.dev}:${stat.ino}` : '';
 }
 
@@ -117,12 +149,21 @@ function createFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return;
-    throw cause;
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) throw cause;
+    unlockSides(path);
+    return;
   }
   // left behind when a database was deleted without them; another process may still hold them open
-  rmSync(`${path}-wal`, { force: true });
-  rmSync(`${path}-shm`, { force: true });
+  for (const side of SIDE_FILES) rmSync(path + side, { force: true });
+}
+
+/** Side files made while the file was read-only are so as well, and stay so when the file may be written again. */
+function unlockSides(path: string): void {
+  const { mode } = statSync(path);
+  for (const side of SIDE_FILES) {
+    const stat = statSync(path + side, { throwIfNoEntry: false });
+    if (stat && (mode & 0o200) > (stat.mode & 0o200)) chmodSync(path + side, mode & 0o777);
+  }
 }
 
 function prepareDatabase(db: Database.Database, path: string, readonly: boolean, maxFileBytes: number): void {
@@ -136,11 +177,14 @@ function prepareDatabase(db: Database.Database, path: string, readonly: boolean,
     }
     return;
   }
-  if (version === 0) db.pragma('auto_vacuum = INCREMENTAL'); // has no effect once there is a page
+  if (version === 0) {
+    db.pragma(`page_size = ${PAGE_BYTES}`); // neither has an effect once there is a page
+    db.pragma('auto_vacuum = INCREMENTAL');
+  }
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = NORMAL');
   db.pragma(`wal_autocheckpoint = ${AUTO_CHECKPOINT_PAGES}`);
-  db.pragma(`journal_size_limit = ${LOG_BYTES}`);
+  db.pragma(`journal_size_limit = ${LARGE_LOG_BYTES / 2}`);
   if (maxFileBytes > 0) {
     const pageSize = Number(db.pragma('page_size', { simple: true }));
     db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxFileBytes / pageSize))}`);

@@ -61,13 +61,16 @@ export class Keeper {
     return this.#connection ?? this.#open();
   }
 
-  /** The open connection, after making sure that it is on the file that the path leads to. Two `stat` calls. */
-  verified(): Connection {
+  /**
+   * The open connection, after making sure that it is on the file that the path leads to and, for a write, that the
+   * write-ahead log is there: one `stat` each.
+   */
+  verified(forWrite = false): Connection {
     const connection = this.connection();
     const replaced = connection.replaced();
-    if (!replaced && !connection.lostLog()) return connection;
-    // what was committed is still there, in an unlinked log; it must be in the file before we let go of it
-    if (!replaced && !connection.checkpoint('TRUNCATE')) return connection;
+    if (!replaced && !(forWrite && connection.lostLog())) return connection;
+    // with only the log gone, what was committed must be in the file before we let go of the unlinked log
+    if (!replaced && !connection.checkpoint()) return connection;
     this.#log?.warn({ path: this.#options.path, replaced }, 'store file deleted or replaced, opening anew');
     this.#drop();
     return this.#open();
@@ -78,7 +81,8 @@ export class Keeper {
     const { error, reopen } = classify(cause);
     if (error.reason === 'closed') return error;
     this.#report(error);
-    if (reopen && !this.#closed) {
+    // a use of the same connection that fails again must not put the next attempt off
+    if (reopen && !this.#closed && this.#problem === null) {
       this.#suspend(error);
       if (error.reason !== 'readonly') this.#drop();
     }

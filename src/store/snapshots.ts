@@ -21,6 +21,9 @@ export interface Unpacked {
 export class Snapshots {
   readonly #idOf;
   readonly #insert;
+  readonly #insertContent;
+  readonly #deleteContent;
+  readonly #contentOf;
   readonly #read;
   readonly #dropOrphan;
   readonly #unpacked;
@@ -29,11 +32,18 @@ export class Snapshots {
 
   constructor(db: Database) {
     this.#idOf = db.prepare<[string], number>('SELECT id FROM snapshot WHERE hash = ?').pluck();
-    this.#insert = db.prepare<[string, number, number, number, number, Buffer]>(
-      'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, data) VALUES (?, ?, ?, ?, ?, ?)',
+    this.#insert = db.prepare<[string, number, number, number, number, number]>(
+      'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES (?, ?, ?, ?, ?, ?)',
     );
+    this.#insertContent = db.prepare<[Buffer]>('INSERT INTO content (data) VALUES (?)');
+    this.#deleteContent = db.prepare<[number]>('DELETE FROM content WHERE id = ?');
+    // by hash as well: a row number may have been given to another text while this one was being compressed
+    this.#contentOf = db
+      .prepare<[number, string], number>('SELECT content FROM snapshot WHERE id = ? AND hash = ? AND packing = 0')
+      .pluck();
     this.#read = db.prepare<[number], StoredText>(
-      'SELECT encoding, packing, text_bytes, data FROM snapshot WHERE id = ?',
+      `SELECT s.encoding, s.packing, s.text_bytes, c.data
+       FROM snapshot s JOIN content c ON c.id = s.content WHERE s.id = ?`,
     );
     this.#dropOrphan = db.prepare<[number, number]>(
       'DELETE FROM snapshot WHERE id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)',
@@ -41,13 +51,10 @@ export class Snapshots {
     this.#unpacked = db.prepare<[number], Unpacked>(
       'SELECT id, hash, text_bytes FROM snapshot WHERE packing = 0 ORDER BY id LIMIT ?',
     );
-    // by hash as well: a row number may have been given to another text while this one was being compressed
-    this.#setPacked = db.prepare<[number, Buffer, number, string]>(
-      'UPDATE snapshot SET packing = 1, stored_bytes = ?, data = ? WHERE id = ? AND hash = ? AND packing = 0',
+    this.#setPacked = db.prepare<[number, number, number]>(
+      'UPDATE snapshot SET packing = 1, stored_bytes = ?, content = ? WHERE id = ?',
     );
-    this.#leaveRaw = db.prepare<[number, string]>(
-      'UPDATE snapshot SET packing = 2 WHERE id = ? AND hash = ? AND packing = 0',
-    );
+    this.#leaveRaw = db.prepare<[number]>('UPDATE snapshot SET packing = 2 WHERE id = ?');
   }
 
   /** Stores a text unless its hash is known; inside the caller's transaction. Returns its row. */
@@ -56,7 +63,8 @@ export class Snapshots {
     if (known !== undefined) return known;
     const { encoding, data } = encodeText(text);
     const packing = data.length < PACK_FROM_BYTES ? 2 : 0;
-    return Number(this.#insert.run(hash, encoding, packing, data.length, data.length, data).lastInsertRowid);
+    const content = Number(this.#insertContent.run(data).lastInsertRowid);
+    return Number(this.#insert.run(hash, encoding, packing, data.length, data.length, content).lastInsertRowid);
   }
 
   /** The stored form of a text, or `undefined` when the row has gone. */
@@ -76,8 +84,15 @@ export class Snapshots {
 
   /** Puts the compressed form in place of the plain one; `null` marks it as not worth it. */
   setPacked({ id, hash }: Unpacked, packed: Buffer | null): void {
-    if (packed) this.#setPacked.run(packed.length, packed, id, hash);
-    else this.#leaveRaw.run(id, hash);
+    const plain = this.#contentOf.get(id, hash);
+    if (plain === undefined) return; // deleted, or compressed by another process
+    if (packed === null) {
+      this.#leaveRaw.run(id);
+      return;
+    }
+    const content = Number(this.#insertContent.run(packed).lastInsertRowid);
+    this.#setPacked.run(packed.length, content, id);
+    this.#deleteContent.run(plain);
   }
 }
 

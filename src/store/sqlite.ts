@@ -12,10 +12,11 @@ import type {
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
 import { Access } from './access.ts';
+import { Checkpointer } from './checkpointer.ts';
 import { decodeBody } from './decision-codec.ts';
 import { Keeper, type StoreLog } from './keeper.ts';
 import { openText } from './snapshots.ts';
-import { sweepStep } from './sweep.ts';
+import { Sweeper } from './sweep.ts';
 import type { Tables } from './tables.ts';
 
 export interface SqliteStoreOptions {
@@ -66,6 +67,8 @@ class FileStore implements SqliteStore {
   readonly #ttlMs: number;
   readonly #keeper: Keeper;
   readonly #access: Access;
+  readonly #checkpointer: Checkpointer | null;
+  readonly #sweeper: Sweeper;
   #sweeping: Promise<boolean> | null = null;
 
   constructor(options: SqliteStoreOptions) {
@@ -74,7 +77,15 @@ class FileStore implements SqliteStore {
     this.#options = options;
     this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
     this.#keeper = new Keeper({ path, readonly, maxFileBytes }, log);
-    this.#access = new Access(this.#keeper, clock, this.#ttlMs, readonly);
+    this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
+    this.#access = new Access({
+      keeper: this.#keeper,
+      clock,
+      ttlMs: this.#ttlMs,
+      readonly,
+      checkpointer: this.#checkpointer,
+    });
+    this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#keeper.problem();
   }
 
@@ -208,10 +219,11 @@ class FileStore implements SqliteStore {
     this.#access.writeUses();
     this.#keeper.close();
     await this.#sweeping?.catch(() => undefined); // it ends at its next step, finding the store closed
+    await this.#checkpointer?.close();
   }
 
   async #sweep(): Promise<boolean> {
-    const { more, ...did } = await sweepStep(this.#access, this.#options);
+    const { more, ...did } = await this.#sweeper.step();
     if (did.expired + did.evicted > 0) this.#options.log?.info(did, 'store swept');
     return more;
   }

@@ -4,7 +4,9 @@ import type { Migration } from './migration.ts';
  * Originals and what was decided about them. `meter` holds counters that triggers keep, so that whichever process or
  * later feature deletes a prune, every process sees it in `deleted_generation`.
  *
- * snapshot.encoding: 0 UTF-8, 1 UTF-16LE. snapshot.packing: 0 not looked at yet, 1 brotli, 2 stays as it is.
+ * snapshot.encoding: 0 UTF-8, 1 UTF-16LE. snapshot.packing: 0 not looked at yet, 1 brotli, 2 stays as it is. The bytes
+ * stand in a table of their own, where the compressed form is a new row at the end: a row that shrinks in its place
+ * leaves its page half empty.
  * decision.prune is NULL for a text left whole; a decision with a prune expires with it. decision.body is NULL when
  * prune.body says the same.
  */
@@ -22,8 +24,9 @@ export const originals: Migration = {
         packing INTEGER NOT NULL,
         text_bytes INTEGER NOT NULL,
         stored_bytes INTEGER NOT NULL,
-        data BLOB NOT NULL
+        content INTEGER NOT NULL
       ) STRICT;
+      CREATE TABLE content (id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
       CREATE INDEX snapshot_unpacked ON snapshot (id) WHERE packing = 0;
 
       CREATE TABLE prune (
@@ -56,6 +59,7 @@ export const originals: Migration = {
         UPDATE meter SET value = value + NEW.stored_bytes - OLD.stored_bytes WHERE name = 'stored_bytes';
       END;
       CREATE TRIGGER snapshot_removed AFTER DELETE ON snapshot BEGIN
+        DELETE FROM content WHERE id = OLD.content;
         UPDATE meter SET value = value - 1 WHERE name = 'snapshots';
         UPDATE meter SET value = value - OLD.stored_bytes - 128 WHERE name = 'stored_bytes';
       END;

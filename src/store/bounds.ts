@@ -1,0 +1,58 @@
+import type { Tables } from './tables.ts';
+
+/** How long one step of a sweep may delete (ms) and how many rows, whichever comes first. */
+const STEP_MS = 4;
+export const STEP_ROWS = 500;
+/** Texts wait for compression before any is evicted for want of room, unless there is so much too much. */
+const OVERFULL = 1.25;
+
+/** What a step may still do. */
+export class Budget {
+  readonly #endMs = performance.now() + STEP_MS;
+  #rows = STEP_ROWS;
+
+  /** Takes one row's worth; `false` when the step is used up. */
+  take(): boolean {
+    return this.#rows-- > 0 && performance.now() < this.#endMs;
+  }
+}
+
+/** What a part of a step did, and whether the next step has something to do there as well. */
+export interface Part {
+  readonly done: number;
+  readonly more: boolean;
+}
+
+/** Deletes what has expired, oldest first; inside the caller's transaction. */
+export function expire({ decisions, marks }: Tables, nowMs: number, budget: Budget): Part {
+  let done = marks.expire(nowMs, STEP_ROWS);
+  const more = done >= STEP_ROWS;
+  for (let row = decisions.oldestPrune(); row && row.expires_ms <= nowMs; row = decisions.oldestPrune()) {
+    if (!budget.take()) return { done, more: true };
+    decisions.removePrune(row.id);
+    done++;
+  }
+  for (let row = decisions.oldestWhole(); row && row.expires_ms <= nowMs; row = decisions.oldestWhole()) {
+    if (!budget.take()) return { done, more: true };
+    decisions.removeWhole(row.id);
+    done++;
+  }
+  return { done, more };
+}
+
+/** Deletes the least recently used until the stored bytes are within the limit; inside the caller's transaction. */
+export function evict({ decisions, snapshots, meter }: Tables, maxBytes: number, budget: Budget): Part {
+  const limit = snapshots.unpacked(1).length > 0 ? maxBytes * OVERFULL : maxBytes;
+  if (meter('stored_bytes') <= limit) return { done: 0, more: false };
+  let done = 0;
+  while (meter('stored_bytes') > maxBytes) {
+    if (!budget.take()) return { done, more: true };
+    const prune = decisions.oldestPrune();
+    const whole = decisions.oldestWhole();
+    if (prune && (!whole || prune.expires_ms <= whole.expires_ms)) decisions.removePrune(prune.id);
+    else if (whole) decisions.removeWhole(whole.id);
+    else break;
+    done++;
+  }
+  return { done, more: false };
+}

@@ -1,0 +1,435 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Decision, EventRecord, NewDecision, Store, UsageRecord } from '../../src/core/ports.ts';
+
+/** What a test sets up a store with. `clock.nowMs` is the test's to move. */
+export interface StoreSetup {
+  readonly clock: { now: number; nowMs(): number };
+  readonly ttlMs: number;
+  readonly maxBytes: number;
+  readonly maxEvents: number;
+}
+
+/** A clock that stands still until it is set. */
+export function manualClock(now = 1_700_000_000_000): StoreSetup['clock'] {
+  return {
+    now,
+    nowMs() {
+      return this.now;
+    },
+  };
+}
+
+/** 32 hex digits of a text, as the core hashes originals; lone surrogates count. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('hex').slice(0, 32);
+}
+
+/** A cut decision about a text with everything else made up; `name` makes its key and prune id. */
+export function aPrune(name: string, text: string, over: Partial<Decision> = {}): NewDecision {
+  const decision: Decision = {
+    key: hashOf(`key ${name}`),
+    pruneId: pruneIdOf(name),
+    textHash: hashOf(text),
+    cuts: [{ startLine: 3, endLine: 17, reason: `hors focus: ${name}` }],
+    sourceType: 'code',
+    kind: 'typescript',
+    whole: '',
+    warnings: [],
+    lines: 20,
+    keptLines: 5,
+    tokensBefore: 400,
+    tokensAfter: 120,
+    goal: `find ${name}`,
+    tool: 'read_file',
+    ...over,
+  };
+  return { decision, text };
+}
+
+/** A decision to leave a text whole. */
+export function aWhole(name: string, text: string): NewDecision {
+  return aPrune(name, text, { pruneId: null, cuts: [], whole: 'too_little_saved', keptLines: 20 });
+}
+
+export function pruneIdOf(name: string): string {
+  return `prn_${hashOf(`id ${name}`).slice(0, 12)}`;
+}
+
+/** Strings of any UTF-16 units: NUL, lone surrogates, CR, emoji, marker brackets. */
+export function anyText(): fc.Arbitrary<string> {
+  const units = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 200 });
+  const nasty = fc.constantFrom('\0', '\ud800', '\udc00', '\r\n', '\n', '😀', '⟦PRUNÉ: prune_id=', '\ufeff', 'é', 'a');
+  return fc.oneof(
+    units.map((codes) => String.fromCharCode(...codes)),
+    fc.array(nasty, { maxLength: 60 }).map((parts) => parts.join('')),
+    fc.string({ unit: 'grapheme', maxLength: 300 }),
+    fc.array(fc.string({ maxLength: 80 }), { maxLength: 200 }).map((lines) => lines.join('\n')),
+  );
+}
+
+const TTL_MS = 80_000;
+
+/** What any `Store` must do. `open` makes an empty one; the suite closes it. */
+export function storeContract(name: string, open: (setup: StoreSetup) => Store): void {
+  describe(name, () => {
+    let clock: StoreSetup['clock'];
+    let store: Store;
+
+    beforeEach(() => {
+      clock = manualClock();
+      store = open({ clock, ttlMs: TTL_MS, maxBytes: 100_000_000, maxEvents: 100 });
+    });
+
+    afterEach(() => store.close());
+
+    const save = (...decisions: NewDecision[]) => store.commit({ decisions, touch: [] }, 1000);
+    const touch = (...ids: string[]) => store.commit({ decisions: [], touch: ids }, 1000);
+    const sweepAll = async () => {
+      while (await store.sweep());
+    };
+
+    it('gives back a decision by its key, and the prune and the original by its id', async () => {
+      const item = aPrune('a', 'line 1\nline 2\n');
+      expect(await save(item)).toEqual({ missing: [], refused: [] });
+
+      expect(await store.findDecisions([item.decision.key, hashOf('unknown')])).toEqual(
+        new Map([[item.decision.key, item.decision]]),
+      );
+      expect(await store.findPrune(pruneIdOf('a'))).toEqual({
+        decision: item.decision,
+        createdAtMs: clock.now,
+        expiresAtMs: clock.now + TTL_MS,
+      });
+      expect(await store.findOriginal(pruneIdOf('a'))).toBe('line 1\nline 2\n');
+    });
+
+    it('remembers that a text was left whole, and keeps no copy of that text', async () => {
+      const item = aWhole('a', 'text');
+      await save(item);
+      expect((await store.findDecisions([item.decision.key])).get(item.decision.key)).toEqual(item.decision);
+      expect(await store.stats()).toMatchObject({ prunes: 0, snapshots: 0 });
+    });
+
+    it('knows nothing of ids it was never given', async () => {
+      expect(await store.findDecisions([hashOf('x')])).toEqual(new Map());
+      expect(await store.findPrune('prn_unknown')).toBeNull();
+      expect(await store.findOriginal('prn_unknown')).toBeNull();
+      expect(await store.findOriginal('\ud800\0')).toBeNull();
+      expect(await touch('prn_unknown')).toEqual({ missing: ['prn_unknown'], refused: [] });
+    });
+
+    it('gives every text back unit for unit, also after it was compressed', async () => {
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.array(anyText(), { minLength: 1, maxLength: 5 }), async (texts) => {
+          round++;
+          const items = texts.map((text, i) => aPrune(`${round}.${i}`, text.repeat(1 + (i % 2) * 40)));
+          await save(...items);
+          const read = () => Promise.all(items.map(({ decision }) => store.findOriginal(decision.pruneId ?? '')));
+          expect(await read()).toEqual(items.map(({ text }) => text));
+          await sweepAll();
+          expect(await read()).toEqual(items.map(({ text }) => text));
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    it('gives every decision back as it was, whatever stands in its goal and reasons', async () => {
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(anyText(), anyText(), async (goal, reason) => {
+          const cuts = [
+            { startLine: 1, endLine: 2, reason },
+            { startLine: 5, endLine: 5, reason: '' },
+          ];
+          const item = aPrune(`goal ${round++}`, 'text', { goal, cuts, tool: reason, warnings: ['timeout'] });
+          await save(item);
+          const { key, pruneId } = item.decision;
+          expect((await store.findDecisions([key])).get(key)).toEqual(item.decision);
+          expect((await store.findPrune(pruneId ?? ''))?.decision).toEqual(item.decision);
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    it('stores the same text once, however many prunes refer to it', async () => {
+      const text = 'the same file\n'.repeat(500);
+      await save(aPrune('a', text), aPrune('b', text));
+      await save(aPrune('c', text));
+      expect(await store.stats()).toMatchObject({ prunes: 3, snapshots: 1 });
+    });
+
+    it('takes the same decision twice without a change', async () => {
+      const item = aPrune('a', 'text');
+      await save(item, item);
+      const before = await store.stats();
+      expect(await save(item)).toEqual({ missing: [], refused: [] });
+      expect(await store.stats()).toEqual(before);
+    });
+
+    it('replays the first decision under a key, and still recovers what a second one cut', async () => {
+      const first = aPrune('a', 'text');
+      const second = aPrune('b', 'text', { key: first.decision.key, cuts: [] });
+      await save(first);
+      await save(second);
+      expect((await store.findDecisions([first.decision.key])).get(first.decision.key)).toEqual(first.decision);
+      expect((await store.findPrune(pruneIdOf('b')))?.decision).toEqual(second.decision);
+      expect(await store.findOriginal(pruneIdOf('b'))).toBe('text');
+    });
+
+    it('lets several decisions lead to one prune', async () => {
+      const first = aPrune('a', 'text');
+      const second = aPrune('b', 'text', { pruneId: pruneIdOf('a') });
+      await save(first, second);
+      const found = await store.findDecisions([first.decision.key, second.decision.key]);
+      expect([...found.values()]).toEqual([first.decision, second.decision]);
+      expect(await store.stats()).toMatchObject({ prunes: 1 });
+    });
+
+    it('refuses a prune id that stands for another text, and writes nothing of that decision', async () => {
+      await save(aPrune('a', 'one text'));
+      const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
+      const fine = aPrune('c', 'third text');
+      expect(await save(clash, fine)).toEqual({ missing: [], refused: [clash.decision.key] });
+      expect(await store.findOriginal(pruneIdOf('a'))).toBe('one text');
+      expect(await store.findOriginal(pruneIdOf('c'))).toBe('third text');
+      expect(await store.findDecisions([clash.decision.key])).toEqual(new Map());
+    });
+
+    it('refuses the clash inside one batch as well', async () => {
+      const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
+      expect((await save(aPrune('a', 'one text'), clash)).refused).toEqual([clash.decision.key]);
+    });
+
+    it('does not call an id missing that the same batch stores', async () => {
+      const batch = { decisions: [aPrune('a', 'text')], touch: [pruneIdOf('a'), pruneIdOf('b')] };
+      expect(await store.commit(batch, 1000)).toEqual({ missing: [pruneIdOf('b')], refused: [] });
+    });
+
+    it('forgets prunes, decisions and marks at the millisecond their lifetime ends', async () => {
+      const cut = aPrune('a', 'text');
+      const whole = aWhole('b', 'text');
+      await save(cut, whole);
+      await store.markServed([hashOf('served')]);
+      await store.markLeftAlone(hashOf('prefix'));
+      const look = async () => {
+        const [found, known] = [
+          await store.findDecisions([cut.decision.key, whole.decision.key]),
+          await store.leftAlone(),
+        ];
+        return [found.size, await store.findPrune(pruneIdOf('a')), known.length];
+      };
+
+      clock.now += TTL_MS - 1;
+      expect((await store.findPrune(pruneIdOf('a')))?.expiresAtMs).toBe(clock.now + 1);
+      expect((await store.leftAlone()).length).toBe(1);
+
+      clock.now += 1;
+      expect(await look()).toEqual([0, null, 0]);
+      expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
+      expect(await store.knownPruneIds([pruneIdOf('a')])).toEqual(new Set());
+      expect(await store.wasServed([hashOf('served')])).toEqual(new Set());
+      expect((await touch(pruneIdOf('a'))).missing).toEqual([pruneIdOf('a')]);
+    });
+
+    const uses: [string, (item: NewDecision) => Promise<unknown>][] = [
+      ['touched', () => touch(pruneIdOf('a'))],
+      [
+        'touched by its key',
+        ({ decision }) => store.commit({ decisions: [], touch: [], touchKeys: [decision.key] }, 9),
+      ],
+      ['found by its key', ({ decision }) => store.findDecisions([decision.key])],
+      ['recovered', () => store.findOriginal(pruneIdOf('a'))],
+      ['recognised in a text', () => store.knownPruneIds([pruneIdOf('a')])],
+      ['stored again', (item) => save(item)],
+    ];
+    it.each(uses)('lives a whole lifetime longer when %s', async (_name, use) => {
+      const item = aPrune('a', 'text');
+      await save(item);
+      clock.now += TTL_MS - 1;
+      await use(item);
+      clock.now += TTL_MS - 1;
+      await sweepAll();
+      expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+      expect((await store.findDecisions([item.decision.key])).size).toBe(1);
+    });
+
+    it('lives on through any number of uses, and a text left whole or served as well', async () => {
+      const whole = aWhole('w', 'text');
+      await save(whole);
+      await store.markServed([hashOf('served')]);
+      for (let i = 0; i < 5; i++) {
+        clock.now += TTL_MS * 0.9;
+        expect((await store.findDecisions([whole.decision.key])).size).toBe(1);
+        expect((await store.wasServed([hashOf('served'), hashOf('else')])).size).toBe(1);
+        await sweepAll();
+      }
+    });
+
+    it('does not revive what has expired by touching it, but takes it anew', async () => {
+      const item = aPrune('a', 'text');
+      await save(item);
+      clock.now += TTL_MS;
+      expect((await touch(pruneIdOf('a'))).missing).toEqual([pruneIdOf('a')]);
+      expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
+      await save(item);
+      expect(await store.findPrune(pruneIdOf('a'))).toMatchObject({ createdAtMs: clock.now });
+      expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+    });
+
+    it('lets another text have the id of an expired prune', async () => {
+      await save(aPrune('a', 'one text'));
+      clock.now += TTL_MS;
+      expect((await save(aPrune('b', 'another text', { pruneId: pruneIdOf('a') }))).refused).toEqual([]);
+      expect(await store.findOriginal(pruneIdOf('a'))).toBe('another text');
+    });
+
+    it('loses nothing when the clock jumps backwards', async () => {
+      const item = aPrune('a', 'text');
+      await save(item);
+      clock.now -= 10 * TTL_MS;
+      await touch(pruneIdOf('a'));
+      await save(aPrune('b', 'more'));
+      await sweepAll();
+      expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+      expect(await store.findOriginal(pruneIdOf('b'))).toBe('more');
+    });
+
+    it('clears away what has expired, and nothing else', async () => {
+      await save(aPrune('old', 'old text'), aPrune('shared-old', 'shared text'));
+      clock.now += TTL_MS - 1;
+      await save(aPrune('new', 'new text'), aPrune('shared-new', 'shared text'), aWhole('w', 'x'));
+      clock.now += 1;
+      await sweepAll();
+      expect(await store.stats()).toMatchObject({ prunes: 2, snapshots: 2 });
+      expect(await store.findOriginal(pruneIdOf('shared-new'))).toBe('shared text');
+      clock.now += TTL_MS;
+      await sweepAll();
+      expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
+    });
+
+    it('keeps one epoch while nothing vanishes', async () => {
+      const epoch = store.epoch();
+      await save(aPrune('a', 'text'));
+      await store.findOriginal(pruneIdOf('a'));
+      await store.addEvents([anEvent('run')]);
+      await sweepAll();
+      expect(store.epoch()).toBe(epoch);
+    });
+
+    it('begins a new epoch when the sweep deleted prunes', async () => {
+      await save(aPrune('a', 'text'));
+      clock.now += TTL_MS;
+      const epoch = store.epoch();
+      await sweepAll();
+      expect(store.epoch()).not.toBe(epoch);
+    });
+
+    it('keeps within one epoch whatever was stored or touched in it', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.integer({ min: 0, max: TTL_MS }), fc.nat(TTL_MS), async (wait, later) => {
+          const name = `epoch ${wait} ${later} ${clock.now}`;
+          await save(aPrune(name, 'text'));
+          clock.now += Math.min(wait, TTL_MS - 1);
+          await touch(pruneIdOf(name));
+          const epoch = store.epoch();
+          clock.now += later;
+          if (store.epoch() === epoch) expect(await store.findPrune(pruneIdOf(name))).not.toBeNull();
+        }),
+        { numRuns: 60 },
+      );
+    });
+
+    it('remembers which texts it served', async () => {
+      await store.markServed([hashOf('a'), hashOf('b')]);
+      await store.markServed([hashOf('a')]);
+      expect(await store.wasServed([hashOf('a'), hashOf('c')])).toEqual(new Set([hashOf('a')]));
+    });
+
+    it('lists conversations left alone, newest first', async () => {
+      for (const prefix of ['p1', 'p2', 'p3', 'p1']) await store.markLeftAlone(prefix);
+      expect(await store.leftAlone()).toEqual(['p1', 'p3', 'p2']);
+    });
+
+    it('adds usage up by day, model and tool', async () => {
+      const day = Date.UTC(2026, 2, 31, 23, 59, 59, 999);
+      const use = (atMs: number, model: string, tool: string): UsageRecord => ({
+        atMs,
+        model,
+        tool,
+        requests: 1,
+        candidates: 3,
+        pruned: 2,
+        tokensBefore: 1000,
+        tokensAfter: 400,
+      });
+      await store.addUsage([use(day, 'm1', 'read'), use(day, 'm1', 'bash'), use(day + 1, 'm1', 'read')]);
+      await store.addUsage([use(day, 'm1', 'read')]);
+      const one = { requests: 1, candidates: 3, pruned: 2, tokensBefore: 1000, tokensAfter: 400 };
+      const two = { requests: 2, candidates: 6, pruned: 4, tokensBefore: 2000, tokensAfter: 800 };
+      expect(await store.usage('2026-03-31')).toEqual([
+        { day: '2026-04-01', model: 'm1', tool: 'read', ...one },
+        { day: '2026-03-31', model: 'm1', tool: 'bash', ...one },
+        { day: '2026-03-31', model: 'm1', tool: 'read', ...two },
+      ]);
+      expect(await store.usage('2026-04-01')).toHaveLength(1);
+      expect(await store.usage('2026-04-02')).toEqual([]);
+    });
+
+    it('counts usage under (other) when clients name too many models in a day', async () => {
+      const record = { requests: 1, candidates: 0, pruned: 0, tokensBefore: 1.4, tokensAfter: 0 };
+      const records = Array.from({ length: 2_100 }, (_, i) => ({ atMs: 0, model: `m${i}`, tool: '', ...record }));
+      await store.addUsage(records);
+      const totals = await store.usage('1970-01-01');
+      expect(totals).toHaveLength(2_001);
+      expect(totals.find(({ model }) => model === '(other)')).toMatchObject({ requests: 100 });
+    });
+
+    it('numbers events without gap and gives them back from any number on, of all runs or of one', async () => {
+      await store.addEvents([anEvent('r1', { n: 1 }), anEvent('r2', { n: 2 })]);
+      await store.addEvents([anEvent('r1', { n: 3, text: '\ud800 "é"' })]);
+      const all = await store.events({ fromSeq: 0, limit: 10 });
+      const seqs = all.map(({ seq }) => seq);
+      expect(seqs).toEqual([seqs[0], (seqs[0] ?? 0) + 1, (seqs[0] ?? 0) + 2]);
+      expect(all[2]).toEqual({ ...anEvent('r1', { n: 3, text: '\ud800 "é"' }), seq: seqs[2] });
+      expect(await store.events({ fromSeq: seqs[1] ?? 0, limit: 1 })).toEqual([all[1]]);
+      expect(await store.events({ runId: 'r1', fromSeq: 0, limit: 10 })).toEqual([all[0], all[2]]);
+      expect(await store.events({ runId: 'r3', fromSeq: 0, limit: 10 })).toEqual([]);
+      expect(await store.events({ fromSeq: (seqs[2] ?? 0) + 1, limit: 10 })).toEqual([]);
+    });
+
+    it('keeps no more events than it may, the newest, and never gives a number twice', async () => {
+      for (let i = 0; i < 6; i++) await store.addEvents(Array.from({ length: 50 }, () => anEvent(`run ${i}`)));
+      await sweepAll();
+      const kept = await store.events({ fromSeq: 0, limit: 1000 });
+      expect(kept).toHaveLength(100);
+      expect(new Set(kept.map(({ runId }) => runId))).toEqual(new Set(['run 4', 'run 5']));
+      const last = kept.at(-1)?.seq ?? 0;
+      await store.addEvents([anEvent('next')]);
+      expect((await store.events({ runId: 'next', fromSeq: 0, limit: 1 }))[0]?.seq).toBe(last + 1);
+    });
+
+    it('does everything of a batch of a hundred texts, and answers in its order', async () => {
+      const items = Array.from({ length: 100 }, (_, i) => aPrune(`item ${i}`, `text ${i}\n`.repeat(i)));
+      await save(...items);
+      expect([...(await store.findDecisions(items.map(({ decision }) => decision.key))).values()]).toEqual(
+        items.map(({ decision }) => decision),
+      );
+      const known = await store.knownPruneIds([...items.map(({ decision }) => decision.pruneId ?? ''), 'prn_x']);
+      expect(known.size).toBe(100);
+    });
+
+    it('rejects everything after it was closed', async () => {
+      await store.close();
+      await expect(store.findPrune('prn_a')).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'closed' });
+      await expect(save(aPrune('a', 'b'))).rejects.toMatchObject({ reason: 'closed' });
+      expect(() => store.epoch()).toThrow(expect.objectContaining({ reason: 'closed' }));
+    });
+  });
+}
+
+function anEvent(runId: string, payload: Record<string, unknown> = {}): EventRecord {
+  return { tsMs: 1_700_000_000_123, kind: 'pruned', level: 'info', runId, opId: null, payload };
+}

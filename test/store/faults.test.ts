@@ -1,0 +1,301 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, it, vi } from 'vitest';
+import type { Store } from '../../src/core/ports.ts';
+import { StoreFileError } from '../../src/store/errors.ts';
+import { openStoreForReading } from '../../src/store/sqlite.ts';
+import { aPrune, manualClock, pruneIdOf } from '../contract/store.suite.ts';
+import { afterwards, codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+const put = (store: Store, name: string, text = `text of ${name}`) =>
+  store.commit({ decisions: [aPrune(name, text)], touch: [] }, 0);
+
+/** Waits until the store works again by itself. */
+const comesBack = (store: Store, name: string) => vi.waitFor(() => put(store, name), { timeout: 5000, interval: 20 });
+
+/** A file with one prune in it, closed. */
+async function filledPath(): Promise<string> {
+  const path = tempPath();
+  const store = openStore(path);
+  await put(store, 'old');
+  await store.close();
+  return path;
+}
+
+describe('a store file that is deleted or replaced under way', () => {
+  it('goes on in a new file in a new epoch when it was deleted', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await put(store, 'a');
+    const epoch = store.epoch();
+    rmSync(path);
+    expect(store.epoch()).not.toBe(epoch);
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({
+      missing: [pruneIdOf('a')],
+      refused: [],
+    });
+    await put(store, 'a');
+    await store.close();
+    expect(await openStore(path).findOriginal(pruneIdOf('a'))).toBe('text of a');
+  });
+
+  it.each(['commit', 'sweep'] as const)('notices on a %s as well', async (verb) => {
+    const path = tempPath();
+    const store = openStore(path);
+    await put(store, 'a');
+    for (const side of ['', '-wal', '-shm']) rmSync(path + side);
+    await (verb === 'commit' ? put(store, 'b') : store.sweep());
+    expect(existsSync(path)).toBe(true);
+    await put(store, 'b');
+    expect(await openStore(path).findOriginal(pruneIdOf('b'))).toBe('text of b');
+  });
+
+  it('goes on when its whole folder was deleted', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await put(store, 'a');
+    rmSync(dirname(path), { recursive: true });
+    await put(store, 'b');
+    expect(await store.findOriginal(pruneIdOf('b'))).toBe('text of b');
+  });
+
+  it('lets two processes find to one new file', async () => {
+    const path = tempPath();
+    const [one, two] = [openStore(path), openStore(path)];
+    await put(one, 'a');
+    await put(two, 'b');
+    rmSync(path);
+    one.epoch();
+    await put(one, 'c');
+    two.epoch();
+    await put(two, 'd');
+    await one.close();
+    await two.close();
+    const known = await openStore(path).knownPruneIds(['a', 'b', 'c', 'd'].map(pruneIdOf));
+    expect(known).toEqual(new Set(['c', 'd'].map(pruneIdOf)));
+  });
+
+  it('reads the file that was put in its place', async () => {
+    const [path, other] = [tempPath(), await filledPath()];
+    const store = openStore(path);
+    await put(store, 'a');
+    const epoch = store.epoch();
+    renameSync(other, path);
+    expect(store.epoch()).not.toBe(epoch);
+    expect(await store.findOriginal(pruneIdOf('old'))).toBe('text of old');
+    expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
+  });
+
+  it('loses nothing that was committed when only the write-ahead log was deleted', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await put(store, 'a');
+    rmSync(`${path}-wal`);
+    await put(store, 'b');
+    const copy = tempPath(); // as a process would find it that starts after a kill
+    for (const side of ['', '-wal']) copyFileSync(path + side, copy + side);
+    const after = openStore(copy);
+    expect(await after.findOriginal(pruneIdOf('a'))).toBe('text of a');
+    expect(await after.findOriginal(pruneIdOf('b'))).toBe('text of b');
+  });
+});
+
+describe('a store file that cannot be used', () => {
+  it('does not stop the program: garbage is reported, and a good file in its place is taken', async () => {
+    const path = tempPath();
+    writeFileSync(path, randomBytes(20_000));
+    const log = { info: vi.fn(), warn: vi.fn() };
+    const store = openStore(path, { log });
+    expect(store.problem()).toBeInstanceOf(StoreFileError);
+    expect(store.problem()).toMatchObject({ reason: 'corrupt', message: expect.stringContaining(path) });
+    expect(store.problem()?.message).not.toContain('\n');
+    for (let i = 0; i < 3; i++) await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'corrupt' });
+    expect(() => store.epoch()).toThrow(expect.objectContaining({ reason: 'corrupt' }));
+    expect(readFileSync(path)).toHaveLength(20_000); // not ours to delete
+    expect(log.warn).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ reason: 'corrupt' }),
+      'store unavailable',
+    );
+
+    rmSync(path);
+    await comesBack(store, 'a');
+    expect(store.problem()).toBeNull();
+    expect(log.info).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ was: 'corrupt' }), 'store back');
+  });
+
+  it('comes back after the file was overwritten with garbage under way and then removed', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    for (let i = 0; i < 40; i++) await put(store, `item ${i}`, codeText(200, i));
+    await sweepAll(store);
+    for (const side of ['', '-wal']) writeFileSync(path + side, randomBytes(200_000));
+    for (let i = 0; i < 40; i++) {
+      const read = store.findOriginal(pruneIdOf(`item ${i}`)); // may still be in SQLite's memory
+      const text = await read.catch((cause: unknown) => {
+        expect(cause).toMatchObject({ name: 'StoreUnavailable' });
+        return codeText(200, i);
+      });
+      expect(text).toBe(codeText(200, i));
+    }
+    for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
+    await comesBack(store, 'x');
+  });
+
+  it('says corrupt for a truncated file, at the start and under way', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    for (let i = 0; i < 40; i++) await put(store, `item ${i}`, codeText(200, i));
+    await store.close();
+    truncateSync(path, 3 * 4096);
+    const after = openStore(path);
+    await expect(put(after, 'x')).rejects.toMatchObject({ reason: 'corrupt' });
+    for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
+    await comesBack(after, 'x');
+  });
+
+  it('makes a new store of a file that was emptied', async () => {
+    const path = await filledPath();
+    truncateSync(path, 0);
+    const store = openStore(path);
+    await put(store, 'a');
+    expect(await store.findOriginal(pruneIdOf('old'))).toBeNull();
+  });
+
+  it('refuses a file of a newer version and leaves it alone', async () => {
+    const path = await filledPath();
+    const db = new Database(path);
+    db.pragma('user_version = 999');
+    db.close();
+    const store = openStore(path);
+    expect(store.problem()).toMatchObject({ reason: 'newer_schema' });
+    expect(store.problem()?.message).toMatch(/schema version 999.*knows up to \d+.*upgrade/);
+    await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'newer_schema' });
+  });
+
+  it("refuses another program's database and leaves it alone", async () => {
+    const path = tempPath();
+    const db = new Database(path);
+    db.exec('CREATE TABLE theirs (x)');
+    db.close();
+    const before = readFileSync(path);
+    const store = openStore(path);
+    expect(store.problem()?.message).toContain('another program');
+    await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'error' });
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  it('rejects when the path is a folder', async () => {
+    const store = openStore(dirname(tempPath()));
+    await expect(put(store, 'a')).rejects.toMatchObject({ name: 'StoreUnavailable' });
+  });
+
+  it('makes the folder it is to live in, and a file that only its owner can read', async () => {
+    const path = join(dirname(tempPath()), 'deeper', 'still', 'store.db');
+    await put(openStore(path), 'a');
+    const { statSync } = await import('node:fs');
+    for (const side of ['', '-wal', '-shm']) expect(statSync(path + side).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('a full disk', () => {
+  it('says full, keeps what it has readable and touchable, and works again when there is room', async () => {
+    const clock = manualClock();
+    const store = openStore(tempPath(), { clock, maxFileBytes: 400_000 });
+    await put(store, 'a');
+    clock.now += TTL_MS / 2;
+    let stored = 0;
+    const fill = async () => {
+      for (; stored < 1000; stored++) await put(store, `item ${stored}`, randomBytes(20_000).toString('base64'));
+    };
+    await expect(fill()).rejects.toMatchObject({ reason: 'full' });
+    expect(stored).toBeGreaterThan(5);
+    expect(await store.findOriginal(pruneIdOf('a'))).toBe('text of a');
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({ missing: [], refused: [] });
+    expect((await store.knownPruneIds([pruneIdOf('item 0')])).size).toBe(1);
+    expect((await store.knownPruneIds([pruneIdOf(`item ${stored}`)])).size).toBe(0);
+
+    clock.now += TTL_MS;
+    await sweepAll(store);
+    await put(store, 'b', randomBytes(20_000).toString('base64'));
+  });
+});
+
+describe('a read-only file', () => {
+  /** Root may write anything, so the test goes on as nobody. */
+  const asNobody = () => {
+    if (process.geteuid?.() !== 0) return;
+    process.seteuid?.(65_534);
+    afterwards(() => process.seteuid?.(0));
+  };
+
+  it('can be read; a commit says readonly, and succeeds when writing is allowed again', async () => {
+    const path = await filledPath();
+    chmodSync(dirname(path), 0o777);
+    chmodSync(path, 0o444);
+    asNobody();
+    const store = openStore(path);
+    expect(await store.findOriginal(pruneIdOf('old'))).toBe('text of old');
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('old')] }, 0)).toEqual({ missing: [], refused: [] });
+    await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'readonly' });
+    expect(await store.findOriginal(pruneIdOf('old'))).toBe('text of old');
+
+    if (process.getuid?.() === 0) process.seteuid?.(0);
+    chmodSync(path, 0o666);
+    asNobody();
+    await comesBack(store, 'a');
+  });
+
+  it('cannot be made where writing is not allowed', async () => {
+    const path = tempPath();
+    chmodSync(dirname(path), 0o555);
+    asNobody();
+    const store = openStore(path);
+    expect(store.problem()).toMatchObject({ reason: 'readonly', message: expect.stringContaining(path) });
+    await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'readonly' });
+  });
+});
+
+describe('looking into a file from outside', () => {
+  it('reads what a running server writes, and writes nothing itself', async () => {
+    const path = tempPath();
+    const clock = manualClock();
+    const server = openStore(path, { clock });
+    await put(server, 'a');
+    const reader = openStoreForReading({ path, clock });
+    afterwards(() => reader.close());
+    expect(reader.problem()).toBeNull();
+    expect(await reader.findOriginal(pruneIdOf('a'))).toBe('text of a');
+    await put(server, 'b');
+    expect((await reader.findPrune(pruneIdOf('b')))?.decision.goal).toBe('find b');
+    expect(await reader.usage('2000-01-01')).toEqual([]);
+    expect(await reader.events({ fromSeq: 0, limit: 5 })).toEqual([]);
+    await expect(put(reader, 'c')).rejects.toMatchObject({ reason: 'readonly' });
+    await expect(reader.sweep()).rejects.toMatchObject({ reason: 'readonly' });
+  });
+
+  it('reads a file that no server runs on', async () => {
+    const reader = openStoreForReading({ path: await filledPath(), clock: manualClock() });
+    afterwards(() => reader.close());
+    expect(await reader.findOriginal(pruneIdOf('old'))).toBe('text of old');
+  });
+
+  it('makes no file where there is none', async () => {
+    const path = tempPath();
+    const reader = openStoreForReading({ path, clock: manualClock() });
+    afterwards(() => reader.close());
+    expect(reader.problem()?.message).toContain('no such file');
+    await expect(reader.findPrune('prn_a')).rejects.toBeInstanceOf(StoreFileError);
+    expect(existsSync(path)).toBe(false);
+  });
+});

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
+import { afterwards, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+/** Another process with the file's write lock; `release` ends it. */
+async function lockedByAnotherProcess(path: string): Promise<{ release(): Promise<void> }> {
+  const program = `
+    const db = new (require('better-sqlite3'))(process.argv[1]);
+    db.exec('BEGIN EXCLUSIVE');
+    console.log('locked');
+    process.stdin.on('end', () => process.exit(0)).resume();
+  `;
+  const child = spawn(process.execPath, ['-e', program, path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  afterwards(() => child.kill('SIGKILL'));
+  await once(createInterface(child.stdout), 'line');
+  return {
+    async release() {
+      const ended = once(child, 'exit');
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+/** A connection of this process that lets nobody else in, readers included. */
+function lockOutEverybody(path: string): Database.Database {
+  const db = new Database(path, { timeout: 0 });
+  afterwards(() => db.close());
+  db.pragma('locking_mode = EXCLUSIVE');
+  db.exec('BEGIN EXCLUSIVE');
+  return db;
+}
+
+describe('a store whose file another process holds locked', () => {
+  it('gives a commit up in time without holding up the event loop, reads on, and works after the release', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
+    const lock = await lockedByAnotherProcess(path);
+
+    let ticks = 0;
+    const ticking = setInterval(() => ticks++, 5);
+    afterwards(() => clearInterval(ticking));
+    const start = performance.now();
+    const commit = store.commit({ decisions: [aPrune('b', 'more')], touch: [] }, 200);
+    await expect(commit).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'locked' });
+    expect(performance.now() - start).toBeGreaterThanOrEqual(195);
+    expect(performance.now() - start).toBeLessThan(1000);
+    expect(ticks).toBeGreaterThan(10);
+
+    expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+    expect(store.epoch()).toBeTypeOf('string');
+
+    await lock.release();
+    await store.commit({ decisions: [aPrune('b', 'more')], touch: [] }, 200);
+    expect(await store.findOriginal(pruneIdOf('b'))).toBe('more');
+  });
+
+  it('commits as soon as the lock is gone', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    const lock = await lockedByAnotherProcess(path);
+    const commit = store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 10_000);
+    await lock.release();
+    expect(await commit).toEqual({ missing: [], refused: [] });
+  });
+
+  it('still replays what it has: a batch that only touches does not fail, and the use is not forgotten', async () => {
+    const path = tempPath();
+    const clock = manualClock();
+    const store = openStore(path, { clock });
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
+    clock.now += TTL_MS - 1;
+    const lock = await lockedByAnotherProcess(path);
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({ missing: [], refused: [] });
+    await lock.release();
+    clock.now += TTL_MS - 1;
+    await sweepAll(store);
+    expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+  });
+
+  it('says so when even reading is locked out, and reads again afterwards', async () => {
+    const path = tempPath();
+    const first = openStore(path);
+    await first.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
+    await first.close();
+    const lock = lockOutEverybody(path);
+
+    const store = openStore(path);
+    expect(store.problem()).toMatchObject({ reason: 'locked' });
+    await expect(store.findOriginal(pruneIdOf('a'))).rejects.toMatchObject({ reason: 'locked' });
+    expect(() => store.epoch()).toThrow(expect.objectContaining({ reason: 'locked' }));
+    await expect(store.commit({ decisions: [], touch: [] }, 50)).rejects.toMatchObject({ reason: 'locked' });
+
+    const commit = store.commit({ decisions: [aPrune('b', 'more')], touch: [pruneIdOf('a')] }, 10_000);
+    lock.close();
+    expect(await commit).toEqual({ missing: [], refused: [] });
+    expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
+  });
+});
+
+describe('two stores on one file', () => {
+  it('see what the other one wrote, and when it deleted something', async () => {
+    const path = tempPath();
+    const clock = manualClock();
+    const [one, two] = [openStore(path, { clock }), openStore(path, { clock })];
+    await one.commit({ decisions: [aPrune('a', 'text'), aWhole('w', 'x')], touch: [] }, 0);
+    expect(await two.findOriginal(pruneIdOf('a'))).toBe('text');
+    expect(await two.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0)).toEqual({ missing: [], refused: [] });
+    expect(await one.stats()).toMatchObject({ prunes: 1, snapshots: 1 });
+
+    clock.now += TTL_MS;
+    const epoch = two.epoch();
+    await sweepAll(one);
+    expect(two.epoch()).not.toBe(epoch);
+  });
+
+  it('both get every commit of two at a time through', async () => {
+    const path = tempPath();
+    const stores = [openStore(path), openStore(path)];
+    const names = Array.from({ length: 200 }, (_, i) => `item ${i}`);
+    await Promise.all(
+      names.map((name, i) => stores[i % 2]?.commit({ decisions: [aPrune(name, `text of ${name}`)], touch: [] }, 5000)),
+    );
+    expect((await stores[0]?.knownPruneIds(names.map(pruneIdOf)))?.size).toBe(200);
+  });
+});

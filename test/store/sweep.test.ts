@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { aPrune, aWhole, hashOf, manualClock, pruneIdOf } from '../contract/store.suite.ts';
+import { codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+const names = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `item ${from + i}`);
+const noise = (bytes: number) => randomBytes(bytes / 2).toString('hex');
+
+describe('the size limit', () => {
+  it('is met by letting the least recently used go first, and no more than needed', async () => {
+    const clock = manualClock();
+    const store = openStore(tempPath(), { clock, maxBytes: 300_000 });
+    for (const name of names(0, 30)) {
+      await store.commit({ decisions: [aPrune(name, noise(40_000))], touch: [] }, 0);
+      clock.now += 1;
+    }
+    clock.now += TTL_MS / 2;
+    await store.commit({ decisions: [], touch: names(0, 3).map(pruneIdOf) }, 0);
+    const epoch = store.epoch();
+    await sweepAll(store);
+    const { bytes } = await store.stats();
+    expect(bytes).toBeLessThanOrEqual(300_000);
+    expect(bytes).toBeGreaterThan(250_000);
+    expect(store.epoch()).not.toBe(epoch);
+    const kept = [...(await store.knownPruneIds(names(0, 30).map(pruneIdOf)))];
+    const newest = names(30 - (kept.length - 3), 30);
+    expect(kept).toEqual([...names(0, 3), ...newest].map(pruneIdOf));
+  });
+
+  it('holds for decisions to leave a text whole as well', async () => {
+    const store = openStore(tempPath(), { maxBytes: 20_000 });
+    await store.commit({ decisions: names(0, 200).map((name) => aWhole(name, 'text')), touch: [] }, 0);
+    await sweepAll(store);
+    expect((await store.stats()).bytes).toBeLessThanOrEqual(20_000);
+  });
+
+  it('does not let anything go that fits once it is compressed', async () => {
+    const store = openStore(tempPath(), { maxBytes: 200_000 });
+    await store.commit({ decisions: [aPrune('a', 'the same line again\n'.repeat(11_000))], touch: [] }, 0);
+    expect((await store.stats()).bytes).toBeGreaterThan(200_000);
+    await sweepAll(store);
+    expect(await store.stats()).toMatchObject({ prunes: 1, bytes: expect.toSatisfy((bytes) => bytes < 5_000) });
+  });
+});
+
+describe('a sweep', () => {
+  it('goes in small steps, so that the event loop is never held up for long', async () => {
+    const clock = manualClock();
+    const store = openStore(tempPath(), { clock });
+    for (let i = 0; i < 15; i++) {
+      await store.commit({ decisions: names(i * 100, i * 100 + 100).map((n) => aPrune(n, `${n}\n`)), touch: [] }, 0);
+    }
+    clock.now += TTL_MS;
+    let steps = 1;
+    for (; await store.sweep(); steps++) expect(steps).toBeLessThan(1000);
+    expect(steps).toBeGreaterThan(2);
+    expect(await store.stats()).toEqual({ prunes: 0, snapshots: 0, bytes: 0 });
+  });
+
+  it('never lets go of something whose use waits to be written', async () => {
+    const clock = manualClock();
+    const store = openStore(tempPath(), { clock });
+    const all = names(0, 2100);
+    await store.commit({ decisions: all.map((name) => aWhole(name, 'text')), touch: [] }, 0);
+    clock.now += TTL_MS - 1;
+    const keys = all.map((name) => hashOf(`key ${name}`));
+    expect((await store.findDecisions(keys)).size).toBe(2100);
+    clock.now += 1;
+    await sweepAll(store);
+    expect((await store.findDecisions(keys)).size).toBe(2100);
+  });
+
+  it('says what it did, and nothing when there was nothing to do', async () => {
+    const clock = manualClock();
+    const log = { info: vi.fn(), warn: vi.fn() };
+    const store = openStore(tempPath(), { clock, log });
+    await store.commit({ decisions: [aPrune('a', 'secret text')], touch: [] }, 0);
+    await sweepAll(store);
+    expect(log.info).not.toHaveBeenCalled();
+    clock.now += TTL_MS;
+    await sweepAll(store);
+    expect(log.info).toHaveBeenCalledExactlyOnceWith({ expired: 1, evicted: 0, packed: 0, pages: 0 }, 'store swept');
+    expect(log.warn).not.toHaveBeenCalled();
+  });
+
+  it('is one at a time, and ends quietly when the store is closed meanwhile', async () => {
+    const store = openStore(tempPath());
+    await store.commit({ decisions: names(0, 20).map((name) => aPrune(name, noise(50_000))), touch: [] }, 0);
+    const [one, two] = [store.sweep(), store.sweep()];
+    expect(one).toBe(two);
+    const outcome = expect(one).rejects.toMatchObject({ reason: 'closed' });
+    await store.close();
+    await outcome;
+  });
+
+  it('brings real source text to at most 0.4 of its size on disk, and gives freed room back', async () => {
+    const path = tempPath();
+    const clock = manualClock();
+    const store = openStore(path, { clock });
+    const folder = join(import.meta.dirname, '../../node_modules/better-sqlite3/deps/sqlite3');
+    const source = readFileSync(join(folder, 'sqlite3.c'), 'utf8').slice(0, 1_500_000);
+    const texts = Array.from({ length: 75 }, (_, i) => source.slice(i * 20_000, (i + 1) * 20_000));
+    const items = texts.map((text, i) => aPrune(`item ${i}`, text));
+    await store.commit({ decisions: items, touch: [] }, 0);
+    await sweepAll(store);
+    const total = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    expect((await store.stats()).bytes / total).toBeLessThan(0.36);
+    expect(statSync(path).size / total).toBeLessThan(0.4);
+    for (const { decision, text } of items) expect(await store.findOriginal(decision.pruneId ?? '')).toBe(text);
+
+    clock.now += TTL_MS;
+    await store.commit({ decisions: names(100, 110).map((n, i) => aPrune(n, codeText(300, i))), touch: [] }, 0);
+    await sweepAll(store);
+    expect((await store.stats()).prunes).toBe(10);
+  });
+});
