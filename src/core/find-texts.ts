@@ -150,7 +150,9 @@ function readUser(
     announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
     const blocks = findFileBlocks(text);
     words.push(ownWords(text, blocks));
-    for (const { start, end, path } of blocks) files.push({ literal, start, text: text.slice(start, end), path });
+    for (const { start, end, path, pasted } of blocks) {
+      if (!pasted) files.push({ literal, start, text: text.slice(start, end), path });
+    }
   }
   const said = words.filter((part) => part !== '').join('\n');
   if (said !== '') conversation.begin(textHash(said));

@@ -7,10 +7,17 @@ export interface FileBlock {
   /** The frame with the content: what is not the user's own words. */
   readonly outerStart: number;
   readonly outerEnd: number;
+  /** Pasted text that nothing names as a file: not the user's words, but not to be touched either. */
+  readonly pasted: boolean;
 }
 
 /** More files than this in one message are left whole. */
 const MAX_BLOCKS = 200;
+/** A fence without a path up to so many characters is a quotation, and as such the user's own words. */
+const MAX_QUOTED_CHARS = 1_000;
+/** How much of a line is looked at. */
+const MAX_LINE_CHARS = 1_400;
+const MAX_PATH_CHARS = 500;
 
 /** Elements that hold a file as today's agents write them. */
 const FILE_TAGS = new Set([
@@ -25,6 +32,11 @@ const FILE_TAGS = new Set([
   'content',
   'source',
 ]);
+/** Elements of one line that tell about the file inside an element. */
+const PATH_TAGS = new Set(['path', 'source', 'name', 'filename', 'file']);
+const ABOUT_TAGS = new Set([...PATH_TAGS, 'type', 'language', 'lines', 'index', 'size', 'total_lines']);
+/** Lines around files that are no words of the user either. */
+const WRAPPING = /^(?:<\/?(?:files|documents|attachments)>|--- (?:Content from referenced files|End of content) ---)$/;
 /** Elements that agents inject into user messages; nobody's words, hence no goal, and no file either. */
 const INJECTED_TAGS = new Set([
   'system-reminder',
@@ -59,29 +71,36 @@ export function findFileBlocks(text: string): FileBlock[] {
   const blocks: FileBlock[] = [];
   // Frames that nothing closes any more: looked for once, not again at every opening.
   const unclosed = new Set<string>();
-  let path = '';
-  let previous = '';
+  let header = NO_HEADER;
   for (let at = 0; at < text.length && blocks.length < MAX_BLOCKS; ) {
     const eol = endOfLine(text, at);
-    const line = text.slice(at, Math.min(eol, at + 1_400));
+    const line = text.slice(at, Math.min(eol, at + MAX_LINE_CHARS));
     const block =
-      elementAt(text, at, line, path, unclosed) ??
-      fenceAt(text, at, line, previous, unclosed) ??
-      namedAt(text, at, line, path, unclosed);
+      elementAt(text, at, line, header, unclosed) ??
+      fenceAt(text, at, line, header, unclosed) ??
+      namedAt(text, at, line, header, unclosed);
     if (block) {
-      blocks.push(block);
-      path = '';
-      previous = '';
+      if (!block.pasted || block.end - block.start > MAX_QUOTED_CHARS) blocks.push(block);
+      header = NO_HEADER;
       at = Math.max(block.outerEnd, at + 1);
       if (text.charAt(at) === '\n') at++;
       continue;
     }
-    path = pathOfHeader(line) || (line.trim() === '' || line.startsWith('<') ? path : '');
-    if (line.trim() !== '') previous = line.trim();
+    const path = pathOfHeader(line);
+    if (path) header = { path, at };
+    else if (line.trim() !== '' && !line.startsWith('<')) header = NO_HEADER;
     at = eol + 1;
   }
   return blocks;
 }
+
+/** The line that names the file that follows, and where it begins. */
+interface Header {
+  readonly path: string;
+  readonly at: number;
+}
+
+const NO_HEADER: Header = { path: '', at: Number.POSITIVE_INFINITY };
 
 /** The user's own words: the message without its files and without what agents inject. */
 export function ownWords(text: string, blocks: readonly FileBlock[]): string {
@@ -91,7 +110,13 @@ export function ownWords(text: string, blocks: readonly FileBlock[]): string {
     out += `${text.slice(at, outerStart)}\n`;
     at = outerEnd;
   }
-  return withoutInjected(out + text.slice(at)).trim();
+  const words = withoutInjected(out + text.slice(at));
+  if (blocks.length === 0) return words.trim();
+  return words
+    .split('\n')
+    .filter((line) => line.length > 60 || !WRAPPING.test(line.trim()))
+    .join('\n')
+    .trim();
 }
 
 function endOfLine(text: string, at: number): number {
@@ -100,17 +125,18 @@ function endOfLine(text: string, at: number): number {
 }
 
 /** `<file path="x">…</file>` and its like, opening at the start of a line. */
-function elementAt(text: string, at: number, line: string, path: string, unclosed: Set<string>): FileBlock | null {
+function elementAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const indent = line.length - line.trimStart().length;
   const [opening, tag, attributes] = TAG.exec(line.slice(indent)) ?? [];
   if (!opening || !tag || !FILE_TAGS.has(tag.toLowerCase()) || attributes?.endsWith('/')) return null;
   const start = skipLineEnd(text, at + indent + opening.length);
   const close = find(text, `</${tag}>`, start, unclosed);
   if (close < 0) return null;
-  // The closing tag may stand behind the last line or on its own.
-  const inner = nested(text, start, close, pathOf(attributes) || path);
-  const outer = { outerStart: at, outerEnd: close + tag.length + 3 };
-  return inner ? { ...inner, ...outer } : { start, end: close, path: pathOf(attributes) || path, ...outer };
+  const path = pathOf(attributes) || header.path;
+  const inside = nested(text, start, close, path) ?? { start, end: close, path };
+  // A file has lines; `<content>x</content>` is something that the user says.
+  if (!text.slice(inside.start, inside.end).includes('\n')) return null;
+  return { ...inside, outerStart: Math.min(at, header.at), outerEnd: close + tag.length + 3, pasted: false };
 }
 
 /** The content element inside a document element (`<document><source>p</source><document_content>…`). */
@@ -123,22 +149,24 @@ function nested(
   let known = path;
   for (let at = from, lines = 0; at < to && lines < 6; lines++) {
     const eol = Math.min(endOfLine(text, at), to);
-    const line = text.slice(at, Math.min(eol, at + 1_400));
+    const line = text.slice(at, Math.min(eol, at + MAX_LINE_CHARS));
     const [opening, tag] = TAG.exec(line.trimStart()) ?? [];
-    if (!opening || !tag) return null;
+    const name = tag?.toLowerCase() ?? '';
+    if (!opening || !(FILE_TAGS.has(name) || ABOUT_TAGS.has(name))) return null;
     const start = at + line.length - line.trimStart().length + opening.length;
     const inside = text.slice(start, to).indexOf(`</${tag}>`);
     if (inside < 0) return null;
     const close = start + inside;
-    if (close > eol) return { start: skipLineEnd(text, start), end: close, path: known };
-    if (/^(?:path|source|name|filename|file)$/i.test(tag)) known = text.slice(start, close).trim();
+    if (close > eol) return FILE_TAGS.has(name) ? { start: skipLineEnd(text, start), end: close, path: known } : null;
+    if (!ABOUT_TAGS.has(name)) return null;
+    if (PATH_TAGS.has(name)) known = text.slice(start, close).trim().slice(0, MAX_PATH_CHARS);
     at = eol + 1;
   }
   return null;
 }
 
 /** A fenced block; its path may stand in the info string or on the line before (aider). */
-function fenceAt(text: string, at: number, line: string, previous: string, unclosed: Set<string>): FileBlock | null {
+function fenceAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const [opening, fence, info] = FENCE.exec(line) ?? [];
   if (!opening || !fence || unclosed.has(fence)) return null;
   const start = endOfLine(text, at) + 1;
@@ -146,13 +174,8 @@ function fenceAt(text: string, at: number, line: string, previous: string, unclo
     const eol = endOfLine(text, from);
     const candidate = text.slice(from, Math.min(eol, from + 64)).trim();
     if (candidate.startsWith(fence) && candidate.replaceAll(fence.charAt(0), '') === '') {
-      return {
-        start,
-        end: from,
-        path: pathOfInfo(info ?? '') || pathOfHeader(previous),
-        outerStart: at,
-        outerEnd: eol,
-      };
+      const path = pathOfInfo(info ?? '') || header.path;
+      return { start, end: from, path, outerStart: Math.min(at, header.at), outerEnd: eol, pasted: path === '' };
     }
     from = eol + 1;
   }
@@ -169,12 +192,14 @@ function find(text: string, needle: string, from: number, unclosed: Set<string>)
 }
 
 /** `[file name]: x` with `[file content begin]`/`[file content end]`, and `Content from @x:` up to `--- End …`. */
-function namedAt(text: string, at: number, line: string, path: string, unclosed: Set<string>): FileBlock | null {
+function namedAt(text: string, at: number, line: string, header: Header, unclosed: Set<string>): FileBlock | null {
   const trimmed = line.trim();
   if (trimmed === '[file content begin]') {
     const start = endOfLine(text, at) + 1;
     const end = find(text, '[file content end]', start, unclosed);
-    return end < 0 ? null : { start, end, path, outerStart: at, outerEnd: end + '[file content end]'.length };
+    if (end < 0) return null;
+    const outerEnd = end + '[file content end]'.length;
+    return { start, end, path: header.path, outerStart: Math.min(at, header.at), outerEnd, pasted: false };
   }
   const from = /^Content (?:from|of) @?(\S{1,500}?):$/.exec(trimmed);
   if (!from) return null;
@@ -183,7 +208,7 @@ function namedAt(text: string, at: number, line: string, path: string, unclosed:
     .map((needle) => find(text, needle, start - 1, unclosed))
     .filter((index) => index >= 0);
   const end = ends.length > 0 ? Math.min(...ends) + 1 : text.length;
-  return end > start ? { start, end, path: from[1] ?? '', outerStart: at, outerEnd: end } : null;
+  return end > start ? { start, end, path: from[1] ?? '', outerStart: at, outerEnd: end, pasted: false } : null;
 }
 
 function skipLineEnd(text: string, at: number): number {
@@ -200,7 +225,7 @@ function pathOfInfo(info: string): string {
   const attribute = pathOf(info);
   if (attribute) return attribute;
   for (const word of info.trim().split(/\s+/).slice(0, 4)) {
-    const bare = word.replace(/^(?:path|file|title)[=:]/, '').replace(/(?:#L\d.*|:\d+(?:-\d+)?)$/, '');
+    const bare = word.replace(/^(?:path|file|title)[=:]|^\d+:\d+:/, '').replace(/(?:#L\d.*|:\d+(?:-\d+)?)$/, '');
     const afterColon = bare.includes(':') ? bare.slice(bare.indexOf(':') + 1) : bare;
     if (PATH_LIKE.test(afterColon)) return afterColon;
   }
@@ -209,23 +234,27 @@ function pathOfInfo(info: string): string {
 
 /** A line that names the file that follows. */
 function pathOfHeader(line: string): string {
-  const bare = line
-    .trim()
+  const trimmed = line.trim();
+  if (trimmed === '' || trimmed.length > MAX_PATH_CHARS) return '';
+  const bare = trimmed
     .replace(/^\[file name\]:\s*/i, '')
     .replace(/^(?:#{1,6}|\*\*|\/\/|File:|file:|Path:|`)\s*/, '')
     .replace(/^<path>|<\/path>$/g, '')
     .replace(/[`*:]+$/, '');
-  return bare.length <= 500 && !/\s{2,}/.test(bare) && PATH_LIKE.test(bare) ? bare : '';
+  return !/\s{2,}/.test(bare) && PATH_LIKE.test(bare) ? bare : '';
 }
 
 /** Takes out elements that agents inject, and whole messages that only set the stage. */
 function withoutInjected(text: string): string {
   let out = '';
   let at = 0;
+  const unclosed = new Set<string>();
   for (let open = text.indexOf('<', at); open >= 0; open = text.indexOf('<', open + 1)) {
     const [opening, tag] = TAG.exec(text.slice(open, open + 900)) ?? [];
     if (!opening || !tag || !INJECTED_TAGS.has(tag.toLowerCase())) continue;
-    const close = text.indexOf(`</${tag}>`, open + opening.length);
+    const close = find(text, `</${tag}>`, open + opening.length, unclosed);
+    // Somebody who asks about `<Context>` says so within a line.
+    if (close < 0 && open > 0 && text.charAt(open - 1) !== '\n') continue;
     out += text.slice(at, open);
     at = close < 0 ? text.length : close + tag.length + 3;
     open = at - 1;
@@ -240,4 +269,8 @@ const STAGE_SETTING = [
   'This is the Qwen Code.',
   'This is the Gemini CLI.',
   'Caveat: The messages below were generated by the user',
+  // aider, around the files that it brings along
+  'I have *added these files to the chat*',
+  'Here are some READ ONLY files',
+  'I am working with you on code in a git repository',
 ];

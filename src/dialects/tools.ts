@@ -179,6 +179,6 @@ const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$/i;
 export function isRecovery(call: ToolCall | undefined): boolean {
   if (!call) return false;
   if (RECOVER.test(call.name)) return true;
-  const named = /"(?:name|tool|tool_name|toolName)"\s*:\s*"([^"\\]{0,200})"/.exec(call.args.slice(0, 4_000));
-  return named?.[1] !== undefined && RECOVER.test(named[1]);
+  const named = [...call.args.slice(0, 4_000).matchAll(/"(?:name|tool|tool_name|toolName)"\s*:\s*"([^"\\]{0,200})"/g)];
+  return named.some(([, name]) => name !== undefined && RECOVER.test(name));
 }
