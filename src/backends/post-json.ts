@@ -1,7 +1,14 @@
-import { type Dispatcher, request } from 'undici';
+import type { Agent } from 'undici';
 
 /** Why a call brought no usable answer. */
-export type CallFailureKind = 'timeout' | 'cancelled' | 'unreachable' | 'status' | 'not_json' | 'too_large';
+export type CallFailureKind =
+  | 'timeout'
+  | 'cancelled'
+  | 'unreachable'
+  | 'status'
+  | 'not_json'
+  | 'too_large'
+  | 'wrong_shape';
 
 /** A call of a remote backend that failed. Holds no text, no header and no part of the answer. */
 export class CallFailure extends Error {
@@ -27,8 +34,6 @@ export interface JsonPost {
   readonly signal?: AbortSignal;
   /** Largest answer that is read, in bytes. */
   readonly maxBytes: number;
-  /** undici's global one when absent. */
-  readonly dispatcher?: Dispatcher;
 }
 
 export interface JsonAnswer {
@@ -39,40 +44,58 @@ export interface JsonAnswer {
 /** Of an answer that is no use, this much is read so that its connection can be used again. */
 const DRAIN_BYTES = 16 * 1024;
 
+const MAX_CONNECTIONS = 16;
+const KEEP_ALIVE_MS = 30_000;
+
 /**
- * Posts JSON and reads JSON. Redirects are not followed: what is sent goes to the address in the settings and nowhere
- * else.
- *
- * @throws CallFailure for anything but a 2xx answer with a JSON body within time and size
+ * Posts JSON and reads JSON, on connections of its own. Redirects are not followed: what is sent goes to the address in
+ * the settings and nowhere else.
  */
-export async function postJson(post: JsonPost): Promise<JsonAnswer> {
-  const own = new AbortController();
-  const timer = setTimeout(() => own.abort('timeout'), post.timeoutMs);
-  const cancel = (): void => own.abort('cancelled');
-  if (post.signal?.aborted) cancel();
-  post.signal?.addEventListener('abort', cancel, { once: true });
-  let status: number | null = null;
-  try {
-    const answer = await request(post.url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json', ...post.headers },
-      body: JSON.stringify(post.body),
-      signal: own.signal,
-      ...(post.dispatcher && { dispatcher: post.dispatcher }),
-    });
-    status = answer.statusCode;
-    if (status < 200 || status > 299) {
-      answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status says it all
-      throw new CallFailure('status', status);
+export class JsonPoster {
+  #library: Promise<typeof import('undici')> | null = null;
+  #agent: Agent | null = null;
+
+  /** @throws CallFailure for anything but a 2xx answer with a JSON body within time and size */
+  async post(post: JsonPost): Promise<JsonAnswer> {
+    const own = new AbortController();
+    const timer = setTimeout(() => own.abort('timeout'), post.timeoutMs);
+    const cancel = (): void => own.abort('cancelled');
+    if (post.signal?.aborted) cancel();
+    post.signal?.addEventListener('abort', cancel, { once: true });
+    let status: number | null = null;
+    try {
+      const answer = await this.#request(post, own.signal);
+      status = answer.statusCode;
+      if (status < 200 || status > 299) {
+        answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status says it all
+        throw new CallFailure('status', status, String(status));
+      }
+      return { status, json: parse(await readAll(answer.body, post.maxBytes, status), status) };
+    } catch (cause) {
+      if (cause instanceof CallFailure) throw cause;
+      if (own.signal.aborted) throw new CallFailure(own.signal.reason === 'timeout' ? 'timeout' : 'cancelled', status);
+      throw new CallFailure('unreachable', status, codeOf(cause));
+    } finally {
+      clearTimeout(timer);
+      post.signal?.removeEventListener('abort', cancel);
     }
-    return { status, json: parse(await readAll(answer.body, post.maxBytes, status), status) };
-  } catch (cause) {
-    if (cause instanceof CallFailure) throw cause;
-    if (own.signal.aborted) throw new CallFailure(own.signal.reason === 'timeout' ? 'timeout' : 'cancelled', status);
-    throw new CallFailure('unreachable', status, codeOf(cause));
-  } finally {
-    clearTimeout(timer);
-    post.signal?.removeEventListener('abort', cancel);
+  }
+
+  async close(): Promise<void> {
+    await this.#agent?.destroy();
+  }
+
+  async #request({ url, headers, body }: JsonPost, signal: AbortSignal) {
+    this.#library ??= import('undici'); // costs a process that calls nobody half its start
+    const { Agent, request } = await this.#library;
+    this.#agent ??= new Agent({ connections: MAX_CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
+    return request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+      body: JSON.stringify(body),
+      signal,
+      dispatcher: this.#agent,
+    });
   }
 }
 

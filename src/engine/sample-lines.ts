@@ -4,17 +4,18 @@ import { protectLines } from './protect.ts';
 import { rankLines } from './rank.ts';
 import type { PruneInput } from './types.ts';
 import { findUnits } from './units.ts';
-import { contentOf, isBlankLine, type View, viewText } from './view.ts';
+import { contentOf, type View, viewText } from './view.ts';
 
 /** What of a text and its circumstances decides which lines are worth an opinion. */
 export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
 
-/** Lines are told apart by so many characters. */
+/** Lines are looked at, and told apart, by so many characters. */
 const COMPARED_CHARS = 2_000;
+const HAS_WORD = /[\p{L}\p{N}]/u;
 
 /**
- * The lines that another backend should be asked about when it takes no more than `limit`: all that are not blank where
- * they fit; otherwise those that the engine itself finds most relevant, the same content once, and none that stays
+ * The lines that another backend should be asked about when it takes no more than `limit`: all that hold a letter or a
+ * digit where they fit; otherwise those that the engine itself finds most relevant, the same content once, and none that stays
  * anyway.
  *
  * @returns indexes from 0, ascending
@@ -22,7 +23,7 @@ const COMPARED_CHARS = 2_000;
 export function sampleLines(input: SampleInput, limit: number): number[] {
   const view = viewText(input.text, input.hints?.frameHead ?? 0);
   const written: number[] = [];
-  for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) written.push(i);
+  for (let i = 0; i < view.n; i++) if (HAS_WORD.test(contentOf(view, i, COMPARED_CHARS))) written.push(i);
   if (written.length <= limit) return written;
   const kind = recogniseKind(view, input.sourceType, input.hints);
   const keep = protectLines(view, kind, input.hints);

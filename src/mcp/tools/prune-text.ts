@@ -54,7 +54,8 @@ export function pruneTextTool(pruner: Pruner): Tool {
   });
 }
 
-function toWire({ pruneId, prunedText, annotations, stats, warnings }: PruneTextResult): object {
+/** The result in the spelling of the contract. */
+export function toWire({ pruneId, prunedText, annotations, stats, warnings }: PruneTextResult) {
   return {
     prune_id: pruneId,
     pruned_text: prunedText,

@@ -1,0 +1,172 @@
+import { type Lines, lineAt, splitLines } from '../engine/lines.ts';
+import { parseMarker } from '../engine/marker.ts';
+
+/** A line of a pruned text that must be found in the original. */
+interface Kept {
+  readonly line: string;
+  /** What a placeholder before it says about where it stands. */
+  readonly after: Gap;
+}
+
+/** `none`: it follows the line before it. Otherwise lines were left out, and perhaps known is how many or up to where. */
+type Gap = 'none' | 'unknown' | { readonly lines: number } | { readonly upTo: number };
+
+const FILTERED = /^\(filtered (\d{1,9}) lines?\)$/;
+const ELLIPSIS = /^(?:#|\/\/|--|;|%|\/\*|<!--)? ?(?:\.{3}|…)(?: ?\*\/| ?-->)?$/;
+/** Of equal lines behind a gap, so many are looked at, and so many lines that follow each. */
+const MAX_PLACES = 64;
+const LOOK_AHEAD = 8;
+
+/**
+ * Finds which lines of an original a pruned text kept. Its lines must be lines of the original, in their order. White
+ * space at the end of a line does not count, blank lines say nothing, and what pruners write in the place of lines they
+ * left out stands for no line.
+ *
+ * @returns for each line 1 (kept) or 0 (left out), `NaN` for blank ones; `null` when the text is no such selection, or
+ * keeps nothing
+ */
+export function keptLines(original: Lines, pruned: string): Float64Array | null {
+  const content = contentsOf(original);
+  const index = new Map<string, number[]>();
+  content.forEach((line, i) => {
+    const list = index.get(line);
+    if (list) list.push(i);
+    else index.set(line, [i]);
+  });
+  const answer = contentsOf(splitLines(pruned)).filter((line) => line !== '');
+  // "..." may be a line of the original or stand for left out ones: whichever fits
+  const places =
+    embed(
+      content,
+      index,
+      readKept(answer, (line) => !index.has(line)),
+    ) ??
+    embed(
+      content,
+      index,
+      readKept(answer, () => true),
+    );
+  if (places === null || places.length === 0) return null;
+  const out = Float64Array.from(content, (line) => (line === '' ? Number.NaN : 0));
+  for (const i of places) out[i] = 1;
+  return out;
+}
+
+function contentsOf(lines: Lines): string[] {
+  return Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1).trimEnd());
+}
+
+function readKept(answer: readonly string[], mayStandIn: (line: string) => boolean): Kept[] {
+  const kept: Kept[] = [];
+  let after: Gap = 'none';
+  for (const line of answer) {
+    const gap = mayStandIn(line) ? gapOf(line) : null;
+    if (gap !== null) {
+      after = gap;
+      continue;
+    }
+    kept.push({ line, after });
+    after = 'none';
+  }
+  return kept;
+}
+
+function gapOf(line: string): Gap | null {
+  const trimmed = line.trimStart();
+  const filtered = FILTERED.exec(trimmed)?.[1];
+  if (filtered !== undefined) return { lines: Number(filtered) };
+  const marker = parseMarker(trimmed);
+  if (marker) return { upTo: marker.endLine };
+  return ELLIPSIS.test(trimmed) ? 'unknown' : null;
+}
+
+/** A place for each kept line, ascending; `null` when they do not all fit. */
+function embed(
+  content: readonly string[],
+  index: ReadonlyMap<string, readonly number[]>,
+  kept: readonly Kept[],
+): number[] | null {
+  const latest = latestPlaces(index, kept);
+  if (latest === null) return null;
+  const places: number[] = [];
+  let before = -1;
+  kept.forEach(({ line, after }, k) => {
+    const last = latest[k] ?? -1;
+    const expected = skipBlank(content, expectedPlace(before, after));
+    const fits = expected > before && expected <= last && content[expected] === line;
+    before = fits ? expected : bestPlace(content, kept, k, index.get(line) ?? [], before, last);
+    places.push(before);
+  });
+  return places;
+}
+
+/** The last place that each line can have so that those behind it still fit, or `null` when they do not fit at all. */
+function latestPlaces(index: ReadonlyMap<string, readonly number[]>, kept: readonly Kept[]): Int32Array | null {
+  const latest = new Int32Array(kept.length);
+  let behind = Number.POSITIVE_INFINITY;
+  for (let k = kept.length - 1; k >= 0; k--) {
+    const places = index.get(kept[k]?.line ?? '') ?? [];
+    behind = places[countBelow(places, behind) - 1] ?? -1;
+    if (behind < 0) return null;
+    latest[k] = behind;
+  }
+  return latest;
+}
+
+function expectedPlace(before: number, after: Gap): number {
+  if (after === 'none' || after === 'unknown') return before + 1;
+  return 'upTo' in after ? after.upTo : before + 1 + after.lines;
+}
+
+function skipBlank(content: readonly string[], place: number): number {
+  while (content[place] === '') place++;
+  return place;
+}
+
+/** Of the places behind a gap, the one from which most of the following kept lines go on without another gap. */
+function bestPlace(
+  content: readonly string[],
+  kept: readonly Kept[],
+  k: number,
+  places: readonly number[],
+  before: number,
+  last: number,
+): number {
+  const first = countBelow(places, before + 1);
+  let best = last;
+  let most = -1;
+  for (let i = first; i < Math.min(places.length, first + MAX_PLACES); i++) {
+    const place = places[i] ?? last;
+    if (place > last) break;
+    const run = runLength(content, kept, k, place);
+    if (run <= most) continue;
+    best = place;
+    most = run;
+  }
+  return best;
+}
+
+function runLength(content: readonly string[], kept: readonly Kept[], k: number, place: number): number {
+  let run = 0;
+  let at = place;
+  while (run < LOOK_AHEAD) {
+    const next = kept[k + run + 1];
+    if (next === undefined || next.after !== 'none') break;
+    at = skipBlank(content, at + 1);
+    if (content[at] !== next.line) break;
+    run++;
+  }
+  return run;
+}
+
+/** How many of ascending numbers lie below a limit. */
+function countBelow(ascending: readonly number[], limit: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? 0) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

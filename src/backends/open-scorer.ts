@@ -1,0 +1,41 @@
+import type { LineScorer } from '../core/ports.ts';
+import { DeepInfra, type DeepInfraOptions } from './deepinfra.ts';
+import { JsonPoster } from './post-json.ts';
+import { RemoteScorer, type RemoteScorerOptions } from './remote-scorer.ts';
+import { SwePruner } from './swe-pruner.ts';
+
+/** A backend that is ready to be asked. */
+export interface OpenScorer extends LineScorer {
+  /** `ok`, `not_configured` or `circuit_open`. */
+  readonly state: string;
+  close(): Promise<void>;
+}
+
+export interface OpenScorerOptions extends RemoteScorerOptions {
+  readonly backend: 'heuristic' | 'deepinfra' | 'swe-pruner';
+  readonly deepinfra: Omit<DeepInfraOptions, 'poster'>;
+  readonly swePrunerUrl: string | null;
+}
+
+/** A service without a setting for its time has what the caller gives it, and never more than this. */
+const LONGEST_CALL_MS = 300_000;
+
+/** The backend that the settings ask for; `null` for the engine's own ranking, which calls nobody. */
+export function openScorer(options: OpenScorerOptions): OpenScorer | null {
+  const { backend, deepinfra, swePrunerUrl } = options;
+  if (backend === 'heuristic') return null;
+  const poster = new JsonPoster();
+  const service =
+    backend === 'deepinfra'
+      ? new DeepInfra({ ...deepinfra, poster })
+      : new SwePruner({ url: swePrunerUrl, timeoutMs: LONGEST_CALL_MS, poster });
+  const scorer = new RemoteScorer(service, options);
+  return {
+    name: scorer.name,
+    get state() {
+      return scorer.state;
+    },
+    score: (request) => scorer.score(request),
+    close: () => poster.close(),
+  };
+}

@@ -1,0 +1,37 @@
+import type { ScoreRequest } from '../core/ports.ts';
+
+/** What a service said about a text. */
+export interface Answer {
+  /** As `PruneInput.externalScores`, one for each line. */
+  readonly opinions: Float64Array;
+  /** Lines that the service itself judged. */
+  readonly scored: number;
+  /** The HTTP status; `null` when there was nothing to ask about and no call was made. */
+  readonly status: number | null;
+}
+
+/** How one call may be spent. */
+export interface CallLimits {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A service that has an opinion of lines. What all of them need (memory, time, breaker, reports) stands around it. */
+export interface RemoteBackend {
+  /** As in the settings. */
+  readonly name: string;
+  /** What its warnings and stats begin with. */
+  readonly prefix: string;
+  /** What decides its answers beside text, goal and source type. */
+  readonly identity: string;
+  /** Longest time for one call, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Whether all that it needs is set. */
+  readonly configured: boolean;
+  /**
+   * Asks once.
+   *
+   * @throws CallFailure
+   */
+  ask(request: ScoreRequest, limits: CallLimits): Promise<Answer>;
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Clock, LineScorer, Scored, ScoreRequest } from '../core/ports.ts';
+import { splitLines } from '../engine/lines.ts';
+import { AnswerCache } from './answer-cache.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { CallFailure } from './post-json.ts';
+import type { Answer, RemoteBackend } from './remote-backend.ts';
+import { SharedCall } from './shared-call.ts';
+
+/** A call that failed, for the log. Holds no text, no address and no credential. */
+export interface BackendFailure {
+  readonly backend: string;
+  /** The precise warning (`deepinfra_http_error`, …). */
+  readonly reason: string;
+  readonly detail: string;
+  readonly httpStatus: number | null;
+}
+
+export interface RemoteScorerOptions {
+  readonly clock: Clock;
+  readonly cacheTtlMs: number;
+  readonly cacheMaxItems: number;
+  readonly onFailure: (failure: BackendFailure) => void;
+  /** The service is left alone for a while after failures of this kind; `null`: it works again. */
+  readonly onBreaker: (openedBy: string | null) => void;
+}
+
+const BREAKER_THRESHOLD = 5;
+const BREAKER_OPEN_MS = 30_000;
+/** A caller that gave less time than this learns nothing about the service when it runs out. */
+const TELLING_WAIT_MS = 100;
+
+/** Puts around a remote service what each needs: memory, one call for equal questions, time limits, a breaker. */
+export class RemoteScorer implements LineScorer {
+  readonly #backend: RemoteBackend;
+  readonly #options: RemoteScorerOptions;
+  readonly #cache: AnswerCache;
+  readonly #breaker: CircuitBreaker;
+  readonly #underWay = new Map<string, SharedCall>();
+
+  constructor(backend: RemoteBackend, options: RemoteScorerOptions) {
+    const { clock, cacheTtlMs, cacheMaxItems, onBreaker } = options;
+    this.#backend = backend;
+    this.#options = options;
+    this.#cache = new AnswerCache({ clock, ttlMs: cacheTtlMs, maxItems: cacheMaxItems });
+    this.#breaker = new CircuitBreaker({
+      clock,
+      threshold: BREAKER_THRESHOLD,
+      openMs: BREAKER_OPEN_MS,
+      onChange: onBreaker,
+    });
+  }
+
+  get name(): string {
+    return this.#backend.name;
+  }
+
+  /** `ok`, `not_configured`, or `circuit_open` while the service is left alone. */
+  get state(): string {
+    if (!this.#backend.configured) return 'not_configured';
+    return this.#breaker.isOpen ? 'circuit_open' : 'ok';
+  }
+
+  async score(request: ScoreRequest): Promise<Scored> {
+    const { prefix, configured } = this.#backend;
+    const startedAt = performance.now();
+    const total = splitLines(request.text).count;
+    if (!configured) return this.#alone(total, [`${prefix}_error`, `${prefix}_config_error`]);
+    if (request.goal.trim() === '') return this.#alone(total, [`${prefix}_no_goal`]);
+    const key = this.#keyOf(request);
+    const kept = this.#cache.get(key);
+    if (kept) return this.#answered(kept, total, 0, true);
+    const call = this.#underWay.get(key) ?? this.#start(key, request);
+    if (call === null) return this.#alone(total, [`${prefix}_error`, `${prefix}_circuit_open`]);
+    try {
+      const timeoutMs = Math.min(request.timeoutMs, this.#backend.timeoutMs);
+      const answer = await call.wait({ ...request, timeoutMs });
+      return this.#answered(answer, total, performance.now() - startedAt, false);
+    } catch (cause) {
+      return this.#failed(total, performance.now() - startedAt, cause);
+    }
+  }
+
+  /** `null` while the service is left alone. */
+  #start(key: string, request: ScoreRequest): SharedCall | null {
+    if (!this.#breaker.admits()) return null;
+    const startedAt = performance.now();
+    const call = new SharedCall(async (signal) => {
+      try {
+        const answer = await this.#backend.ask(request, { timeoutMs: this.#backend.timeoutMs, signal });
+        this.#breaker.succeeded();
+        this.#cache.set(key, answer);
+        return answer;
+      } catch (cause) {
+        this.#learn(failureOf(cause), call, performance.now() - startedAt);
+        throw cause;
+      } finally {
+        this.#underWay.delete(key);
+      }
+    });
+    this.#underWay.set(key, call);
+    return call;
+  }
+
+  /** Tells the breaker how a call ended; what its callers broke off says little. */
+  #learn(failure: CallFailure, { abandoned }: SharedCall, waitedMs: number): void {
+    if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure));
+    else if (abandoned === 'timeout' && waitedMs >= TELLING_WAIT_MS) this.#breaker.failed('timeout');
+    else this.#breaker.cancelled();
+  }
+
+  #answered({ opinions, scored, status }: Answer, total: number, latencyMs: number, cached: boolean): Scored {
+    const { prefix } = this.#backend;
+    const warnings = [...(cached ? ['cache_hit'] : []), ...(total > scored ? [`${prefix}_docs_truncated`] : [])];
+    return { opinions, warnings, stats: this.#stats(scored, total, latencyMs, cached, status) };
+  }
+
+  #failed(total: number, latencyMs: number, cause: unknown): Scored {
+    const { prefix, name } = this.#backend;
+    const failure = failureOf(cause);
+    const reason = `${prefix}_${UNUSABLE.has(failure.kind) ? 'parse' : 'http'}_error`;
+    if (failure.kind !== 'cancelled') {
+      this.#options.onFailure({ backend: name, reason, detail: failure.message, httpStatus: failure.status });
+    }
+    return {
+      opinions: null,
+      warnings: [`${prefix}_error`, reason],
+      stats: this.#stats(0, total, latencyMs, false, failure.status),
+    };
+  }
+
+  /** Nothing was sent. */
+  #alone(total: number, warnings: readonly string[]): Scored {
+    return { opinions: null, warnings, stats: this.#stats(0, total, 0, false, null) };
+  }
+
+  #stats(scored: number, total: number, latencyMs: number, cached: boolean, status: number | null): Scored['stats'] {
+    const { name, prefix } = this.#backend;
+    return {
+      backend: name,
+      [`${prefix}_latency_ms`]: Math.round(latencyMs),
+      [`${prefix}_docs_scored`]: scored,
+      [`${prefix}_docs_total`]: total,
+      ...(status !== null && { [`${prefix}_http_status`]: status }),
+      [`${prefix}_cached`]: cached,
+    };
+  }
+
+  #keyOf({ textHash, goal, sourceType }: ScoreRequest): string {
+    const parts = [this.#backend.identity, textHash, goal, sourceType];
+    return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
+  }
+}
+
+/** An answer came, and it is no use. */
+const UNUSABLE: ReadonlySet<string> = new Set(['not_json', 'too_large', 'wrong_shape']);
+
+function breakerKind({ kind, status }: CallFailure): string {
+  if (kind !== 'status' || status === null) return kind;
+  return status >= 500 ? 'status_5xx' : `status_${status}`;
+}
+
+/** A bug in reading an answer must not reach the caller either: it counts as an answer that cannot be used. */
+function failureOf(cause: unknown): CallFailure {
+  return cause instanceof CallFailure ? cause : new CallFailure('wrong_shape', null);
+}

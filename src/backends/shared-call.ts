@@ -1,0 +1,52 @@
+import type { ScoreRequest } from '../core/ports.ts';
+import { CallFailure } from './post-json.ts';
+import type { Answer } from './remote-backend.ts';
+
+/** Why nobody waits for a call any more. */
+export type Abandoned = 'timeout' | 'cancelled';
+
+/**
+ * One call that several callers may wait for, each as long as it likes. When the last of them has left, the call is
+ * broken off.
+ */
+export class SharedCall {
+  readonly #controller = new AbortController();
+  readonly #answer: Promise<Answer>;
+  #waiting = 0;
+  #abandoned: Abandoned | null = null;
+
+  /** @param start - makes the call; must end it when the signal fires */
+  constructor(start: (signal: AbortSignal) => Promise<Answer>) {
+    this.#answer = start(this.#controller.signal);
+    this.#answer.catch(() => {}); // whoever still waits sees it
+  }
+
+  /** Why the call was broken off, or `null`. */
+  get abandoned(): Abandoned | null {
+    return this.#abandoned;
+  }
+
+  /** @throws CallFailure the call's own, or `timeout` or `cancelled` when this caller's wait ended first */
+  wait({ timeoutMs, signal }: Pick<ScoreRequest, 'timeoutMs' | 'signal'>): Promise<Answer> {
+    this.#waiting++;
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+      };
+      const leave = (why: Abandoned): void => {
+        settle();
+        if (--this.#waiting === 0) {
+          this.#abandoned = why;
+          this.#controller.abort();
+        }
+        reject(new CallFailure(why, null));
+      };
+      const onAbort = (): void => leave('cancelled');
+      const timer = setTimeout(() => leave('timeout'), timeoutMs);
+      if (signal?.aborted) return leave('cancelled');
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#answer.then(resolve, reject).finally(settle);
+    });
+  }
+}

@@ -1,0 +1,65 @@
+import type { ScoreRequest } from '../core/ports.ts';
+import { splitLines } from '../engine/lines.ts';
+import { keptLines } from './align.ts';
+import { CallFailure, type JsonPoster } from './post-json.ts';
+import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
+
+export interface SwePrunerOptions {
+  /** `null` when none is set. */
+  readonly url: string | null;
+  readonly timeoutMs: number;
+  readonly poster: JsonPoster;
+}
+
+/** Room for an answer: the text again, and the score of each of its tokens. */
+const ANSWER_BYTES_PER_CHAR = 40;
+const MIN_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Where services of this kind put the text, in the order of 002 §3. */
+const TEXT_FIELDS = ['pruned_code', 'content', 'text'] as const;
+
+/** A swe-pruner service: `{code, query}` goes out, the text comes back with lines left out. */
+export class SwePruner implements RemoteBackend {
+  readonly name = 'swe-pruner';
+  readonly prefix = 'swe_pruner';
+  readonly identity: string;
+  readonly timeoutMs: number;
+  readonly #options: SwePrunerOptions;
+
+  constructor(options: SwePrunerOptions) {
+    this.#options = options;
+    this.identity = options.url ?? '';
+    this.timeoutMs = options.timeoutMs;
+  }
+
+  get configured(): boolean {
+    return this.#options.url !== null;
+  }
+
+  async ask({ text, goal }: ScoreRequest, limits: CallLimits): Promise<Answer> {
+    const { url, poster } = this.#options;
+    const { status, json } = await poster.post({
+      url: url ?? '',
+      body: { code: text, query: goal },
+      maxBytes: Math.max(MIN_ANSWER_BYTES, ANSWER_BYTES_PER_CHAR * text.length),
+      ...limits,
+    });
+    const lines = splitLines(text);
+    const opinions = keptLines(lines, prunedText(json, status));
+    if (opinions === null) throw new CallFailure('wrong_shape', status, 'not a selection of the lines');
+    return { opinions, scored: lines.count, status };
+  }
+}
+
+function prunedText(json: unknown, status: number): string {
+  if (typeof json === 'object' && json !== null) {
+    const fields: Readonly<Record<string, unknown>> = { ...json };
+    if (typeof fields.error_msg === 'string' && fields.error_msg !== '') {
+      throw new CallFailure('wrong_shape', status, 'the service reports an error');
+    }
+    for (const name of TEXT_FIELDS) {
+      const value = fields[name];
+      if (typeof value === 'string') return value;
+    }
+  }
+  throw new CallFailure('wrong_shape', status, 'no pruned text');
+}

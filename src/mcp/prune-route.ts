@@ -1,0 +1,129 @@
+import { isUtf8 } from 'node:buffer';
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import { z } from 'zod';
+import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
+import { describeIssues } from './tool-input.ts';
+import { toWire } from './tools/prune-text.ts';
+
+export interface PruneRouterDeps {
+  readonly pruner: Pruner;
+  /** The contract has no options of its own: these hold for every call. */
+  readonly options: PruneTextOptions;
+  /** Largest request body after decompression. */
+  readonly maxBodyBytes: number;
+  /** Told of each text that was pruned or went back whole. */
+  readonly onResult?: (result: PruneTextResult) => void;
+  /** A bug; the client got a 500. */
+  readonly onFault?: (cause: unknown) => void;
+}
+
+/** `threshold` and the other knobs of the model that is usually behind this contract mean nothing here. */
+const body = z.looseObject({ code: z.string(), query: z.string() });
+
+/**
+ * `POST /prune`: the contract of a swe-pruner service (`{code, query}` in, `{pruned_code, …}` out), served by this
+ * product, so that what is left out is marked and can be recovered. Mount it behind `localGuard`.
+ */
+export function pruneRouter(deps: PruneRouterDeps): Router {
+  const router = express.Router();
+  // any content type, and none: only what the body holds counts
+  router.post('/', express.raw({ type: () => true, limit: deps.maxBodyBytes }), (req, res) => prune(deps, req, res));
+  router.all('/', (_req, res) => {
+    res.setHeader('Allow', 'POST');
+    refuse(res, 405, 'method_not_allowed', 'This endpoint takes POST only.');
+  });
+  router.use(onError(deps));
+  return router;
+}
+
+async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Request, res: Response): Promise<void> {
+  const json = readJson(req.body);
+  if (json === undefined) {
+    return refuse(res, 400, 'invalid_json', 'The body must be JSON: {"code": "…", "query": "…"}.');
+  }
+  const read = body.safeParse(json);
+  if (!read.success) {
+    const issues = describeIssues(read.error);
+    const detail = issues.map(({ field, message }) => ({
+      type: 'value_error',
+      loc: field === 'arguments' ? ['body'] : ['body', field],
+      msg: message,
+    }));
+    const said = issues.map(({ field, message }) => `${field === 'arguments' ? 'body' : field}: ${message}`).join('; ');
+    return refuse(res, 422, 'invalid_request', said, detail);
+  }
+  const gone = new AbortController();
+  res.once('close', () => gone.abort());
+  const { code, query } = read.data;
+  const result = await pruner.pruneText({ text: code, goalHint: query, options }, gone.signal);
+  onResult?.(result);
+  send(res, 200, answerOf(result));
+}
+
+/** `undefined` for what is no JSON. */
+function readJson(bytes: unknown): unknown {
+  if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) return undefined;
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields of the contract first; its clients ignore those that follow. */
+function answerOf(result: PruneTextResult): object {
+  const { pruned_text, ...further } = toWire(result);
+  return {
+    pruned_code: pruned_text,
+    score: 1, // whether the text as a whole is relevant was for the caller to say
+    token_scores: [],
+    kept_frags: keptLineNumbers(result),
+    origin_token_cnt: result.stats.tokensEstBefore,
+    left_token_cnt: result.stats.tokensEstAfter,
+    model_input_token_cnt: 0,
+    error_msg: null,
+    ...further,
+  };
+}
+
+function keptLineNumbers({ annotations, stats }: PruneTextResult): number[] {
+  const kept: number[] = [];
+  let line = 1;
+  for (const { startLine, endLine } of annotations) {
+    while (line < startLine) kept.push(line++);
+    line = endLine + 1;
+  }
+  while (line <= stats.originalLines) kept.push(line++);
+  return kept;
+}
+
+/** @param detail - where each fault is, as the services of this contract list them */
+function refuse(res: Response, status: number, type: string, message: string, detail?: readonly object[]): void {
+  send(res, status, { error: { message, type }, detail: detail ?? message });
+}
+
+function send(res: Response, status: number, json: object): void {
+  if (res.destroyed) return;
+  const bytes = Buffer.from(JSON.stringify(json), 'utf8');
+  res.statusCode = status;
+  res.setHeader('Content-Type', 'application/json');
+  res.setHeader('Content-Length', bytes.length);
+  res.end(bytes);
+}
+
+/** Answers for a body that could not be read, and for a bug. */
+function onError({ maxBodyBytes, onFault }: PruneRouterDeps): ErrorRequestHandler {
+  return (cause: unknown, _req, res, _next) => {
+    const type = cause instanceof Error && 'type' in cause ? cause.type : undefined;
+    const status = cause instanceof Error && 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
+    if (type === 'entity.too.large') {
+      return refuse(res, 413, 'body_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
+    }
+    if (type === 'encoding.unsupported') {
+      return refuse(res, 415, 'unsupported_encoding', 'Content-Encoding must be gzip, deflate, br or identity.');
+    }
+    if (status >= 400 && status < 500) return refuse(res, 400, 'unreadable_body', 'The body could not be read.');
+    onFault?.(cause);
+    refuse(res, 500, 'internal_error', 'Internal error.');
+  };
+}
