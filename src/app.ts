@@ -1,20 +1,18 @@
+import { randomFillSync } from 'node:crypto';
 import express from 'express';
 import picomatch from 'picomatch';
 import { monotonicFactory } from 'ulid';
 import type { Settings } from './config/settings.ts';
 import { DecisionMaker } from './core/decision-maker.ts';
 import { LeftAlone } from './core/left-alone.ts';
-import type { Clock, Store } from './core/ports.ts';
+import type { Clock, LineScorer, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
 import { RequestRewriter } from './core/rewrite-request.ts';
 import { localGuard } from './mcp/guard.ts';
 import { INSTRUCTIONS } from './mcp/initialize.ts';
+import { pruneRouter } from './mcp/prune-route.ts';
 import { rpcRouter } from './mcp/rpc-routes.ts';
 import { McpServer } from './mcp/server.ts';
-import { ToolRegistry } from './mcp/tool.ts';
-import { healthReport, healthTool } from './mcp/tools/health.ts';
-import { pruneTextTool } from './mcp/tools/prune-text.ts';
-import { recoverTextTool } from './mcp/tools/recover-text.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { ChatHandler } from './proxy/chat.ts';
@@ -23,7 +21,7 @@ import { passthrough } from './proxy/passthrough.ts';
 import { Reporter } from './proxy/report.ts';
 import { listen } from './proxy/server.ts';
 import { Upstream } from './proxy/upstream.ts';
-import { openSqliteStore } from './store/sqlite.ts';
+import { openToolbox } from './toolbox.ts';
 
 /** A server that runs. */
 export interface RunningApp {
@@ -39,11 +37,9 @@ export interface AppParts {
   readonly clock?: Clock;
 }
 
-/** A text above the limit must still reach `prune_text`, which answers it with the no-op of 001 §9. */
-const RPC_BODY_BYTES = 128 * 1024 * 1024;
-/** Pauses between steps of the store's upkeep: when there is more to do, and when there is not. */
-const SWEEP_MORE_MS = 50;
-const SWEEP_IDLE_MS = 30_000;
+/** Bodies of `/rpc` and `/prune` may have this size at the least, and so many bytes for each character of a text. */
+const MIN_RPC_BODY_BYTES = 64 * 1024 * 1024;
+const BODY_BYTES_PER_CHAR = 8;
 
 /**
  * Builds the server from its settings and starts it: the one place that constructs.
@@ -54,14 +50,8 @@ const SWEEP_IDLE_MS = 30_000;
 export async function startApp(settings: Settings, parts: AppParts): Promise<RunningApp> {
   const { log, version } = parts;
   const clock = parts.clock ?? { nowMs: () => Date.now() };
-  const store = openSqliteStore({
-    path: settings.dbPath,
-    clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    maxBytes: settings.storeMaxBytes,
-    maxEvents: settings.maxEvents,
-    log,
-  });
+  const toolbox = openToolbox(settings, { log, version, clock });
+  const { store, scorer, pruner, registry, health } = toolbox;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const upstream = new Upstream({
@@ -73,20 +63,17 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   const reporter = new Reporter({ log, metrics, store, clock, shadow: settings.mode === 'shadow' });
   const chat = new ChatHandler({
-    rewriter: rewriterOf(settings, store, clock, leftAlone, onFailure),
+    rewriter: rewriterOf(settings, store, clock, leftAlone, onFailure, scorer),
     leftAlone,
     upstream,
     enabled: settings.enabled,
     shadow: settings.mode === 'shadow',
     maxBodyBytes: settings.maxBodyBytes,
     timeoutMs: settings.timeoutMs,
-    newRequestId: monotonicFactory(),
+    newRequestId: monotonicFactory(pooledRandom()),
     onReport: (report) => reporter.report(report),
     onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
   });
-  const health = () => healthReport(version, clock, { store: store.problem()?.reason ?? 'ok', mode: modeOf(settings) });
-  const pruner = createPruner({ store, maxInputChars: settings.maxInputChars, onFailure });
-  const registry = new ToolRegistry([pruneTextTool(pruner), recoverTextTool(pruner), healthTool(health)]);
   const mcp = new McpServer({
     registry,
     faces: ['rpc'],
@@ -110,10 +97,39 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     res.setHeader('content-type', contentType);
     res.end(text);
   });
+  // a text above the limit must still reach prune_text, which answers it with the no-op of 001 §9
+  const maxBodyBytes = Math.max(MIN_RPC_BODY_BYTES, BODY_BYTES_PER_CHAR * settings.maxInputChars);
+  app.use('/rpc', guard, rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
   app.use(
-    '/rpc',
+    '/prune',
     guard,
-    rpcRouter({ server: mcp, maxBodyBytes: RPC_BODY_BYTES, onFault: (err) => log.error({ err }, 'rpc failed') }),
+    pruneRouter({
+      // asking another swe-pruner from here could send two servers that point at each other round in circles
+      pruner:
+        settings.backend === 'swe-pruner'
+          ? createPruner({ store, maxInputChars: settings.maxInputChars, onFailure })
+          : pruner,
+      options: {
+        maxPruneRatio: settings.maxPruneRatio,
+        minKeepLines: settings.minKeepLines,
+        timeoutMs: settings.timeoutMs,
+        annotateLines: settings.annotateLines,
+        includeMarkers: settings.includeMarkers,
+      },
+      maxBodyBytes,
+      onResult: ({ pruneId, stats, warnings }) => {
+        log.info({ pruneId, ...stats, warnings }, 'prune');
+        metrics.pruning({
+          candidates: 1,
+          pruned: stats.prunedLines > 0 ? 1 : 0,
+          tokensBefore: stats.tokensEstBefore,
+          tokensAfter: stats.tokensEstAfter,
+          elapsedMs: stats.elapsedMs,
+          fallbacks: stats.usedFallback ? warnings.slice(-1) : [],
+        });
+      },
+      onFault: (err) => log.error({ err }, 'prune failed'),
+    }),
   );
   app.use(
     '/v1',
@@ -128,7 +144,7 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
       res,
       404,
       'not_found',
-      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, GET /health and GET /metrics.`,
+      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
     );
   });
   const server = await listen({
@@ -137,23 +153,20 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     host: settings.host,
     port: settings.port,
     drainTimeoutMs: settings.drainTimeoutMs,
+  }).catch(async (cause: unknown) => {
+    await toolbox.close();
+    throw cause;
   });
-  const stopSweeping = sweepForever(store, log);
 
   return {
     url: server.url,
     async close() {
       await server.close();
-      stopSweeping();
       await reporter.flush();
       await upstream.close();
-      await store.close();
+      await toolbox.close();
     },
   };
-}
-
-function modeOf({ enabled, mode }: Settings): string {
-  return enabled ? mode : 'off';
 }
 
 function rewriterOf(
@@ -162,6 +175,7 @@ function rewriterOf(
   clock: Clock,
   leftAlone: LeftAlone,
   onFailure: (reason: string, cause: unknown) => void,
+  scorer: LineScorer | null,
 ): RequestRewriter {
   const decisions = new DecisionMaker({
     store,
@@ -169,6 +183,7 @@ function rewriterOf(
     ttlMs: settings.pruneIdTtlS * 1000,
     timeoutMs: settings.timeoutMs,
     memoBytes: settings.memoMaxBytes / 4,
+    ...(scorer && { scorer }),
   });
   return new RequestRewriter({
     store,
@@ -192,20 +207,15 @@ function globs(patterns: readonly string[]): (name: string) => boolean {
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, basename: false });
 }
 
-/** Keeps the store in shape in small steps, away from requests. */
-function sweepForever(store: Store, log: Log): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const step = async (): Promise<void> => {
-    const more = await store.sweep().catch((err: unknown) => {
-      log.debug({ err }, 'upkeep of the store failed');
-      return false;
-    });
-    if (!stopped) timer = setTimeout(() => void step(), more ? SWEEP_MORE_MS : SWEEP_IDLE_MS).unref();
-  };
-  timer = setTimeout(() => void step(), SWEEP_MORE_MS).unref();
+/** Random numbers in [0, 1) from a pool of bytes: `ulid` would ask the system sixteen times for each id. */
+function pooledRandom(): () => number {
+  const pool = new Uint8Array(4096);
+  let next = pool.length;
   return () => {
-    stopped = true;
-    clearTimeout(timer);
+    if (next === pool.length) {
+      randomFillSync(pool);
+      next = 0;
+    }
+    return (pool[next++] ?? 0) / 256;
   };
 }

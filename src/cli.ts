@@ -8,9 +8,9 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 };
 
 // a reader that has seen enough (`mcp-pruner diff … | head`) is no failure
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
-}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+// diagnostics that nobody takes must not end a server
+process.stderr.on('error', () => {});
 
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,
@@ -26,5 +26,6 @@ process.exitCode = await main(process.argv.slice(2), {
   clock: { nowMs: Date.now },
   version,
   events: process,
+  streams: () => ({ input: process.stdin, output: process.stdout }),
   exit: (code) => process.exit(code),
 });

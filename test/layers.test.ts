@@ -40,9 +40,11 @@ const layers: Readonly<Record<string, Layer>> = {
   proxy: FACE,
   mcp: FACE,
   dashboard: FACE,
-  app: EVERYTHING,
+  toolbox: EVERYTHING,
+  app: { from: [...EVERYTHING.from, 'toolbox'] },
+  'stdio-app': { from: [...EVERYTHING.from, 'toolbox'] },
   index: EVERYTHING,
-  cli: EVERYTHING,
+  cli: { from: [...EVERYTHING.from, 'toolbox', 'stdio-app'] },
 };
 
 /** Libraries and words that belong to some places only. */

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream';
 import type { Place } from '../config/paths.ts';
 import type { Clock } from '../core/ports.ts';
 
@@ -18,6 +19,8 @@ export interface Io extends Place {
     on(name: string, handler: (detail: unknown) => void): unknown;
     off(name: string, handler: (detail: unknown) => void): unknown;
   };
+  /** stdin and stdout, opened on first use, for a command that speaks a protocol over them. */
+  readonly streams?: () => { readonly input: Readable; readonly output: Writable };
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
 }

@@ -8,6 +8,10 @@ import { commandHelp, programHelp } from './help.ts';
 export const commands: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
   serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
   demo: { summary: 'show the whole thing offline', load: async () => (await import('./demo.ts')).demo },
+  stdio: {
+    summary: 'serve MCP over stdin and stdout; what runs without a command',
+    load: async () => (await import('./stdio.ts')).stdio,
+  },
   config: { summary: 'print the effective configuration', load: async () => (await import('./config.ts')).config },
   recover: {
     summary: 'print the original behind a prune id',
@@ -33,8 +37,7 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
 export async function main(args: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = args;
   try {
-    if (name === undefined)
-      throw new UsageError('without a command it is reserved for MCP over stdio; for the proxy use: mcp-pruner serve');
+    if (name === undefined) return await runCommand('stdio', [], io);
     if (name === '--help' || name === '-h') return print(io, programHelp(commands));
     if (name === '--version' || name === '-v') return print(io, `${io.version}\n`);
     return await runCommand(name, rest, io);

@@ -41,7 +41,10 @@ export interface McpServerOptions {
   readonly version: string;
   /** Goes to the agent with `initialize`. */
   readonly instructions?: string;
-  /** As the stdio contract wants it: `protocolVersion` is required, and -32602 says `Invalid params`, no more. */
+  /**
+   * As the stdio contract wants it: `protocolVersion` is required, -32602 says `Invalid params`, no more, and there are
+   * no methods for what the server does not have.
+   */
   readonly strict?: boolean;
   /** Methods beside the built-in ones, which they replace where they have the same name. */
   readonly methods?: Readonly<Record<string, Method>>;
@@ -119,12 +122,17 @@ export class McpServer {
         const text = await registry.find(name, faces).call(args ?? {}, context);
         return { content: [{ type: 'text', text }] };
       },
-      'resources/list': () => ({ resources: [] }),
-      'resources/templates/list': () => ({ resourceTemplates: [] }),
-      'prompts/list': () => ({ prompts: [] }),
+      ...(strict ? {} : emptyLists),
     };
   }
 }
+
+/** Clients of `/rpc` ask for these whether or not they are announced. */
+const emptyLists: Readonly<Record<string, Method>> = {
+  'resources/list': () => ({ resources: [] }),
+  'resources/templates/list': () => ({ resourceTemplates: [] }),
+  'prompts/list': () => ({ prompts: [] }),
+};
 
 type RpcRequest = Extract<Message, { kind: 'request' }>;
 

@@ -35,7 +35,6 @@ describe('the command line', () => {
     [['recover'], 'too few arguments: mcp-pruner recover <prune_id>'],
     [['recover', 'prn_x', '--lines', '9-3'], 'is not a range of lines'],
     [['recover', 'prn_x', '--lines', '0'], 'is not a range of lines'],
-    [[], 'mcp-pruner serve'],
   ])('refuses %j in one line with exit code 2', async (args, expected) => {
     const { code, out, err } = await run(args);
     expect(code).toBe(2);

@@ -1,0 +1,80 @@
+import type { StdioApp, StdioAppParts, ToolSet } from '../stdio-app.ts';
+import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
+
+const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
+
+export const stdio: Command = {
+  usage: 'stdio [--tools files|pruner|all]',
+  about: [
+    'Serves MCP over stdin and stdout; diagnostics go to stderr. It is what runs without any command.',
+    'PRUNER_URL names the pruner (http://localhost:8000/prune; empty for none), PRUNER_TIMEOUT_MS how long it may take,',
+    'MCP_PRUNER_CWD where commands run and relative paths start.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    tools: {
+      type: 'string',
+      value: '<set>',
+      doc: 'files: read, bash, grep (default); pruner: prune_text, recover_text and all others of POST /rpc; or all',
+    },
+  },
+  arguments: { least: 0, most: 0 },
+
+  async run(call, io) {
+    const streams = io.streams?.();
+    if (streams === undefined) throw new CommandFailed('stdin and stdout are not there to be served');
+    const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
+    const [{ startStdioApp }, { swePrunerConfig }] = await Promise.all([
+      import('../stdio-app.ts'),
+      import('../backends/swe-pruner-client.ts'),
+    ]);
+    const pruner = swePrunerConfig(io.env);
+    for (const warning of pruner.warnings) say(`warning: ${warning}`);
+    const tools = toolsOf(call);
+    const store = tools === 'files' ? {} : { store: { tools, ...(await storeParts(call, io)) } };
+    if (io.errIsTerminal) say('serving MCP over stdin and stdout (the proxy is: mcp-pruner serve; help: --help)');
+    const app = await startStdioApp({ env: io.env, cwd: io.cwd, pruner, ...streams, say, ...store });
+    return await untilDone(app, io, say);
+  },
+};
+
+function toolsOf(call: Call): ToolSet {
+  const asked = textOption(call, 'tools') ?? 'files';
+  const known = toolSets.find((set) => set === asked);
+  if (known === undefined)
+    throw new UsageError(`--tools is one of ${toolSets.join(', ')}, not ${JSON.stringify(asked)}`);
+  return known;
+}
+
+type StoreParts = Omit<NonNullable<StdioAppParts['store']>, 'tools'>;
+
+/** The configuration of the proxy, so that both work on the same store. */
+async function storeParts(call: Call, io: Io): Promise<StoreParts> {
+  const [{ readSettings }, { createLog }] = await Promise.all([
+    import('./read-settings.ts'),
+    import('../observe/log.ts'),
+  ]);
+  const { settings, warnings } = readSettings(call, io);
+  const log = await createLog({ level: settings.logLevel, fd: 2, pretty: false });
+  for (const warning of warnings) log.warn({ warning }, 'configuration');
+  return { settings, log, version: io.version, clock: io.clock };
+}
+
+/** Lives until the client goes or a signal comes. Whatever ends the process takes running commands with it. */
+async function untilDone(app: StdioApp, io: Io, say: (line: string) => void): Promise<number> {
+  const goOn = (cause: unknown): void =>
+    say(`unexpected error; the server goes on: ${cause instanceof Error ? (cause.stack ?? cause.message) : cause}`);
+  const handlers: readonly [string, (detail: unknown) => void][] = [
+    ['uncaughtException', goOn],
+    ['unhandledRejection', goOn],
+    ['SIGTERM', app.stop],
+    ['SIGINT', app.stop],
+    ['SIGHUP', app.stop],
+    ['exit', app.killAll],
+  ];
+  for (const [event, handler] of handlers) io.events.on(event, handler);
+  await app.done;
+  // neither a stream that never ends nor a log must hold the process
+  setTimeout(() => io.exit(0), 200).unref();
+  return 0;
+}

@@ -1,0 +1,126 @@
+import { isUtf8 } from 'node:buffer';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { invalidRequest, unreadable } from './envelope.ts';
+import { jsonPieces } from './json-pieces.ts';
+import { failure, type Reply } from './json-rpc.ts';
+import { readLines } from './read-lines.ts';
+import type { Connection, McpServer } from './server.ts';
+
+export interface StdioOptions {
+  readonly server: McpServer;
+  /** The client's messages, one JSON text a line. */
+  readonly input: Readable;
+  /** Takes answers and nothing else. */
+  readonly output: Writable;
+  /** Ends the service at once: calls that run are told to stop, and nothing more is answered. */
+  readonly stop: AbortSignal;
+  /** How long calls that run may go on after the end of the input, so that what was asked is still answered. */
+  readonly graceMs: number;
+  /** A bug in the transport itself. */
+  readonly onFault: (cause: unknown) => void;
+}
+
+/** Larger than any text that `prune_text` takes, escapes included. */
+const MAX_LINE_BYTES = 128 * 1024 * 1024;
+/** Pieces of an answer are written together up to this size. */
+const WRITE_CHARS = 64 * 1024;
+
+type Answer = Reply | readonly Reply[];
+
+/**
+ * Serves one client over a pair of streams until it closes its side or goes away, or until `stop` fires. Never rejects.
+ * A line that is no message is answered and changes nothing else; requests run side by side.
+ */
+export async function serveStdio({ server, input, output, stop, graceMs, onFault }: StdioOptions): Promise<void> {
+  const connection = server.connect();
+  const writer = new AnswerWriter(output);
+  const gone = AbortSignal.any([stop, writer.broken]);
+  const abandon = (): void => {
+    connection.close();
+    input.destroy();
+  };
+  if (gone.aborted) return abandon();
+  gone.addEventListener('abort', abandon, { once: true });
+
+  const running = new Set<Promise<void>>();
+  for await (const line of readLines(input, MAX_LINE_BYTES)) {
+    const work = answer(connection, line.bytes)
+      .then((reply) => (reply === null ? undefined : writer.write(reply)))
+      .catch(onFault)
+      .finally(() => running.delete(work));
+    running.add(work);
+  }
+
+  const allDone = Promise.all(running);
+  await within(allDone, graceMs, gone);
+  connection.close();
+  if (!gone.aborted) await within(writer.flushed(), graceMs, gone);
+  gone.removeEventListener('abort', abandon);
+}
+
+async function answer(connection: Connection, bytes: Buffer | null): Promise<Answer | null> {
+  if (bytes === null) return failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`));
+  if (!isUtf8(bytes)) return failure(null, unreadable());
+  const text = bytes.toString('utf8').trim(); // a CR before the line end, a byte order mark at the start
+  return text === '' ? null : await connection.receive(text);
+}
+
+/** Writes answers one after the other, each as one line, no faster than the client reads. */
+class AnswerWriter {
+  readonly #output: Writable;
+  readonly #broken = new AbortController();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(output: Writable) {
+    this.#output = output;
+    for (const event of ['error', 'close']) output.on(event, () => this.#broken.abort());
+  }
+
+  /** Fires when the client no longer takes answers. */
+  get broken(): AbortSignal {
+    return this.#broken.signal;
+  }
+
+  write(reply: Answer): Promise<void> {
+    this.#last = this.#last.then(() => this.#writeLine(reply));
+    return this.#last;
+  }
+
+  /** Settles when everything written so far has left this process. */
+  async flushed(): Promise<void> {
+    await this.#last;
+    if (this.#output.writableLength > 0) await new Promise((resolve) => this.#output.write('', resolve));
+  }
+
+  async #writeLine(reply: Answer): Promise<void> {
+    let text = '';
+    for (const piece of jsonPieces(reply)) {
+      text += piece;
+      if (text.length < WRITE_CHARS) continue;
+      await this.#send(text);
+      text = '';
+    }
+    await this.#send(`${text}\n`);
+  }
+
+  async #send(text: string): Promise<void> {
+    if (this.#broken.signal.aborted || this.#output.write(text)) return;
+    await once(this.#output, 'drain', { signal: this.#broken.signal }).catch(() => {}); // or the client has gone
+  }
+}
+
+/** Waits for work, at most for a time, and no longer than until a signal. */
+async function within(work: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  let timer: NodeJS.Timeout | undefined;
+  let leave = (): void => {};
+  const over = new Promise<void>((resolve) => {
+    leave = resolve;
+    timer = setTimeout(resolve, limitMs);
+    signal.addEventListener('abort', leave, { once: true });
+  });
+  await Promise.race([work, over]);
+  clearTimeout(timer);
+  signal.removeEventListener('abort', leave);
+}

@@ -1,0 +1,108 @@
+import { resolve } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { SwePrunerClient, type SwePrunerConfig } from './backends/swe-pruner-client.ts';
+import type { Settings } from './config/settings.ts';
+import { CommandRunner } from './mcp/command-runner.ts';
+import { createFocus } from './mcp/focus.ts';
+import { INSTRUCTIONS } from './mcp/initialize.ts';
+import { type CallRecord, McpServer, type McpServerOptions } from './mcp/server.ts';
+import { serveStdio } from './mcp/stdio.ts';
+import { type Tool, ToolRegistry } from './mcp/tool.ts';
+import { bashTool } from './mcp/tools/bash.ts';
+import { grepTool } from './mcp/tools/grep.ts';
+import { readTool } from './mcp/tools/read.ts';
+import type { Toolbox, ToolboxParts } from './toolbox.ts';
+
+/** Which tools are offered: `files` are `read`, `bash` and `grep`, `pruner` those of `POST /rpc`. */
+export type ToolSet = 'files' | 'pruner' | 'all';
+
+export interface StdioAppParts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the process runs; `MCP_PRUNER_CWD` wins over it. */
+  readonly cwd: string;
+  readonly pruner: SwePrunerConfig;
+  readonly input: Readable;
+  readonly output: Writable;
+  /** Takes one line of diagnostics, without its line end. */
+  readonly say: (line: string) => void;
+  /** What the tools of `POST /rpc` need; without it only `read`, `bash` and `grep` are offered. */
+  readonly store?: { readonly tools: Exclude<ToolSet, 'files'>; readonly settings: Settings } & ToolboxParts;
+}
+
+export interface StdioApp {
+  /** Settles when the client has gone or `stop` was called, and nothing that was started runs any more. */
+  readonly done: Promise<void>;
+  stop(): void;
+  /** Ends what runs at once; for a process that is about to exit. */
+  killAll(): void;
+}
+
+/** The version that the contract of the stdio server names (002 §3). */
+const CONTRACT_VERSION = '1.0.0';
+/** How long calls may go on once the client closed its side: shorter than clients wait before they send SIGTERM. */
+const GRACE_MS = 1_500;
+/** How long commands may take to end when the server does: the least patient clients leave it half a second. */
+const COMMANDS_END_MS = 250;
+
+/** Serves MCP over a pair of streams. Neither express nor, without `store`, a database driver is loaded. */
+export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
+  const { env, input, output, say, store } = parts;
+  const cwd = env.MCP_PRUNER_CWD ? resolve(parts.cwd, env.MCP_PRUNER_CWD) : parts.cwd;
+  const runner = new CommandRunner({ cwd, env });
+  const local = localTools(parts, cwd, runner);
+  const toolbox = store === undefined ? null : (await import('./toolbox.ts')).openToolbox(store.settings, store, local);
+  const face =
+    store === undefined || toolbox === null ? plainFace(local) : fullFace(toolbox, store.tools, store.version);
+  const server = new McpServer({ ...face, onCall: (record) => describeCall(record, say) });
+
+  const stopping = new AbortController();
+  const onFault = (cause: unknown): void => say(`unexpected error: ${describe(cause)}`);
+  const served = serveStdio({ server, input, output, stop: stopping.signal, graceMs: GRACE_MS, onFault });
+  return {
+    done: served.then(async () => {
+      await runner.endAll(COMMANDS_END_MS);
+      await toolbox?.close();
+    }),
+    stop: () => stopping.abort(),
+    killAll: () => runner.killAll(),
+  };
+}
+
+function localTools({ pruner, say }: StdioAppParts, cwd: string, runner: CommandRunner): Tool[] {
+  const { url, timeoutMs } = pruner;
+  const focus = createFocus({
+    pruner: url === null ? null : new SwePrunerClient({ url, timeoutMs }),
+    onFailure: (cause) => say(`the pruner failed, the output goes back whole: ${describe(cause)}`),
+  });
+  return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));
+}
+
+/** The server of 002, to the letter. */
+function plainFace(tools: readonly Tool[]): McpServerOptions {
+  return { registry: new ToolRegistry(tools), faces: ['stdio'], version: CONTRACT_VERSION, strict: true };
+}
+
+/** The product's own server, as on `POST /rpc`. */
+function fullFace({ registry, health }: Toolbox, tools: 'pruner' | 'all', version: string): McpServerOptions {
+  return {
+    registry,
+    faces: tools === 'all' ? ['stdio', 'rpc'] : ['rpc'],
+    version,
+    instructions: INSTRUCTIONS,
+    methods: { health },
+  };
+}
+
+function describeCall(
+  { method, tool, errorCode, cancelled, elapsedMs, fault }: CallRecord,
+  say: (line: string) => void,
+) {
+  if (tool === null && errorCode === null) return;
+  const outcome = cancelled ? 'cancelled' : errorCode === null ? 'done' : `error ${errorCode}`;
+  const why = fault === undefined ? '' : `: ${describe(fault)}`;
+  say(`${tool ?? method} ${outcome} after ${Math.round(elapsedMs)} ms${why}`);
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

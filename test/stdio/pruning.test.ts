@@ -1,0 +1,192 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RawClient } from './helpers/client.ts';
+import { bytes, FakeSwePruner, json, type Reaction } from './helpers/fake-pruner.ts';
+import { soon } from './helpers/soon.ts';
+
+const pruner = new FakeSwePruner();
+const PRUNED = 'pruned!';
+let url: string;
+let folder: string;
+let server: RawClient;
+
+/** A server of its own, for settings that the shared one does not have. */
+const startServer = (env: Record<string, string> = {}, keep = false) =>
+  new RawClient({ env: { PRUNER_URL: url, MCP_PRUNER_CWD: folder, ...env }, keep });
+
+beforeAll(async () => {
+  url = await pruner.start();
+  folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-focus-'));
+  writeFileSync(join(folder, 'a.txt'), 'one\ntwo\n');
+  writeFileSync(join(folder, 'empty.txt'), '');
+  server = startServer({}, true);
+});
+
+afterAll(async () => {
+  server.child.kill('SIGKILL');
+  await pruner.close();
+  rmSync(folder, { recursive: true });
+});
+
+const question = { context_focus_question: 'why?' };
+
+describe('what is sent to the pruner', () => {
+  it('is one POST of code and query and nothing else', async () => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
+    expect(pruner.asked).toEqual([
+      {
+        method: 'POST',
+        path: '/prune',
+        headers: expect.objectContaining({ 'content-type': 'application/json' }),
+        body: JSON.stringify({ code: 'one\ntwo\n', query: 'why?' }),
+      },
+    ]);
+  });
+
+  it('is the question word for word', async () => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    for (const query of [' \n padded\t', ' ', '"quoted" \\ é 😀 \u0000', 'x'.repeat(100_000)]) {
+      await server.call('read', { file_path: 'a.txt', context_focus_question: query });
+      expect(JSON.parse(pruner.asked.at(-1)?.body ?? '')).toEqual({ code: 'one\ntwo\n', query });
+    }
+  });
+
+  it.each([
+    ['read', { file_path: 'a.txt' }, 'one\ntwo\n'],
+    ['read', { file_path: 'empty.txt' }, ''],
+    ['bash', { command: 'echo out' }, 'out\n'],
+    ['bash', { command: 'printf out; printf err >&2; exit 4' }, 'out\n[stderr]\nerr\n[exit code: 4]'],
+    ['bash', { command: 'exit 1' }, '\n[exit code: 1]'],
+    ['grep', { pattern: 'two', path: 'a.txt' }, '2:two\n'],
+  ])('is the output of %s %j', async (name, args, code) => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    expect(await server.call(name, { ...args, ...question })).toBe(PRUNED);
+    expect(JSON.parse(pruner.asked[0]?.body ?? '')).toEqual({ code, query: 'why?' });
+  });
+});
+
+describe('the pruner is not asked', () => {
+  it.each([
+    ['read', { file_path: 'missing' }, /^Error reading file: /],
+    ['bash', { command: 'true' }, /^\(no output\)$/],
+    ['bash', { command: 'a\u0000b' }, /^Error executing command: /],
+    ['grep', { pattern: 'three' }, /^\(no matches found\)$/],
+    ['grep', { pattern: 'two', path: 'missing' }, /^Error: grep: /],
+    ['grep', { pattern: 'a\u0000b' }, /^Error executing grep: /],
+  ])('about %s %j', async (name, args, text) => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    expect(await server.call(name, { ...args, ...question })).toMatch(text);
+    expect(pruner.asked).toEqual([]);
+  });
+
+  it('without a question, or with an empty one', async () => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    expect(await server.call('read', { file_path: 'a.txt' })).toBe('one\ntwo\n');
+    expect(await server.call('read', { file_path: 'a.txt', context_focus_question: '' })).toBe('one\ntwo\n');
+    expect(pruner.asked).toEqual([]);
+  });
+
+  it('when PRUNER_URL is empty', async () => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    const off = startServer({ PRUNER_URL: '' });
+    expect(await off.call('read', { file_path: 'a.txt', ...question })).toBe('one\ntwo\n');
+    expect(pruner.asked).toEqual([]);
+    expect(off.stderr).not.toContain('warning');
+  });
+});
+
+describe('an answer of the pruner', () => {
+  it.each([
+    [{ pruned_code: 'a', content: 'b', text: 'c' }, 'a'],
+    [{ text: 'c', content: 'b' }, 'b'],
+    [{ text: 'c', score: 1 }, 'c'],
+    [{ pruned_code: 7, content: null, text: 'c' }, 'c'],
+    [{ pruned_code: '' }, ''],
+    [{ pruned_code: '', content: 'b' }, ''],
+    [{ pruned_code: 'é😀\n\u0000' }, 'é😀\n\u0000'],
+  ])('%j replaces the output by %j', async (answer, text) => {
+    pruner.will(json(answer));
+    expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(text);
+  });
+
+  it.each([201, 202, 206, 299])('counts with status %i too', async (status) => {
+    pruner.will(json({ pruned_code: PRUNED }, status));
+    expect(await server.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
+  });
+
+  const failures: readonly [string, Reaction, RegExp][] = [
+    ['status 400', json({ pruned_code: PRUNED }, 400), /http_error \(status 400\)/],
+    ['status 404', json({ pruned_code: PRUNED }, 404), /http_error \(status 404\)/],
+    ['status 500', bytes('oops', 500), /http_error \(status 500\)/],
+    ['status 503 and no end', (res) => void res.writeHead(503).write('x'), /http_error \(status 503\)/],
+    ['a redirect', (res) => res.writeHead(307, { location: url }).end(), /http_error \(status 307\)/],
+    ['no content', (res) => res.writeHead(204).end(), /invalid_response/],
+    ['no JSON', bytes('<html>'), /invalid_response \(not JSON\)/],
+    ['half of a JSON text', bytes('{"pruned_code":"x'), /invalid_response/],
+    ['an empty body', bytes(''), /invalid_response/],
+    ['no known field', json({ result: 'x' }), /invalid_response \(no pruned_code/],
+    ['fields that are no strings', json({ pruned_code: 1, content: ['x'], text: {} }), /invalid_response/],
+    ['a list', json(['x']), /invalid_response/],
+    ['a bare string', json('x'), /invalid_response/],
+    ['null', json(null), /invalid_response/],
+    ['a connection that breaks at once', (res) => res.destroy(), /network_error/],
+    [
+      'a connection that breaks in the body',
+      (res) => {
+        res.writeHead(200, { 'content-length': '100' }).write('{"pruned_code":');
+        setTimeout(() => res.destroy(), 20);
+      },
+      /network_error/,
+    ],
+  ];
+  it.each(failures)('that is %s leaves the output whole, and stderr says why', async (_, reaction, why) => {
+    pruner.will(reaction);
+    const before = server.stderr.length;
+    expect(await server.call('bash', { command: 'echo out; exit 2', ...question })).toBe('out\n\n[exit code: 2]');
+    await soon(() => server.stderr.slice(before)).toMatch(why);
+  });
+
+  it.each([
+    ['does not begin', () => {}],
+    ['does not end', (res) => void res.writeHead(200).write('{')],
+  ] as readonly [string, Reaction][])('that %s in time leaves the output whole', async (_, reaction) => {
+    pruner.will(reaction);
+    const hasty = startServer({ PRUNER_TIMEOUT_MS: '100' });
+    expect(await hasty.call('read', { file_path: 'a.txt', ...question })).toBe('one\ntwo\n');
+    await soon(() => hasty.stderr).toMatch(/timeout \(100 ms\)/);
+    expect(hasty.stderr).not.toContain('warning');
+  });
+});
+
+describe('an address', () => {
+  it('where nothing listens leaves the output whole', async () => {
+    const alone = startServer({ PRUNER_URL: 'http://127.0.0.1:1/prune' });
+    expect(await alone.call('read', { file_path: 'a.txt', ...question })).toBe('one\ntwo\n');
+    await soon(() => alone.stderr).toMatch(/network_error/);
+  });
+
+  it.each(['not an address', 'ftp://127.0.0.1/x', 'http://user:hunter2@127.0.0.1:1/'])(
+    'that is of no use (%s) leaves the output whole, and is not repeated on stderr',
+    async (address) => {
+      const odd = startServer({ PRUNER_URL: address });
+      expect(await odd.call('read', { file_path: 'a.txt', ...question })).toBe('one\ntwo\n');
+      await soon(() => odd.stderr).toMatch(/the pruner failed/);
+      expect(odd.stderr).not.toContain('hunter2');
+    },
+  );
+});
+
+describe('stderr', () => {
+  it('tells of what went wrong and never of the texts', async () => {
+    pruner.will(bytes('', 500));
+    const client = startServer();
+    await client.call('bash', { command: 'echo secret-output', context_focus_question: 'secret question' });
+    await client.call('read', { file_path: 'a.txt' });
+    await soon(() => client.stderr).toMatch(/read done/);
+    expect(client.stderr).not.toMatch(/secret|two/);
+    for (const line of client.stderr.trimEnd().split('\n')) expect(line).toMatch(/^mcp-pruner: /);
+  });
+});
