@@ -2,6 +2,7 @@ import { type ScannedBody, type ScannedMessage, scanChatBody } from '../dialects
 import { encodeEdits } from '../dialects/json-string.ts';
 import { splitLines } from '../engine/lines.ts';
 import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/render.ts';
+import { estimateTokens } from '../engine/tokens.ts';
 import { Conversation } from '../goal/conversation.ts';
 import type { Job } from './decide.ts';
 import type { DecisionMaker } from './decision-maker.ts';
@@ -201,8 +202,9 @@ export class RequestRewriter {
     let lifted: Edit[] = [];
     read.found.forEach((text, i) => {
       const decision = decisionOf(text);
-      outcomes.push(outcomeOf(text, decision));
-      if (decision && decision.cuts.length > 0) lifted.push(...text.lift(this.#editsFor(text.job.text, decision)));
+      const cut = decision && decision.cuts.length > 0 ? this.#cutBy(text.job.text, decision) : null;
+      outcomes.push(outcomeOf(text, decision, cut));
+      if (cut) lifted.push(...text.lift(cut.edits));
       if (read.found[i + 1]?.literal !== text.literal) {
         if (lifted.length > 0) edits.push(editLiteral(body, text, lifted));
         lifted = [];
@@ -228,8 +230,14 @@ export class RequestRewriter {
     };
   }
 
-  #editsFor(text: string, decision: Decision): Edit[] {
-    return editsOf(splitLines(text), annotate(decision.cuts, decision.pruneId ?? ''), this.#options.render);
+  /** What a decision does to its text; `null` when line numbers on the kept lines cost more than the cuts save. */
+  #cutBy(text: string, { cuts, pruneId, tokensBefore, tokensAfter }: Decision): TextCut | null {
+    const { render } = this.#options;
+    const edits = editsOf(splitLines(text), annotate(cuts, pruneId ?? ''), render);
+    if (render.includeMarkers && !render.annotateLines) return { edits, tokensAfter };
+    let tokens = tokensBefore;
+    for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(text, edit.start, edit.end);
+    return tokens < tokensBefore ? { edits, tokensAfter: tokens } : null;
   }
 
   #remember(
@@ -286,6 +294,12 @@ function untouched(read: ReadBody): ReadBody {
   return { ...read, found: [], editsBefore: [], outcomesBefore: [] };
 }
 
+/** Edits of a text, and its tokens once they are made. */
+interface TextCut {
+  readonly edits: readonly Edit[];
+  readonly tokensAfter: number;
+}
+
 interface Spliced {
   readonly rewritten: Rewritten;
   readonly edits: readonly BodyEdit[];
@@ -293,17 +307,23 @@ interface Spliced {
   readonly counts: readonly { readonly edits: number; readonly outcomes: number }[];
 }
 
-function outcomeOf({ messageIndex, job, skip }: FoundText, decision: Decision | null): TextOutcome {
+function outcomeOf(
+  { messageIndex, job, skip }: FoundText,
+  decision: Decision | null,
+  cut: TextCut | null,
+): TextOutcome {
+  const lines = decision?.lines ?? 0;
+  const tokensBefore = decision?.tokensBefore ?? 0;
   return {
     messageIndex,
     tool: job.tool,
     kind: decision?.kind ?? '',
-    pruneId: decision && decision.cuts.length > 0 ? decision.pruneId : null,
-    whole: decision ? decision.whole : skip || 'refused',
-    lines: decision?.lines ?? 0,
-    keptLines: decision?.keptLines ?? 0,
-    tokensBefore: decision?.tokensBefore ?? 0,
-    tokensAfter: decision?.tokensAfter ?? 0,
+    pruneId: decision && cut ? decision.pruneId : null,
+    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || 'refused',
+    lines,
+    keptLines: decision && cut ? decision.keptLines : lines,
+    tokensBefore,
+    tokensAfter: cut ? cut.tokensAfter : tokensBefore,
   };
 }
 

@@ -7,7 +7,7 @@ export interface JsonField {
 
 /**
  * Finds the long string values of a text that is JSON as a whole (a tool result wrapped by its client). Keys and
- * strings of one line are left out: there is nothing to cut in them.
+ * strings of one line are left out: there is nothing to cut in them, unless they are JSON again.
  *
  * @param minChars - shortest value, in UTF-16 units
  * @returns `null` when the text is not JSON or holds no such value
@@ -26,12 +26,19 @@ export function longJsonFields(text: string, minChars: number): JsonField[] | nu
     const end = endOfString(text, start);
     if (end - start >= minChars && !isKey(text, end)) {
       const value: unknown = JSON.parse(text.slice(start, end));
-      if (typeof value === 'string' && value.length >= minChars && value.includes('\n'))
+      if (typeof value === 'string' && value.length >= minChars && mayHoldLines(value))
         fields.push({ start, end, value });
     }
     start = text.indexOf('"', end);
   }
   return fields.length > 0 ? fields : null;
+}
+
+/** Several lines, or JSON on one line in whose strings there are several. */
+function mayHoldLines(value: string): boolean {
+  if (value.includes('\n')) return true;
+  const first = firstSolid(value);
+  return (first === '{' || first === '[' || first === '"') && value.includes('\\n');
 }
 
 function firstSolid(text: string): string {

@@ -1,0 +1,82 @@
+import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import { LeftAlone } from '../../src/core/left-alone.ts';
+import type { Clock, Store } from '../../src/core/ports.ts';
+import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
+import { lineAt, splitLines } from '../../src/engine/lines.ts';
+import { parseMarker } from '../../src/engine/marker.ts';
+import { renderRanges } from '../../src/engine/render.ts';
+import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
+import { afterwards } from './afterwards.ts';
+
+export const TTL_MS = 80_000;
+
+/** A clock that stands still until it is set. */
+export function manualClock(now = 1_700_000_000_000): Clock & { now: number } {
+  return {
+    now,
+    nowMs() {
+      return this.now;
+    },
+  };
+}
+
+/** A store on a file or in memory that is closed with the test. */
+export function openStore(path = ':memory:', clock: Clock = manualClock()): SqliteStore {
+  const store = openSqliteStore({ path, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 1_000 });
+  afterwards(() => store.close());
+  return store;
+}
+
+export interface RewriterParts {
+  readonly store?: Store;
+  readonly clock?: Clock;
+  readonly minPruneChars?: number;
+  readonly annotateLines?: boolean;
+  readonly leftAlone?: LeftAlone;
+  readonly neverPruneTool?: (name: string) => boolean;
+  readonly neverPrunePath?: (path: string) => boolean;
+  readonly maxInputChars?: number;
+  readonly onFailure?: (reason: string) => void;
+}
+
+/** The pipeline of a request over a store, with nothing remembered in memory. */
+export function openRewriter(parts: RewriterParts = {}): RequestRewriter {
+  const clock = parts.clock ?? manualClock();
+  const store = parts.store ?? openStore(':memory:', clock);
+  return new RequestRewriter({
+    store,
+    clock,
+    decisions: new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs: 10_000, memoBytes: 1_000_000 }),
+    leftAlone: parts.leftAlone ?? new LeftAlone(store),
+    onFailure: (reason) => parts.onFailure?.(reason),
+    find: {
+      minPruneChars: parts.minPruneChars ?? 1_000,
+      maxInputChars: parts.maxInputChars ?? 2_000_000,
+      limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
+      neverPruneTool: parts.neverPruneTool ?? (() => false),
+      neverPrunePath: parts.neverPrunePath ?? (() => false),
+    },
+    render: { annotateLines: parts.annotateLines ?? false, includeMarkers: true },
+    memoBytes: 10_000_000,
+  });
+}
+
+/** Puts the original lines back in the place of every marker, each read from the store. */
+export async function restored(text: string, store: Store): Promise<string> {
+  const lines = splitLines(text);
+  let out = '';
+  for (let line = 1; line <= lines.count; line++) {
+    const content = lineAt(lines, line);
+    const ending = line < lines.count || text.endsWith('\n') ? '\n' : '';
+    const marker = parseMarker(content);
+    const original = marker && (await store.findOriginal(marker.pruneId));
+    out += marker && original !== null ? renderRanges(splitLines(original), [marker], false) : content;
+    out += ending;
+  }
+  return out;
+}
+
+/** How each text that was looked at ended: `cut`, or why it stayed whole. */
+export function verdicts({ outcomes }: Rewritten): string[] {
+  return outcomes.map(({ pruneId, whole }) => (pruneId === null ? whole : 'cut'));
+}
