@@ -3,8 +3,8 @@ import type { Tables } from './tables.ts';
 /** How long one step of a sweep may delete (ms) and how many rows, whichever comes first. */
 const STEP_MS = 4;
 export const STEP_ROWS = 500;
-/** Texts wait for compression before any is evicted for want of room, unless there is so much too much. */
-const OVERFULL = 1.25;
+/** While texts wait for compression, which may make room enough, the limit is this many times as high. */
+const OVERFULL = 2;
 
 /** What a step may still do. */
 export class Budget {
@@ -43,9 +43,8 @@ export function expire({ decisions, marks }: Tables, nowMs: number, budget: Budg
 /** Deletes the least recently used until the stored bytes are within the limit; inside the caller's transaction. */
 export function evict({ decisions, snapshots, meter }: Tables, maxBytes: number, budget: Budget): Part {
   const limit = snapshots.unpacked(1).length > 0 ? maxBytes * OVERFULL : maxBytes;
-  if (meter('stored_bytes') <= limit) return { done: 0, more: false };
   let done = 0;
-  while (meter('stored_bytes') > maxBytes) {
+  while (meter('stored_bytes') > limit) {
     if (!budget.take()) return { done, more: true };
     const prune = decisions.oldestPrune();
     const whole = decisions.oldestWhole();

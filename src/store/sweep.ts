@@ -45,10 +45,9 @@ export class Sweeper {
       await access.write(() => undefined, { verify: true, uses: STEP_USES });
       return { expired: 0, evicted: 0, packed: 0, pages: 0, more: true };
     }
-    const budget = new Budget();
     const cleared = await access.write(
       (tables, nowMs) => {
-        const expired = expire(tables, nowMs, budget);
+        const expired = expire(tables, nowMs, new Budget());
         const trimmed = tables.events.trim(this.#limits.maxEvents, STEP_ROWS);
         return { done: expired.done, more: expired.more || trimmed >= STEP_ROWS };
       },
@@ -57,7 +56,7 @@ export class Sweeper {
     const packed = await packSome(await access.read(({ snapshots }) => nextToPack(snapshots)));
     const evicted = await access.write((tables) => {
       for (const [snapshot, data] of packed) tables.snapshots.setPacked(snapshot, data);
-      return evict(tables, this.#limits.maxBytes, budget);
+      return evict(tables, this.#limits.maxBytes, new Budget());
     });
     const pages = await access.maintain((connection) => connection.shrink(STEP_VACUUM_PAGES));
     const more = cleared.more || evicted.more || packed.length > 0 || pages > 0 || access.usesWaiting > 0;
