@@ -43,7 +43,7 @@ const layers: Readonly<Record<string, Layer>> = {
   toolbox: EVERYTHING,
   app: { from: [...EVERYTHING.from, 'toolbox'] },
   'stdio-app': { from: [...EVERYTHING.from, 'toolbox'] },
-  index: EVERYTHING,
+  index: { from: [...EVERYTHING.from, 'cli'] },
   cli: { from: [...EVERYTHING.from, 'toolbox', 'stdio-app'] },
 };
 

@@ -1,0 +1,100 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** How an agent starts a stdio MCP server. */
+export interface McpServerConfig {
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** MCP servers by the name under which an agent shows them. */
+export type McpServers = Readonly<Record<string, McpServerConfig>>;
+
+/** What a runner hands to the provider of an agent, as far as MCP goes. */
+export interface ProviderRunOptions {
+  /** Absent when no server is to be started. */
+  readonly mcpServers?: McpServers;
+}
+
+export interface BuildOptions {
+  /** Told, in one line, why the pruner is not used in this run. */
+  readonly onDiagnostic?: (line: string) => void;
+  /** Whether a path is a file that can be read. */
+  readonly isReadableFile?: (path: string) => boolean;
+  /** Where the server's entry point may be when `JEEVES_MCP_PRUNER_PATH` names none, best first. */
+  readonly candidates?: readonly string[];
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Name of the server in every agent's configuration. */
+export const SERVER_NAME = 'pruner';
+const DEFAULT_PRUNER_URL = 'http://localhost:8000/prune';
+const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'on']);
+
+/**
+ * The MCP servers of a run, from the runner's environment: `JEEVES_PRUNER_ENABLED`, `JEEVES_PRUNER_URL` and
+ * `JEEVES_MCP_PRUNER_PATH` (002 §3). Nothing that stands there fails a run.
+ *
+ * @param cwd - the folder of the run, absolute; commands run there
+ * @returns `undefined` when the pruner is switched off or its configuration is of no use
+ */
+export function buildMcpServers(env: Env, cwd: string, options: BuildOptions = {}): McpServers | undefined {
+  const { onDiagnostic = () => {} } = options;
+  const disabled = (why: string): undefined => {
+    onDiagnostic(`MCP pruner disabled: ${why}`);
+    return undefined;
+  };
+  if (!isTrue(env.JEEVES_PRUNER_ENABLED)) return disabled('JEEVES_PRUNER_ENABLED is not on');
+  const { JEEVES_PRUNER_URL: url = DEFAULT_PRUNER_URL } = env;
+  if (url !== '' && !isHttpUrl(url)) return disabled('JEEVES_PRUNER_URL is not an absolute http(s) URL');
+  const entry = findEntry(env, cwd, options);
+  if (entry === undefined) {
+    return disabled(
+      env.JEEVES_MCP_PRUNER_PATH
+        ? 'JEEVES_MCP_PRUNER_PATH is not a file that can be read'
+        : 'its entry point was not found; JEEVES_MCP_PRUNER_PATH can name it',
+    );
+  }
+  return { [SERVER_NAME]: { command: 'node', args: [entry], env: { PRUNER_URL: url, MCP_PRUNER_CWD: cwd } } };
+}
+
+/** Whether a switch of the environment is on: `1`, `true`, `yes` or `on`, in any case. */
+export function isTrue(text: string | undefined): boolean {
+  return TRUE_WORDS.has(text?.trim().toLowerCase() ?? '');
+}
+
+export function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text);
+}
+
+/** The entry point that the environment names, or else the first of the usual places that has one. */
+export function findEntry(env: Env, cwd: string, options: BuildOptions = {}): string | undefined {
+  const { isReadableFile = readableFile, candidates } = options;
+  const named = env.JEEVES_MCP_PRUNER_PATH;
+  const paths = named ? [resolve(cwd, named)] : (candidates ?? entryCandidates());
+  return paths.find(isReadableFile);
+}
+
+/** The package as its user installed it, then the build beside this file, then that of the source tree. */
+function entryCandidates(): string[] {
+  const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+  const beside = [here('../index.js'), here('../../dist/index.js')];
+  try {
+    return [createRequire(import.meta.url).resolve('mcp-pruner/dist/index.js'), ...beside];
+  } catch {
+    return beside; // not installed as a package
+  }
+}
+
+function readableFile(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

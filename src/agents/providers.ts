@@ -1,0 +1,34 @@
+import type { McpServers, ProviderRunOptions } from './mcp-servers.ts';
+
+/** Options of the Claude Agent SDK that start these servers; nothing at all when there are none. */
+export function toClaudeOptions({ mcpServers }: ProviderRunOptions): { readonly mcpServers?: McpServers } {
+  return mcpServers === undefined ? {} : { mcpServers };
+}
+
+/**
+ * Arguments of `codex` that start these servers.
+ *
+ * @throws RangeError for a name or a variable that the `--config` option cannot spell
+ */
+export function toCodexArgs({ mcpServers = {} }: ProviderRunOptions): string[] {
+  return Object.entries(mcpServers).flatMap(([name, { command, args, env = {} }]) => {
+    const key = `mcp_servers.${plainKey(name)}`;
+    const settings = [
+      `${key}.command=${tomlString(command)}`,
+      ...(args === undefined ? [] : [`${key}.args=[${args.map(tomlString).join(',')}]`]),
+      ...Object.entries(env).map(([variable, value]) => `${key}.env.${plainKey(variable)}=${tomlString(value)}`),
+    ];
+    return settings.flatMap((setting) => ['--config', setting]);
+  });
+}
+
+/** Codex cuts the keys of `--config` at every dot and knows no quotes there. */
+function plainKey(key: string): string {
+  if (/^[\w-]+$/.test(key)) return key;
+  throw new RangeError(`codex --config has no spelling for the name ${JSON.stringify(key)}`);
+}
+
+/** A TOML basic string. */
+export function tomlString(text: string): string {
+  return JSON.stringify(text).replaceAll('\u007f', '\\u007f');
+}

@@ -1,0 +1,65 @@
+/** Where the MCP pruner of one run stands (002 §2, the `run:*` rows). */
+export type RunState = 'init' | 'mcp_pruner_disabled' | 'starting' | 'running' | 'degraded' | 'shutdown';
+
+/** What happens to it. */
+export type RunEvent =
+  | 'disabled_by_config'
+  | 'config_resolved'
+  | 'config_invalid'
+  | 'connected'
+  | 'connect_failed'
+  | 'server_failed'
+  | 'phase_ended';
+
+interface Transition {
+  readonly to: RunState;
+  readonly message: string;
+}
+
+/** Every transition there is. None fails a run, and none is undone within it: the next run begins at `init`. */
+const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, Transition>>>>> = {
+  init: {
+    disabled_by_config: { to: 'mcp_pruner_disabled', message: 'pruner disabled by configuration' },
+    config_resolved: { to: 'starting', message: 'pruner configured; the agent starts it' },
+    config_invalid: { to: 'mcp_pruner_disabled', message: 'pruner enabled, but its configuration is invalid' },
+  },
+  starting: {
+    connected: { to: 'running', message: 'pruner available' },
+    connect_failed: { to: 'mcp_pruner_disabled', message: 'the agent did not start or reach the pruner' },
+  },
+  running: {
+    server_failed: { to: 'degraded', message: 'pruner failed; the run continues without it' },
+    phase_ended: { to: 'shutdown', message: 'the agent ended, and the pruner with it' },
+  },
+  mcp_pruner_disabled: {
+    phase_ended: { to: 'shutdown', message: 'the agent ended; no pruner was running' },
+  },
+  degraded: {
+    phase_ended: { to: 'shutdown', message: 'the agent ended; its pruner had failed' },
+  },
+  shutdown: {},
+};
+
+/** Follows the pruner of one run. Events that mean nothing in a state are ignored. */
+export class RunLifecycle {
+  readonly #log: (line: string) => void;
+  #state: RunState = 'init';
+
+  constructor(log: (line: string) => void) {
+    this.#log = log;
+  }
+
+  get state(): RunState {
+    return this.#state;
+  }
+
+  /** @param detail - more about the reason, for the log */
+  on(event: RunEvent, detail?: string): void {
+    // an agent that ends before its server was ever seen could not start it
+    if (event === 'phase_ended' && this.#state === 'starting') this.on('connect_failed');
+    const transition = transitions[this.#state][event];
+    if (transition === undefined) return;
+    this.#log(`run:${this.#state} -> run:${transition.to}: ${transition.message}${detail ? ` (${detail})` : ''}`);
+    this.#state = transition.to;
+  }
+}
