@@ -57,7 +57,7 @@ export class DecisionMaker {
   constructor(options: DecisionMakerOptions) {
     this.#options = options;
     this.#memo = new LRUCache({
-      maxSize: options.memoBytes,
+      maxSize: Math.max(1, Math.floor(options.memoBytes)),
       sizeCalculation: ({ decision }) => 600 + decision.goal.length + 120 * decision.cuts.length,
     });
   }
@@ -84,11 +84,7 @@ export class DecisionMaker {
     const epoch = store.epoch();
     const now = clock.nowMs();
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = new Map<string, Decision>();
-    for (const key of keys) {
-      const entry = this.#memo.get(key);
-      if (entry && this.#trusted(entry, epoch, now)) known.set(key, entry.decision);
-    }
+    const known = this.#remembered(keys, epoch, now);
     const asked = keys.filter((key) => !known.has(key));
     const found = asked.length > 0 ? await store.findDecisions(asked) : new Map<string, Decision>();
     for (const [key, decision] of found) known.set(key, decision);
@@ -103,6 +99,21 @@ export class DecisionMaker {
     return { decisions: durable, epoch, refused, fallbacks: fresh.fallbacks };
   }
 
+  /**
+   * Those of the jobs that were decided before, exactly as they stand here. Nothing that became known since (a text
+   * was recovered, a prune id came up) may turn them.
+   *
+   * @throws StoreUnavailable
+   */
+  async decided(jobs: readonly Job[]): Promise<Set<Job>> {
+    const { store, clock } = this.#options;
+    const keys = jobs.map((job) => this.#keyOf(job));
+    const known = this.#remembered(keys, store.epoch(), clock.nowMs());
+    const asked = keys.filter((key) => !known.has(key));
+    const found = asked.length > 0 ? await store.findDecisions(asked) : new Map<string, Decision>();
+    return new Set(jobs.filter((_, i) => known.has(keys[i] ?? '') || found.has(keys[i] ?? '')));
+  }
+
   /** The same without a store: what would be decided, for a proxy that only watches. */
   async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
     const keys = jobs.map((job) => this.#keyOf(job));
@@ -110,6 +121,16 @@ export class DecisionMaker {
     for (const { decision } of made) this.#memo.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
     const byKey = new Map(made.map(({ decision }) => [decision.key, decision]));
     return keys.flatMap((key) => byKey.get(key) ?? []);
+  }
+
+  /** Decisions in memory that are known to be stored still. */
+  #remembered(keys: readonly string[], epoch: string, now: number): Map<string, Decision> {
+    const known = new Map<string, Decision>();
+    for (const key of keys) {
+      const entry = this.#memo.get(key);
+      if (entry && this.#trusted(entry, epoch, now)) known.set(key, entry.decision);
+    }
+    return known;
   }
 
   #trusted(entry: Remembered, epoch: string, now: number): boolean {

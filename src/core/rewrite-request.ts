@@ -149,7 +149,10 @@ export class RequestRewriter {
     await store.commit({ decisions: [], touch: [...ids] }, 0).catch((cause: unknown) => onFailure('not_slid', cause));
   }
 
-  /** Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole. */
+  /**
+   * Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole, unless they
+   * were pruned before that was so.
+   */
   async #decide(found: readonly FoundText[], before: readonly TextOutcome[], deadline: number): Promise<Settled> {
     const results = new Map<FoundText, Decision>();
     const fallbacks: string[] = [];
@@ -182,9 +185,12 @@ export class RequestRewriter {
     whole: (text: FoundText) => string | false,
     deadline: number,
   ): Promise<readonly string[]> {
-    const jobs = texts.map((text): Job => {
-      const keepWhole = text.job.keepWhole ?? whole(text);
-      return keepWhole ? { ...text.job, keepWhole } : text.job;
+    const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
+    const doubtful = texts.flatMap(({ job }, i) => (reasons[i] ? job : []));
+    const decided = doubtful.length > 0 ? await this.#options.decisions.decided(doubtful) : new Set();
+    const jobs = texts.map(({ job }, i): Job => {
+      const keepWhole = reasons[i];
+      return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
     });
     const { decisions, fallbacks } = await this.#options.decisions.decideAll(jobs, deadline);
     texts.forEach((text, i) => {
