@@ -74,8 +74,6 @@ export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
   /** Prune ids seen again, whose expiry slides. */
   readonly touch: readonly string[];
-  /** Keys of decisions replayed from memory (a text left whole has no prune id to touch), whose expiry slides. */
-  readonly touchKeys?: readonly string[];
 }
 
 /** What a prune id stands for. */

@@ -57,11 +57,6 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return new FileStore(options);
 }
 
-/** Opens a file to look into it while a server may be running on it. Writes nothing; every write rejects `readonly`. */
-export function openStoreForReading({ path, clock }: Pick<SqliteStoreOptions, 'path' | 'clock'>): SqliteStore {
-  return new FileStore({ path, clock, ttlMs: 1, maxBytes: 0, maxEvents: 0, readonly: true });
-}
-
 class FileStore implements SqliteStore {
   readonly #options: SqliteStoreOptions;
   readonly #ttlMs: number;
@@ -239,10 +234,9 @@ class FileStore implements SqliteStore {
     return { missing: this.#touch(tables, batch, nowMs), refused };
   }
 
-  /** Notes the use of prunes and decisions; returns the prune ids that are not there. */
-  #touch(tables: Tables, { touch, touchKeys = [] }: StoreBatch, nowMs: number): string[] {
-    for (const key of touchKeys) this.#useKey(tables, key, nowMs);
-    return touch.filter((id) => !this.#access.use('prune', id, tables.decisions.pruneUntil(id), nowMs));
+  /** Notes the use of prunes; returns the prune ids that are not there. */
+  #touch({ decisions }: Tables, { touch }: StoreBatch, nowMs: number): string[] {
+    return touch.filter((id) => !this.#access.use('prune', id, decisions.pruneUntil(id), nowMs));
   }
 
   #useKey({ decisions }: Tables, key: string, nowMs: number): void {

@@ -236,10 +236,6 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
 
     const uses: [string, (item: NewDecision) => Promise<unknown>][] = [
       ['touched', () => touch(pruneIdOf('a'))],
-      [
-        'touched by its key',
-        ({ decision }) => store.commit({ decisions: [], touch: [], touchKeys: [decision.key] }, 9),
-      ],
       ['found by its key', ({ decision }) => store.findDecisions([decision.key])],
       ['recovered', () => store.findOriginal(pruneIdOf('a'))],
       ['recognised in a text', () => store.knownPruneIds([pruneIdOf('a')])],

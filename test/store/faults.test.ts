@@ -14,7 +14,6 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import { StoreFileError } from '../../src/store/errors.ts';
-import { openStoreForReading } from '../../src/store/sqlite.ts';
 import { aPrune, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 
@@ -272,8 +271,7 @@ describe('looking into a file from outside', () => {
     const clock = manualClock();
     const server = openStore(path, { clock });
     await put(server, 'a');
-    const reader = openStoreForReading({ path, clock });
-    afterwards(() => reader.close());
+    const reader = openStore(path, { clock, readonly: true });
     expect(reader.problem()).toBeNull();
     expect(await reader.findOriginal(pruneIdOf('a'))).toBe('text of a');
     await put(server, 'b');
@@ -285,15 +283,13 @@ describe('looking into a file from outside', () => {
   });
 
   it('reads a file that no server runs on', async () => {
-    const reader = openStoreForReading({ path: await filledPath(), clock: manualClock() });
-    afterwards(() => reader.close());
+    const reader = openStore(await filledPath(), { readonly: true });
     expect(await reader.findOriginal(pruneIdOf('old'))).toBe('text of old');
   });
 
   it('makes no file where there is none', async () => {
     const path = tempPath();
-    const reader = openStoreForReading({ path, clock: manualClock() });
-    afterwards(() => reader.close());
+    const reader = openStore(path, { readonly: true });
     expect(reader.problem()?.message).toContain('no such file');
     await expect(reader.findPrune('prn_a')).rejects.toBeInstanceOf(StoreFileError);
     expect(existsSync(path)).toBe(false);
