@@ -9,7 +9,7 @@ import { startProxy } from './proxy.mjs';
 import { startUpstream } from './upstream.mjs';
 
 /** The key that the clients are given. */
-const API_KEY = 'sk-scripted-0000';
+export const API_KEY = 'sk-scripted-0000';
 
 /** A question on which the answer of the first turn must not depend. */
 const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, which release?';

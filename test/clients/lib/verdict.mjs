@@ -1,6 +1,7 @@
 import { changedHeaders, checkRecovered, compareBodies, comparePrefixes, unpairedCalls } from './checks.mjs';
 import { FACTS } from './project.mjs';
 import { recoverText } from './rpc.mjs';
+import { API_KEY } from './session.mjs';
 import { finalAnswer } from './upstream.mjs';
 
 /** A tool result or attached file of this size, in characters, must go upstream pruned. */
@@ -73,6 +74,13 @@ export async function judge(session, nonce, expected) {
   );
   failures.push(...prefix);
   for (const { received } of pairs) failures.push(...unpairedCalls(JSON.parse(received.body)));
+  for (const { exchange } of pairs) {
+    if (!exchange.answerHeaders['x-mcp-pruner-request-id'])
+      failures.push('an answer carries no request id of the proxy');
+  }
+  for (const secret of [API_KEY, ...Object.values(FACTS)]) {
+    if (session.proxyLog().includes(secret)) failures.push(`the proxy's log holds ${secret}`);
+  }
   const [final] = pairs.slice(-1);
   if (expected.recovers && final !== undefined) {
     failures.push(...(await checkRecovered(JSON.parse(final.received.body), recover)));
