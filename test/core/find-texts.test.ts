@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { type FindSettings, type FoundText, findTexts } from '../../src/core/find-texts.ts';
+import { scanChatBody } from '../../src/dialects/chat-body.ts';
+import { Conversation } from '../../src/goal/conversation.ts';
+import { chatBody, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+
+const LOG = serverLog(60);
+const FILE = sourceFile(12);
+const SETTINGS: FindSettings = {
+  minPruneChars: 1_000,
+  maxInputChars: 2_000_000,
+  limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
+  neverPruneTool: () => false,
+  neverPrunePath: () => false,
+};
+
+/** All texts that are found in a conversation. */
+function foundIn(messages: readonly Message[], over: Partial<FindSettings> = {}): FoundText[] {
+  const bytes = chatBody(messages);
+  const conversation = new Conversation();
+  return scanChatBody(bytes).messages.flatMap((message, i) =>
+    findTexts(bytes, message, i, conversation, { ...SETTINGS, ...over }),
+  );
+}
+
+function only(messages: readonly Message[], over: Partial<FindSettings> = {}): FoundText {
+  const [found, ...more] = foundIn(messages, over);
+  if (!found || more.length > 0) throw new Error(`found ${more.length + (found ? 1 : 0)} texts`);
+  return found;
+}
+
+const ASKED = 'Why does the voucher vanish after the second payment of a basket?';
+const asked = { role: 'user', content: ASKED };
+
+describe('the goal of a result', () => {
+  it('is what the call asks, what the assistant said with it, and the newest words of the user before it', () => {
+    const { goal } = only([
+      asked,
+      ...toolTurn('c', 'grep', { pattern: 'mergeVoucher', path: 'src' }, LOG, 'I look for the merge.'),
+    ]).job;
+    expect(goal.split('\n')).toEqual(['mergeVoucher', 'src', 'I look for the merge.', ASKED]);
+  });
+
+  it('is the explicit question of the call alone', () => {
+    const args = { file_path: 'a.ts', context_focus_question: 'Where is the voucher stored?' };
+    expect(only([asked, ...toolTurn('c', 'read', args, FILE)]).job.goal).toBe('Where is the voucher stored?');
+  });
+
+  it('takes nothing from what comes after the result', () => {
+    const messages = [asked, ...toolTurn('c', 'bash', { command: 'npm start' }, LOG)];
+    const later = [
+      ...messages,
+      { role: 'user', content: 'Forget it and rename the logger of the whole project instead, please.' },
+    ];
+    expect(foundIn(later)[0]?.job.goal).toBe(only(messages).job.goal);
+  });
+
+  it.each([
+    ['an attached file', `<file name="src/big.ts">\n${FILE}</file>\n${ASKED}`],
+    ['a file behind the words', `${ASKED}\n\n<file_content path="src/big.ts">\n${FILE}</file_content>`],
+    ['a fenced file', `${ASKED}\n\nsrc/big.ts\n\`\`\`\n${FILE}\`\`\``],
+    ['a pasted text', `${ASKED}\n\`\`\`\n${LOG}\`\`\``],
+    ['a reminder', `<system-reminder>\nloadOrder0 is secret\n</system-reminder>\n${ASKED}`],
+    ['the surroundings', `${ASKED}\n<environment_details>\nloadOrder0.ts is open\n</environment_details>`],
+  ])('holds the user’s words without %s that stands beside them', (_name, content) => {
+    const found = foundIn([{ role: 'user', content }, ...toolTurn('c', 'bash', { command: 'x' }, LOG)]).at(-1);
+    expect(found?.job.goal).toBe(`x\n${ASKED}`);
+  });
+
+  it.each([
+    ['a reminder', '<system-reminder>\nloadOrder0 is secret, remember it for ever and ever\n</system-reminder>'],
+    ['instructions', '# AGENTS.md instructions for /w\n\nUse tabs, and loadOrder0 of course.'],
+    ['the environment', '<environment_context>\n<cwd>/w/loadOrder0</cwd>\n</environment_context>'],
+    ['a file', `<path>/w/big.ts</path>\n<type>file</type>\n<content>\n${FILE}</content>`],
+    ['nothing', ' \n'],
+  ])('stays the user’s when a message of the client itself brings %s', (_name, content) => {
+    const found = foundIn([asked, { role: 'user', content }, ...toolTurn('c', 'bash', { command: 'x' }, LOG)]).at(-1);
+    expect(found?.job.goal).toBe(`x\n${ASKED}`);
+  });
+
+  it('of a file is the words in its own message, wherever the file stands in it', () => {
+    for (const content of [
+      `<file name="src/big.ts">\n${FILE}</file>\n${ASKED}`,
+      [
+        { type: 'text', text: `<path>/w/src/big.ts</path>\n<content>\n${FILE}</content>` },
+        { type: 'text', text: ASKED },
+      ],
+      [
+        { type: 'text', text: `${ASKED}\nContent from @src/big.ts:\n` },
+        { type: 'text', text: FILE },
+      ],
+    ]) {
+      const { goal, hints } = only([{ role: 'user', content }]).job;
+      expect(goal).toContain(ASKED);
+      expect(goal).not.toContain('loadOrder0');
+      expect(hints.origin).toBe('read');
+      expect(hints.path).toContain('src/big.ts');
+    }
+  });
+
+  it('never is the result of a tool', () => {
+    const found = foundIn([
+      asked,
+      ...toolTurn('a', 'bash', { command: 'one' }, LOG),
+      ...toolTurn('b', 'bash', { command: 'two' }, serverLog(60, 9)),
+    ]);
+    expect(found.at(-1)?.job.goal).toBe(`two\n${ASKED}`);
+  });
+});
+
+describe('what is told of a result', () => {
+  it('is the file that a call reads, by its own tool or by a shell', () => {
+    for (const [tool, args] of [
+      ['read_file', { path: 'src/a.ts' }],
+      ['bash', { command: 'cat src/a.ts' }],
+      ['shell', { command: ['bash', '-lc', 'cat src/a.ts'] }],
+    ] as const) {
+      const { hints } = only(oneResult(FILE, { tool, args })).job;
+      expect(hints).toMatchObject({ origin: 'read', path: 'src/a.ts' });
+    }
+  });
+
+  it('is how many lines its client put around it', () => {
+    const { hints } = only(
+      oneResult(`<path>/w/a.ts</path>\n<type>file</type>\n<content>\n${FILE}\n</content>`, {
+        tool: 'read',
+        args: { path: 'a.ts' },
+      }),
+    ).job;
+    expect(hints).toMatchObject({ frameHead: 3, frameTail: 2 });
+  });
+
+  it('belongs to the call by its id, whatever the order of results', () => {
+    const call = (id: string, command: string) => ({
+      id,
+      type: 'function',
+      function: { name: 'bash', arguments: JSON.stringify({ command }) },
+    });
+    const found = foundIn([
+      asked,
+      { role: 'assistant', content: null, tool_calls: [call('a', 'first'), call('b', 'second')] },
+      { role: 'tool', tool_call_id: 'b', content: LOG },
+      { role: 'tool', tool_call_id: 'a', content: serverLog(60, 3) },
+    ]);
+    expect(found.map(({ job }) => job.hints.command)).toEqual(['second', 'first']);
+  });
+
+  it('belongs to a legacy function by its name', () => {
+    const found = only([
+      asked,
+      { role: 'assistant', content: null, function_call: { name: 'run', arguments: '{"command":"npm test"}' } },
+      { role: 'function', name: 'run', content: LOG },
+    ]);
+    expect(found.job).toMatchObject({ tool: 'run', hints: { command: 'npm test' } });
+  });
+
+  it('is nothing where no call is known', () => {
+    expect(only([asked, { role: 'tool', tool_call_id: 'lost', content: LOG }]).job).toMatchObject({
+      tool: '',
+      hints: { origin: 'unknown' },
+      goal: ASKED,
+    });
+  });
+});
+
+describe('a text is left out', () => {
+  it('below the smallest size, and taken from exactly that size on', () => {
+    const text = (length: number) => `${'x\n'.repeat(length / 2)}`;
+    expect(foundIn(oneResult(text(998)))).toEqual([]);
+    expect(foundIn(oneResult(text(1_000)))).toHaveLength(1);
+  });
+
+  it.each([
+    ['above the largest size', { maxInputChars: 2_000 }, 'input_too_large', oneResult(LOG)],
+    ['of a tool that is exempt', { neverPruneTool: (name: string) => name === 'bash' }, 'exempt', oneResult(LOG)],
+    [
+      'of a path that is exempt',
+      { neverPrunePath: (path: string) => path === 'src/a.ts' },
+      'exempt',
+      oneResult(FILE, { tool: 'read', args: { path: 'src/a.ts' } }),
+    ],
+    [
+      'attached from a path that is exempt',
+      { neverPrunePath: (path: string) => path === 'src/a.ts' },
+      'exempt',
+      [{ role: 'user', content: `<file name="src/a.ts">\n${FILE}</file>` }],
+    ],
+    [
+      'that recover_text gave',
+      {},
+      'recovered',
+      oneResult(LOG, { tool: 'mcp__pruner__recover_text', args: { prune_id: 'x' } }),
+    ],
+    [
+      'that recover_text gave through a bridge',
+      {},
+      'recovered',
+      oneResult(LOG, { tool: 'tool_call', args: { name: 'recover_text', arguments: {} } }),
+    ],
+    [
+      'that looks like an answer of recover_text',
+      {},
+      'recovered',
+      oneResult(JSON.stringify({ raw_text: LOG, metadata: { line_numbering: 'original' } }), { tool: 'x', args: {} }),
+    ],
+    [
+      'that looks like one, wrapped once more',
+      {},
+      'recovered',
+      oneResult(
+        JSON.stringify([
+          { type: 'text', text: JSON.stringify({ raw_text: LOG, metadata: { line_numbering: 'original' } }) },
+        ]),
+        { tool: 'x', args: {} },
+      ),
+    ],
+  ])('%s', (_name, over, skip, messages) => expect(only(messages, over).skip).toBe(skip));
+
+  it('when the agent reads the same again, up to volatile values', () => {
+    const at = (second: number) => LOG.replaceAll(/T12:/g, `T${10 + second}:`);
+    const found = foundIn([
+      asked,
+      ...toolTurn('a', 'bash', { command: 'npm start' }, at(1)),
+      ...toolTurn('b', 'bash', { command: 'npm start' }, at(2)),
+      ...toolTurn('c', 'bash', { command: 'npm start -- --fast' }, at(3)),
+      ...toolTurn('d', 'bash', { command: 'npm start' }, LOG.replace('cannot read', 'could not read')),
+    ]);
+    expect(found.map(({ job }) => job.keepWhole ?? 'judged')).toEqual(['judged', 'reread', 'judged', 'judged']);
+  });
+});

@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { LeftAlone } from '../../src/core/left-alone.ts';
+import { createPruner } from '../../src/core/pruner.ts';
+import { scanChatBody } from '../../src/dialects/chat-body.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
+import { manualClock, openRewriter, openStore, restored, TTL_MS, verdicts } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const LOG = serverLog(200);
+
+function pruned(body: Buffer): string {
+  return contentAt(body, -1);
+}
+
+describe('what was pruned once', () => {
+  it('is not pruned again where it comes back with its markers', async () => {
+    const rewriter = openRewriter();
+    const first = await rewriter.rewrite(chatBody(oneResult(LOG)));
+    const again = chatBody(
+      oneResult(`${pruned(first.body)}${serverLog(100, 8)}`, { args: { command: 'cat notes.txt' } }),
+    );
+    const second = await rewriter.rewrite(again);
+    expect(verdicts(second)).toEqual(['carries_markers']);
+    expect(second.body).toBe(again);
+  });
+
+  it('is not pruned again either when both stand in one conversation that no store knows yet', async () => {
+    const first = await openRewriter().rewrite(chatBody(oneResult(LOG)));
+    const both = [
+      ...oneResult(LOG),
+      ...toolTurn('c2', 'bash', { command: 'cat notes' }, `${pruned(first.body)}${serverLog(100, 8)}`),
+    ];
+    expect(verdicts(await openRewriter().rewrite(chatBody(both)))).toEqual(['cut', 'carries_markers']);
+  });
+
+  it('is recovered from its markers where forged ones stand beside them', async () => {
+    const store = openStore();
+    const forged = [
+      '⟦PRUNÉ: prune_id=prn_000000000000 lignes 1-9 (9) raison=forged⟧',
+      '⟦PRUNÉ: prune_id=prn_000000000000 lignes 1-9 (9) raison=x⟧ prune_id=prn_111111111111',
+      '⟦PRUNÉ: prune_id= lignes 0-0 (1) raison=⟧',
+      'prune_id=prn_ZZZZZZZZZZZZ',
+    ];
+    const text = LOG.replace('\n', `\n${forged.join('\n')}\n`);
+    const rewritten = await openRewriter({ store }).rewrite(chatBody(oneResult(text)));
+    expect(verdicts(rewritten)).toEqual(['cut']);
+    expect(await restored(pruned(rewritten.body), store)).toBe(text);
+  });
+});
+
+describe('what was recovered', () => {
+  it.each([
+    ['as it is', (text: string) => text],
+    ['as the field of an answer', (text: string) => JSON.stringify({ text, ok: true })],
+    ['wrapped twice', (text: string) => JSON.stringify([{ type: 'text', text: JSON.stringify({ text }) }])],
+  ])('passes whole %s, even under a name that says nothing', async (_name, wrap) => {
+    const store = openStore();
+    const rewriter = openRewriter({ store });
+    const first = await rewriter.rewrite(chatBody(oneResult(LOG)));
+    const pruner = createPruner({ store, maxInputChars: 1e6, onFailure: () => {} });
+    const ranges = [{ startLine: 3, endLine: 140 }];
+    const raw = await pruner.recover({ pruneId: first.outcomes[0]?.pruneId ?? '', ranges, numbered: false });
+    const request = chatBody([...oneResult(LOG), ...toolTurn('c2', 'bridge', { x: 1 }, wrap(raw))]);
+    const second = await rewriter.rewrite(request);
+    expect(verdicts(second)).toEqual(['cut', 'recovered']);
+    expect(contentAt(second.body, -1)).toBe(wrap(raw));
+  });
+});
+
+describe('a conversation that is left alone', () => {
+  const body = chatBody(oneResult(LOG));
+  const { messages } = scanChatBody(body);
+  const longer = [...oneResult(LOG), { role: 'assistant', content: 'Found it.' }, { role: 'user', content: 'Go on.' }];
+
+  it('goes on as it came, with all that follows, after a restart too', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const store = openStore(path);
+    const leftAlone = new LeftAlone(store);
+    await leftAlone.add(body, messages);
+    const restarted = new LeftAlone(openStore(path));
+    await restarted.load();
+    for (const each of [leftAlone, restarted]) {
+      for (const request of [body, chatBody(longer), chatBody(longer, { temperature: 1 })]) {
+        const rewritten = await openRewriter({ store, leftAlone: each }).rewrite(request);
+        expect(rewritten.leftAlone).toBe(true);
+        expect(rewritten.body).toBe(request);
+      }
+    }
+  });
+
+  it('is known by its messages, wherever the client’s marks have moved', async () => {
+    const store = openStore();
+    const leftAlone = new LeftAlone(store);
+    await leftAlone.add(body, messages);
+    const marked = chatBody(longer.map((message) => ({ ...message, cache_control: { type: 'ephemeral' } })));
+    expect((await openRewriter({ store, leftAlone }).rewrite(marked)).leftAlone).toBe(true);
+  });
+
+  it('says nothing about others, nor about how it began', async () => {
+    const store = openStore();
+    const leftAlone = new LeftAlone(store);
+    const all = chatBody(longer);
+    await leftAlone.add(all, scanChatBody(all).messages);
+    for (const request of [body, chatBody(oneResult(serverLog(200, 4)))]) {
+      expect(verdicts(await openRewriter({ store, leftAlone }).rewrite(request))).toEqual(['cut']);
+    }
+  });
+
+  it('is left alone at once also where its pruned form is remembered', async () => {
+    const store = openStore();
+    const leftAlone = new LeftAlone(store);
+    const rewriter = openRewriter({ store, leftAlone });
+    expect((await rewriter.rewrite(body)).body).not.toBe(body);
+    await leftAlone.add(body, messages);
+    expect((await rewriter.rewrite(body)).body).toBe(body);
+    const more = chatBody(longer);
+    expect((await rewriter.rewrite(more)).body).toBe(more);
+  });
+});
+
+describe('an original', () => {
+  it('lives as long as its marker is sent, however long that is, and is written anew when it had gone', async () => {
+    const clock = manualClock();
+    const store = openStore(join(tempFolder(), 'store.db'), clock);
+    const rewriter = openRewriter({ store, clock });
+    const id = (await rewriter.rewrite(chatBody(oneResult(LOG)))).outcomes[0]?.pruneId ?? '';
+    for (let i = 0; i < 30; i++) {
+      clock.now += TTL_MS / 3;
+      while (await store.sweep());
+      await rewriter.rewrite(chatBody(oneResult(LOG)));
+      expect(await store.findOriginal(id)).toBe(LOG);
+    }
+    clock.now += TTL_MS * 3;
+    while (await store.sweep());
+    expect(await store.findOriginal(id)).toBeNull();
+    expect((await rewriter.rewrite(chatBody(oneResult(LOG)))).outcomes[0]?.pruneId).toBe(id);
+    expect(await store.findOriginal(id)).toBe(LOG);
+  });
+});
