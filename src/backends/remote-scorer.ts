@@ -27,7 +27,7 @@ export interface RemoteScorerOptions {
 
 const BREAKER_THRESHOLD = 5;
 const BREAKER_OPEN_MS = 30_000;
-/** A caller that gave less time than this learns nothing about the service when it runs out. */
+/** Callers that wait no longer than this learn nothing about the service when their time runs out. */
 const TELLING_WAIT_MS = 100;
 
 /** Puts around a remote service what each needs: memory, one call for equal questions, time limits, a breaker. */
@@ -70,10 +70,12 @@ export class RemoteScorer implements LineScorer {
     const key = this.#keyOf(request);
     const kept = this.#cache.get(key);
     if (kept) return this.#answered(kept, total, 0, true);
-    const call = this.#underWay.get(key) ?? this.#start(key, request);
+    const running = this.#underWay.get(key);
+    const call = running?.abandoned === null ? running : this.#start(key, request);
     if (call === null) return this.#alone(total, [`${prefix}_error`, `${prefix}_circuit_open`]);
     try {
-      const timeoutMs = Math.min(request.timeoutMs, this.#backend.timeoutMs);
+      const left = request.timeoutMs - (performance.now() - startedAt); // choosing lines took some of it
+      const timeoutMs = Math.max(1, Math.min(left, this.#backend.timeoutMs));
       const answer = await call.wait({ ...request, timeoutMs });
       return this.#answered(answer, total, performance.now() - startedAt, false);
     } catch (cause) {
@@ -84,7 +86,6 @@ export class RemoteScorer implements LineScorer {
   /** `null` while the service is left alone. */
   #start(key: string, request: ScoreRequest): SharedCall | null {
     if (!this.#breaker.admits()) return null;
-    const startedAt = performance.now();
     const call = new SharedCall(async (signal) => {
       try {
         const answer = await this.#backend.ask(request, { timeoutMs: this.#backend.timeoutMs, signal });
@@ -92,10 +93,10 @@ export class RemoteScorer implements LineScorer {
         this.#cache.set(key, answer);
         return answer;
       } catch (cause) {
-        this.#learn(failureOf(cause), call, performance.now() - startedAt);
+        this.#learn(failureOf(cause), call);
         throw cause;
       } finally {
-        this.#underWay.delete(key);
+        if (this.#underWay.get(key) === call) this.#underWay.delete(key);
       }
     });
     this.#underWay.set(key, call);
@@ -103,9 +104,9 @@ export class RemoteScorer implements LineScorer {
   }
 
   /** Tells the breaker how a call ended; what its callers broke off says little. */
-  #learn(failure: CallFailure, { abandoned }: SharedCall, waitedMs: number): void {
+  #learn(failure: CallFailure, { abandoned, patienceMs }: SharedCall): void {
     if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure));
-    else if (abandoned === 'timeout' && waitedMs >= TELLING_WAIT_MS) this.#breaker.failed('timeout');
+    else if (abandoned === 'timeout' && patienceMs >= TELLING_WAIT_MS) this.#breaker.failed('timeout');
     else this.#breaker.cancelled();
   }
 

@@ -13,6 +13,7 @@ export class SharedCall {
   readonly #controller = new AbortController();
   readonly #answer: Promise<Answer>;
   #waiting = 0;
+  #patienceMs = 0;
   #abandoned: Abandoned | null = null;
 
   /** @param start - makes the call; must end it when the signal fires */
@@ -26,9 +27,15 @@ export class SharedCall {
     return this.#abandoned;
   }
 
+  /** How long the most patient of the callers would have waited, in milliseconds. */
+  get patienceMs(): number {
+    return this.#patienceMs;
+  }
+
   /** @throws CallFailure the call's own, or `timeout` or `cancelled` when this caller's wait ended first */
   wait({ timeoutMs, signal }: Pick<ScoreRequest, 'timeoutMs' | 'signal'>): Promise<Answer> {
     this.#waiting++;
+    this.#patienceMs = Math.max(this.#patienceMs, timeoutMs);
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { CircuitBreaker } from '../../src/backends/circuit-breaker.ts';
+import { json } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { deepinfraEnv, NOWHERE, type Pruned, pruneText } from './pruning.ts';
+import { hang, rerankAnswer, startReranker } from './services.ts';
+
+class TestClock {
+  at = 1_000_000;
+  nowMs(): number {
+    return this.at;
+  }
+}
+
+function breaker(threshold = 3) {
+  const clock = new TestClock();
+  const changes: (string | null)[] = [];
+  const it = new CircuitBreaker({ clock, threshold, openMs: 1_000, onChange: (kind) => changes.push(kind) });
+  return { clock, changes, it };
+}
+
+describe('a circuit breaker', () => {
+  it('opens after equal failures in a row, and only then', () => {
+    const { it: circuit, changes } = breaker();
+    for (const kind of ['timeout', 'timeout', 'status_429', 'timeout', 'timeout']) circuit.failed(kind);
+    expect(circuit.admits()).toBe(true);
+    circuit.succeeded();
+    circuit.failed('timeout');
+    circuit.failed('timeout');
+    expect(circuit.admits()).toBe(true);
+    circuit.failed('timeout');
+    expect(circuit.admits()).toBe(false);
+    expect(changes).toEqual(['timeout']);
+  });
+
+  it('lets one call try when its time has come, and closes when that works', () => {
+    const { it: circuit, clock, changes } = breaker(1);
+    circuit.failed('timeout');
+    clock.at += 999;
+    expect(circuit.admits()).toBe(false);
+    clock.at += 1;
+    expect(circuit.admits()).toBe(true);
+    expect(circuit.admits()).toBe(false);
+    circuit.succeeded();
+    expect([circuit.admits(), circuit.admits()]).toEqual([true, true]);
+    expect(changes).toEqual(['timeout', null]);
+  });
+
+  it('stays open when the try fails, for the whole time again', () => {
+    const { it: circuit, clock, changes } = breaker(1);
+    circuit.failed('timeout');
+    clock.at += 1_000;
+    circuit.admits();
+    circuit.failed('status_401');
+    clock.at += 999;
+    expect(circuit.admits()).toBe(false);
+    clock.at += 1;
+    expect(circuit.admits()).toBe(true);
+    expect(changes).toEqual(['timeout']);
+  });
+
+  it('lets another call try when the one that did was given up', () => {
+    const { it: circuit, clock } = breaker(1);
+    circuit.failed('timeout');
+    clock.at += 1_000;
+    circuit.admits();
+    circuit.cancelled();
+    expect(circuit.admits()).toBe(true);
+  });
+
+  it('is not held open by a clock that was set back', () => {
+    const { it: circuit, clock } = breaker(1);
+    circuit.failed('timeout');
+    clock.at -= 500_000;
+    expect(circuit.admits()).toBe(true);
+  });
+});
+
+describe('a backend that is dead', () => {
+  const TEXT = serverLog(150);
+
+  it('costs its time-out a few times, not on every call, and is tried again later', async () => {
+    const reranker = await startReranker(() => 0.5);
+    reranker.respond = hang;
+    const clock = new TestClock();
+    const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker, { DEEPINFRA_TIMEOUT_MS: '100' }), clock });
+    const ask = (goal: string): Promise<Pruned> => pruneText(proxy, TEXT, goal, {}, 'logs');
+
+    for (let i = 0; i < 5; i++) expect((await ask(`goal ${i}`)).warnings).toContain('deepinfra_http_error');
+    expect(reranker.calls).toHaveLength(5);
+    for (let i = 5; i < 9; i++) {
+      const { warnings, stats } = await ask(`goal ${i}`);
+      expect(warnings).toEqual(['deepinfra_error', 'deepinfra_circuit_open']);
+      expect(stats).toMatchObject({ used_fallback: true, deepinfra_latency_ms: 0 });
+    }
+    expect(reranker.calls).toHaveLength(5);
+    expect(await (await fetch(`${proxy.url}/health`)).json()).toMatchObject({
+      status: 'healthy',
+      backend: 'deepinfra',
+      backend_state: 'circuit_open',
+    });
+
+    reranker.respond = (res, { body }) => {
+      const { documents } = JSON.parse(body.toString('utf8')) as { documents: string[] };
+      json(res, 200, rerankAnswer(documents.map(() => 0.5)));
+    };
+    clock.at += 30_000;
+    expect((await ask('goal 9')).stats).toMatchObject({ used_fallback: false, deepinfra_http_status: 200 });
+    expect((await ask('goal 10')).stats).toMatchObject({ used_fallback: false });
+    const log = await proxy.logText();
+    expect(log).toContain('backend left alone for a while');
+    expect(log).toContain('backend works again');
+  });
+
+  it('is not taken for dead when callers are impatient or leave', async () => {
+    const reranker = await startReranker(() => 0.5);
+    reranker.respond = hang;
+    const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker) });
+    for (let i = 0; i < 8; i++) {
+      const { warnings } = await pruneText(proxy, TEXT, `goal ${i}`, { timeout_ms: 40 }, 'logs');
+      expect(warnings).toContain('deepinfra_http_error');
+    }
+  });
+});
