@@ -169,7 +169,8 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
   };
 }
 
-function rewriterOf(
+/** The pipeline of a request as the settings ask for it. */
+export function rewriterOf(
   settings: Settings,
   store: Store,
   clock: Clock,

@@ -26,6 +26,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: "measure the pruner on a repository's own history",
     load: async () => (await import('./eval.ts')).evalCommand,
   },
+  replay: {
+    summary: 'tell what pruning would have meant for recorded conversations',
+    load: async () => (await import('./replay.ts')).replay,
+  },
 };
 
 /**

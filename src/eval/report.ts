@@ -41,7 +41,7 @@ export function buildReport(
   run: Pick<EvaluationReport, 'repository' | 'head' | 'seed' | 'origin' | 'minKeepLines' | 'ratios'>,
 ): EvaluationReport {
   const { rows, matched } = totals;
-  const { ratios } = run;
+  const { repository, head, seed, origin, minKeepLines, ratios } = run;
   const sizes = new Map<string, number>();
   for (const row of rows) sizes.set(row.group, (sizes.get(row.group) ?? 0) + 1);
   const groupOf = (group: string): string => ((sizes.get(group) ?? 0) < MIN_GROUP ? 'other' : group);
@@ -67,7 +67,12 @@ export function buildReport(
   const all = summarise('all', rows, ratios);
   const { skill, leads } = intervals(rows, ratios, PRUNER, ['bm25', 'reference']);
   return {
-    ...run,
+    repository,
+    head,
+    seed,
+    origin,
+    minKeepLines,
+    ratios,
     cases: rows.length,
     commits: { inHistory: sample.commits, seen: sample.commitsSeen, used: sample.commitsUsed },
     skipped: Object.fromEntries([...sample.skipped].sort((a, b) => b[1] - a[1])),

@@ -1,23 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runEval } from '../../src/cli/eval.ts';
 import { goalFromMessage } from '../../src/eval/message.ts';
 import type { EvaluationReport } from '../../src/eval/report.ts';
 import { sourceFile, TestRepository } from './git-fixture.ts';
+import { runCommand } from './run-command.ts';
 
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = '';
-  let err = '';
-  const terminal = {
-    out: (text: string) => {
-      out += text;
-    },
-    err: (text: string) => {
-      err += text;
-    },
-    isTty: false,
-  };
-  return { code: await runEval(args, terminal), out, err };
-}
+const run = (...args: string[]) => runCommand(['eval', ...args]);
 
 describe('mcp-pruner eval', () => {
   const repo = new TestRepository();
@@ -43,7 +30,12 @@ describe('mcp-pruner eval', () => {
     const report = async (): Promise<EvaluationReport> =>
       JSON.parse((await run('--git', repo.path, '--json', '--ratio', '0.5,0.8')).out);
     const first = await report();
-    expect(first).toMatchObject({ cases: 1, ratios: [0.5, 0.8], violations: 0, byType: [{ group: 'other', cases: 1 }] });
+    expect(first).toMatchObject({
+      cases: 1,
+      ratios: [0.5, 0.8],
+      violations: 0,
+      byType: [{ group: 'other', cases: 1 }],
+    });
     expect(first.all.systems.find((s) => s.name === 'oracle')?.points.map((p) => p.recall)).toEqual([1, 1]);
     expect(first.msPerMb).toBeGreaterThan(0);
     expect({ ...(await report()), msPerMb: 0 }).toEqual({ ...first, msPerMb: 0 });
@@ -52,7 +44,7 @@ describe('mcp-pruner eval', () => {
   it('tells wrong use (2) from nothing to measure (1)', async () => {
     expect(await run('--git', '/proc')).toMatchObject({
       code: 1,
-      err: 'mcp-pruner eval: not a git repository: /proc\n',
+      err: 'mcp-pruner: not a git repository: /proc\n',
     });
     expect((await run()).code).toBe(2);
     expect((await run('--git', repo.path, '--ratio', '1.5')).code).toBe(2);

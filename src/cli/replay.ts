@@ -1,0 +1,87 @@
+import { resolve } from 'node:path';
+import { callFacts } from '../dialects/tools.ts';
+import { readLog } from '../eval/replay/read-log.ts';
+import { Replay, type ReplayParts } from '../eval/replay/replay.ts';
+import { renderReplay, replayReport } from '../eval/replay/report.ts';
+import { type Command, CommandFailed, configOption, type Io } from './command.ts';
+import { readSettings } from './read-settings.ts';
+
+/** Deciding takes the time it takes: offline no client waits. */
+const TIMEOUT_MS = 600_000;
+
+/** `mcp-pruner replay`: what pruning would have meant for conversations that are over. */
+export const replay: Command = {
+  usage: 'replay <file.jsonl>… [options]',
+  about: [
+    'Sends recorded conversations through the very code of the proxy, offline: nothing is forwarded and nothing is',
+    'stored. A line of a file is a chat/completions request, or an object with a "request" and perhaps a "response".',
+    'Tells tokens before and after, the bill with a prompt cache, whether every request begins with the one before',
+    'it, and how many of the lines that a conversation needed later had been kept.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    lost: { type: 'boolean', doc: 'print the lines that were needed later and had been cut' },
+    json: { type: 'boolean', doc: 'print the report as JSON' },
+  },
+  arguments: { least: 1, most: 1000 },
+
+  async run(call, io) {
+    const { settings } = readSettings(call, io);
+    const [{ rewriterOf }, { openSqliteStore }, { LeftAlone }] = await Promise.all([
+      import('../app.ts'),
+      import('../store/sqlite.ts'),
+      import('../core/left-alone.ts'),
+    ]);
+    const offline = { ...settings, timeoutMs: TIMEOUT_MS };
+    const store = openSqliteStore({
+      path: ':memory:',
+      clock: io.clock,
+      ttlMs: settings.pruneIdTtlS * 1000,
+      maxBytes: settings.storeMaxBytes,
+      maxEvents: settings.maxEvents,
+    });
+    let fault: unknown;
+    const rewriter = rewriterOf(offline, store, io.clock, new LeftAlone(store), (_, cause) => (fault ??= cause), null);
+    try {
+      const parts: ReplayParts = {
+        rewrite: async (body) => (await rewriter.rewrite(body)).body,
+        targetOf: (made) => {
+          const { origin, path = '' } = callFacts(made).hints;
+          return { reads: origin === 'read', path };
+        },
+      };
+      const report = replayReport(await replayFiles(call.positionals, parts, io));
+      if (fault !== undefined) throw fault;
+      const { lost, ...sums } = report;
+      const shown = call.values.lost === true ? report : { ...sums, lost: lost.length };
+      io.out(
+        call.values.json === true
+          ? `${JSON.stringify(shown, null, 2)}\n`
+          : renderReplay(report, call.values.lost === true),
+      );
+      return 0;
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+async function replayFiles(
+  paths: readonly string[],
+  parts: ReplayParts,
+  io: Io,
+): Promise<ReturnType<Replay['finish']>> {
+  const run = new Replay(parts);
+  for (const path of paths) {
+    try {
+      for await (const request of readLog(resolve(io.cwd, path))) await run.add(request);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      if (code === undefined) throw cause;
+      throw new CommandFailed(`cannot read ${path}: ${code}`, { cause });
+    }
+  }
+  const totals = run.finish();
+  if (totals.requests === 0) throw new CommandFailed(`no chat/completions request in ${paths.join(', ')}`);
+  return totals;
+}

@@ -1,0 +1,213 @@
+import { callsOf, type RecordedCall, type RecordedMessage, resultLines, stringsIn, textOf } from './messages.ts';
+
+/** What a call is about, as the proxy understands it. */
+export interface CallTarget {
+  readonly reads: boolean;
+  readonly path: string;
+}
+
+/** How a conversation came back to a line of an earlier tool result. */
+export type Use = 'quoted' | 'edited by number' | 'read again';
+
+/** A line of a tool result that the conversation needed later on. */
+export interface UsedLine {
+  readonly use: Use;
+  readonly line: string;
+  /** Message that used it. */
+  readonly at: number;
+  /** Whether it still stood in what was forwarded. */
+  readonly kept: boolean;
+}
+
+/** Shorter lines (`}`, `return None`) stand anywhere by chance. */
+const MIN_LINE = 12;
+
+const NUMBER = /^[ \t]{0,40}(\d{1,7})(?:[:|→│]| \||\t)/u;
+/** `path:12:` of a search result. */
+const PLACE = /^[^\s:]{1,300}:\d{1,7}[:-]/;
+
+/** A line without its indentation and the number or place that a tool put in front. */
+export function bareLine(line: string): string {
+  return line.slice(0, 2000).replace(NUMBER, '').replace(PLACE, '').trim();
+}
+
+/** The number that a tool put in front of a line, or `null`. */
+function numberOf(line: string): number | null {
+  const [, digits] = NUMBER.exec(line) ?? [];
+  return digits === undefined ? null : Number(digits);
+}
+
+function isDistinctive(line: string): boolean {
+  return line.length >= MIN_LINE && /[A-Za-z]{3}/.test(line);
+}
+
+/** The longest word of a line: a text that lacks it cannot quote the line. */
+function keyWord(line: string): string {
+  return (line.match(/\w{1,100}/g) ?? []).reduce((a, b) => (b.length > a.length ? b : a), '');
+}
+
+/** Lines from `first` to `last` that a call names by number: `edit 12:15 …`, `{"start_line": 12, "end_line": 15}`. */
+export function namedRange({ name, args }: RecordedCall): { first: number; last: number } | null {
+  const numbers = (...keys: string[]): number | null => {
+    for (const key of keys) {
+      const [, value] = new RegExp(`"${key}"\\s{0,3}:\\s{0,3}"?(\\d{1,7})`).exec(args) ?? [];
+      if (value !== undefined) return Number(value);
+    }
+    return null;
+  };
+  const first = numbers('start_line', 'startLine', 'start');
+  const last = numbers('end_line', 'endLine', 'end');
+  if (/edit|replace|write|patch/i.test(name) && first !== null) return { first, last: last ?? first };
+  const [, from, to] = /(?:^|")\s{0,3}edit (\d{1,7}):(\d{1,7})/.exec(`${args}`) ?? [];
+  return from === undefined ? null : { first: Number(from), last: Number(to) };
+}
+
+interface Result {
+  readonly at: number;
+  /** The bare lines that are long enough to be known again. */
+  readonly lines: ReadonlySet<string>;
+  readonly raw: readonly string[];
+  readonly forwarded: ReadonlySet<string>;
+  readonly target: CallTarget;
+  readonly callKey: string;
+}
+
+/** Longest edit by number that is looked at. */
+const MAX_RANGE = 2000;
+
+/**
+ * Finds the lines of tool results that a conversation came back to, and whether they had been forwarded.
+ *
+ * @param messages - the conversation as recorded
+ * @param forwarded - the same messages as the proxy sent them
+ * @param targetOf - what a call is about
+ */
+export function usedLines(
+  messages: readonly RecordedMessage[],
+  forwarded: readonly RecordedMessage[],
+  targetOf: (call: RecordedCall) => CallTarget,
+): UsedLine[] {
+  const out = new Map<string, UsedLine>();
+  const note = (use: Use, line: string, at: number, kept: boolean): void => {
+    const id = `${use}\0${line}`;
+    const known = out.get(id);
+    // a line is kept if it was there every time that it was needed
+    if (known === undefined || (known.kept && !kept)) out.set(id, { use, line, at, kept });
+  };
+  const results: Result[] = [];
+  /** Lines that tool results held, by their longest word. */
+  const byWord = new Map<string, Set<string>>();
+  /** All lines that were forwarded so far in tool results. */
+  const visible = new Set<string>();
+  /** What others than tools said so far: a line that stands here does not depend on a result. */
+  const said: string[] = [];
+  const calls = new Map<string, RecordedCall>();
+
+  messages.forEach((message, at) => {
+    const own = callsOf(message);
+    if (message.role === 'assistant') {
+      const texts = [textOf(message), ...own.flatMap(({ args }) => stringsIn(args))];
+      for (const line of quotedIn(texts.join('\n'), byWord, said)) note('quoted', line, at, visible.has(line));
+      for (const call of own) {
+        const range = namedRange(call);
+        if (range === null || range.last - range.first > MAX_RANGE) continue;
+        noteNumbered(results, range, (line, kept) => note('edited by number', line, at, kept));
+      }
+      for (const call of own) calls.set(call.id || call.name, call);
+      said.push(...texts);
+      return;
+    }
+    if (message.role !== 'tool' && message.role !== 'function') {
+      said.push(textOf(message));
+      return;
+    }
+    const call = calls.get(String(message.tool_call_id ?? message.name ?? ''));
+    const result = resultOf(at, message, forwarded[at] ?? message, call, targetOf);
+    const earlier = results.findLast((other) => isSameTarget(other, result));
+    if (earlier) {
+      for (const line of result.lines) if (earlier.lines.has(line)) note('read again', line, at, visible.has(line));
+    }
+    results.push(result);
+    for (const line of result.forwarded) visible.add(line);
+    for (const line of result.lines) {
+      const word = keyWord(line);
+      const list = byWord.get(word);
+      if (list) list.add(line);
+      else byWord.set(word, new Set([line]));
+    }
+  });
+  return [...out.values()];
+}
+
+function resultOf(
+  at: number,
+  message: RecordedMessage,
+  forwarded: RecordedMessage,
+  call: RecordedCall | undefined,
+  targetOf: (call: RecordedCall) => CallTarget,
+): Result {
+  const raw = resultLines(textOf(message));
+  return {
+    at,
+    raw,
+    lines: new Set(raw.map(bareLine).filter(isDistinctive)),
+    forwarded: new Set(resultLines(textOf(forwarded)).map(bareLine)),
+    target: shownFile(raw, call) ?? (call ? targetOf(call) : { reads: false, path: '' }),
+    callKey: call ? `${call.name}\0${call.args}` : '',
+  };
+}
+
+/**
+ * The file that a windowed viewer says it shows (`[File: a.py (94 lines total)]`), when it was asked to show it: edits
+ * and cursor moves print the window as well, and nobody asked to read it then.
+ */
+function shownFile(raw: readonly string[], call: RecordedCall | undefined): CallTarget | null {
+  const header = raw.slice(0, 3).find((line) => line.startsWith('[File: '));
+  const verb = call && (stringsIn(call.args)[0] ?? '').trimStart().slice(0, 40);
+  const shows = call && [call.name, verb].some((word) => /^(?:open|goto|scroll|view|cat|read)/i.test(word ?? ''));
+  if (header === undefined || !shows) return null;
+  const path = header.slice(7).split(' (')[0] ?? '';
+  return { reads: true, path: path.split('/').slice(-2).join('/') };
+}
+
+/** Whether a result reads what an earlier one did: the same call, or the same file. */
+function isSameTarget(earlier: Result, later: Result): boolean {
+  if (!later.target.reads || later.callKey === '') return false;
+  if (earlier.callKey === later.callKey) return true;
+  return earlier.target.reads && later.target.path !== '' && earlier.target.path === later.target.path;
+}
+
+/** Whether a text holds a line, or the last two parts of one that is a path. */
+function holds(text: string, line: string): boolean {
+  if (text.includes(line)) return true;
+  if (line.includes(' ') || !line.includes('/')) return false;
+  const tail = line.split('/').slice(-2).join('/');
+  return tail.length >= MIN_LINE && text.includes(tail);
+}
+
+/** Known lines that a text quotes and that nobody but a tool had said before. */
+function quotedIn(text: string, byWord: ReadonlyMap<string, Set<string>>, said: readonly string[]): string[] {
+  const words = new Set(text.match(/\w{1,100}/g) ?? []);
+  const quoted: string[] = [];
+  for (const word of words) {
+    for (const line of byWord.get(word) ?? []) {
+      if (holds(text, line) && !said.some((earlier) => holds(earlier, line))) quoted.push(line);
+    }
+  }
+  return quoted;
+}
+
+/** Lines of the newest numbered result that a range names. */
+function noteNumbered(
+  results: readonly Result[],
+  { first, last }: { first: number; last: number },
+  note: (line: string, kept: boolean) => void,
+): void {
+  const source = results.findLast(({ raw }) => raw.some((line) => numberOf(line) === first));
+  for (const line of source?.raw ?? []) {
+    const number = numberOf(line);
+    if (source === undefined || number === null || number < first || number > last) continue;
+    const bare = bareLine(line);
+    if (bare !== '') note(bare, source.forwarded.has(bare));
+  }
+}

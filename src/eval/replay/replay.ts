@@ -1,0 +1,170 @@
+import { estimateTokens } from '../../engine/tokens.ts';
+import { type Bill, billOf, type Prompt } from './cost.ts';
+import { identityOf, messagesOf, type RecordedCall, type RecordedMessage } from './messages.ts';
+import { type CallTarget, type Use, type UsedLine, usedLines } from './regret.ts';
+
+export interface ReplayParts {
+  /** The proxy's own way from a body to the body that it forwards. */
+  readonly rewrite: (body: Buffer) => Promise<Buffer>;
+  readonly targetOf: (call: RecordedCall) => CallTarget;
+}
+
+/** A request of a log and, where the log has it, what the model answered. */
+export interface RecordedRequest {
+  readonly body: unknown;
+  readonly answer?: RecordedMessage;
+}
+
+/** Sums over requests; tokens are estimates. */
+export interface ReplayTotals {
+  conversations: number;
+  requests: number;
+  /** Requests that go on from an earlier one with all of its messages. */
+  continued: number;
+  /** Of these, requests whose forwarded messages begin with the earlier one's forwarded ones. */
+  stable: number;
+  /** Requests that changed history themselves (a client's own compaction). */
+  changedByClient: number;
+  /** Requests whose body was not understood; they count nowhere else. */
+  unreadable: number;
+  /** Messages that were forwarded shorter. */
+  prunedMessages: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  billedBefore: number;
+  billedAfter: number;
+  readonly uses: Record<Use, { used: number; kept: number }>;
+  /** Lines needed later that had not been forwarded; at most 1,000. */
+  readonly lost: UsedLine[];
+}
+
+/** A conversation by its newest request. */
+interface Open {
+  readonly key: string;
+  readonly before: Prompt;
+  readonly after: Prompt;
+  /** What the model answered to it: stands for the message that a next request would bring. */
+  readonly answer: readonly RecordedMessage[];
+}
+
+const MAX_OPEN = 500;
+const MAX_LOST = 1000;
+
+function headTokens(body: object): number {
+  const { messages, ...rest } = body as { messages?: unknown; tools?: unknown; functions?: unknown };
+  const tools = rest.tools ?? rest.functions;
+  return tools === undefined ? 0 : estimateTokens(JSON.stringify(tools));
+}
+
+/** How a conversation begins: all up to the first message of its user. */
+function keyOf(messages: readonly RecordedMessage[]): string {
+  const user = messages.findIndex(({ role }) => role === 'user');
+  return messages
+    .slice(0, user + 1)
+    .map(identityOf)
+    .join('\n');
+}
+
+function beginsWith(longer: readonly RecordedMessage[], shorter: readonly RecordedMessage[]): boolean {
+  return (
+    longer.length >= shorter.length &&
+    shorter.every((message, i) => identityOf(message) === identityOf(longer[i] ?? { role: '' }))
+  );
+}
+
+/**
+ * Replays requests in the order in which they were recorded. Conversations may be mixed; each is told from the others
+ * by how it begins.
+ */
+export class Replay {
+  readonly #parts: ReplayParts;
+  #open: Open[] = [];
+  readonly totals: ReplayTotals = {
+    conversations: 0,
+    requests: 0,
+    continued: 0,
+    stable: 0,
+    changedByClient: 0,
+    unreadable: 0,
+    prunedMessages: 0,
+    tokensBefore: 0,
+    tokensAfter: 0,
+    billedBefore: 0,
+    billedAfter: 0,
+    uses: {
+      quoted: { used: 0, kept: 0 },
+      'edited by number': { used: 0, kept: 0 },
+      'read again': { used: 0, kept: 0 },
+    },
+    lost: [],
+  };
+
+  constructor(parts: ReplayParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws whatever `rewrite` throws; the proxy would have sent such a body as it came */
+  async add({ body, answer }: RecordedRequest): Promise<void> {
+    const { totals } = this;
+    const messages = messagesOf(body);
+    if (messages === null || typeof body !== 'object' || body === null) {
+      totals.unreadable++;
+      return;
+    }
+    const raw = Buffer.from(JSON.stringify(body));
+    const sent = messagesOf(JSON.parse((await this.#parts.rewrite(raw)).toString('utf8')));
+    if (sent === null || sent.length !== messages.length) {
+      throw new Error('the forwarded body has other messages than the received one');
+    }
+    const head = headTokens(body);
+    const before: Prompt = { headTokens: head, messages };
+    const after: Prompt = { headTokens: head, messages: sent };
+    const key = keyOf(messages);
+    // without an answer of the model in it a request opens a conversation, however others began
+    const opens = messages.every(({ role }) => role !== 'assistant');
+    const same = opens ? [] : this.#open.filter((open) => open.key === key);
+    const full = same.filter((open) => beginsWith(messages, open.before.messages));
+    const previous =
+      full.toSorted((a, b) => b.before.messages.length - a.before.messages.length)[0] ?? same.at(-1) ?? null;
+    totals.requests++;
+    this.#bill(billOf(before, previous?.before ?? null), billOf(after, previous?.after ?? null));
+    if (previous === null) totals.conversations++;
+    else if (full.length === 0) totals.changedByClient++;
+    else {
+      totals.continued++;
+      if (beginsWith(sent, previous.after.messages)) totals.stable++;
+    }
+    if (full.length > 0) this.#open = this.#open.filter((open) => open !== previous);
+    this.#open.push({ key, before, after, answer: answer ? [answer] : [] });
+    if (this.#open.length > MAX_OPEN) this.#close(this.#open.shift());
+  }
+
+  /** Ends every conversation: what they came back to can be told only now. */
+  finish(): ReplayTotals {
+    for (const open of this.#open) this.#close(open);
+    this.#open = [];
+    return this.totals;
+  }
+
+  #bill(before: Bill, after: Bill): void {
+    this.totals.tokensBefore += before.tokens;
+    this.totals.tokensAfter += after.tokens;
+    this.totals.billedBefore += before.billed;
+    this.totals.billedAfter += after.billed;
+  }
+
+  #close(open: Open | undefined): void {
+    if (!open) return;
+    const { before, after, answer } = open;
+    before.messages.forEach((message, i) => {
+      if (identityOf(message) !== identityOf(after.messages[i] ?? message)) this.totals.prunedMessages++;
+    });
+    const said = [...before.messages, ...answer];
+    for (const used of usedLines(said, [...after.messages, ...answer], this.#parts.targetOf)) {
+      const sum = this.totals.uses[used.use];
+      sum.used++;
+      if (used.kept) sum.kept++;
+      else if (this.totals.lost.length < MAX_LOST) this.totals.lost.push(used);
+    }
+  }
+}

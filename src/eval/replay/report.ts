@@ -1,0 +1,90 @@
+import { table } from '../report.ts';
+import { CACHED_PRICE } from './cost.ts';
+import type { Use, UsedLine } from './regret.ts';
+import type { ReplayTotals } from './replay.ts';
+
+/** What a replay amounts to; shares 0..1, `null` where there was nothing to measure. */
+export interface ReplayReport {
+  readonly conversations: number;
+  readonly requests: number;
+  readonly unreadable: number;
+  readonly changedByClient: number;
+  readonly prunedMessages: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly billedBefore: number;
+  readonly billedAfter: number;
+  /** Billed after ÷ billed before, cached input at 0.1 of its price. */
+  readonly costRatio: number | null;
+  readonly prefixStable: number | null;
+  readonly uses: Readonly<Record<Use, { readonly used: number; readonly kept: number }>>;
+  /** Share of the later-used lines that had been forwarded. */
+  readonly laterUsedKept: number | null;
+  readonly lost: readonly UsedLine[];
+}
+
+function share(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}
+
+export function replayReport(totals: ReplayTotals): ReplayReport {
+  const { continued, stable, ...sums } = totals;
+  const uses = Object.values(totals.uses);
+  const used = uses.reduce((sum, use) => sum + use.used, 0);
+  const kept = uses.reduce((sum, use) => sum + use.kept, 0);
+  return {
+    ...sums,
+    billedBefore: Math.round(totals.billedBefore),
+    billedAfter: Math.round(totals.billedAfter),
+    costRatio: share(totals.billedAfter, totals.billedBefore),
+    prefixStable: share(stable, continued),
+    laterUsedKept: share(kept, used),
+  };
+}
+
+function percent(value: number | null): string {
+  return value === null ? '-' : `${(value * 100).toFixed(1)} %`;
+}
+
+/** The report for a terminal. Lines of the conversations appear only where `showLost` asks for them. */
+export function renderReplay(report: ReplayReport, showLost: boolean): string {
+  const { uses } = report;
+  const ratio = (after: number, before: number): string => (before === 0 ? '-' : (after / before).toFixed(3));
+  const rows = [
+    ['', 'before', 'after', 'ratio'],
+    [
+      'input tokens',
+      String(report.tokensBefore),
+      String(report.tokensAfter),
+      ratio(report.tokensAfter, report.tokensBefore),
+    ],
+    [
+      `billed with a cache at ${CACHED_PRICE}`,
+      String(report.billedBefore),
+      String(report.billedAfter),
+      ratio(report.billedAfter, report.billedBefore),
+    ],
+  ];
+  const used = Object.entries(uses).map(([use, { used, kept }]) => [
+    use,
+    String(used),
+    String(kept),
+    percent(share(kept, used)),
+  ]);
+  const out = [
+    `${report.conversations} conversations, ${report.requests} requests, ${report.prunedMessages} messages pruned` +
+      `${report.unreadable > 0 ? `, ${report.unreadable} lines that are no request` : ''}` +
+      `${report.changedByClient > 0 ? `, ${report.changedByClient} requests whose client changed its own history` : ''}`,
+    '',
+    table(rows),
+    '',
+    `prefix stable in ${percent(report.prefixStable)} of the requests that go on from an earlier one`,
+    '',
+    `lines of tool results that the conversation needed later, ${percent(report.laterUsedKept)} of them kept:`,
+    table([['', 'used', 'kept', 'share'], ...used]),
+  ];
+  if (showLost) {
+    for (const { use, at, line } of report.lost) out.push(`  ${use}, message ${at}: ${line.slice(0, 160)}`);
+  }
+  return `${out.join('\n')}\n`;
+}
