@@ -1,136 +1,103 @@
-import { parseArgs } from 'node:util';
 import { planPrune } from '../engine/plan.ts';
-import type { Origin } from '../engine/types.ts';
 import { SampleReport, sampleCases } from '../eval/cases.ts';
-import { evaluateCase, newTotals } from '../eval/evaluate.ts';
+import { type EvaluateOptions, evaluateCase, newTotals } from '../eval/evaluate.ts';
 import { GitError, openRepository } from '../eval/git.ts';
 import { ProgressBar } from '../eval/progress.ts';
 import { buildReport, renderReport } from '../eval/report.ts';
+import { type Call, type Command, CommandFailed, type Io, textOption, UsageError } from './command.ts';
 
-export const EVAL_USAGE = `usage: mcp-pruner eval --git <repository> [options]
-
-Measures the pruner on a repository's own history: for past commits, the message is the goal, each touched file before
-the commit is the text, and the lines that the commit changed are those that had to stay.
-
-  --git <path>            a git repository, bare or not
-  --cases <n>             files to try, at most (300)
-  --ratio <r,r,…>         max_prune_ratio values (0.5,0.7,0.85)
-  --min-keep-lines <n>    fewest lines that stay (20)
-  --origin <origin>       how the text came in: unknown, or read as for a file that an agent opens (unknown)
-  --max-files <n>         a commit that touches more files is a mass edit (20)
-  --seed <n>              another seed draws other commits (1)
-  --json                  the report as JSON
-`;
-
-/** Where a command writes to; a test hands in its own. */
-export interface Terminal {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
-  /** Whether `err` is a terminal that a progress bar may be drawn on. */
-  readonly isTty: boolean;
+/** A whole number option, or its default. */
+export function wholeOption(call: Call, name: string, least: number, otherwise: number): number {
+  const text = textOption(call, name);
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= least && /^\d+$/.test(text)) return value;
+  throw new UsageError(`--${name} takes a whole number, ${least} or more, not ${JSON.stringify(text)}`);
 }
 
-interface EvalArguments {
-  readonly git: string;
+function ratiosOf(call: Call): number[] {
+  const text = textOption(call, 'ratio') ?? '0.5,0.7,0.85';
+  const ratios = [...new Set(text.split(',').map(Number))].sort((a, b) => a - b);
+  if (ratios.every((ratio) => ratio > 0 && ratio < 1)) return ratios;
+  throw new UsageError(`--ratio takes numbers between 0 and 1 with commas between them, not ${JSON.stringify(text)}`);
+}
+
+function originOf(call: Call): 'unknown' | 'read' {
+  const origin = textOption(call, 'origin') ?? 'unknown';
+  if (origin === 'unknown' || origin === 'read') return origin;
+  throw new UsageError(`--origin is unknown or read, not ${JSON.stringify(origin)}`);
+}
+
+/** `mcp-pruner eval`: how well the pruner keeps what a repository's own commits went on to change. */
+export const evalCommand: Command = {
+  usage: 'eval --git <repository> [options]',
+  about: [
+    "Measures the pruner on a repository's own history: the message of a past commit is the goal, each file it touched,",
+    'as it was before, is the text, and the lines that it changed are those that had to stay. Simple baselines run',
+    'beside it at the same budget. Nothing in the repository is changed or executed.',
+  ].join('\n'),
+  options: {
+    git: { type: 'string', value: '<repository>', doc: 'a git repository, bare or not' },
+    cases: { type: 'string', value: '<n>', doc: 'files to try, at most (300)' },
+    ratio: { type: 'string', value: '<r,r,…>', doc: 'values of max_prune_ratio (0.5,0.7,0.85)' },
+    'min-keep-lines': { type: 'string', value: '<n>', doc: 'fewest lines that stay (20)' },
+    origin: {
+      type: 'string',
+      value: '<origin>',
+      doc: 'how a text came in: unknown, or read as for an opened file (unknown)',
+    },
+    'max-files': { type: 'string', value: '<n>', doc: 'a commit that touches more is a mass edit (20)' },
+    seed: { type: 'string', value: '<n>', doc: 'another seed draws other commits (1)' },
+    json: { type: 'boolean', doc: 'print the report as JSON' },
+  },
+  arguments: { least: 0, most: 0 },
+  async run(call, io) {
+    const path = textOption(call, 'git');
+    if (path === undefined) throw new UsageError('--git <repository> is missing');
+    const cases = wholeOption(call, 'cases', 1, 300);
+    const seed = wholeOption(call, 'seed', 0, 1);
+    const maxFiles = wholeOption(call, 'max-files', 1, 20);
+    const options: EvaluateOptions = {
+      ratios: ratiosOf(call),
+      minKeepLines: wholeOption(call, 'min-keep-lines', 0, 20),
+      origin: originOf(call),
+      plan: planPrune,
+    };
+    try {
+      return await evaluate({ path, cases, seed, maxFiles, json: call.values.json === true }, options, io);
+    } catch (cause) {
+      throw cause instanceof GitError ? new CommandFailed(cause.message, { cause }) : cause;
+    }
+  },
+};
+
+interface Source {
+  readonly path: string;
   readonly cases: number;
-  readonly ratios: readonly number[];
-  readonly minKeepLines: number;
-  readonly origin: Origin;
-  readonly maxFiles: number;
   readonly seed: number;
+  readonly maxFiles: number;
   readonly json: boolean;
 }
 
-class UsageError extends Error {}
-
-function whole(name: string, value: string, least: number): number {
-  const n = Number(value);
-  if (!Number.isSafeInteger(n) || n < least)
-    throw new UsageError(`--${name} takes a whole number from ${least} on, not "${value}"`);
-  return n;
-}
-
-function parse(args: readonly string[]): EvalArguments | null {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      git: { type: 'string' },
-      cases: { type: 'string', default: '300' },
-      ratio: { type: 'string', default: '0.5,0.7,0.85' },
-      'min-keep-lines': { type: 'string', default: '20' },
-      origin: { type: 'string', default: 'unknown' },
-      'max-files': { type: 'string', default: '20' },
-      seed: { type: 'string', default: '1' },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) return null;
-  if (values.git === undefined || values.git === '') throw new UsageError('--git <repository> is missing');
-  const ratios = [...new Set(values.ratio.split(',').map(Number))].sort((a, b) => a - b);
-  if (ratios.some((ratio) => !(ratio > 0 && ratio < 1))) {
-    throw new UsageError(`--ratio takes numbers between 0 and 1, not "${values.ratio}"`);
-  }
-  const { origin } = values;
-  if (origin !== 'unknown' && origin !== 'read') throw new UsageError(`--origin is unknown or read, not "${origin}"`);
-  return {
-    git: values.git,
-    cases: whole('cases', values.cases, 1),
-    ratios,
-    minKeepLines: whole('min-keep-lines', values['min-keep-lines'], 0),
-    origin,
-    maxFiles: whole('max-files', values['max-files'], 1),
-    seed: whole('seed', values.seed, 0),
-    json: values.json,
-  };
-}
-
-async function evaluate(options: EvalArguments, terminal: Terminal): Promise<number> {
-  const { git, cases, seed, maxFiles, ratios, minKeepLines, origin } = options;
-  const repo = await openRepository(git);
+async function evaluate(source: Source, options: EvaluateOptions, io: Io): Promise<number> {
+  const { path, cases, seed, maxFiles } = source;
+  const repo = await openRepository(path);
   const sample = new SampleReport();
   const totals = newTotals();
-  const bar = new ProgressBar(terminal.isTty ? terminal.err : null, cases);
+  const bar = new ProgressBar(io.errIsTerminal ? io.err : null, cases);
   const onProgress = (made: number, seen: number): void => bar.show(made, `${seen} commits looked at`);
   try {
     for await (const item of sampleCases(repo, { cases, seed, maxFiles, onProgress }, sample)) {
-      evaluateCase(item, { ratios, minKeepLines, origin, plan: planPrune }, totals);
+      evaluateCase(item, options, totals);
     }
   } finally {
     bar.clear();
   }
   if (totals.rows.length === 0) {
     const reasons = [...sample.skipped].map(([reason, count]) => `${reason} ${count}`).join(', ');
-    terminal.err(`mcp-pruner eval: no usable commit in ${git} (${reasons || 'no commit with a parent'})\n`);
-    return 1;
+    throw new CommandFailed(`no usable commit in ${path} (${reasons || 'no commit with a parent'})`);
   }
-  const report = buildReport(totals, sample, { repository: git, head: repo.head, seed, origin, minKeepLines, ratios });
-  terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+  const report = buildReport(totals, sample, { repository: path, head: repo.head, seed, ...options });
+  io.out(source.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
   return 0;
-}
-
-/**
- * `mcp-pruner eval`.
- *
- * @returns the exit code: 0 measured, 1 nothing to measure (no repository, no usable commit, git failed), 2 wrong use
- */
-export async function runEval(args: readonly string[], terminal: Terminal): Promise<number> {
-  let options: EvalArguments | null;
-  try {
-    options = parse(args);
-  } catch (cause) {
-    terminal.err(`mcp-pruner eval: ${cause instanceof Error ? cause.message : String(cause)}\n\n${EVAL_USAGE}`);
-    return 2;
-  }
-  if (options === null) {
-    terminal.out(EVAL_USAGE);
-    return 0;
-  }
-  try {
-    return await evaluate(options, terminal);
-  } catch (cause) {
-    if (!(cause instanceof GitError)) throw cause;
-    terminal.err(`mcp-pruner eval: ${cause.message}\n`);
-    return 1;
-  }
 }
