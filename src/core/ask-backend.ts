@@ -1,5 +1,7 @@
+import { recogniseKind } from '../engine/kinds.ts';
 import { splitLines } from '../engine/lines.ts';
 import { sampleLines } from '../engine/sample-lines.ts';
+import { viewText } from '../engine/view.ts';
 import type { Job } from './decide.ts';
 import type { LineScorer, Scored } from './ports.ts';
 
@@ -25,7 +27,9 @@ export async function askBackend(
     text: job.text,
     textHash: job.textHash,
     goal: job.goal,
-    sourceType: job.sourceType ?? '',
+    // named or recognised, so that one question is one question whoever asks
+    sourceType:
+      job.sourceType ?? recogniseKind(viewText(job.text, job.hints.frameHead ?? 0), undefined, job.hints).sourceType,
     sample: (limit) => sampleLines(job, limit),
     timeoutMs: Math.max(1, timeoutMs),
     ...(signal && { signal }),

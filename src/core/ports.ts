@@ -11,8 +11,7 @@ export interface ScoreRequest {
   /** 32 hex digits that stand for the text. */
   readonly textHash: string;
   readonly goal: string;
-  /** As the caller named it, or `''`. */
-  readonly sourceType: SourceType | '';
+  readonly sourceType: SourceType;
   /** The lines most worth an opinion, as indexes from 0, ascending, at most `limit`; costs a ranking of the text. */
   readonly sample: (limit: number) => readonly number[];
   /** Longest time that the caller waits, in milliseconds. */

@@ -31,7 +31,7 @@ function scorerOf(backend: RemoteBackend): RemoteScorer {
   });
 }
 
-const request = { text: 'one line', textHash: 'h', goal: 'g', sourceType: '', sample: () => [0] } as const;
+const request = { text: 'one line', textHash: 'h', goal: 'g', sourceType: 'docs', sample: () => [0] } as const;
 
 describe('one call that several wait for', () => {
   it('goes on as long as one of them waits', async () => {

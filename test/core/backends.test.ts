@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { decisionKey, type Job } from '../../src/core/decide.ts';
+import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import { textHash } from '../../src/core/hash.ts';
+import type { Decision, LineScorer, Scored, ScoreRequest, Store } from '../../src/core/ports.ts';
+import { createPruner } from '../../src/core/pruner.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { afterwards, tempFolder } from '../helpers/afterwards.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const clock = { nowMs: () => 1_700_000_000_000 };
+const TTL_MS = 7 * 24 * 3_600_000;
+
+function openStore(path = `${tempFolder()}/store.db`): Store {
+  const store = openSqliteStore({ path, clock, ttlMs: TTL_MS, maxBytes: 2 ** 30, maxEvents: 100 });
+  afterwards(() => store.close());
+  return store;
+}
+
+/** A backend that says what the test wants. */
+class FakeScorer implements LineScorer {
+  readonly name: string;
+  readonly asked: ScoreRequest[] = [];
+  readonly #answer: (request: ScoreRequest) => Promise<Scored> | Scored;
+
+  constructor(answer: (request: ScoreRequest) => Promise<Scored> | Scored, name = 'fake') {
+    this.name = name;
+    this.#answer = answer;
+  }
+
+  async score(request: ScoreRequest): Promise<Scored> {
+    this.asked.push(request);
+    return this.#answer(request);
+  }
+}
+
+/** Lines from `from` to `to` must stay, the others are noise. */
+function keeping(from: number, to: number, lines: number): Scored {
+  const opinions = Float64Array.from({ length: lines }, (_, i) => (i + 1 >= from && i + 1 <= to ? 1 : 0));
+  return { opinions, warnings: [], stats: { backend: 'fake' } };
+}
+
+const FAILED: Scored = {
+  opinions: null,
+  warnings: ['fake_error', 'fake_http_error'],
+  stats: { backend: 'fake', fake_http_status: 500 },
+};
+
+function jobOf(text: string, more: Partial<Job> = {}): Job {
+  return {
+    text,
+    textHash: textHash(text),
+    goal: 'why did the payment fail?',
+    hints: { origin: 'command' },
+    limits: { maxPruneRatio: 0.9, minKeepLines: 10 },
+    tool: 'bash',
+    scope: 'proxy',
+    ...more,
+  };
+}
+
+function makerOf(store: Store, scorer?: LineScorer, timeoutMs = 10_000): DecisionMaker {
+  return new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs, memoBytes: 1e6, ...(scorer && { scorer }) });
+}
+
+function isCut(decision: Decision | null | undefined, line: number): boolean {
+  return decision?.cuts.some(({ startLine, endLine }) => startLine <= line && line <= endLine) ?? false;
+}
+
+describe('a decision that a backend has a say in', () => {
+  const text = serverLog(200);
+
+  it('follows the backend, and stands under a key of its own', async () => {
+    const store = openStore();
+    const scorer = new FakeScorer(() => keeping(80, 90, 200));
+    const alone = (await makerOf(store).decideAll([jobOf(text)])).decisions[0];
+    const { decisions, fallbacks } = await makerOf(store, scorer).decideAll([jobOf(text)]);
+    expect(fallbacks).toEqual([]);
+    for (let line = 80; line <= 90; line++) expect(isCut(decisions[0], line)).toBe(false);
+    expect(isCut(alone, 85)).toBe(true);
+    expect(decisions[0]?.key).toBe(decisionKey(jobOf(text), 'fake'));
+    expect(decisions[0]?.key).not.toBe(alone?.key);
+    expect(alone?.key).toBe(decisionKey(jobOf(text)));
+  });
+
+  it('is the engine’s own when the backend fails, and is replayed from then on', async () => {
+    const store = openStore();
+    const alone = (await makerOf(store).decideAll([jobOf(text)])).decisions[0];
+    const failed = await makerOf(store, new FakeScorer(() => FAILED)).decideAll([jobOf(text)]);
+    expect(failed.fallbacks).toEqual(['fake_http_error']);
+    expect(failed.decisions[0]?.cuts).toEqual(alone?.cuts);
+    const recovered = new FakeScorer(() => keeping(80, 90, 200));
+    const replayed = await makerOf(store, recovered).decideAll([jobOf(text)]);
+    expect(replayed.decisions[0]).toEqual(failed.decisions[0]);
+    expect(recovered.asked).toEqual([]);
+  });
+
+  it('is the one that was stored first when two processes decide at once', async () => {
+    const path = `${tempFolder()}/store.db`;
+    let bothAsked = 0;
+    const meet = async (scored: Scored): Promise<Scored> => {
+      bothAsked++;
+      while (bothAsked < 2) await new Promise((resume) => setImmediate(resume));
+      return scored;
+    };
+    const makers = [keeping(80, 90, 200), keeping(30, 40, 200), FAILED].map((scored) =>
+      makerOf(openStore(path), new FakeScorer(() => meet(scored))),
+    );
+    const decided = await Promise.all(makers.map((maker) => maker.decideAll([jobOf(text)])));
+    const cuts = decided.map(({ decisions }) => JSON.stringify(decisions[0]?.cuts));
+    expect(new Set(cuts).size).toBe(1);
+    const again = await Promise.all(makers.map((maker) => maker.decideAll([jobOf(text)])));
+    expect(again.map(({ decisions }) => JSON.stringify(decisions[0]?.cuts))).toEqual(cuts);
+  });
+
+  it('is made without the backend for what there was no time to ask about', async () => {
+    const slow = new FakeScorer(async ({ timeoutMs }) => {
+      await new Promise((resume) => setTimeout(resume, timeoutMs));
+      return FAILED;
+    });
+    const jobs = Array.from({ length: 9 }, (_, i) => jobOf(serverLog(120, i)));
+    const startedAt = performance.now();
+    const { decisions, fallbacks } = await makerOf(openStore(), slow, 1_500).decideAll(jobs);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(slow.asked).toHaveLength(4);
+    expect(fallbacks.filter((reason) => reason === 'backend_not_asked')).toHaveLength(5);
+    expect(decisions.every((decision) => decision !== null)).toBe(true);
+  });
+
+  it('sends no text that stays whole anyway', async () => {
+    const scorer = new FakeScorer(() => FAILED);
+    await makerOf(openStore(), scorer).decideAll([
+      jobOf(text, { keepWhole: 'reread' }),
+      jobOf(serverLog(9)),
+      jobOf(text, { limits: { maxPruneRatio: 0, minKeepLines: 0 } }),
+    ]);
+    expect(scorer.asked).toEqual([]);
+  });
+
+  it('is offered a fair choice of lines, and told what kind of text it is', async () => {
+    const scorer = new FakeScorer(() => FAILED);
+    await makerOf(openStore(), scorer).decideAll([jobOf(text)]);
+    const [request] = scorer.asked;
+    expect(request?.sourceType).toBe('logs');
+    expect(request?.timeoutMs).toBeLessThanOrEqual(8_000);
+    const sample = request?.sample(20) ?? [];
+    expect(sample).toHaveLength(20);
+    expect(new Set(sample).size).toBe(20);
+    expect([...sample]).toEqual([...sample].sort((a, b) => a - b));
+    expect(request?.sample(1_000)).toHaveLength(200);
+  });
+});
+
+describe('prune_text with a backend', () => {
+  const text = serverLog(200);
+  const input = {
+    text,
+    goalHint: 'why did the payment fail?',
+    sourceType: 'logs' as const,
+    options: { maxPruneRatio: 0.9, minKeepLines: 10, timeoutMs: 10_000, annotateLines: false, includeMarkers: true },
+  };
+  const prunerOf = (scorer?: LineScorer) =>
+    createPruner({ store: openStore(), maxInputChars: 1e6, onFailure: () => {}, ...(scorer && { scorer }) });
+
+  it('passes on what the backend has to say without taking it for a fault', async () => {
+    const scored = { ...keeping(80, 90, 200), warnings: ['cache_hit'], stats: { backend: 'fake', fake_cached: true } };
+    const { annotations, stats, warnings } = await prunerOf(new FakeScorer(() => scored)).pruneText(input);
+    expect(annotations.length).toBeGreaterThan(0);
+    expect(warnings).toEqual(['cache_hit']);
+    expect(stats.usedFallback).toBe(false);
+    expect(stats.extra).toMatchObject({ backend: 'fake', fake_cached: true });
+  });
+
+  it('gives the very result of the engine alone when the backend fails', async () => {
+    const alone = await prunerOf().pruneText(input);
+    const failed = await prunerOf(new FakeScorer(() => FAILED)).pruneText(input);
+    expect(failed.prunedText).toBe(alone.prunedText);
+    expect(failed.pruneId).toBe(alone.pruneId);
+    expect(failed.warnings).toEqual(['fake_error', 'fake_http_error']);
+    expect(failed.stats.usedFallback).toBe(true);
+    expect(alone.stats.extra).toEqual({});
+  });
+
+  it('names a fault of its own before what the backend says', async () => {
+    const pruner = prunerOf(new FakeScorer(() => FAILED));
+    const { prunedText, warnings } = await pruner.pruneText({
+      ...input,
+      options: { ...input.options, minKeepLines: 1_000 },
+    });
+    expect(prunedText).toBe(text);
+    expect(warnings[0]).toBe('constraints_unmet');
+  });
+
+  it('recognises the source type when none is named', async () => {
+    const scorer = new FakeScorer(() => FAILED);
+    const { sourceType: _, ...unnamed } = input;
+    await prunerOf(scorer).pruneText(unnamed);
+    expect(scorer.asked[0]?.sourceType).toBe('logs');
+  });
+});
+
+describe('recover', () => {
+  it('refuses ranges that add up to far more than the text, and says how long it is', async () => {
+    const store = openStore();
+    const pruner = createPruner({ store, maxInputChars: 1e7, onFailure: () => {} });
+    const text = `${'x'.repeat(999)}\n`.repeat(1_000);
+    const { pruneId } = await pruner.pruneText({
+      text,
+      goalHint: 'g',
+      sourceType: 'docs',
+      options: { maxPruneRatio: 0.5, minKeepLines: 1, timeoutMs: 10_000, annotateLines: false, includeMarkers: true },
+    });
+    const all = { startLine: 1, endLine: 2 ** 40 };
+    const four = await pruner.recover({ pruneId, ranges: Array(4).fill(all), numbered: false });
+    expect(four.length).toBe(4 * text.length - 1);
+    await expect(pruner.recover({ pruneId, ranges: Array(5).fill(all), numbered: false })).rejects.toMatchObject({
+      code: 'invalid_range',
+      details: { prune_id: pruneId, hint: expect.stringContaining('1000 lines') },
+    });
+  });
+
+  it('tells a caller what to do instead of asking again', async () => {
+    const store = openStore();
+    const pruner = createPruner({ store, maxInputChars: 1e6, onFailure: () => {} });
+    const ask = () => pruner.recover({ pruneId: 'prn_0123456789AB', ranges: [], numbered: false });
+    const hint = expect.stringMatching(/do not retry.*read the file again or run the command again/i);
+    await expect(ask()).rejects.toMatchObject({ code: 'prune_id_not_found', details: { hint } });
+    await store.close();
+    await expect(ask()).rejects.toMatchObject({ code: 'recovery_unavailable', details: { hint } });
+  });
+});
