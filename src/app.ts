@@ -135,7 +135,8 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     '/v1',
     passthrough({
       upstreamUrl: settings.upstreamUrl,
-      timeoutMs: settings.upstreamHeadersTimeoutMs,
+      headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+      bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
       onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
     }),
   );

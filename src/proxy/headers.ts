@@ -50,6 +50,11 @@ function pairs(raw: readonly string[], keep: (name: string) => boolean): string[
   return out;
 }
 
+/** Whether a field (lower case) belongs to one connection and never goes further. */
+export function hopByHop(name: string): boolean {
+  return HOP_BY_HOP.has(name);
+}
+
 /** Whether a field (lower case) speaks to this proxy and is nobody else's business. */
 export function ownHeader(name: string): boolean {
   return name === OWN || name.startsWith(OWN_PREFIX);

@@ -1,50 +1,71 @@
-import { Agent as HttpAgent, type ServerResponse } from 'node:http';
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { RequestHandler } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { namedByConnection, ownHeader } from './headers.ts';
-import { sendError } from './openai-error.ts';
+import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
+import { sendUpstreamError } from './openai-error.ts';
 import { upstreamErrorCode } from './upstream.ts';
 
 export interface PassthroughOptions {
   readonly upstreamUrl: string;
-  /** Longest silence of the upstream, in milliseconds. */
-  readonly timeoutMs: number;
+  /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
+  readonly headersTimeoutMs: number;
+  /** Longest silence in the middle of an answer, in milliseconds; 0 for ever. */
+  readonly bodyTimeoutMs: number;
   readonly onUpstreamError: (code: string) => void;
 }
 
-const NOT_FORWARDED = ['te', 'trailer', 'keep-alive', 'proxy-connection', 'proxy-authorization', 'upgrade'];
-
 /** Forwards whatever is not ours to prune, untouched and streamed both ways. Mount it at `/v1`. */
-export function passthrough({ upstreamUrl, timeoutMs, onUpstreamError }: PassthroughOptions): RequestHandler {
+export function passthrough(options: PassthroughOptions): RequestHandler {
+  const { upstreamUrl, headersTimeoutMs, bodyTimeoutMs, onUpstreamError } = options;
   // Without an agent of its own every request would open a connection.
   const agent = upstreamUrl.startsWith('https:')
     ? new HttpsAgent({ keepAlive: true })
     : new HttpAgent({ keepAlive: true });
-  return createProxyMiddleware({
+  const requests = new WeakMap<IncomingMessage, ClientRequest>();
+  const late = new WeakSet<IncomingMessage>();
+
+  const failed = (req: IncomingMessage, res: ServerResponse, code: string): void => {
+    onUpstreamError(code);
+    sendUpstreamError(res, late.has(req) ? 'timeout' : code);
+  };
+
+  return createProxyMiddleware<IncomingMessage, ServerResponse>({
     target: upstreamUrl.replace(/\/+$/, ''),
     changeOrigin: true,
     agent,
-    proxyTimeout: timeoutMs,
+    proxyTimeout: headersTimeoutMs,
     on: {
       proxyReq: (proxyReq, req, res) => {
-        for (const name of [...NOT_FORWARDED, ...namedByConnection(req.rawHeaders)]) {
-          if (name !== 'connection') proxyReq.removeHeader(name);
+        requests.set(req, proxyReq);
+        const named = namedByConnection(req.rawHeaders);
+        for (const name of proxyReq.getHeaderNames()) {
+          if ((hopByHop(name) && name !== 'transfer-encoding') || named.has(name) || ownHeader(name)) {
+            proxyReq.removeHeader(name);
+          }
         }
-        for (const name of proxyReq.getHeaderNames()) if (ownHeader(name)) proxyReq.removeHeader(name);
+        proxyReq.once('timeout', () => late.add(req));
+        // Nobody else would tell the client of an answer that switches to another protocol.
+        proxyReq.once('upgrade', (_answer, socket) => {
+          socket.destroy();
+          failed(req, res, 'garbled');
+        });
         res.once('close', () => proxyReq.destroy());
       },
-      error: (cause, _req, res) => {
-        const code = upstreamErrorCode(cause);
-        onUpstreamError(code);
-        if (isResponse(res)) {
-          sendError(
-            res,
-            502,
-            'upstream_unreachable',
-            `The upstream cannot be reached (${code}). Check MCP_PRUNER_UPSTREAM_URL and the network, then try again.`,
-          );
-        } else res.destroy();
+      proxyRes: (proxyRes, req, res) => {
+        requests.get(req)?.setTimeout(bodyTimeoutMs);
+        for (const name of Object.keys(proxyRes.headers)) {
+          if (hopByHop(name) && name !== 'transfer-encoding') delete proxyRes.headers[name];
+        }
+        proxyRes.once('close', () => {
+          if (proxyRes.complete) return;
+          onUpstreamError(late.has(req) ? 'timeout' : 'reset');
+          res.destroy(); // an answer that broke off must not look like one that goes on
+        });
+      },
+      error: (cause, req, res) => {
+        if (isResponse(res)) failed(req, res, upstreamErrorCode(cause));
+        else res.destroy();
       },
     },
   });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
 import { rawStrings, responseHeaders } from './headers.ts';
-import { sendError } from './openai-error.ts';
+import { sendUpstreamError } from './openai-error.ts';
 
 export interface UpstreamOptions {
   /** Such as `https://api.openai.com/v1`. */
@@ -82,6 +82,9 @@ export class Upstream {
   }
 }
 
+/** Reasons that node:http takes; it throws at others, such as one in Latin-1 that was read as UTF-8. */
+const WRITABLE = /^[\t\x20-\x7e]*$/;
+
 /** Passes one answer on to the client. */
 class PassOn implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest;
@@ -121,7 +124,7 @@ class PassOn implements Dispatcher.DispatchHandler {
     const raw = [...responseHeaders(rawStrings(controller.rawHeaders)), ...this.#request.extraHeaders];
     this.#res.on('drain', this.#onDrain);
     this.#res.sendDate = false;
-    if (statusMessage) this.#res.writeHead(status, statusMessage, raw);
+    if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, raw);
     else this.#res.writeHead(status, raw);
     this.#res.flushHeaders();
   }
@@ -157,16 +160,10 @@ class PassOn implements Dispatcher.DispatchHandler {
       this.#res.destroy();
       return;
     }
-    const timeout = error === 'timeout';
-    const status = timeout ? 504 : 502;
-    this.#settle({ kind: 'failed', status, error });
-    const message = timeout
-      ? 'The upstream did not answer in time. Raise MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS if it needs longer.'
-      : `The upstream cannot be reached (${error}). Check MCP_PRUNER_UPSTREAM_URL and the network, then try again.`;
     for (let i = 0; i + 1 < this.#request.extraHeaders.length; i += 2) {
       this.#res.setHeader(this.#request.extraHeaders[i] ?? '', this.#request.extraHeaders[i + 1] ?? '');
     }
-    sendError(this.#res, status, timeout ? 'upstream_timeout' : 'upstream_unreachable', message);
+    this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error), error });
   }
 
   #onDrain = (): void => this.#controller?.resume();
