@@ -135,6 +135,7 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     '/v1',
     passthrough({
       upstreamUrl: settings.upstreamUrl,
+      pathFor: (clientPath) => upstream.pathFor(clientPath),
       headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
       bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
       onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),

@@ -1,6 +1,6 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
 import { sendUpstreamError } from './openai-error.ts';
@@ -8,6 +8,8 @@ import { upstreamErrorCode } from './upstream.ts';
 
 export interface PassthroughOptions {
   readonly upstreamUrl: string;
+  /** Path and query at the upstream for a client's `/v1/…`. */
+  readonly pathFor: (clientPath: string) => string;
   /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
   readonly headersTimeoutMs: number;
   /** Longest silence in the middle of an answer, in milliseconds; 0 for ever. */
@@ -17,7 +19,7 @@ export interface PassthroughOptions {
 
 /** Forwards whatever is not ours to prune, untouched and streamed both ways. Mount it at `/v1`. */
 export function passthrough(options: PassthroughOptions): RequestHandler {
-  const { upstreamUrl, headersTimeoutMs, bodyTimeoutMs, onUpstreamError } = options;
+  const { upstreamUrl, pathFor, headersTimeoutMs, bodyTimeoutMs, onUpstreamError } = options;
   // Without an agent of its own every request would open a connection.
   const agent = upstreamUrl.startsWith('https:')
     ? new HttpsAgent({ keepAlive: true })
@@ -30,14 +32,20 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
     sendUpstreamError(res, late.has(req) ? 'timeout' : code);
   };
 
-  return createProxyMiddleware<IncomingMessage, ServerResponse>({
-    target: upstreamUrl.replace(/\/+$/, ''),
+  return createProxyMiddleware<Request, Response>({
+    target: upstreamUrl,
     changeOrigin: true,
     agent,
     proxyTimeout: headersTimeoutMs,
     on: {
       proxyReq: (proxyReq, req, res) => {
         requests.set(req, proxyReq);
+        proxyReq.path = pathFor(req.originalUrl); // http-proxy joins paths by rules of its own
+        if (isChunked(req)) {
+          // It also takes a DELETE or OPTIONS without a length for one without a body, and then sends the body.
+          proxyReq.removeHeader('content-length');
+          proxyReq.setHeader('transfer-encoding', 'chunked');
+        }
         const named = namedByConnection(req.rawHeaders);
         for (const name of proxyReq.getHeaderNames()) {
           if ((hopByHop(name) && name !== 'transfer-encoding') || named.has(name) || ownHeader(name)) {
@@ -69,6 +77,11 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
       },
     },
   });
+}
+
+/** Told by the fields as received; http-proxy changes the others. */
+function isChunked({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
 }
 
 function isResponse(res: object): res is ServerResponse {

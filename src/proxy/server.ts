@@ -19,10 +19,6 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-const REFUSED_UPGRADE =
-  'HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\nContent-Type: application/json\r\n\r\n' +
-  '{"error":{"message":"WebSocket is not offered here; send the request by POST.","type":"mcp_pruner_error","param":null,"code":"upgrade_refused"}}';
-
 /**
  * The one port. Chat completions are served on the bare request before express's stack sees it (which would double
  * the hop's cost); everything else goes to the app.
@@ -46,14 +42,14 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (draining) {
         res.shouldKeepAlive = false;
         sendError(res, 503, 'shutting_down', 'The proxy is stopping; try again in a moment.');
+      } else if (wantsWebSocket(req)) {
+        res.shouldKeepAlive = false;
+        sendError(res, 426, 'upgrade_refused', 'WebSocket is not offered here; send the request by POST.');
       } else if (isChat(req)) void chat.handle(req, res);
       else app(req, res);
     },
   );
-  server.on('upgrade', (_req, socket) => {
-    socket.on('error', () => {});
-    socket.end(REFUSED_UPGRADE);
-  });
+  // Without a listener for 'upgrade' a request that offers another protocol (h2c) is an ordinary one.
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -69,6 +65,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       return drain(server, options.drainTimeoutMs);
     },
   };
+}
+
+function wantsWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined && /\bwebsocket\b/i.test(headers.upgrade);
 }
 
 function isChat(req: IncomingMessage): boolean {

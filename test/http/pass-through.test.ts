@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto';
+import http from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { afterwards } from '../helpers/afterwards.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { dial, received, send } from '../helpers/wire.ts';
+
+const echo = () =>
+  startUpstream((request, res) => {
+    res.writeHead(200, { 'content-type': 'application/octet-stream', 'x-seen': `${request.method} ${request.url}` });
+    res.end(request.body);
+  });
+
+describe('everything but chat completions', () => {
+  it.each([
+    ['GET', '/v1/models', '/v1/models'],
+    ['GET', '/v1/models?limit=2&after=a%2Fb&x', '/v1/models?limit=2&after=a%2Fb&x'],
+    ['DELETE', '/v1/files/file-1', '/v1/files/file-1'],
+    ['POST', '/v1/embeddings', '/v1/embeddings'],
+    ['POST', '/v1/responses', '/v1/responses'],
+    ['POST', '/v1/messages?beta=true', '/v1/messages?beta=true'],
+    ['POST', '/v1/messages/count_tokens', '/v1/messages/count_tokens'],
+    ['POST', '/v1/files', '/v1/files'],
+    ['PUT', '/v1/a%20b/%C3%A9//c', '/v1/a%20b/%C3%A9//c'],
+    ['PATCH', '/v1/threads/1', '/v1/threads/1'],
+    ['OPTIONS', '/v1/chat/completions', '/v1/chat/completions'],
+    ['GET', '/v1/chat/completions?limit=1', '/v1/chat/completions?limit=1'],
+    ['POST', '/v1/chat/completions/1', '/v1/chat/completions/1'],
+    ['GET', '/v1', '/v1'],
+  ])('%s %s reaches the upstream as it is', async (method, path, seen) => {
+    const proxy = await startProxy(await echo());
+    // Not even a large result in a body of the same shape is touched outside chat completions.
+    const body =
+      method === 'GET' ? undefined : Buffer.concat([chatBody(oneResult(serverLog(200))), randomBytes(50_000)]);
+    const headers = body ? { 'content-length': body.length } : {};
+    const answer = await send(`${proxy.url}${path}`, { method, headers, ...(body && { body }) });
+    expect([answer.status, answer.headers['x-seen']]).toEqual([200, `${method} ${seen}`]);
+    if (body) expect(answer.body.equals(body)).toBe(true);
+  });
+
+  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])(
+    '%s takes a body in chunks, and nothing of it into the next request',
+    async (method) => {
+      const upstream = await echo();
+      const proxy = await startProxy(upstream);
+      const body = Buffer.from('GET /v1/smuggled HTTP/1.1\r\nHost: x\r\n\r\n');
+      for (let i = 0; i < 2; i++) {
+        const answer = await send(`${proxy.url}/v1/files`, {
+          method,
+          headers: { 'transfer-encoding': 'chunked' },
+          body,
+        });
+        expect([answer.headers['x-seen'], answer.body.toString()]).toEqual([`${method} /v1/files`, body.toString()]);
+      }
+      expect(upstream.requests).toHaveLength(2);
+    },
+  );
+
+  it('answers HEAD without a body', async () => {
+    const proxy = await startProxy(await echo());
+    const answer = await send(`${proxy.url}/v1/models`, { method: 'HEAD' });
+    expect([answer.status, answer.headers['x-seen'], answer.body.length]).toEqual([200, 'HEAD /v1/models', 0]);
+  });
+
+  it('reaches an upstream below another path', async () => {
+    const upstream = await echo();
+    for (const base of [
+      `http://127.0.0.1:${upstream.port}/openai/v1`,
+      `http://127.0.0.1:${upstream.port}/openai/v1/`,
+      `http://127.0.0.1:${upstream.port}`,
+    ]) {
+      const proxy = await startProxy(base);
+      const prefix = base.includes('openai') ? '/openai/v1' : '';
+      expect((await send(`${proxy.url}/v1/models?x=1`)).headers['x-seen']).toBe(`GET ${prefix}/models?x=1`);
+      const chat = await send(`${proxy.url}/v1/chat/completions?x=1`, { method: 'POST', body: '{}' });
+      expect(chat.headers['x-seen']).toBe(`POST ${prefix}/chat/completions?x=1`);
+    }
+  });
+
+  it.each([
+    '/v1/chat/completions',
+    '/v1//chat/completions',
+    '/v1/openai/deployments/gpt/chat/completions?api-version=1',
+    '/chat/completions',
+  ])('is not %s, which is pruned', async (path) => {
+    const upstream = await echo();
+    const proxy = await startProxy(upstream);
+    await send(`${proxy.url}${path}`, { method: 'POST', body: chatBody(oneResult(serverLog(200))) });
+    expect(upstream.last.body.includes('prune_id=')).toBe(true);
+  });
+
+  it('keeps connections to the upstream open between requests', async () => {
+    const upstream = await echo();
+    const proxy = await startProxy(upstream);
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    afterwards(() => agent.destroy());
+    for (let i = 0; i < 6; i++) await send(`${proxy.url}/v1/models`, { agent });
+    expect(upstream.connections).toBe(1);
+  });
+
+  it.each(['/nothing', '/v2/models', '/'])('is answered here when it is not below /v1: %s', async (path) => {
+    const upstream = await echo();
+    const proxy = await startProxy(upstream);
+    const answer = await send(`${proxy.url}${path}`);
+    expect(answer.status).toBe(404);
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ error: { code: 'not_found' } });
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe('header fields', () => {
+  it.each(['/v1/chat/completions', '/v1/responses'])(
+    'pass both ways on %s, those of one connection do not',
+    async (path) => {
+      const upstream = await startUpstream((_request, res) => {
+        res.writeHead(200, {
+          'x-answer': 'yes',
+          'x-ratelimit-remaining-tokens': '5',
+          'openai-organization': 'org',
+          'keep-alive': 'timeout=99',
+          'proxy-authenticate': 'Basic',
+          date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+          'content-length': 2,
+        });
+        res.end('{}');
+      });
+      const proxy = await startProxy(upstream);
+      const answer = await send(`${proxy.url}${path}`, {
+        method: 'POST',
+        body: Buffer.from('{"messages":[]}'),
+        headers: {
+          Authorization: 'Bearer sk-123',
+          'X-Stainless-Lang': 'js',
+          session_id: 'abc',
+          'X-Latin': 'caf\xe9',
+          'OpenAI-Beta': 'assistants=v2',
+          cookie: 'a=b',
+          'accept-encoding': 'gzip, br',
+          'user-agent': 'test/1',
+          connection: 'keep-alive, x-hop, close',
+          'x-hop': 'for the next one only',
+          'keep-alive': 'timeout=5',
+          'proxy-connection': 'keep-alive',
+          'proxy-authorization': 'Basic eA==',
+          te: 'trailers',
+          'x-mcp-pruner': 'on',
+          'x-mcp-pruner-project': 'mine',
+        },
+      });
+      const { headers } = upstream.last;
+      expect(headers).toMatchObject({
+        authorization: 'Bearer sk-123',
+        'x-stainless-lang': 'js',
+        session_id: 'abc',
+        'x-latin': 'caf\xe9',
+        'openai-beta': 'assistants=v2',
+        cookie: 'a=b',
+        'accept-encoding': 'gzip, br',
+        'user-agent': 'test/1',
+        host: `127.0.0.1:${upstream.port}`,
+        'content-length': '15',
+      });
+      for (const name of [
+        'x-hop',
+        'keep-alive',
+        'proxy-connection',
+        'proxy-authorization',
+        'te',
+        'x-mcp-pruner',
+        'x-mcp-pruner-project',
+      ]) {
+        expect([name, headers[name]]).toEqual([name, undefined]);
+      }
+      expect(headers.connection ?? 'keep-alive').toBe('keep-alive');
+      expect(answer.headers).toMatchObject({
+        'x-answer': 'yes',
+        'x-ratelimit-remaining-tokens': '5',
+        'openai-organization': 'org',
+        date: 'Tue, 01 Jan 2030 00:00:00 GMT',
+      });
+      expect(answer.headers['keep-alive']).not.toBe('timeout=99');
+      expect(answer.headers['proxy-authenticate']).toBeUndefined();
+      expect(answer.headers['x-powered-by']).toBeUndefined();
+    },
+  );
+
+  it('keep their spelling, order and number on the way of chat completions', async () => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(200, ['X-Two', '1', 'X-Two', '2', 'ETag', 'W/"a"', 'Content-Length', '2']);
+      res.end('{}');
+    });
+    const proxy = await startProxy(upstream);
+    const answer = await send(`${proxy.url}/v1/chat/completions`, {
+      method: 'POST',
+      body: '{}',
+      headers: ['Host', 'x', 'X-One', 'a', 'x-one', 'b', 'AUTHORIZATION', 'Bearer k', 'Content-Length', '2'],
+    });
+    expect(pairsOf(upstream.last.rawHeaders, /^(x-one|authorization)$/i)).toEqual([
+      'X-One: a',
+      'x-one: b',
+      'AUTHORIZATION: Bearer k',
+    ]);
+    expect(pairsOf(answer.rawHeaders, /^(x-two|etag)$/i)).toEqual(['X-Two: 1', 'X-Two: 2', 'ETag: W/"a"']);
+  });
+
+  it('that are too many are refused by a 431, and the server lives', async () => {
+    const proxy = await startProxy(await echo());
+    const answer = await send(`${proxy.url}/v1/models`, { headers: { 'x-large': 'x'.repeat(80_000) } });
+    expect(answer.status).toBe(431);
+    expect((await send(`${proxy.url}/v1/models`)).status).toBe(200);
+  });
+});
+
+function pairsOf(raw: readonly string[], wanted: RegExp): string[] {
+  return raw.flatMap((name, i) => (i % 2 === 0 && wanted.test(name) ? `${name}: ${raw[i + 1]}` : []));
+}
+
+describe('an upgrade', () => {
+  it('to WebSocket is refused at once, so that clients fall back to POST', async () => {
+    const upstream = await echo();
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(
+      `GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    const answer = await received(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 426 /);
+    expect(answer).toContain('upgrade_refused');
+    expect(upstream.requests).toEqual([]);
+  });
+
+  it('to anything else is not taken up: the request is served over HTTP/1.1', async () => {
+    const upstream = await echo();
+    const proxy = await startProxy(upstream);
+    for (const path of ['/v1/chat/completions', '/v1/responses']) {
+      const socket = await dial(proxy.port);
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\nContent-Length: 2\r\n\r\n{}`,
+      );
+      expect(await received(socket, (text) => text.includes('{}'))).toMatch(/^HTTP\/1\.1 200 /);
+      expect(upstream.last.headers.upgrade).toBeUndefined();
+      expect(upstream.last.headers['http2-settings']).toBeUndefined();
+    }
+  });
+});
