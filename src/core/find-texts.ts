@@ -26,10 +26,12 @@ export interface FoundText {
   readonly messageIndex: number;
   /** The JSON string in the body that holds it, quotes included. */
   readonly literal: Span;
+  /** Where the file that it is begins in the decoded string; 0 for a result. */
+  readonly start: number;
   /** Turns edits of the text into edits of the decoded string. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
   readonly job: Job;
-  /** Set when the text goes whole whatever its content: `exempt`, `recovered`, `input_too_large`. */
+  /** Set when the text goes whole whatever its content: `exempt`, `recovered`, `input_too_large`, `pinned`. */
   readonly skip: string;
   /** Prune ids named by markers in the text. */
   readonly markerIds: readonly string[];
@@ -112,20 +114,51 @@ function readResult(
             : '';
       const hints = withFrame(facts, text);
       const job = jobOf(text, goal, hints, tool, settings, reread ? 'reread' : undefined);
-      found.push({ messageIndex, literal, lift, job, skip, markerIds: pruneIdsIn(text) });
+      found.push({ messageIndex, literal, start: 0, lift, job, skip, markerIds: pruneIdsIn(text) });
     }
   }
   return found;
 }
 
 /** A result of `recover_text` in whatever a client wrapped it: its fields' names stand in it, escaped or not. */
-function holdsRecovered(text: string): boolean {
+export function holdsRecovered(text: string): boolean {
   return text.includes('raw_text') && text.includes('line_numbering');
 }
 
 function withFrame(facts: CallFacts, text: string): Hints {
   const { head, tail } = findFrame(splitLines(text));
   return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
+}
+
+/** A text of a user's message. */
+export interface UserText {
+  readonly literal: Span;
+  readonly text: string;
+  /** Files in it, without the frames around them, in order. */
+  readonly files: readonly { readonly start: number; readonly end: number; readonly path: string }[];
+  /** The user's own words in it. */
+  readonly words: string;
+}
+
+/** Takes a user's message apart into words and files. */
+export function userTexts(bytes: Buffer, message: ScannedMessage): UserText[] {
+  const texts: UserText[] = [];
+  let announced = '';
+  for (const { literal } of message.texts) {
+    const text = decodeString(bytes, literal.start, literal.end);
+    if (text === null) continue;
+    if (announced !== '') {
+      // The part before this one said that this part is a file.
+      texts.push({ literal, text, files: [{ start: 0, end: text.length, path: announced }], words: '' });
+      announced = '';
+      continue;
+    }
+    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
+    const blocks = findFileBlocks(text);
+    const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
+    texts.push({ literal, text, files, words: ownWords(text, blocks) });
+  }
+  return texts;
 }
 
 function readUser(
@@ -135,27 +168,18 @@ function readUser(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
-  const files: { literal: Span; start: number; text: string; path: string }[] = [];
-  const words: string[] = [];
-  let announced = '';
-  for (const { literal } of message.texts) {
-    const text = decodeString(bytes, literal.start, literal.end);
-    if (text === null) continue;
-    if (announced !== '') {
-      // The part before this one said that this part is a file.
-      files.push({ literal, start: 0, text, path: announced });
-      announced = '';
-      continue;
-    }
-    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
-    const blocks = findFileBlocks(text);
-    words.push(ownWords(text, blocks));
-    for (const { start, end, path, pasted } of blocks) {
-      if (!pasted) files.push({ literal, start, text: text.slice(start, end), path });
-    }
-  }
+  const texts = userTexts(bytes, message);
+  const words = texts.map((text) => text.words);
+  const files = texts.flatMap((whole) =>
+    whole.files.map(({ start, end, path }) => ({
+      literal: whole.literal,
+      start,
+      text: whole.text.slice(start, end),
+      path,
+    })),
+  );
   const said = words.filter((part) => part !== '').join('\n');
-  if (said !== '') conversation.begin(textHash(said));
+  if (said !== '' && conversation.id === '') conversation.begin(textHash(said));
   conversation.userSaid(said);
   if (message.opaque) return [];
   return files
@@ -166,7 +190,7 @@ function readUser(
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
       const job = jobOf(text, conversation.asked, hints, '', settings);
-      return { messageIndex, literal, lift, job, skip, markerIds: pruneIdsIn(text) };
+      return { messageIndex, literal, start, lift, job, skip, markerIds: pruneIdsIn(text) };
     });
 }
 
@@ -201,6 +225,7 @@ function innerTexts(text: string, minChars: number, depth = 0): InnerText[] {
   });
 }
 
-function shift(edits: readonly Edit[], by: number): Edit[] {
+/** Moves edits of a part to where it stands in the whole. */
+export function shift(edits: readonly Edit[], by: number): Edit[] {
   return edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 }

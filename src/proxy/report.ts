@@ -12,25 +12,53 @@ export interface ReporterOptions {
   readonly shadow: boolean;
 }
 
-/** Records that wait to be written; beyond it the oldest go, never the request. */
+/** Reports, usage and events that wait to be told; beyond it the oldest go, never the request. */
 const MAX_WAITING = 5_000;
-const FLUSH_MS = 500;
+/** Requests are told of together: one after the other finds the code and its data still in the processor's caches. */
+const TELL_MS = 25;
+const TOLD_AT_ONCE = 64;
+const WRITE_MS = 500;
 const MAX_LISTED = 50;
 
 /** Tells what happened to each request: one log line, the metrics, the totals and the events. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  #usage: UsageRecord[] = [];
+  #reports: Told[] = [];
+  #usage = new Map<string, UsageRecord>();
   #events: EventRecord[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #telling: NodeJS.Timeout | undefined;
+  #writeSoon: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
   }
 
-  /** Never throws, never waits: what must be written is written later, together. */
+  /** Never throws, never waits: it is told a moment later, and written later still, together with others. */
   report(report: ChatReport): void {
+    if (this.#reports.length >= MAX_WAITING) this.#reports.shift();
+    this.#reports.push({ report, atMs: this.#options.clock.nowMs() });
+    this.#telling ??= setTimeout(() => this.#tell(), TELL_MS).unref();
+  }
+
+  /** Tells and writes what waits. Never rejects: what cannot be kept is lost, and the log says so. */
+  flush(): Promise<void> {
+    while (this.#reports.length > 0) this.#tell();
+    clearTimeout(this.#telling);
+    clearTimeout(this.#writeSoon);
+    this.#telling = undefined;
+    this.#writeSoon = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  #tell(): void {
+    for (const told of this.#reports.splice(0, TOLD_AT_ONCE)) this.#tellOne(told);
+    this.#telling = this.#reports.length > 0 ? setTimeout(() => this.#tell(), 1).unref() : undefined;
+    this.#writeSoon ??= setTimeout(() => void this.flush(), WRITE_MS).unref();
+  }
+
+  #tellOne({ report, atMs }: Told): void {
     const { log, metrics, shadow } = this.#options;
     const saved = shadow || !report.forwardedOriginal ? savedBy(report.outcomes) : 0;
     const line = lineOf(report, saved, shadow);
@@ -51,25 +79,24 @@ export class Reporter {
         fallbacks: report.fallbacks,
       },
     });
-    this.#usage.push(...usageOf(report, this.#options.clock.nowMs(), saved > 0));
-    this.#events.push(...eventsOf(report, this.#options.clock.nowMs(), shadow));
-    this.#usage = this.#usage.slice(-MAX_WAITING);
-    this.#events = this.#events.slice(-MAX_WAITING);
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+    for (const record of usageOf(report, atMs, saved > 0)) this.#count(record);
+    this.#events.push(...eventsOf(report, atMs, shadow));
+    if (this.#events.length > MAX_WAITING) this.#events = this.#events.slice(-MAX_WAITING);
   }
 
-  /** Writes what waits. Never rejects: totals and events that cannot be kept are lost, and the log says so. */
-  flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+  /** Adds to the totals that wait: many requests of one model and tool are one row to write. */
+  #count(record: UsageRecord): void {
+    const key = JSON.stringify([Math.floor(record.atMs / DAY_MS), record.model, record.tool]);
+    const waiting = this.#usage.get(key);
+    if (!waiting && this.#usage.size >= MAX_WAITING) return;
+    this.#usage.set(key, waiting ? addUp(waiting, record) : record);
   }
 
   async #write(): Promise<void> {
     const { store, log } = this.#options;
-    const [usage, events] = [this.#usage, this.#events];
-    this.#usage = [];
+    const usage = [...this.#usage.values()];
+    const events = this.#events;
+    this.#usage = new Map();
     this.#events = [];
     try {
       if (usage.length > 0) await store.addUsage(usage);
@@ -78,6 +105,25 @@ export class Reporter {
       log.warn({ err, usage: usage.length, events: events.length }, 'totals and events could not be written');
     }
   }
+}
+
+interface Told {
+  readonly report: ChatReport;
+  /** When the request ended. */
+  readonly atMs: number;
+}
+
+const DAY_MS = 86_400_000;
+
+function addUp(a: UsageRecord, b: UsageRecord): UsageRecord {
+  return {
+    ...a,
+    requests: a.requests + b.requests,
+    candidates: a.candidates + b.candidates,
+    pruned: a.pruned + b.pruned,
+    tokensBefore: a.tokensBefore + b.tokensBefore,
+    tokensAfter: a.tokensAfter + b.tokensAfter,
+  };
 }
 
 function sum(outcomes: readonly TextOutcome[], field: 'tokensBefore' | 'tokensAfter' | 'lines' | 'keptLines'): number {

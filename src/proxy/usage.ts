@@ -42,7 +42,8 @@ export class UsageTap {
 
   /** Never rejects; `null` when the answer reports nothing. */
   async usage(): Promise<ProviderUsage | null> {
-    const bytes = Buffer.concat(this.#chunks);
+    const [only] = this.#chunks;
+    const bytes = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
     this.#chunks = [];
     const decode = decoders.get(this.#encoding);
     if (bytes.length === 0 || (!decode && this.#encoding !== '' && this.#encoding !== 'identity')) return null;
