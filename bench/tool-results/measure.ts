@@ -92,7 +92,7 @@ export function measure(item: ToolResultCase, text: string, limits: Limits): Mea
   const keptByBaseline = (name: string): number => {
     const baseline = BASELINES.find((b) => b.name === name);
     if (baseline === undefined) return 0;
-    const flags = select(baseline.scores(ruler), keptLines, baseline.gaps);
+    const flags = select(baseline.scores(ruler), keptLines, baseline.gaps, null);
     return item.fragments.length - missing(flags).length;
   };
   return {

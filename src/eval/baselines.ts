@@ -14,10 +14,13 @@ export interface BaselineInput {
   readonly needed: readonly number[];
 }
 
-/** A simple way to rank lines; `gaps` closes short holes, which a marker would not pay for. */
+/** A simple way to rank lines. */
 export interface Baseline {
   readonly name: string;
+  /** Short holes, which a marker would not pay for, are closed. */
   readonly gaps: boolean;
+  /** Structural lines come first, as far as the budget goes. */
+  readonly protect: boolean;
   /** The higher, the sooner kept; index 0 is line 1. */
   readonly scores: (input: BaselineInput) => Float64Array;
 }
@@ -195,12 +198,13 @@ function oracle({ needed, lines }: BaselineInput): Float64Array {
 
 /** In the order of the report. `random` and `oracle` are the ends of the scale. */
 export const BASELINES: readonly Baseline[] = [
-  { name: 'random', gaps: false, scores: randomBlocks },
-  { name: 'head+tail', gaps: false, scores: headAndTail },
-  { name: 'grep', gaps: true, scores: grep },
-  { name: 'bm25', gaps: true, scores: bm25Lines },
-  { name: 'reference', gaps: true, scores: reference },
-  { name: 'oracle', gaps: false, scores: oracle },
+  { name: 'random', gaps: false, protect: false, scores: randomBlocks },
+  { name: 'head+tail', gaps: false, protect: false, scores: headAndTail },
+  { name: 'grep', gaps: true, protect: false, scores: grep },
+  { name: 'bm25', gaps: true, protect: false, scores: bm25Lines },
+  { name: 'reference', gaps: true, protect: false, scores: reference },
+  { name: 'reference+structure', gaps: true, protect: true, scores: reference },
+  { name: 'oracle', gaps: false, protect: false, scores: oracle },
 ];
 
 /** Keeps what stands in holes of one or two lines inside the text. */
@@ -226,12 +230,13 @@ function closeGaps(kept: Uint8Array): number {
 /**
  * The best-scored lines within a budget.
  *
+ * @param first - flags of lines that go before all others, or `null`
  * @returns one flag a line; at most `budget` are set
  */
-export function select(scores: Float64Array, budget: number, gaps: boolean): Uint8Array {
+export function select(scores: Float64Array, budget: number, gaps: boolean, first: Uint8Array | null): Uint8Array {
   const n = scores.length;
   const order = Uint32Array.from({ length: n }, (_, i) => i).sort(
-    (a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b,
+    (a, b) => (first?.[b] ?? 0) - (first?.[a] ?? 0) || (scores[b] ?? 0) - (scores[a] ?? 0) || a - b,
   );
   const take = (count: number): Uint8Array => {
     const kept = new Uint8Array(n);

@@ -85,10 +85,13 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
     words: texts.map(terms),
     needed: item.needed,
   };
-  for (const { name, gaps, scores } of BASELINES) {
+  for (const { name, gaps, protect, scores } of BASELINES) {
     if (options.quick && name !== 'random' && name !== 'oracle') continue;
     const ranked = scores(ruler);
-    const at = (budget: number): Outcome => outcomeOf(lines, select(ranked, budget, gaps), item.needed, structural);
+    const at = (budget: number): Outcome => {
+      const kept = select(ranked, budget, gaps, protect ? structural : null);
+      return outcomeOf(lines, kept, item.needed, structural);
+    };
     systems.set(
       name,
       ratios.map((ratio) => at(budgetFor(lines.count, ratio, minKeepLines))),

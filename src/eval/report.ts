@@ -32,7 +32,7 @@ export interface EvaluationReport {
 /** A file type with fewer cases than this is told under `other`. */
 const MIN_GROUP = 5;
 
-const RIVALS = ['head+tail', 'grep', 'bm25', 'reference'] as const;
+const RIVALS = ['head+tail', 'grep', 'bm25', 'reference', 'reference+structure'] as const;
 
 /** Adds up a run. There must be at least one case. */
 export function buildReport(

@@ -44,13 +44,18 @@ describe('select', () => {
     const scores = fc.array(fc.double({ noNaN: true, min: 0, max: 1 }), { minLength: 1, maxLength: 80 });
     fc.assert(
       fc.property(scores, fc.nat(100), fc.boolean(), (values, budget, gaps) => {
-        const kept = select(Float64Array.from(values), budget, gaps).reduce((a, b) => a + b, 0);
+        const kept = select(Float64Array.from(values), budget, gaps, null).reduce((a, b) => a + b, 0);
         expect(kept).toBeLessThanOrEqual(Math.max(gaps ? 1 : 0, budget));
         if (budget <= values.length && budget > 0) expect(kept).toBe(budget);
       }),
     );
     const peaks = Float64Array.from([9, 0, 8, 0, 0, 7, 0, 0, 0, 0]);
-    expect(runsOf(select(peaks, 6, true), 1)).toEqual([{ startLine: 1, endLine: 6 }]);
+    expect(runsOf(select(peaks, 6, true, null), 1)).toEqual([{ startLine: 1, endLine: 6 }]);
+    const first = Uint8Array.from([0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
+    expect(runsOf(select(peaks, 3, false, first), 1)).toEqual([
+      { startLine: 1, endLine: 1 },
+      { startLine: 9, endLine: 10 },
+    ]);
   });
 });
 
@@ -73,7 +78,7 @@ describe('the baselines', () => {
   });
 
   it('have an oracle that keeps every needed line first', () => {
-    const kept = select(baseline('oracle').scores(input(lines, '', [5, 33])), 2, false);
+    const kept = select(baseline('oracle').scores(input(lines, '', [5, 33])), 2, false, null);
     expect(runsOf(kept, 1).map((run) => run.startLine)).toEqual([5, 33]);
   });
 
