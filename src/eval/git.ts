@@ -123,8 +123,9 @@ export async function openRepository(path: string): Promise<Repository> {
   try {
     await firstLine(path, ['rev-parse', '--git-dir']);
   } catch (cause) {
-    if (cause instanceof GitError && cause.message.startsWith('cannot run git')) throw cause;
-    throw new GitError(`not a git repository: ${path}`, { cause });
+    // a missing folder is told by git as one it "cannot change to"; whatever else it says is said best in its words
+    const plain = cause instanceof GitError && /not a git repository|cannot change to/.test(cause.message);
+    throw plain ? new GitError(`not a git repository: ${path}`, { cause }) : cause;
   }
   const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '');
   if (head === '') throw new GitError(`the repository has no commit: ${path}`);

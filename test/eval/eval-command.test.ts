@@ -41,6 +41,13 @@ describe('mcp-pruner eval', () => {
     expect({ ...(await report()), msPerMb: 0 }).toEqual({ ...first, msPerMb: 0 });
   });
 
+  it('draws a progress bar on a terminal and takes it away again', async () => {
+    const { out, err } = await runCommand(['eval', '--git', repo.path], true);
+    expect(err).toMatch(/^\r.*0\/300/);
+    expect(err.endsWith('\r\x1b[K')).toBe(true);
+    expect(out).not.toContain('\r');
+  });
+
   it('tells wrong use (2) from nothing to measure (1)', async () => {
     expect(await run('--git', '/proc')).toMatchObject({
       code: 1,

@@ -2,7 +2,10 @@ import type { Io } from '../../src/cli/command.ts';
 import { main } from '../../src/cli/main.ts';
 
 /** Runs one command line without a process of its own. */
-export async function runCommand(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+export async function runCommand(
+  args: readonly string[],
+  errIsTerminal = false,
+): Promise<{ code: number; out: string; err: string }> {
   let out = '';
   let err = '';
   const io: Io = {
@@ -21,6 +24,7 @@ export async function runCommand(args: readonly string[]): Promise<{ code: numbe
       err += text;
     },
     outIsTerminal: false,
+    errIsTerminal,
     clock: { nowMs: () => 1_700_000_000_000 },
     version: '0.0.0',
     events: { on: () => undefined, off: () => undefined },
