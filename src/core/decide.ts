@@ -23,6 +23,20 @@ export interface Job {
   readonly scope: 'proxy' | 'call';
   /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
   readonly keepWhole?: string;
+  /** The whole text gives way to one marker, because somebody asked for it. */
+  readonly cutWhole?: CutWhole;
+}
+
+/** How a text gives way as a whole. */
+export interface CutWhole {
+  /** Key of the decision, in the place of one over all that decides. */
+  readonly key: string;
+  /** Stands in the marker. */
+  readonly reason: string;
+  /** Stands in the records (`stashed`, `deleted`). */
+  readonly kind: string;
+  /** Even where the text is smaller than its marker. */
+  readonly always: boolean;
 }
 
 /**
@@ -31,6 +45,7 @@ export interface Job {
  * @param backend - name of the backend that has a say in it; `''` when the engine ranks alone
  */
 export function decisionKey(job: Job, backend = ''): string {
+  if (job.cutWhole) return job.cutWhole.key;
   const { origin, path = '', command = '', frameHead = 0, frameTail = 0 } = job.hints;
   const { maxPruneRatio, minKeepLines } = job.limits;
   return keyOf(
@@ -60,6 +75,7 @@ export function decide(
   shouldStop: () => boolean,
   opinions: Float64Array | null = null,
 ): Decision {
+  if (job.cutWhole) return cutDecision(job, key, job.cutWhole);
   if (job.keepWhole) return wholeDecision(job, key, job.keepWhole);
   const plan = planPrune({
     text: job.text,
@@ -95,8 +111,19 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
   };
 }
 
-/** Turns a plan into a decision; one that would not make the text smaller, markers counted, leaves it whole. */
-export function decisionOf(job: Job, key: string, plan: Plan): Decision {
+/** A decision that leaves nothing of a text but a marker. */
+function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
+  const lineCount = splitLines(job.text).count;
+  const cuts = lineCount === 0 ? [] : [{ startLine: 1, endLine: lineCount, reason }];
+  return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, always);
+}
+
+/**
+ * Turns a plan into a decision; one that would not make the text smaller, markers counted, leaves it whole.
+ *
+ * @param always - cut even then
+ */
+export function decisionOf(job: Job, key: string, plan: Plan, always = false): Decision {
   const pruneId = pruneIdOf(key);
   const lines = splitLines(job.text);
   const tokensBefore = estimateTokens(job.text);
@@ -106,7 +133,7 @@ export function decisionOf(job: Job, key: string, plan: Plan): Decision {
     tokensAfter += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
   }
   for (const cut of plan.cuts) cutLines += cut.endLine - cut.startLine + 1;
-  const pays = cutLines > 0 && tokensAfter < tokensBefore;
+  const pays = cutLines > 0 && (always || tokensAfter < tokensBefore);
   return {
     key,
     pruneId: pays || job.scope === 'call' ? pruneId : null,

@@ -25,10 +25,24 @@ export function numbersHash(numbers: Float64Array): string {
 
 /** `prn_` + 12 base-32 characters (60 bits), derived from a decision's key so that it never changes. */
 export function pruneIdOf(key: string): string {
-  const digest = sha256(`prune_id\0${key}`);
+  return `prn_${base32(sha256(`prune_id\0${key}`))}`;
+}
+
+/**
+ * `seg_` + 12 base-32 characters that stand for a text of a conversation.
+ *
+ * @param role - `user`, `assistant`, `tool`, or `file` for a file in a message
+ * @param source - the call's id, or a file's path; `''` for words
+ * @param hash - `textHash` of the text
+ */
+export function segmentIdOf(role: string, source: string, hash: string): string {
+  return `seg_${base32(sha256(`segment_id\0${JSON.stringify([role, source, hash])}`))}`;
+}
+
+function base32(digest: Buffer): string {
   let id = '';
   for (let i = 0; i < 12; i++) id += ALPHABET.charAt((digest[i] ?? 0) & 31);
-  return `prn_${id}`;
+  return id;
 }
 
 /** Matches every prune id that this product derives. */

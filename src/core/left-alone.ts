@@ -41,7 +41,7 @@ export class LeftAlone {
 }
 
 /** For each message a hash over it and all before it: roles and texts, not the fields that clients move about. */
-function prefixHashes(body: Buffer, messages: readonly ScannedMessage[]): string[] {
+export function prefixHashes(body: Buffer, messages: readonly ScannedMessage[]): string[] {
   const hash = createHash('sha256');
   return messages.map(({ role, toolCallId, texts }) => {
     hash.update(`\0${role}\0${toolCallId}\0`);

@@ -30,6 +30,8 @@ export interface Checkpoint {
   readonly messages: number;
   readonly edits: number;
   readonly outcomes: number;
+  /** Of all messages so far as they came, estimated; 0 where nobody asks for it. */
+  readonly tokens: number;
   /** Never changed once it stands here; going on takes a fork. */
   readonly conversation: Conversation;
 }
@@ -48,6 +50,9 @@ export interface RememberedBody {
   /** The store's epoch in which every decision in it is durable, and since when. */
   readonly epoch: string;
   readonly storedAtMs: number;
+  /** The directives that it was rewritten by, and which of the proxy's own steps held (scopes, joined by a space). */
+  readonly directives: string;
+  readonly steps: string;
 }
 
 /** A remembered body and how far the new one agrees with it. */

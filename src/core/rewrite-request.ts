@@ -1,23 +1,18 @@
-import { type ScannedBody, type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
-import { encodeEdits } from '../dialects/json-string.ts';
-import { splitLines } from '../engine/lines.ts';
-import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/render.ts';
-import { estimateTokens } from '../engine/tokens.ts';
-import { Conversation } from '../goal/conversation.ts';
-import type { Job } from './decide.ts';
+import { type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
+import type { RenderOptions } from '../engine/render.ts';
+import { type CallInContext, Conversation } from '../goal/conversation.ts';
+import { decide, type Job } from './decide.ts';
 import type { DecisionMaker } from './decision-maker.ts';
+import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
-import type { LeftAlone } from './left-alone.ts';
+import { type LeftAlone, prefixHashes } from './left-alone.ts';
+import { messageTokens, requestTokens } from './message-tokens.ts';
+import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Decision, Store } from './ports.ts';
-import {
-  type BodyEdit,
-  type Checkpoint,
-  type PrefixMatch,
-  PrefixMemo,
-  type RememberedBody,
-  type TextOutcome,
-} from './prefix-memo.ts';
+import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
+import { seenSegments } from './seen-segments.ts';
+import { type Spliced, type SpliceInput, splice } from './splice.ts';
 
 export interface RewriterOptions {
   readonly store: Store;
@@ -26,6 +21,8 @@ export interface RewriterOptions {
   readonly find: FindSettings;
   readonly render: RenderOptions;
   readonly leftAlone: LeftAlone;
+  /** What was asked of single segments, and who wants to hear of them; without it nobody does. */
+  readonly segments?: SegmentPorts;
   /** Told of a fault that costs nothing now; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown) => void;
   /** Most memory for remembered bodies, in bytes. */
@@ -75,24 +72,39 @@ export class RequestRewriter {
    * @throws JsonShapeError when the body is not understood, StoreUnavailable when nothing can be kept; the caller
    * then sends the body as it came
    */
-  async rewrite(body: Buffer): Promise<Rewritten> {
-    const { store, clock, decisions } = this.#options;
+  rewrite(body: Buffer, scope: RequestScope = NO_SCOPE): Promise<Rewritten> {
+    return this.#rewrite(body, scope, true);
+  }
+
+  async #rewrite(body: Buffer, scope: RequestScope, mayCollect: boolean): Promise<Rewritten> {
+    const { store, clock, segments } = this.#options;
     const epoch = store.epoch();
+    const directives = (await segments?.directives.view(scope.project)) ?? NO_DIRECTIVES;
     const now = clock.nowMs();
-    const match = this.#memo.find(
-      body,
-      (known) => known.epoch === epoch && now >= known.storedAtMs && now - known.storedAtMs < decisions.trustMs,
-    );
-    const read = this.#read(body, match);
-    if (this.#options.leftAlone.covers(body, read.scanned.messages)) {
-      return { ...this.#splice(body, untouched(read), () => null).rewritten, leftAlone: true };
+    const match = this.#find(body, epoch, directives.mark, now);
+    const start = this.#read(body, match);
+    if (this.#options.leftAlone.covers(body, start.scanned.messages)) {
+      return {
+        ...rewritten(
+          untouched(start),
+          splice(body, untouched(start), () => null, AS_IT_CAME),
+          [],
+        ),
+        leftAlone: true,
+      };
     }
     await this.#keepAlive(body, match?.checkpoint.at ?? 0);
-    const deadline = decisions.deadline();
+    const deadline = this.#options.decisions.deadline();
+    const read = this.#direct(body, start, match, scope, directives);
     const { decisionOf, fallbacks } = await this.#decide(read.found, read.outcomesBefore, deadline);
-    const result = this.#splice(body, read, decisionOf);
-    this.#remember(body, read, result, match, { epoch, storedAtMs: match?.body.storedAtMs ?? now });
-    return { ...result.rewritten, fallbacks };
+    const result = splice(body, read, decisionOf, this.#options.render);
+    const seen = { body, read, decisionOf, scope, directives };
+    if (mayCollect && (await this.#collected(seen, result.outcomes, deadline)))
+      return this.#rewrite(body, scope, false);
+    const storedAtMs = read.match?.body.storedAtMs ?? now;
+    this.#remember(body, read, result, { epoch, storedAtMs, directives: directives.mark, steps: read.steps.mark });
+    this.#tell(seen);
+    return rewritten(read, result, fallbacks);
   }
 
   /** What would be cut, without a store and without changing anything. */
@@ -100,7 +112,20 @@ export class RequestRewriter {
     const read = this.#read(body, null);
     const jobs = read.found.filter(({ skip }) => skip === '').map(({ job }) => job);
     const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
-    return this.#splice(body, read, ({ job }) => decided.get(job) ?? null).rewritten;
+    const result = splice(body, read, ({ job }) => decided.get(job) ?? null, this.#options.render);
+    return rewritten(read, result, []);
+  }
+
+  #find(body: Buffer, epoch: string, directives: string, now: number): PrefixMatch | null {
+    const { trustMs } = this.#options.decisions;
+    return this.#memo.find(
+      body,
+      (known) =>
+        known.epoch === epoch &&
+        known.directives === directives &&
+        now >= known.storedAtMs &&
+        now - known.storedAtMs < trustMs,
+    );
   }
 
   #read(body: Buffer, match: PrefixMatch | null): ReadBody {
@@ -118,22 +143,98 @@ export class RequestRewriter {
     const conversation = checkpoint?.conversation.fork() ?? new Conversation();
     const first = checkpoint?.messages ?? 0;
     const found: FoundText[] = [];
-    const marks: { readonly message: number; readonly found: number; readonly conversation: Conversation }[] = [];
+    const calls: (CallInContext | undefined)[] = [];
+    const marks: Mark[] = [];
+    const counting = this.#options.segments?.collector !== undefined;
+    let tokens = checkpoint?.tokens ?? 0;
     for (let i = first; i < scanned.messages.length; i++) {
       const message = scanned.messages[i];
       if (!message) continue;
+      calls[i - first] = conversation.callOf(message.toolCallId, message.name);
       found.push(...findTexts(body, message, i, conversation, this.#options.find));
+      if (counting) tokens += messageTokens(body, message);
       if (i >= scanned.messages.length - CHECKPOINTS) {
-        marks.push({ message: i, found: found.length, conversation: conversation.fork() });
+        marks.push({ message: i, conversation: conversation.fork(), tokens });
       }
     }
     return {
       scanned,
+      messages: scanned.messages,
       conversationId: conversation.id,
+      match,
+      first,
       found,
+      callOf: (index) => calls[index - first],
       marks,
+      tokens,
+      steps: NO_STEPS,
       editsBefore: match?.body.edits.slice(0, checkpoint?.edits) ?? [],
       outcomesBefore: match?.body.outcomes.slice(0, checkpoint?.outcomes) ?? [],
+    };
+  }
+
+  /** Lets the directives have their say; reads anew where the remembered body had others. */
+  #direct(
+    body: Buffer,
+    start: ReadBody,
+    match: PrefixMatch | null,
+    scope: RequestScope,
+    directives: DirectivesView,
+  ): ReadBody {
+    if (directives.empty) return start;
+    const steps = heldSteps(directives.stepsOf(start.conversationId), body, start.messages, match);
+    const read = match && match.body.steps !== steps.mark ? this.#read(body, null) : start;
+    const toolOf = (index: number): string => read.callOf(index)?.name ?? read.messages[index]?.name ?? '';
+    return { ...read, steps, found: direct(body, { ...read, toolOf }, scope.project, directives, steps) };
+  }
+
+  /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
+  async #collected(seen: Seen, outcomes: readonly TextOutcome[], deadline: number): Promise<boolean> {
+    const collector = this.#options.segments?.collector;
+    if (!collector) return false;
+    const { body, read, scope, directives } = seen;
+    const tokens = requestTokens(body, read.messages, read.tokens, outcomes);
+    if (!collector.wants(scope, read.conversationId, tokens)) return false;
+    const messages = read.messages.length - CHECKPOINTS; // the last ones may come back changed
+    const hash = messages > 0 ? prefixHashes(body, read.messages.slice(0, messages)).at(-1) : undefined;
+    if (hash === undefined) return false;
+    const step = { scope: hash, conversation: read.conversationId, messages };
+    let all = seen;
+    if (read.first > 0) {
+      const whole = this.#direct(body, this.#read(body, null), null, scope, directives);
+      const { decisionOf } = await this.#decide(whole.found, [], deadline);
+      all = { ...seen, read: whole, decisionOf };
+    }
+    try {
+      return await collector.collect({ scope, request: this.#seen(all), tokens, step });
+    } catch (cause) {
+      this.#options.onFailure('not_collected', cause);
+      return false;
+    }
+  }
+
+  /** Tells of the segments once the request is on its way. */
+  #tell(seen: Seen): void {
+    const { segments, onFailure } = this.#options;
+    if (!segments) return;
+    setImmediate(() => {
+      try {
+        segments.onSeen(this.#seen(seen));
+      } catch (cause) {
+        onFailure('segments_not_noted', cause);
+      }
+    });
+  }
+
+  #seen({ body, read, decisionOf, scope, directives }: Seen): SeenRequest {
+    const directed = (id: string, index: number) => directives.of(id, index, read.steps.scopes);
+    return {
+      project: scope.project,
+      task: scope.task || read.conversationId,
+      conversationId: read.conversationId,
+      messages: read.messages.length,
+      whole: read.first === 0,
+      segments: seenSegments(body, { ...read, decisionOf, directed }, scope.project, this.#options.find),
     };
   }
 
@@ -157,7 +258,16 @@ export class RequestRewriter {
     const results = new Map<FoundText, Decision>();
     const fallbacks: string[] = [];
     const settled = { decisionOf: (text: FoundText) => results.get(text) ?? null, fallbacks };
-    const open = found.filter(({ skip }) => skip === '');
+    // what was deleted must not come into the store again
+    for (const text of found) {
+      const { job } = text;
+      if (job.cutWhole?.kind === 'deleted')
+        results.set(
+          text,
+          decide(job, job.cutWhole.key, () => false),
+        );
+    }
+    const open = found.filter((text) => text.skip === '' && !results.has(text));
     if (open.length === 0) return settled;
     const { store } = this.#options;
     const served = await store.wasServed(open.map(({ job }) => job.textHash));
@@ -200,67 +310,25 @@ export class RequestRewriter {
     return fallbacks;
   }
 
-  #splice(body: Buffer, read: ReadBody, decisionOf: (text: FoundText) => Decision | null): Spliced {
-    const edits: BodyEdit[] = [...read.editsBefore];
-    const outcomes: TextOutcome[] = [...read.outcomesBefore];
-    /** How many edits and outcomes there are once the first `n` found texts are done. */
-    const counts: { edits: number; outcomes: number }[] = [{ edits: edits.length, outcomes: outcomes.length }];
-    let lifted: Edit[] = [];
-    read.found.forEach((text, i) => {
-      const decision = decisionOf(text);
-      const cut = decision && decision.cuts.length > 0 ? this.#cutBy(text.job.text, decision) : null;
-      outcomes.push(outcomeOf(text, decision, cut));
-      if (cut) lifted.push(...text.lift(cut.edits));
-      if (read.found[i + 1]?.literal !== text.literal) {
-        if (lifted.length > 0) edits.push(editLiteral(body, text, lifted));
-        lifted = [];
-      }
-      counts.push({ edits: edits.length, outcomes: outcomes.length });
-    });
-    const { model, stream, messages } = read.scanned;
-    return {
-      edits,
-      outcomes,
-      counts,
-      rewritten: {
-        body: edits.length > 0 ? applyToBody(body, edits) : body,
-        model,
-        stream,
-        messages,
-        conversationId: read.conversationId,
-        leftAlone: false,
-        outcomes,
-        newFrom: read.outcomesBefore.length,
-        fallbacks: [],
-      },
-    };
-  }
-
-  /** What a decision does to its text; `null` when line numbers on the kept lines cost more than the cuts save. */
-  #cutBy(text: string, { cuts, pruneId, tokensBefore, tokensAfter }: Decision): TextCut | null {
-    const { render } = this.#options;
-    const edits = editsOf(splitLines(text), annotate(cuts, pruneId ?? ''), render);
-    if (render.includeMarkers && !render.annotateLines) return { edits, tokensAfter };
-    let tokens = tokensBefore;
-    for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(text, edit.start, edit.end);
-    return tokens < tokensBefore ? { edits, tokensAfter: tokens } : null;
-  }
-
   #remember(
     body: Buffer,
     read: ReadBody,
     { edits, outcomes, counts }: Spliced,
-    match: PrefixMatch | null,
-    durable: { readonly epoch: string; readonly storedAtMs: number },
+    validity: Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>,
   ): void {
+    const { match } = read;
     const { model, stream, messages } = read.scanned;
-    const checkpoints: Checkpoint[] = read.marks.map(({ message, found, conversation }) => ({
-      at: messages[message]?.span.end ?? 0,
-      messages: message + 1,
-      edits: counts[found]?.edits ?? 0,
-      outcomes: counts[found]?.outcomes ?? 0,
-      conversation,
-    }));
+    const checkpoints: Checkpoint[] = read.marks.map(({ message, conversation, tokens }) => {
+      const done = counts[read.found.filter(({ messageIndex }) => messageIndex <= message).length];
+      return {
+        at: messages[message]?.span.end ?? 0,
+        messages: message + 1,
+        edits: done?.edits ?? 0,
+        outcomes: done?.outcomes ?? 0,
+        tokens,
+        conversation,
+      };
+    });
     const last = checkpoints.at(-1);
     if (!last || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
     const known = match
@@ -274,7 +342,7 @@ export class RequestRewriter {
       edits,
       outcomes,
       checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
-      ...durable,
+      ...validity,
     };
     this.#memo.add(remembered, match?.body ?? null);
   }
@@ -286,67 +354,58 @@ interface Settled {
   readonly fallbacks: readonly string[];
 }
 
-interface ReadBody {
-  readonly scanned: ScannedBody;
-  readonly conversationId: string;
-  readonly found: readonly FoundText[];
-  readonly marks: readonly { readonly message: number; readonly found: number; readonly conversation: Conversation }[];
-  readonly editsBefore: readonly BodyEdit[];
-  readonly outcomesBefore: readonly TextOutcome[];
+/** A message end that the next request may go on from. */
+interface Mark {
+  readonly message: number;
+  readonly conversation: Conversation;
+  readonly tokens: number;
 }
+
+interface ReadBody extends SpliceInput {
+  readonly messages: readonly ScannedMessage[];
+  readonly conversationId: string;
+  /** The remembered body that it goes on from. */
+  readonly match: PrefixMatch | null;
+  /** Index of the first message that is new. */
+  readonly first: number;
+  /** The call that a new message answers. */
+  readonly callOf: (messageIndex: number) => CallInContext | undefined;
+  readonly marks: readonly Mark[];
+  /** Of all messages as they came; 0 when nobody keeps a budget. */
+  readonly tokens: number;
+  readonly steps: HeldSteps;
+}
+
+/** A request that was decided about, for those who want to hear of its segments. */
+interface Seen {
+  readonly body: Buffer;
+  readonly read: ReadBody;
+  readonly decisionOf: (text: FoundText) => Decision | null;
+  readonly scope: RequestScope;
+  readonly directives: DirectivesView;
+}
+
+const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
+const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
+const AS_IT_CAME: RenderOptions = { annotateLines: false, includeMarkers: true };
 
 /** The same body with nothing to do in it. */
 function untouched(read: ReadBody): ReadBody {
   return { ...read, found: [], editsBefore: [], outcomesBefore: [] };
 }
 
-/** Edits of a text, and its tokens once they are made. */
-interface TextCut {
-  readonly edits: readonly Edit[];
-  readonly tokensAfter: number;
-}
-
-interface Spliced {
-  readonly rewritten: Rewritten;
-  readonly edits: readonly BodyEdit[];
-  readonly outcomes: readonly TextOutcome[];
-  readonly counts: readonly { readonly edits: number; readonly outcomes: number }[];
-}
-
-function outcomeOf(
-  { messageIndex, job, skip }: FoundText,
-  decision: Decision | null,
-  cut: TextCut | null,
-): TextOutcome {
-  const lines = decision?.lines ?? 0;
-  const tokensBefore = decision?.tokensBefore ?? 0;
+function rewritten(read: ReadBody, { body, outcomes }: Spliced, fallbacks: readonly string[]): Rewritten {
+  const { model, stream, messages } = read.scanned;
+  const newFrom = read.outcomesBefore.length;
   return {
-    messageIndex,
-    tool: job.tool,
-    kind: decision?.kind ?? '',
-    pruneId: decision && cut ? decision.pruneId : null,
-    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || 'refused',
-    lines,
-    keptLines: decision && cut ? decision.keptLines : lines,
-    tokensBefore,
-    tokensAfter: cut ? cut.tokensAfter : tokensBefore,
+    body,
+    model,
+    stream,
+    messages,
+    conversationId: read.conversationId,
+    leftAlone: false,
+    outcomes,
+    newFrom,
+    fallbacks,
   };
-}
-
-/** Rewrites one JSON string of the body; every escape outside the cuts stays as the client wrote it. */
-function editLiteral(body: Buffer, { literal }: FoundText, edits: readonly Edit[]): BodyEdit {
-  const raw = body.toString('utf8', literal.start + 1, literal.end - 1);
-  const pruned = applyEdits(raw, encodeEdits(raw, edits, 0));
-  return { start: literal.start + 1, end: literal.end - 1, bytes: Buffer.from(pruned) };
-}
-
-function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const { start, end, bytes } of edits) {
-    pieces.push(body.subarray(at, start), bytes);
-    at = end;
-  }
-  pieces.push(body.subarray(at));
-  return Buffer.concat(pieces);
 }

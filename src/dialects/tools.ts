@@ -64,7 +64,8 @@ export function callFacts(call: ToolCall | undefined): CallFacts {
   return { hints, question, said: (said || (args ? '' : call.args)).slice(0, MAX_SAID_CHARS) };
 }
 
-function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
+/** A call’s arguments as an object, one level deep; `null` when they are none. */
+export function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
   if (text.length > MAX_ARGS_CHARS) return null;
   try {
     const value: unknown = JSON.parse(text);

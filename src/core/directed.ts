@@ -1,0 +1,112 @@
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+import type { Edit } from '../engine/render.ts';
+import type { CutWhole, Job } from './decide.ts';
+import { type FoundText, shift } from './find-texts.ts';
+import { keyOf } from './hash.ts';
+import { prefixHashes } from './left-alone.ts';
+import type { DirectivesView, Step } from './ports/segments.ts';
+import type { PrefixMatch } from './prefix-memo.ts';
+import { segmentsIn, stashKey, type TextSegment } from './segments.ts';
+
+/** What stands in the marker of a segment that was set aside, and of one that was deleted. */
+export const STASHED = 'mis de côté';
+export const DELETED = 'supprimé à la demande';
+
+/** The answers where nobody keeps segments. */
+export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
+
+/** The steps of the proxy's own that hold for a request, and a mark that differs when they do. */
+export interface HeldSteps {
+  readonly scopes: ReadonlySet<string>;
+  readonly mark: string;
+}
+
+/**
+ * Which steps hold: those whose messages the request begins with.
+ *
+ * @param match - a remembered body with the same directives, where those steps hold which it shares the messages of
+ */
+export function heldSteps(
+  steps: readonly Step[],
+  body: Buffer,
+  messages: readonly ScannedMessage[],
+  match: PrefixMatch | null,
+): HeldSteps {
+  const most = steps.reduce((max, step) => Math.max(max, step.messages), 0);
+  if (most === 0) return { scopes: new Set(), mark: '' };
+  if (match && match.checkpoint.messages >= most) {
+    return { scopes: new Set(match.body.steps.split(' ').filter(Boolean)), mark: match.body.steps };
+  }
+  const hashes = prefixHashes(body, messages.slice(0, most));
+  const held = steps.filter(({ scope, messages: count }) => hashes[count - 1] === scope).map(({ scope }) => scope);
+  return { scopes: new Set(held), mark: held.join(' ') };
+}
+
+/** The new messages of a body, and what was found in them. */
+export interface NewTexts {
+  readonly messages: readonly ScannedMessage[];
+  /** Index of the first new message. */
+  readonly first: number;
+  readonly found: readonly FoundText[];
+  /** Names of the tools whose results the messages are, by message index. */
+  readonly toolOf: (messageIndex: number) => string;
+}
+
+/** The texts to decide about once directives have had their say: pinned ones go whole, others give way to a marker. */
+export function direct(
+  body: Buffer,
+  texts: NewTexts,
+  project: string,
+  view: DirectivesView,
+  { scopes }: HeldSteps,
+): FoundText[] {
+  const out: FoundText[] = [];
+  let at = 0;
+  for (let i = texts.first; i < texts.messages.length; i++) {
+    const message = texts.messages[i];
+    const here: FoundText[] = [];
+    for (; texts.found[at]?.messageIndex === i; at++) here.push(...texts.found.slice(at, at + 1));
+    const directed = (message ? segmentsIn(body, message, i) : []).flatMap((segment) => {
+      const action = view.of(segment.id, i, scopes);
+      return action === null ? [] : [{ segment, action }];
+    });
+    if (directed.length === 0) {
+      out.push(...here);
+      continue;
+    }
+    const cut = directed.filter(({ action }) => action !== 'pin');
+    const pinned = directed.filter(({ action }) => action === 'pin');
+    const kept = here
+      .filter((text) => !cut.some(({ segment }) => holds(segment, text)))
+      .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
+    const given = cut.map(({ segment, action }) => givenWay(segment, action, project, texts.toolOf(i)));
+    out.push(...[...kept, ...given].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
+  }
+  return out;
+}
+
+function holds({ literal, start, text: { length }, file }: TextSegment, text: FoundText): boolean {
+  if (literal.start !== text.literal.start) return false;
+  return !file || (text.start >= start && text.start < start + length);
+}
+
+function givenWay(segment: TextSegment, action: 'stash' | 'delete' | 'pin', project: string, tool: string): FoundText {
+  const { messageIndex, literal, start, text, textHash } = segment;
+  const cutWhole: CutWhole =
+    action === 'delete'
+      ? { key: keyOf('delete', project, segment.id), reason: DELETED, kind: 'deleted', always: true }
+      : { key: stashKey(project, segment.id), reason: STASHED, kind: 'stashed', always: false };
+  const job: Job = {
+    text,
+    textHash,
+    goal: '',
+    hints: { origin: 'unknown' },
+    // nobody is to be asked about its lines
+    limits: { maxPruneRatio: 0, minKeepLines: 0 },
+    tool,
+    scope: 'proxy',
+    cutWhole,
+  };
+  const lift = (edits: readonly Edit[]) => shift(edits, start);
+  return { messageIndex, literal, start, lift, job, skip: '', markerIds: [] };
+}

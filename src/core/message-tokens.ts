@@ -1,0 +1,36 @@
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+import { decodeString } from '../dialects/json-cursor.ts';
+import { estimateTokens } from '../engine/tokens.ts';
+import type { TextOutcome } from './prefix-memo.ts';
+
+/** What role and frame of a message cost. */
+const FRAME_TOKENS = 4;
+/** Schemas of tools and other fields of a request, in bytes for each token. */
+const BYTES_PER_TOKEN = 4;
+
+/** Tokens of a message as it came: its texts and its calls, estimated. */
+export function messageTokens(bytes: Buffer, { texts, calls }: ScannedMessage): number {
+  let tokens = FRAME_TOKENS;
+  for (const { literal } of texts) tokens += estimateTokens(decodeString(bytes, literal.start, literal.end) ?? '');
+  for (const { name, args } of calls) {
+    tokens += estimateTokens(name) + (args ? estimateTokens(bytes.toString('latin1', args.start, args.end)) : 0);
+  }
+  return tokens;
+}
+
+/**
+ * Tokens of a request as it is forwarded, estimated.
+ *
+ * @param messageSum - `messageTokens` of all its messages
+ */
+export function requestTokens(
+  body: Buffer,
+  messages: readonly ScannedMessage[],
+  messageSum: number,
+  outcomes: readonly TextOutcome[],
+): number {
+  const start = messages[0]?.span.start ?? 0;
+  const end = messages.at(-1)?.span.end ?? 0;
+  const saved = outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
+  return messageSum - saved + Math.ceil((body.length - (end - start)) / BYTES_PER_TOKEN);
+}

@@ -1,0 +1,224 @@
+/**
+ * A segment is one text of a conversation that can be pinned, stashed or deleted as a whole: a tool's result, a file
+ * in a user's message, or the text of a message. System prompts and the arguments of calls are none.
+ */
+export type SegmentType = 'message' | 'code' | 'log' | 'note' | 'decision' | 'summary';
+
+/** How a segment came about; `edit` is the answer to a call that changed files. */
+export type Effect = 'asked' | 'said' | 'attached' | 'read' | 'edit' | 'search' | 'list' | 'run' | 'other';
+
+/** What is to become of a segment: whole, a marker that leads to it, or a marker alone. */
+export type DirectiveAction = 'pin' | 'stash' | 'delete';
+
+/** Whose request it is, as its headers say. */
+export interface RequestScope {
+  /** `x-mcp-pruner-project`, or `default`. */
+  readonly project: string;
+  /** `x-mcp-pruner-task`, or `''`: then the conversation is the task. */
+  readonly task: string;
+  readonly requestId: string;
+}
+
+/** A segment as a request shows it. Holds its text, so it must not live longer than it takes to note it. */
+export interface SeenSegment {
+  /** `seg_` and 12 base-32 characters: the same wherever and whenever the same text comes as an answer to the same call. */
+  readonly id: string;
+  readonly text: string;
+  /** Index of its message. */
+  readonly ordinal: number;
+  readonly role: 'user' | 'assistant' | 'tool';
+  readonly type: SegmentType;
+  readonly effect: Effect;
+  /** Estimated, as forwarded: what lines were cut before do not count. */
+  readonly tokens: number;
+  readonly lines: number;
+  readonly tool: string;
+  readonly path: string;
+  /** First and last line of the file that was asked for; 0 where that is not known. */
+  readonly startLine: number;
+  readonly endLine: number;
+  /** The call's id, and a hash of its name and arguments; `''` for what answers no call. */
+  readonly callId: string;
+  readonly callKey: string;
+  /** What the call asked for: paths, patterns, a command. Text of the conversation, like `text`. */
+  readonly wanted: string;
+  /** Files that the call changed. */
+  readonly edited: readonly string[];
+  /** The proxy must not let go of it by itself: exempt by the settings, or asked back by the agent. */
+  readonly exempt: boolean;
+  readonly directed: DirectiveAction | null;
+  /** Prunes in the store that hold lines of it. */
+  readonly pruneIds: readonly string[];
+}
+
+/** What is new in a request, or all of it. */
+export interface SeenRequest {
+  readonly project: string;
+  readonly task: string;
+  readonly conversationId: string;
+  /** How many messages it has. */
+  readonly messages: number;
+  /** `segments` are those of all its messages, not only of the new ones. */
+  readonly whole: boolean;
+  readonly segments: readonly SeenSegment[];
+}
+
+/** Facts about a segment that are kept; no text. Keys are hashes of paths, identifiers and call ids. */
+export interface SegmentFacts {
+  readonly id: string;
+  readonly ordinal: number;
+  readonly role: SeenSegment['role'];
+  readonly type: SegmentType;
+  readonly effect: Effect;
+  readonly tokens: number;
+  readonly lines: number;
+  readonly tool: string;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  /** Hash of the call's name and arguments; 0 for what answers no call. */
+  readonly callKey: number;
+  /** What it is about, by which others refer to it. */
+  readonly about: Uint32Array;
+  /** What it refers to. */
+  readonly mentions: Uint32Array;
+  /** Files that were changed when it came. */
+  readonly edited: Uint32Array;
+}
+
+/** One request to be noted. */
+export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
+  readonly atMs: number;
+  readonly segments: readonly (SegmentFacts & { readonly pruneIds: readonly string[] })[];
+}
+
+/** A conversation as the proxy saw it. */
+export interface StoredConversation {
+  readonly row: number;
+  readonly name: string;
+  readonly task: string;
+  /** Requests so far. */
+  readonly turns: number;
+  /** The last request that did not simply go on from the one before: what was not seen since then has left it. */
+  readonly baseTurn: number;
+  readonly messages: number;
+  readonly seenMs: number;
+}
+
+export interface StoredSegment extends SegmentFacts {
+  readonly row: number;
+  /** Name of the conversation that it was last seen in. */
+  readonly conversation: string;
+  readonly task: string;
+  readonly createdMs: number;
+  /** The request of its conversation that brought it first, and the last one that it was noted in. */
+  readonly firstTurn: number;
+  readonly seenTurn: number;
+  readonly directed: DirectiveAction | null;
+}
+
+/** A directive about a segment of a project. */
+export interface Directive {
+  readonly segment: string;
+  readonly action: DirectiveAction;
+  /** `''`: in every conversation of the project. Otherwise the `scope` of the step that it belongs to. */
+  readonly scope: string;
+  /** Largest index of a message that it holds for, or -1 for all: what is said again later is said anew. */
+  readonly upTo: number;
+}
+
+/** A collection that the proxy made by itself: it holds for every request that begins with certain messages. */
+export interface Step {
+  /** Hash of those messages. */
+  readonly scope: string;
+  readonly conversation: string;
+  /** How many they are. */
+  readonly messages: number;
+}
+
+export interface ProjectDirectives {
+  /** Changes with every change to the directives of the project. */
+  readonly generation: number;
+  readonly directives: readonly Directive[];
+  readonly steps: readonly Step[];
+}
+
+/** Changes to directives, made together or not at all. */
+export interface DirectiveChange {
+  readonly project: string;
+  readonly set: readonly Directive[];
+  /** Segments whose directives go, those of steps included. A segment in `set` too loses its old ones. */
+  readonly clear: readonly string[];
+  readonly step?: Step;
+  /** Prunes whose originals are erased, unless a segment that is not deleted needs them. */
+  readonly erase?: readonly string[];
+}
+
+/** Where segments and directives live. Methods may throw or reject with `StoreUnavailable`. */
+export interface SegmentStore {
+  /** Changes whenever directives of any project may have changed, whoever changed them. Cheap: once a request. */
+  directivesVersion(): string;
+  directives(project: string): Promise<ProjectDirectives>;
+  change(change: DirectiveChange): Promise<void>;
+  /** Notes what requests showed, in one transaction. */
+  note(batches: readonly SegmentBatch[]): Promise<void>;
+  /** The conversations of a project, the one seen last first, at most 1,000; only those that `task` takes part in. */
+  conversations(project: string, task?: string): Promise<readonly StoredConversation[]>;
+  /** Segments of a conversation, newest message first, behind `after` if given, at most `limit`. */
+  segments(
+    conversation: StoredConversation,
+    page: { readonly after?: Pick<StoredSegment, 'ordinal' | 'row'>; readonly limit: number },
+  ): Promise<readonly StoredSegment[]>;
+  /** Segments of a project by id; unknown ones are absent. */
+  findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>>;
+}
+
+/** What the directives say, as one request sees them. */
+export interface DirectivesView {
+  /** Changes whenever an answer may. */
+  readonly mark: string;
+  /** There is no directive at all. */
+  readonly empty: boolean;
+  /** Steps that may hold for a conversation. */
+  stepsOf(conversationId: string): readonly Step[];
+  /**
+   * @param ordinal - index of the message
+   * @param scopes - the steps that hold for the request
+   */
+  of(segmentId: string, ordinal: number, scopes: ReadonlySet<string>): DirectiveAction | null;
+}
+
+/** Answers what the directives say; rejects with `StoreUnavailable`. */
+export interface Directives {
+  view(project: string): Promise<DirectivesView>;
+}
+
+/** A conversation that passed its budget. */
+export interface OverBudget {
+  readonly scope: RequestScope;
+  readonly request: SeenRequest;
+  /** Of the whole request as it would be forwarded, estimated. */
+  readonly tokens: number;
+  /** Where a step would take hold. */
+  readonly step: Step;
+}
+
+/** Keeps conversations within a budget of tokens. */
+export interface Collector {
+  /** Whether a request of this size calls for a step. Cheap: once a request. */
+  wants(scope: RequestScope, conversationId: string, tokens: number): boolean;
+  /**
+   * Takes one big step where that pays.
+   *
+   * @returns whether directives were set; they are durable then
+   */
+  collect(over: OverBudget): Promise<boolean>;
+}
+
+/** What the pipeline of a request needs to know of segments. */
+export interface SegmentPorts {
+  readonly directives: Directives;
+  /** Takes what a request showed; must neither throw nor wait. Called once the request is on its way. */
+  readonly onSeen: (request: SeenRequest) => void;
+  readonly collector?: Collector;
+}

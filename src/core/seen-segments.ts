@@ -1,0 +1,187 @@
+import { askedLines, editedFiles } from '../dialects/call-targets.ts';
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+import { callFacts, isRecovery } from '../dialects/tools.ts';
+import { splitLines } from '../engine/lines.ts';
+import { estimateTokens } from '../engine/tokens.ts';
+import type { Origin } from '../engine/types.ts';
+import type { CallInContext } from '../goal/conversation.ts';
+import { type FindSettings, type FoundText, holdsRecovered } from './find-texts.ts';
+import { keyOf } from './hash.ts';
+import type { DirectiveAction, Effect, SeenSegment, SegmentType } from './ports/segments.ts';
+import type { Decision } from './ports.ts';
+import { segmentsIn, stashId, type TextSegment } from './segments.ts';
+
+/** What is known of the messages of a body from some message on. */
+export interface ReadMessages {
+  readonly messages: readonly ScannedMessage[];
+  /** Index of the first message to look at. */
+  readonly first: number;
+  readonly found: readonly FoundText[];
+  readonly callOf: (messageIndex: number) => CallInContext | undefined;
+  readonly decisionOf: (text: FoundText) => Decision | null;
+  readonly directed: (segmentId: string, messageIndex: number) => DirectiveAction | null;
+}
+
+/** The segments of the messages, each with what can be said of it. */
+export function seenSegments(
+  body: Buffer,
+  read: ReadMessages,
+  project: string,
+  settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
+): SeenSegment[] {
+  const seen: SeenSegment[] = [];
+  let at = 0;
+  for (let i = read.first; i < read.messages.length; i++) {
+    const message = read.messages[i];
+    const from = at;
+    while (read.found[at]?.messageIndex === i) at++;
+    if (!message) continue;
+    const found = read.found.slice(from, at);
+    const call = message.role === 'tool' || message.role === 'function' ? read.callOf(i) : undefined;
+    const source = sourceOf(message, call, settings);
+    for (const segment of segmentsIn(body, message, i)) {
+      const within = found.filter((text) => isWithin(segment, text));
+      seen.push(describe(segment, source, within, read, project, settings));
+    }
+  }
+  return seen;
+}
+
+/** What the segments of one message have in common. */
+interface Source {
+  readonly tool: string;
+  readonly callId: string;
+  readonly callKey: string;
+  readonly wanted: string;
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly origin: Origin;
+  readonly edited: readonly string[];
+  readonly exempt: boolean;
+}
+
+function sourceOf(
+  message: ScannedMessage,
+  call: CallInContext | undefined,
+  settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
+): Source {
+  const facts = callFacts(call);
+  const tool = call?.name ?? (message.role === 'tool' || message.role === 'function' ? message.name : '');
+  const path = facts.hints.path ?? '';
+  return {
+    tool,
+    callId: message.toolCallId,
+    callKey: call ? keyOf(call.name, call.args) : '',
+    wanted: facts.said,
+    path,
+    ...askedLines(call),
+    origin: facts.hints.origin,
+    edited: editedFiles(call),
+    exempt:
+      settings.neverPruneTool(tool) ||
+      (path !== '' && settings.neverPrunePath(path)) ||
+      isRecovery(call) ||
+      isRecovery({ name: message.name, args: '' }),
+  };
+}
+
+function describe(
+  segment: TextSegment,
+  source: Source,
+  found: readonly FoundText[],
+  { decisionOf, directed }: ReadMessages,
+  project: string,
+  settings: Pick<FindSettings, 'neverPrunePath'>,
+): SeenSegment {
+  const { id, text, messageIndex, role } = segment;
+  const made = found.flatMap((one) => decisionOf(one) ?? []);
+  const pruneIds = made.flatMap(({ pruneId }) => pruneId ?? []).filter((pruneId) => pruneId !== stashId(project, id));
+  const effect = effectOf(segment, source);
+  const path = segment.file ? segment.path : source.path;
+  return {
+    id,
+    text,
+    ordinal: messageIndex,
+    role,
+    type: typeOf(segment, effect, source, path, made),
+    effect,
+    tokens: tokensOf(text, made),
+    lines: splitLines(text).count,
+    tool: source.tool,
+    path,
+    startLine: source.startLine,
+    endLine: source.endLine,
+    callId: role === 'tool' ? source.callId : '',
+    callKey: source.callKey,
+    wanted: source.wanted,
+    edited: source.edited,
+    exempt: source.exempt || holdsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
+    directed: directed(id, messageIndex),
+    pruneIds,
+  };
+}
+
+function isWithin({ literal, start, text: { length }, file }: TextSegment, text: FoundText): boolean {
+  if (literal.start !== text.literal.start) return false;
+  return !file || (text.start >= start && text.start < start + length);
+}
+
+/** As forwarded but for its own stash: what it would take up, were it not set aside. */
+function tokensOf(text: string, made: readonly Decision[]): number {
+  const saved = made
+    .filter(({ kind }) => kind !== 'stashed' && kind !== 'deleted')
+    .reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
+  return Math.max(1, estimateTokens(text) - saved);
+}
+
+function effectOf({ role, file }: TextSegment, { origin, edited }: Source): Effect {
+  if (file) return 'attached';
+  if (role === 'user') return 'asked';
+  if (role === 'assistant') return 'said';
+  if (edited.length > 0) return 'edit';
+  switch (origin) {
+    case 'read':
+      return 'read';
+    case 'search':
+      return 'search';
+    case 'listing':
+      return 'list';
+    case 'command':
+      return 'run';
+    default:
+      return 'other';
+  }
+}
+
+const PROSE_PATH = /\.(?:md|mdx|markdown|txt|rst|adoc|org)$/i;
+const LOG_PATH = /\.(?:log|out|err|trace)$/i;
+const NOTE_TOOL = /(?:todo|plan|memory|note|scratchpad)/i;
+/** How a client's summary of what it dropped begins, wherever it stands in the first characters. */
+const SUMMARY =
+  /^\s*(?:<summary>|#{0,3} {0,3}summary\b|this session is being continued|(?:here is )?(?:a|the) summary of (?:the|our)|<state_snapshot>|\[?context summary)/i;
+const DECISION =
+  /(?:^|\n)\s{0,20}(?:[#*-]{0,3} {0,3})(?:decision|decided|design decision|we decided|i(?:'ve| have)? decided|let(?:'s| us) go with|we(?:'ll| will) go with)\b/i;
+/** How much of a text is looked at for what it is. */
+const LOOKED_AT = 1_200;
+
+function typeOf(
+  segment: TextSegment,
+  effect: Effect,
+  { tool }: Source,
+  path: string,
+  made: readonly Decision[],
+): SegmentType {
+  const start = segment.text.slice(0, LOOKED_AT);
+  if (segment.role !== 'tool' && !segment.file) {
+    if (SUMMARY.test(start)) return 'summary';
+    return segment.role === 'assistant' && DECISION.test(start) ? 'decision' : 'message';
+  }
+  if (effect === 'read' || effect === 'attached') {
+    if (LOG_PATH.test(path)) return 'log';
+    return PROSE_PATH.test(path) ? 'note' : 'code';
+  }
+  if (NOTE_TOOL.test(tool)) return 'note';
+  const sourceType = made.find(({ kind }) => kind !== 'stashed' && kind !== 'deleted')?.sourceType;
+  return sourceType === 'code' ? 'code' : 'log';
+}

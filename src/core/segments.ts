@@ -1,0 +1,76 @@
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+import { decodeString, type Span } from '../dialects/json-cursor.ts';
+import { userTexts } from './find-texts.ts';
+import { keyOf, pruneIdOf, segmentIdOf, textHash } from './hash.ts';
+
+/** One text of a body that can be pinned, stashed or deleted. */
+export interface TextSegment {
+  readonly id: string;
+  readonly messageIndex: number;
+  readonly role: 'user' | 'assistant' | 'tool';
+  /** The JSON string in the body that holds it, quotes included. */
+  readonly literal: Span;
+  /** Where it begins in the decoded string, in UTF-16 units. */
+  readonly start: number;
+  readonly text: string;
+  readonly textHash: string;
+  /** A file in a message; `path` is then as its frame names it. */
+  readonly file: boolean;
+  readonly path: string;
+}
+
+/**
+ * The segments of a message, in order. A text that holds files has these for segments, and its words around them
+ * belong to none; system prompts, calls and messages that are not understood have none.
+ */
+export function segmentsIn(bytes: Buffer, message: ScannedMessage, messageIndex: number): TextSegment[] {
+  if (message.opaque) return [];
+  const source = { messageIndex, ...message };
+  switch (message.role) {
+    case 'user':
+      return userTexts(bytes, message).flatMap(({ literal, text, files }) => {
+        if (files.length === 0) return segment('user', source, literal, text);
+        return files.flatMap((file) => segment('user', source, literal, text, file));
+      });
+    case 'assistant':
+    case 'tool':
+    case 'function': {
+      const role = message.role === 'assistant' ? 'assistant' : 'tool';
+      return message.texts.flatMap(({ literal }) =>
+        segment(role, source, literal, decodeString(bytes, literal.start, literal.end) ?? ''),
+      );
+    }
+    default:
+      return [];
+  }
+}
+
+function segment(
+  role: TextSegment['role'],
+  { messageIndex, toolCallId, name }: ScannedMessage & { readonly messageIndex: number },
+  literal: Span,
+  whole: string,
+  file?: { readonly start: number; readonly end: number; readonly path: string },
+): TextSegment[] {
+  const text = file ? whole.slice(file.start, file.end) : whole;
+  if (text === '') return [];
+  const hash = textHash(text);
+  const path = file?.path ?? '';
+  const id = file ? segmentIdOf('file', path, hash) : messageSegmentId(role, toolCallId || name, hash);
+  return [{ id, messageIndex, role, literal, start: file?.start ?? 0, text, textHash: hash, file: !!file, path }];
+}
+
+/** The id of a message's text; `callId` counts for the results of tools alone. */
+export function messageSegmentId(role: string, callId: string, hash: string): string {
+  return segmentIdOf(role, role === 'tool' ? callId : '', hash);
+}
+
+/** Key of the decision by which a segment is stashed; each segment of each project has one of its own. */
+export function stashKey(project: string, segmentId: string): string {
+  return keyOf('stash', project, segmentId);
+}
+
+/** The prune id under which a stashed segment can be had back. */
+export function stashId(project: string, segmentId: string): string {
+  return pruneIdOf(stashKey(project, segmentId));
+}

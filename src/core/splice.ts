@@ -1,0 +1,104 @@
+import type { ScannedBody } from '../dialects/chat-body.ts';
+import { encodeEdits } from '../dialects/json-string.ts';
+import { splitLines } from '../engine/lines.ts';
+import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/render.ts';
+import { estimateTokens } from '../engine/tokens.ts';
+import type { FoundText } from './find-texts.ts';
+import type { Decision } from './ports.ts';
+import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
+
+/** A body that was read: what is new in it, and what became of the messages before. */
+export interface SpliceInput {
+  readonly scanned: ScannedBody;
+  readonly found: readonly FoundText[];
+  readonly editsBefore: readonly BodyEdit[];
+  readonly outcomesBefore: readonly TextOutcome[];
+}
+
+export interface Spliced {
+  /** The very Buffer that came in when nothing was cut. */
+  readonly body: Buffer;
+  readonly edits: readonly BodyEdit[];
+  readonly outcomes: readonly TextOutcome[];
+  /** How many edits and outcomes there are once the first `n` found texts are done. */
+  readonly counts: readonly { readonly edits: number; readonly outcomes: number }[];
+}
+
+/** Puts decisions into effect: only the bytes of the cuts change. */
+export function splice(
+  body: Buffer,
+  read: SpliceInput,
+  decisionOf: (text: FoundText) => Decision | null,
+  render: RenderOptions,
+): Spliced {
+  const edits: BodyEdit[] = [...read.editsBefore];
+  const outcomes: TextOutcome[] = [...read.outcomesBefore];
+  const counts: { edits: number; outcomes: number }[] = [{ edits: edits.length, outcomes: outcomes.length }];
+  let lifted: Edit[] = [];
+  read.found.forEach((text, i) => {
+    const decision = decisionOf(text);
+    const cut = decision && decision.cuts.length > 0 ? cutBy(text, decision, render) : null;
+    outcomes.push(outcomeOf(text, decision, cut));
+    if (cut) lifted.push(...text.lift(cut.edits));
+    if (read.found[i + 1]?.literal !== text.literal) {
+      if (lifted.length > 0) edits.push(editLiteral(body, text, lifted));
+      lifted = [];
+    }
+    counts.push({ edits: edits.length, outcomes: outcomes.length });
+  });
+  return { body: edits.length > 0 ? applyToBody(body, edits) : body, edits, outcomes, counts };
+}
+
+/** A text that somebody set aside leaves a marker whatever the settings say: nothing else would lead back to it. */
+const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
+
+/** What a decision does to its text; `null` when line numbers on the kept lines cost more than the cuts save. */
+function cutBy({ job }: FoundText, { cuts, pruneId, tokensBefore, tokensAfter }: Decision, render: RenderOptions) {
+  const options = job.cutWhole ? MARKED : render;
+  const edits = editsOf(splitLines(job.text), annotate(cuts, pruneId ?? ''), options);
+  if (options.includeMarkers && !options.annotateLines) return { edits, tokensAfter };
+  let tokens = tokensBefore;
+  for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
+  return tokens < tokensBefore ? { edits, tokensAfter: tokens } : null;
+}
+
+/** Edits of a text, and its tokens once they are made. */
+type TextCut = NonNullable<ReturnType<typeof cutBy>>;
+
+function outcomeOf(
+  { messageIndex, job, skip }: FoundText,
+  decision: Decision | null,
+  cut: TextCut | null,
+): TextOutcome {
+  const lines = decision?.lines ?? 0;
+  const tokensBefore = decision?.tokensBefore ?? 0;
+  return {
+    messageIndex,
+    tool: job.tool,
+    kind: decision?.kind ?? '',
+    pruneId: decision && cut ? decision.pruneId : null,
+    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || 'refused',
+    lines,
+    keptLines: decision && cut ? decision.keptLines : lines,
+    tokensBefore,
+    tokensAfter: cut ? cut.tokensAfter : tokensBefore,
+  };
+}
+
+/** Rewrites one JSON string of the body; every escape outside the cuts stays as the client wrote it. */
+function editLiteral(body: Buffer, { literal }: FoundText, edits: readonly Edit[]): BodyEdit {
+  const raw = body.toString('utf8', literal.start + 1, literal.end - 1);
+  const pruned = applyEdits(raw, encodeEdits(raw, edits, 0));
+  return { start: literal.start + 1, end: literal.end - 1, bytes: Buffer.from(pruned) };
+}
+
+function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {
+  const pieces: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, bytes } of edits) {
+    pieces.push(body.subarray(at, start), bytes);
+    at = end;
+  }
+  pieces.push(body.subarray(at));
+  return Buffer.concat(pieces);
+}

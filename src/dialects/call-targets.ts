@@ -1,0 +1,83 @@
+import { parseArgs, type ToolCall } from './tools.ts';
+
+/** Lines of a file, 1-based and inclusive; 0 where a call does not say. */
+export interface FileLines {
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+const EDIT_NAME =
+  /(?:^|[^a-z])(?:write|edit|multiedit|replace|patch|create|insert|update|apply|modify|rename|move|delete|remove|append)(?:$|[^a-z])/i;
+const PATH_KEYS = ['path', 'file_path', 'filePath', 'filepath', 'absolute_path', 'file', 'filename', 'target_file'];
+const START_KEYS = ['start_line', 'startLine', 'line_start', 'start', 'offset', 'from_line'];
+const END_KEYS = ['end_line', 'endLine', 'line_end', 'end', 'to_line'];
+const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)([^\s"\\]{1,500})/gm;
+/** `sed -i … file`, `… > file`, `tee file`: what a shell command changes. */
+const WRITTEN = /(?:>>?|\btee(?: -a)?) {0,4}([^\s"'`;|&<>()$]{1,500})/g;
+const SED_IN_PLACE = /\bsed\s+(?:-\w\s+)?-i\b([^|;&\n]{0,1000})/g;
+const SED_RANGE = /\bsed\s+-n\s+["']?(\d{1,9}),(\d{1,9})p/;
+const MAX_FILES = 20;
+const MAX_CHARS = 50_000;
+
+/** The files that a call changes, as far as its name and its arguments tell; `[]` for one that only looks. */
+export function editedFiles(call: ToolCall | undefined): string[] {
+  if (!call) return [];
+  const args = parseArgs(call.args);
+  const command = stringOf(args, ['command', 'cmd', 'script']);
+  const files = command === '' ? editedByTool(call, args) : editedByCommand(command);
+  return [...new Set(files)].slice(0, MAX_FILES);
+}
+
+function editedByTool({ name, args: text }: ToolCall, args: Readonly<Record<string, unknown>> | null): string[] {
+  const spaced = name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').replaceAll(/[_.-]+/g, ' ');
+  if (!EDIT_NAME.test(spaced)) return [];
+  const path = stringOf(args, PATH_KEYS);
+  return path === '' ? patched(args ? stringOf(args, ['input', 'patch', 'diff']) : text) : [path];
+}
+
+function editedByCommand(command: string): string[] {
+  const head = command.slice(0, MAX_CHARS);
+  const inPlace = [...head.matchAll(SED_IN_PLACE)].map(([, rest = '']) => rest.trim().split(/\s+/).at(-1) ?? '');
+  const written = [...head.matchAll(WRITTEN)].map(([, file = '']) => file);
+  return [...inPlace, ...written, ...patched(head)].filter((file) => file !== '' && !file.startsWith('/dev/'));
+}
+
+function patched(text: string): string[] {
+  return [...text.slice(0, MAX_CHARS).matchAll(PATCHED)].map(([, file = '']) => file);
+}
+
+/** Which lines of a file a call asks for. */
+export function askedLines(call: ToolCall | undefined): FileLines {
+  const args = call ? parseArgs(call.args) : null;
+  const [, from, to] = SED_RANGE.exec(stringOf(args, ['command', 'cmd', 'script']).slice(0, 2_000)) ?? [];
+  if (from !== undefined && to !== undefined) return { startLine: Number(from), endLine: Number(to) };
+  const range = args?.view_range ?? args?.line_range;
+  if (Array.isArray(range)) return { startLine: lineOf(range[0]), endLine: lineOf(range[1]) };
+  const startLine = numberOf(args, START_KEYS);
+  const limit = numberOf(args, ['limit']);
+  const endLine = numberOf(args, END_KEYS) || (limit > 0 ? Math.max(1, startLine) + limit - 1 : 0);
+  return { startLine, endLine };
+}
+
+function stringOf(args: Readonly<Record<string, unknown>> | null, keys: readonly string[]): string {
+  for (const key of keys) {
+    const value = args?.[key];
+    if (typeof value === 'string' && value !== '') return value;
+    if (Array.isArray(value) && typeof value[0] === 'string')
+      return value.filter((part) => typeof part === 'string').join(' ');
+  }
+  return '';
+}
+
+function numberOf(args: Readonly<Record<string, unknown>> | null, keys: readonly string[]): number {
+  for (const key of keys) {
+    const line = lineOf(args?.[key]);
+    if (line > 0) return line;
+  }
+  return 0;
+}
+
+function lineOf(value: unknown): number {
+  const line = typeof value === 'string' ? Number(value) : value;
+  return typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? line : 0;
+}
