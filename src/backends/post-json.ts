@@ -14,10 +14,10 @@ export type CallFailureKind =
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly kind: CallFailureKind;
-  /** The HTTP status, once there was one. */
+  /** The HTTP status of an answer that came whole, or was not waited for because of its status. */
   readonly status: number | null;
 
-  constructor(kind: CallFailureKind, status: number | null, detail = '') {
+  constructor(kind: CallFailureKind, status: number | null = null, detail = '') {
     super(detail === '' ? kind : `${kind}: ${detail}`);
     this.kind = kind;
     this.status = status;
@@ -62,10 +62,9 @@ export class JsonPoster {
     const cancel = (): void => own.abort('cancelled');
     if (post.signal?.aborted) cancel();
     post.signal?.addEventListener('abort', cancel, { once: true });
-    let status: number | null = null;
     try {
       const answer = await this.#request(post, own.signal);
-      status = answer.statusCode;
+      const status = answer.statusCode;
       if (status < 200 || status > 299) {
         answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status says it all
         throw new CallFailure('status', status, String(status));
@@ -73,8 +72,8 @@ export class JsonPoster {
       return { status, json: parse(await readAll(answer.body, post.maxBytes, status), status) };
     } catch (cause) {
       if (cause instanceof CallFailure) throw cause;
-      if (own.signal.aborted) throw new CallFailure(own.signal.reason === 'timeout' ? 'timeout' : 'cancelled', status);
-      throw new CallFailure('unreachable', status, codeOf(cause));
+      if (own.signal.aborted) throw new CallFailure(own.signal.reason === 'timeout' ? 'timeout' : 'cancelled');
+      throw new CallFailure('unreachable', null, codeOf(cause));
     } finally {
       clearTimeout(timer);
       post.signal?.removeEventListener('abort', cancel);

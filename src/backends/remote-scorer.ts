@@ -163,5 +163,5 @@ function breakerKind({ kind, status }: CallFailure): string {
 
 /** A bug in reading an answer must not reach the caller either: it counts as an answer that cannot be used. */
 function failureOf(cause: unknown): CallFailure {
-  return cause instanceof CallFailure ? cause : new CallFailure('wrong_shape', null);
+  return cause instanceof CallFailure ? cause : new CallFailure('wrong_shape');
 }

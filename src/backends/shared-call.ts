@@ -47,7 +47,7 @@ export class SharedCall {
           this.#abandoned = why;
           this.#controller.abort();
         }
-        reject(new CallFailure(why, null));
+        reject(new CallFailure(why));
       };
       const onAbort = (): void => leave('cancelled');
       const timer = setTimeout(() => leave('timeout'), timeoutMs);

@@ -50,7 +50,6 @@ const rows: readonly Row[] = [
       res.write('{"scores"', () => res.socket?.destroy());
     },
     warning: 'deepinfra_http_error',
-    status: 200,
   },
   {
     what: 'answers a page',
