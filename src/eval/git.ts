@@ -46,7 +46,7 @@ function start(path: string, args: readonly string[]): GitChild {
   return spawn('git', [...SAFE, '-C', path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** The last words of a child on stderr, a bounded number of them. */
+/** Why a child failed, in its own words on stderr: what it called fatal, or else its last line. */
 function lastWords(child: GitChild): () => string {
   let tail = '';
   child.stderr.setEncoding('utf8');
@@ -54,7 +54,10 @@ function lastWords(child: GitChild): () => string {
     tail = (tail + chunk).slice(-2000);
   });
   child.stderr.on('error', () => {});
-  return () => tail.trim().split('\n').at(-1) ?? '';
+  return () => {
+    const lines = tail.trim().split('\n');
+    return lines.find((line) => line.startsWith('fatal:')) ?? lines.at(-1) ?? '';
+  };
 }
 
 /**
