@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { ChatHandler } from './chat.ts';
 import { sendError } from './openai-error.ts';
 
@@ -26,6 +26,7 @@ export interface Listening {
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { chat, app, host, port } = options;
   let draining = false;
+  const connections = new Connections();
   const server = createServer(
     {
       maxHeaderSize: 64 * 1024,
@@ -36,8 +37,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     },
     (req, res) => {
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
+      connections.begin(req.socket);
       res.once('close', () => {
-        if (draining) req.socket.end(); // a connection kept alive would hold the drain up
+        connections.end(req.socket);
+        if (draining) connections.closeIdle(); // a connection kept alive would hold the drain up
       });
       if (draining) {
         res.shouldKeepAlive = false;
@@ -50,6 +53,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     },
   );
   // Without a listener for 'upgrade' a request that offers another protocol (h2c) is an ordinary one.
+  server.on('connection', (socket) => connections.add(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -62,7 +66,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     url: urlOf(server),
     close: () => {
       draining = true;
-      return drain(server, options.drainTimeoutMs);
+      return drain(server, connections, options.drainTimeoutMs);
     },
   };
 }
@@ -84,10 +88,37 @@ function urlOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-async function drain(server: Server, timeoutMs: number): Promise<void> {
+async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  connections.closeIdle();
   const hurry = setTimeout(() => server.closeAllConnections(), timeoutMs);
   await closed;
   clearTimeout(hurry);
+}
+
+/** The open connections and how many requests are under way on each. Node does not count one that never asked as idle. */
+class Connections {
+  readonly #underWay = new Map<Socket, number>();
+
+  add(socket: Socket): void {
+    this.#underWay.set(socket, 0);
+    socket.once('close', () => this.#underWay.delete(socket));
+  }
+
+  begin(socket: Socket): void {
+    this.#count(socket, 1);
+  }
+
+  end(socket: Socket): void {
+    this.#count(socket, -1);
+  }
+
+  #count(socket: Socket, by: number): void {
+    const count = this.#underWay.get(socket);
+    if (count !== undefined) this.#underWay.set(socket, count + by); // absent: it has closed already
+  }
+
+  closeIdle(): void {
+    for (const [socket, count] of this.#underWay) if (count === 0) socket.end();
+  }
 }

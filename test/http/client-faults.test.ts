@@ -1,0 +1,217 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { afterwards } from '../helpers/afterwards.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { completion, event, startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { until } from '../helpers/until.ts';
+import { dial, received, send } from '../helpers/wire.ts';
+
+const BODY = chatBody(oneResult(serverLog(200)));
+const MIB = 1024 * 1024;
+
+const routes = [
+  ['chat completions', '/v1/chat/completions'],
+  ['any other path', '/v1/responses'],
+] as const;
+
+/** A request's bytes. */
+function raw(path: string, body: Buffer = BODY, length = body.length): Buffer {
+  const head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  return Buffer.concat([Buffer.from(head), body]);
+}
+
+describe.each(routes)('a client of %s', (_name, path) => {
+  it('that leaves before the answer begins ends the upstream’s request at once', async () => {
+    const upstream = await startUpstream(() => {});
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(raw(path));
+    await until(() => upstream.requests.length === 1);
+    const startedAt = performance.now();
+    socket.destroy();
+    await until(() => upstream.last.gone.aborted);
+    expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+
+  it('that leaves in mid-stream ends the upstream’s request at once', async () => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(event('first'));
+    });
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(raw(path));
+    await received(socket, (text) => text.includes('first'));
+    const startedAt = performance.now();
+    socket.destroy();
+    await until(() => upstream.last.gone.aborted);
+    expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+
+  it('that leaves with its body half sent disturbs nobody', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(raw(path, BODY.subarray(0, 1_000), BODY.length));
+    await until(() => socket.bytesWritten > 1_000);
+    expect((await send(`${proxy.url}${path}`, { method: 'POST', body: BODY })).status).toBe(200);
+    socket.destroy();
+    expect((await send(`${proxy.url}${path}`, { method: 'POST', body: BODY })).status).toBe(200);
+    await until(() => upstream.sockets.size <= 1);
+    expect(upstream.requests).toHaveLength(2);
+  });
+
+  it('that reads slowly slows the upstream down, and memory does not fill', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 'x');
+    const total = 64 * MIB;
+    let written = 0;
+    const upstream = await startUpstream(async (_request, res) => {
+      res.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': total });
+      while (written < total) {
+        written += chunk.length;
+        if (!res.write(chunk)) await once(res, 'drain');
+      }
+      res.end();
+    });
+    const proxy = await startProxy(upstream);
+    const req = http.request(`${proxy.url}${path}`, { method: 'POST', agent: false });
+    req.end(BODY);
+    const [res] = (await once(req, 'response')) as [http.IncomingMessage];
+    afterwards(() => req.destroy());
+    const before = process.memoryUsage().rss;
+    // Nobody reads: the upstream must come to a stop well before its end.
+    let last = -1;
+    await until(async () => {
+      const now = written;
+      const stopped = now === last;
+      last = now;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return stopped;
+    });
+    expect(written).toBeLessThan(40 * MIB);
+    let size = 0;
+    for await (const piece of res) {
+      size += (piece as Buffer).length;
+    }
+    expect(size).toBe(total);
+    expect(process.memoryUsage().rss - before).toBeLessThan(60 * MIB);
+  });
+
+  it('that sends its requests without waiting gets the answers in order', async () => {
+    const upstream = await startUpstream((request, res) => {
+      const { n } = JSON.parse(request.body.toString('utf8')) as { n: number };
+      // The first is answered last.
+      setTimeout(() => res.end(`{"n":${n}}`), n === 1 ? 60 : 5);
+    });
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(Buffer.concat([1, 2, 3].map((n) => raw(path, Buffer.from(`{"messages":[],"n":${n}}`)))));
+    const text = await received(socket, (sofar) => sofar.includes('{"n":3}'));
+    expect([...text.matchAll(/\{"n":(\d)\}/g)].map(([, n]) => n)).toEqual(['1', '2', '3']);
+  });
+
+  it('that says Expect: 100-continue is told to continue', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const socket = await dial(proxy.port);
+    socket.write(
+      raw(path, Buffer.alloc(0), BODY.length).toString().replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n'),
+    );
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write(BODY);
+    expect(await received(socket, (text) => text.includes('usage'))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('a client', () => {
+  it('that leaves while its request is pruned costs the upstream nothing, and what was decided stays', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const body = chatBody(oneResult(serverLog(20_000)));
+    const socket = await dial(proxy.port);
+    socket.write(raw('/v1/chat/completions', body));
+    await until(() => socket.bytesWritten >= body.length);
+    socket.destroy();
+    const [line] = await proxy.requestLines(1);
+    expect(line).toMatchObject({ end: 'client_gone' });
+    expect((await proxy.chat(body)).status).toBe(200);
+    expect(upstream.last.body.includes('prune_id=')).toBe(true);
+  });
+
+  it('that sends what is no HTTP is told so, and others are served', async () => {
+    const proxy = await startProxy(await startUpstream());
+    for (const bytes of [
+      'hello\r\n\r\n',
+      'POST /v1/chat/completions HTTP/1.1\r\nContent-Length: x\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      '\x16\x03\x01\x02\x00',
+    ]) {
+      const socket = await dial(proxy.port);
+      socket.write(bytes);
+      expect(await received(socket)).toMatch(/^(HTTP\/1\.1 4\d\d |$)/);
+    }
+    expect((await proxy.chat(BODY)).status).toBe(200);
+  });
+
+  it('is served while three hundred others keep idle connections open', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => dial(proxy.port)));
+    for (const socket of sockets) socket.write('GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+    await Promise.all(sockets.map((socket) => once(socket, 'data')));
+    expect((await proxy.chat(BODY)).status).toBe(200);
+    expect(sockets.every(({ destroyed }) => !destroyed)).toBe(true);
+  });
+
+  it('that sent a request before the server stopped gets its whole answer', async () => {
+    let goOn: () => void = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const upstream = await startUpstream(async (request, res, index) => {
+      if (index > 0) return completion()(request, res, index);
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(event('first'));
+      await stopped;
+      res.end(event('last'));
+    });
+    const proxy = await startProxy(upstream);
+    const agent = new http.Agent({ keepAlive: true });
+    afterwards(() => agent.destroy());
+    const idle = await dial(proxy.port);
+    const { url } = proxy;
+    const answer = send(`${url}/v1/chat/completions`, { method: 'POST', body: BODY, agent });
+    await until(() => upstream.requests.length === 1);
+    const startedAt = performance.now();
+    const ended = proxy.stop();
+    await until(() =>
+      send(`${url}/health`).then(
+        () => false,
+        () => true,
+      ),
+    ); // new connections are refused
+    goOn();
+    expect((await answer).body.toString('utf8')).toContain('last');
+    await ended;
+    expect(performance.now() - startedAt).toBeLessThan(1_500); // not the limit: nothing was left to wait for
+    await until(() => idle.destroyed || idle.readableEnded || idle.closed);
+  });
+
+  it('is cut off when it is still not done at the drain limit', async () => {
+    const upstream = await startUpstream((_request, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.write(event('for ever'));
+    });
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '200' } });
+    const answer = send(`${proxy.url}/v1/chat/completions`, { method: 'POST', body: BODY });
+    const broken = expect(answer).rejects.toThrow();
+    await until(() => upstream.requests.length === 1);
+    await proxy.stop();
+    await broken;
+    await until(() => upstream.last.gone.aborted);
+  });
+});
