@@ -17,7 +17,7 @@ node test/clients/run.mjs [name…]      names of set-ups, or the beginning of n
   --proxy URL             use a running proxy; it must forward to http://127.0.0.1:<--upstream-port>/v1
   --upstream-port N       where the scripted model listens with --proxy (default 8107)
   --direct                no proxy at all: shows that the set-ups work by themselves
-  --timeout SECONDS       of one client (default 120)
+  --timeout SECONDS       of one client (default 240)
   --json FILE             write the results there as well
   --keep                  keep each client's throw-away folder, with its output
   --list                  print the names
@@ -36,7 +36,7 @@ const { values, positionals } = parseArgs({
     direct: { type: 'boolean', default: false },
     proxy: { type: 'string' },
     'upstream-port': { type: 'string', default: '8107' },
-    timeout: { type: 'string', default: '120' },
+    timeout: { type: 'string', default: '240' },
     json: { type: 'string' },
     keep: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },

@@ -1,8 +1,13 @@
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
+/** `MCP_PRUNER_TEST_BUILD` names another build than the one in `dist`. */
+const CLI = join(
+  process.env.MCP_PRUNER_TEST_BUILD ?? fileURLToPath(new URL('../../../dist', import.meta.url)),
+  'cli.js',
+);
 
 /** A port that was free a moment ago. */
 export function freePort() {

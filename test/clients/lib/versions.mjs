@@ -15,6 +15,8 @@ export const PACKAGES = {
   opencode: { 'opencode-ai': '1.18.33' },
   continue: { '@continuedev/cli': '1.5.47' },
   codex: { '@openai/codex': '0.94.0' },
+  'codex-current': { '@openai/codex': '0.169.0' },
+  claude: { '@anthropic-ai/claude-code': '2.1.330' },
   copilot: { '@github/copilot': '1.0.102' },
   kilo: { '@kilocode/cli': '7.7.7' },
 };
