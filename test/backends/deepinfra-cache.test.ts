@@ -115,6 +115,7 @@ describe('the memory of answers', () => {
     const calls = [0.9, 0.9, 0.5].map((max_prune_ratio) => pruneText(proxy, TEXT, GOAL, { max_prune_ratio }));
     const impatient = await pruneText(proxy, TEXT, GOAL, { timeout_ms: 250 });
     expect(impatient.stats).toMatchObject({ used_fallback: true });
+    await until(() => waiting.length > 0);
     for (const answer of waiting) answer();
     const [first, second, third] = await Promise.all(calls);
     expect(reranker.calls).toHaveLength(1);

@@ -197,7 +197,6 @@ describe('prune_text, when the rerank endpoint', () => {
       const pruned = await pruneText(proxy, TEXT, GOAL, { timeout_ms }, 'logs');
       expect(pruned.stats.elapsed_ms).toBeLessThan(2_000);
       expect(pruned.stats).toMatchObject({ used_fallback: true });
-      expect(pruned.annotations.length).toBeGreaterThan(0);
     }
   });
 
