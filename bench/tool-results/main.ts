@@ -38,7 +38,8 @@ try {
         process.stdout.write(text);
         continue;
       }
-      const result = measure(values['empty-goal'] ? { ...item, goal: '' } : item, text, limits);
+      const otherGoal = cases[(cases.indexOf(item) + Math.floor(cases.length / 2)) % cases.length]?.goal ?? '';
+      const result = measure(values['empty-goal'] ? { ...item, goal: '' } : item, text, limits, otherGoal);
       measured.push(result);
       if (values.show !== undefined) process.stdout.write(`${result.pruned}\n=====\n${text}\n`);
     } catch (cause) {
@@ -64,6 +65,8 @@ function totals(list: readonly Measured[]): Record<string, number> {
     headTailKept: sum(list, (m) => m.headTailKept),
     bm25Kept: sum(list, (m) => m.bm25Kept),
     grown: list.filter((m) => m.tokensAfter > m.tokensBefore).length,
+    cut: list.filter((m) => m.keptLines < m.lines).length,
+    followsGoal: list.filter((m) => m.followsGoal).length,
     altered: list.filter((m) => !m.verbatim).length,
   };
 }
@@ -101,7 +104,7 @@ if (!values.json) {
   out(
     `\n${total.cases} cases: ${total.tokensBefore} → ${total.tokensAfter} tokens, saved ${saved} ` +
       `(mean of cases ${(100 * meanSaved).toFixed(1)} %); fragments kept ${total.fragmentsKept}/${total.fragments}; ` +
-      `grown ${total.grown}; altered ${total.altered}; with as many lines: head+tail ${total.headTailKept}/${total.fragments}, ` +
+      `grown ${total.grown}; altered ${total.altered}; cut otherwise for another goal ${total.followsGoal}/${total.cut}; with as many lines: head+tail ${total.headTailKept}/${total.fragments}, ` +
       `bm25 ${total.bm25Kept}/${total.fragments}`,
   );
 }

@@ -3,7 +3,7 @@ import { lineAt, splitLines } from '../../src/engine/lines.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/render.ts';
 import { estimateTokens } from '../../src/engine/tokens.ts';
-import type { Limits } from '../../src/engine/types.ts';
+import type { Limits, LineRange } from '../../src/engine/types.ts';
 import { BASELINES, select } from '../../src/eval/baselines.ts';
 import { keptBy, SAMPLE_ID } from '../../src/eval/score.ts';
 import { terms } from '../../src/eval/terms.ts';
@@ -23,6 +23,8 @@ export interface Measured {
   /** Fragments that a baseline keeps with as many lines. */
   readonly headTailKept: number;
   readonly bm25Kept: number;
+  /** The goal of another case leads to other cuts. */
+  readonly followsGoal: boolean;
   /** Every kept line is the original one, and the cut ones come back exactly. */
   readonly verbatim: boolean;
   readonly ms: number;
@@ -60,9 +62,10 @@ function rebuilds(text: string, pruned: string, annotations: ReturnType<typeof a
 /**
  * Prunes one text as the proxy would and sees what is left of the fragments.
  *
+ * @param otherGoal - what the same text might have been read for instead
  * @throws WrongCase when a fragment is not in the original text, or that is too short
  */
-export function measure(item: ToolResultCase, text: string, limits: Limits): Measured {
+export function measure(item: ToolResultCase, text: string, limits: Limits, otherGoal: string): Measured {
   const lines = splitLines(text);
   const texts = Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1));
   for (const fragment of item.fragments) {
@@ -72,6 +75,8 @@ export function measure(item: ToolResultCase, text: string, limits: Limits): Mea
   const began = performance.now();
   const plan = planPrune({ text, goal: item.goal, hints: item.hints, limits });
   const ms = performance.now() - began;
+  const other = planPrune({ text, goal: otherGoal, hints: item.hints, limits });
+  const place = ({ startLine, endLine }: LineRange): number[] => [startLine, endLine];
   const annotations = annotate(plan.cuts, SAMPLE_ID);
   const pruned = renderText(lines, annotations, { annotateLines: false, includeMarkers: true });
   const kept = keptBy(plan.cuts, lines.count);
@@ -107,6 +112,7 @@ export function measure(item: ToolResultCase, text: string, limits: Limits): Mea
     lost: missing(kept),
     headTailKept: keptByBaseline('head+tail'),
     bm25Kept: keptByBaseline('bm25'),
+    followsGoal: JSON.stringify(other.cuts.map(place)) !== JSON.stringify(plan.cuts.map(place)),
     verbatim: rebuilds(text, pruned, annotations),
     ms,
     pruned,
