@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { chatBody, messageBytes, messagesOf } from '../helpers/chat.ts';
+import { agentConversation, withMovingMark, withoutMarks } from '../helpers/conversation.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { markersIn } from '../helpers/markers.ts';
+import { startProxy } from '../helpers/proxy.ts';
+
+const TURNS = 40;
+const { messages, ends } = agentConversation(TURNS);
+const requests = ends.map((end) => messages.slice(0, end));
+
+/** All texts of a message. */
+function textsOf(content: unknown): string[] {
+  if (typeof content === 'string') return [content];
+  return Array.isArray(content) ? content.flatMap(({ text }: { text?: string }) => text ?? []) : [];
+}
+
+describe('a conversation of forty turns with a new question every ten', () => {
+  it('goes upstream in requests that each begin with the one before, across a restart, with half of its tool tokens gone', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    for (const [turn, request] of requests.entries()) {
+      if (turn === TURNS / 2) await proxy.restart();
+      expect((await proxy.chat(chatBody(request))).status).toBe(200);
+    }
+    const sent = upstream.requests.map(({ body }) => body);
+    for (let turn = 1; turn < TURNS; turn++) {
+      const before = messageBytes(sent[turn - 1] ?? Buffer.alloc(0));
+      expect([turn, sent[turn]?.subarray(0, before.length).equals(before)]).toEqual([turn, true]);
+    }
+    const line = (await proxy.requestLines(TURNS)).at(-1);
+    const [before, after] = [Number(line?.tokensBefore), Number(line?.tokensAfter)];
+    expect(before).toBeGreaterThan(50_000);
+    expect(after).toBeLessThan(before / 2);
+
+    // And not one line of it is lost.
+    const last = messagesOf(sent.at(-1) ?? Buffer.alloc(0));
+    const markers = last.flatMap(({ content }) =>
+      textsOf(content).flatMap((text) => markersIn(text.replaceAll('\\n', '\n'))),
+    );
+    expect(markers.length).toBeGreaterThan(20);
+    for (const { pruneId, startLine, endLine } of markers) {
+      expect((await proxy.recover(pruneId, startLine, endLine)).split('\n')).toHaveLength(endLine - startLine + 1);
+    }
+  });
+
+  it('goes upstream the same way from a replica without that store, and where the client moves its cache marks', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const upstream = await startUpstream();
+    const [first, second, stranger] = await Promise.all([
+      startProxy(upstream, { dbPath: path }),
+      startProxy(upstream, { dbPath: path }),
+      startProxy(upstream),
+    ]);
+    const some = [0, 1, 2, 7, 8, 16, 17, 25, 33, 39];
+    for (const [i, turn] of some.entries()) {
+      const request = requests[turn] ?? [];
+      const plain = chatBody(request);
+      await (await (i % 2 === 0 ? first : second).chat(plain)).text();
+      await (await stranger.chat(plain)).text();
+      await (await (i % 2 === 0 ? second : first).chat(chatBody(withMovingMark(request)))).text();
+      const [one, other, marked] = upstream.requests.slice(-3).map(({ body }) => body);
+      expect([turn, one?.equals(other ?? Buffer.alloc(0))]).toEqual([turn, true]);
+      expect(withoutMarks(messagesOf(marked ?? Buffer.alloc(0)))).toEqual(messagesOf(one ?? Buffer.alloc(0)));
+    }
+  });
+});
