@@ -13,6 +13,9 @@ export interface LogOptions {
 
 /** Log lines that wait for a slow reader; beyond it new ones are dropped rather than memory filled. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** Waiting lines are written once they are this many bytes, or this old. */
+const TOGETHER_BYTES = 8 * 1024;
+const FLUSH_MS = 50;
 
 /**
  * Makes the logger: one JSON object a line, or pretty lines. Writing never blocks and never throws: a reader that is
@@ -34,10 +37,22 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
   );
 }
 
+/** Lines that come close together are written together: one write a line would cost a busy proxy a tenth of its time. */
 function jsonStream(fd: number) {
-  const stream = pino.destination({ fd, sync: false, maxLength: MAX_WAITING_BYTES });
+  const stream = pino.destination({ fd, sync: false, minLength: TOGETHER_BYTES, maxLength: MAX_WAITING_BYTES });
   stream.on('error', () => {}); // a full disk must not end the process
-  return stream;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    write(line: string): void {
+      stream.write(line);
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        stream.flush();
+      }, FLUSH_MS).unref();
+    },
+    flush: (done?: (error?: Error) => void): void => stream.flush(done),
+    flushSync: (): void => stream.flushSync(),
+  };
 }
 
 async function prettyStream(fd: number) {

@@ -93,6 +93,7 @@ class PassOn implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #status = 0;
   #settled = false;
+  #wrote = false;
 
   constructor(request: UpstreamRequest, res: ServerResponse, resolve: (exchange: Exchange) => void) {
     this.#request = request;
@@ -126,11 +127,15 @@ class PassOn implements Dispatcher.DispatchHandler {
     this.#res.sendDate = false;
     if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, raw);
     else this.#res.writeHead(status, raw);
-    this.#res.flushHeaders();
+    // A body that is there already goes out with the head in one write; a stream's head must not wait for its first event.
+    setImmediate(() => {
+      if (!this.#wrote && !this.#res.writableEnded && !this.#res.destroyed) this.#res.flushHeaders();
+    });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
+    this.#wrote = true;
     this.#request.onData?.(chunk);
     if (!this.#res.write(chunk)) controller.pause();
   }
@@ -155,8 +160,10 @@ class PassOn implements Dispatcher.DispatchHandler {
   fail(cause: unknown): void {
     if (this.#settled) return;
     const error = upstreamErrorCode(cause);
-    if (this.#res.headersSent) {
+    if (this.#status !== 0) {
       this.#settle({ kind: 'answered', status: this.#status, error });
+      // The head may still wait for its first byte; the client is to see what the upstream sent before it broke off.
+      if (!this.#wrote) this.#res.flushHeaders();
       this.#res.destroy();
       return;
     }
