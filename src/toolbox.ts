@@ -30,7 +30,7 @@ export interface ToolboxParts {
 
 /** Pauses between steps of the store's upkeep: when there is more to do, and when there is not. */
 const SWEEP_MORE_MS = 50;
-const SWEEP_IDLE_MS = 30_000;
+const SWEEP_IDLE_MS = 2_000;
 
 /**
  * Opens the store and builds the tools. A store that cannot be opened is no error here: calls that need it say so.
