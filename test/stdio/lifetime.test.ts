@@ -24,7 +24,7 @@ async function startEndless(client: RawClient, stubborn = false): Promise<{ id: 
   const file = join(folder, `pids-${Math.random()}`);
   const trap = stubborn ? "trap '' TERM; " : '';
   const id = client.start('bash', {
-    command: `${trap}sleep 1000 & echo $$ $! > ${file}.new; mv ${file}.new ${file}; while :; do wait; done`,
+    command: `${trap}sleep 1000 & echo $$ $! > ${file}.new; mv ${file}.new ${file}; wait; sleep 1000`,
   });
   const pids = async (): Promise<number[]> => readFileSync(file, 'utf8').trim().split(' ').map(Number);
   await soon(() => pids().catch(() => [])).toHaveLength(2);
