@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** Inside node_modules, so that the program finds its dependencies. */
+const cache = join(root, 'node_modules', '.cache', 'mcp-pruner-test');
+const KEPT = 3;
+
+/** Stands for the sources as they are now. */
+function version(): string {
+  const hash = createHash('sha256');
+  for (const file of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).sort()) {
+    const { mtimeMs, size } = statSync(join(root, 'src', file));
+    hash.update(`${file} ${mtimeMs} ${size}\n`);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * Path of a file of the compiled program, compiled from the sources as they are now unless that was done before. Several
+ * test files may ask at the same time.
+ */
+export function compiled(file: string): string {
+  const folder = join(cache, version());
+  if (!existsSync(folder)) compileInto(folder);
+  return join(folder, 'dist', file);
+}
+
+function compileInto(folder: string): void {
+  mkdirSync(cache, { recursive: true });
+  const draft = mkdtempSync(join(cache, 'draft-'));
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  try {
+    execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', join(draft, 'dist')], { cwd: root });
+  } catch (error) {
+    // Type errors are for the type check to tell; what can be run is run.
+    if (!existsSync(join(draft, 'dist', 'cli.js'))) throw error;
+  }
+  copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
+  try {
+    renameSync(draft, folder);
+  } catch {
+    rmSync(draft, { recursive: true, force: true }); // another test file was faster
+  }
+  forgetOld();
+}
+
+function forgetOld(): void {
+  const byAge = readdirSync(cache)
+    .map((name) => join(cache, name))
+    .filter((path) => existsSync(path))
+    .map((path) => ({ path, mtimeMs: statSync(path).mtimeMs }))
+    .toSorted((a, b) => b.mtimeMs - a.mtimeMs);
+  for (const { path } of byAge.slice(KEPT)) rmSync(path, { recursive: true, force: true });
+}
