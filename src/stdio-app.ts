@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { announcePresence, PRESENCE_VARIABLE } from './agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from './backends/swe-pruner-client.ts';
 import type { Settings } from './config/settings.ts';
 import { CommandRunner } from './mcp/command-runner.ts';
@@ -55,6 +56,8 @@ export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
     store === undefined || toolbox === null ? plainFace(local) : fullFace(toolbox, store.tools, store.version);
   const server = new McpServer({ ...face, onCall: (record) => describeCall(record, say) });
 
+  const runSocket = env[PRESENCE_VARIABLE];
+  const farewell = runSocket ? announcePresence(runSocket) : () => {};
   const stopping = new AbortController();
   const onFault = (cause: unknown): void => say(`unexpected error: ${describe(cause)}`);
   const served = serveStdio({ server, input, output, stop: stopping.signal, graceMs: GRACE_MS, onFault });
@@ -62,6 +65,7 @@ export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
     done: served.then(async () => {
       await runner.endAll(COMMANDS_END_MS);
       await toolbox?.close();
+      farewell();
     }),
     stop: () => stopping.abort(),
     killAll: () => runner.killAll(),

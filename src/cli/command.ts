@@ -12,6 +12,8 @@ export interface Io extends Place {
   readonly outIsTerminal: boolean;
   /** Whether a person reads stderr on a terminal, where a progress bar may be drawn. */
   readonly errIsTerminal?: boolean;
+  /** Whether a person types into stdin. */
+  readonly inIsTerminal?: boolean;
   readonly clock: Clock;
   readonly version: string;
   /** Signals and last-resort errors, by the names that `process` gives them. */

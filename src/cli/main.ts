@@ -12,6 +12,15 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'serve MCP over stdin and stdout; what runs without a command',
     load: async () => (await import('./stdio.ts')).stdio,
   },
+  run: { summary: 'start an agent through the proxy', load: async () => (await import('./run.ts')).run },
+  setup: {
+    summary: "print or write an agent's configuration",
+    load: async () => (await import('./setup.ts')).setup,
+  },
+  doctor: {
+    summary: 'check that everything is in order, and say what to do',
+    load: async () => (await import('./doctor.ts')).doctor,
+  },
   config: { summary: 'print the effective configuration', load: async () => (await import('./config.ts')).config },
   recover: {
     summary: 'print the original behind a prune id',

@@ -1,0 +1,29 @@
+import { claude } from './claude.ts';
+import type { Client } from './client.ts';
+import { cline } from './cline.ts';
+import { codex, codexChat } from './codex.ts';
+import { copilot } from './copilot.ts';
+import { kilo, opencode } from './opencode.ts';
+import { qwen } from './qwen.ts';
+
+/** Every client that was run with this product, by name. */
+export const clients: readonly Client[] = [claude, codex, codexChat, qwen, opencode, kilo, cline, copilot];
+
+export function findClient(name: string): Client | undefined {
+  return clients.find((client) => client.name === name);
+}
+
+/** Any other program: it gets the address by the variables that most libraries know, and no MCP server. */
+export function anyProgram(command: string): Client {
+  return {
+    name: command,
+    title: command,
+    command,
+    proxied: true,
+    needsModel: false,
+    usesMcp: false,
+    launch: ({ baseUrl }) => ({ args: [], env: { OPENAI_BASE_URL: baseUrl, OPENAI_API_BASE: baseUrl }, files: [] }),
+    edits: () => [],
+    notes: [],
+  };
+}

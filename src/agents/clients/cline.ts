@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import { SERVER_NAME } from '../mcp-servers.ts';
+import {
+  type Client,
+  type ClientPlace,
+  type JsonEntry,
+  type JsonValue,
+  type McpAccess,
+  stdioJson,
+  type Wiring,
+} from './client.ts';
+import { mergeJson } from './merge-json.ts';
+
+const PROVIDER_ID = 'openai-compatible';
+
+function serverJson(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http'
+    ? { type: 'streamableHttp', url: mcp.url }
+    : { transport: stdioJson(mcp.server, { type: 'stdio' }) };
+}
+
+function settingsFolder({ env, homeDir }: ClientPlace): string {
+  const data = env.CLINE_DATA_DIR || join(env.CLINE_DIR || join(homeDir, '.cline'), 'data');
+  return join(data, 'settings');
+}
+
+const providersFile = (place: ClientPlace): string =>
+  place.env.CLINE_PROVIDER_SETTINGS_PATH || join(settingsFolder(place), 'providers.json');
+const serversFile = (place: ClientPlace): string =>
+  place.env.CLINE_MCP_SETTINGS_PATH || join(settingsFolder(place), 'cline_mcp_settings.json');
+
+function providerEntries({ baseUrl, model }: Wiring, { env }: ClientPlace): JsonEntry[] {
+  const settings = ['providers', PROVIDER_ID, 'settings'] as const;
+  return [
+    { path: ['version'], value: 1, ifAbsent: true },
+    { path: ['lastUsedProvider'], value: PROVIDER_ID },
+    { path: [...settings, 'provider'], value: PROVIDER_ID },
+    { path: [...settings, 'baseUrl'], value: baseUrl },
+    ...(env.OPENAI_API_KEY
+      ? [{ path: [...settings, 'apiKey'], value: env.OPENAI_API_KEY, ifAbsent: true } as const]
+      : []),
+    ...(model === null ? [] : [{ path: [...settings, 'model'], value: model } as const]),
+  ];
+}
+
+function serverEntries(mcp: McpAccess | null): JsonEntry[] {
+  return mcp === null ? [] : [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }];
+}
+
+export const cline: Client = {
+  name: 'cline',
+  title: 'Cline CLI',
+  command: 'cline',
+  proxied: true,
+  needsModel: true,
+  usesMcp: true,
+  launch(wiring, place, folder) {
+    const own = (file: string, entries: readonly JsonEntry[]): string =>
+      JSON.stringify(mergeJson(parsed(place.readFile(file)), entries), null, 2);
+    return {
+      args: ['--provider', PROVIDER_ID],
+      env: {
+        CLINE_PROVIDER_SETTINGS_PATH: join(folder, 'providers.json'),
+        CLINE_MCP_SETTINGS_PATH: join(folder, 'mcp.json'),
+      },
+      files: [
+        { name: 'providers.json', text: own(providersFile(place), providerEntries(wiring, place)) },
+        { name: 'mcp.json', text: own(serversFile(place), serverEntries(wiring.mcp)) },
+      ],
+    };
+  },
+  edits: (wiring, place) => [
+    {
+      format: 'json',
+      file: providersFile(place),
+      // a key is the user's to give: cline auth, or --key
+      entries: providerEntries(wiring, { ...place, env: {} }),
+    },
+    { format: 'json', file: serversFile(place), entries: serverEntries(wiring.mcp) },
+  ],
+  notes: [
+    `The key is that of the provider ${PROVIDER_ID} (cline auth -p ${PROVIDER_ID} -k …), or --key for one run.`,
+    'Cline cuts tool results to 8,000 characters by itself; CLINE_MESSAGE_BUILDER_MAX_TOOL_RESULT_CHARS raises that.',
+  ],
+};
+
+function parsed(text: string | null): JsonValue {
+  try {
+    return JSON.parse(text ?? '{}') as JsonValue;
+  } catch {
+    return {};
+  }
+}

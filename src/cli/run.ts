@@ -1,0 +1,233 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AgentProcess } from '../agents/agent-process.ts';
+import { anyProgram, clients, findClient } from '../agents/clients/all.ts';
+import type { Client, Launch, McpAccess } from '../agents/clients/client.ts';
+import { findEntry, isHttpUrl, isTrue } from '../agents/mcp-servers.ts';
+import { listenForPresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
+import { RunLifecycle } from '../agents/run-states.ts';
+import type { Settings } from '../config/settings.ts';
+import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
+import { fileReader } from './file-reader.ts';
+import { readSettings } from './read-settings.ts';
+import { isProxy, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
+
+/** A server may close its connection a moment before its agent ends. */
+const LOST_MS = 500;
+
+export const run: Command = {
+  usage: `run <${clients.map(({ name }) => name).join('|')}|program> [options] -- [arguments of the agent]`,
+  about: [
+    'Starts an agent through the proxy where it speaks chat completions, and with the MCP server configured, by flags,',
+    'environment and temporary files: none of your own files is changed. Uses the proxy that runs, or starts one for the',
+    'run. Exits with the code of the agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out; JEEVES_PRUNER_URL and',
+    'JEEVES_MCP_PRUNER_PATH replace the pruner that it asks and the server itself.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    model: { type: 'string', value: '<name>', doc: 'the model, for agents that must be told (default: OPENAI_MODEL)' },
+    proxy: { type: 'string', value: '<url>', doc: 'use the proxy at this address, such as http://127.0.0.1:8006' },
+  },
+  arguments: { least: 1, most: Number.POSITIVE_INFINITY },
+
+  async run(call, io) {
+    const [name = '', ...args] = call.positionals;
+    const client = findClient(name) ?? anyProgram(name);
+    const { launch } = client;
+    if (launch === null) throw new UsageError(`${name} cannot be wired for one run: see mcp-pruner setup ${name}`);
+    const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
+    if (client.needsModel && model === null) {
+      throw new UsageError(`${name} must be told a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
+    }
+
+    const told = new Told(io);
+    const lifecycle = new RunLifecycle((line) => told.say(line));
+    const { settings, shared } = settingsOf(call, io);
+    const proxy = (await namedProxy(call)) ?? (await openProxy(settings, io.version, shared));
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));
+    try {
+      told.say(`proxy ${proxy.url}, ${proxy.about}`);
+      const mcp = client.usesMcp
+        ? mcpAccess(io, settings, client, proxy, join(folder, 'run.sock'), lifecycle)
+        : withoutMcp(lifecycle, `${name} is given no MCP server`);
+      const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
+      const wired = launch({ baseUrl: `${proxy.url}/v1`, mcp, model }, place, folder);
+      for (const { name: file, text } of wired.files) writeFileSync(join(folder, file), text, { mode: 0o600 });
+      told.say(describeStart(client, proxy));
+      return await runAgent(client, wired, args, join(folder, 'run.sock'), lifecycle, io, told);
+    } finally {
+      await proxy.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Lines for the user; while an agent draws on the terminal they wait. */
+class Told {
+  readonly #io: Io;
+  #waiting: string[] | null = null;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  say(line: string): void {
+    if (this.#waiting === null) this.#io.err(`mcp-pruner: ${line}\n`);
+    else this.#waiting.push(line);
+  }
+
+  hold(): void {
+    if (this.#io.errIsTerminal) this.#waiting = [];
+  }
+
+  release(): void {
+    const lines = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const line of lines) this.say(line);
+  }
+}
+
+/**
+ * The settings of a proxy for this run, and whether one that runs already will do. An OPENAI_BASE_URL is where the user's
+ * key is good for: unless an upstream is configured or it leads to the proxy, it becomes the upstream.
+ */
+function settingsOf(call: Call, io: Io): { readonly settings: Settings; readonly shared: boolean } {
+  const { settings, origins } = readSettings(call, io);
+  const url = io.env.OPENAI_BASE_URL?.trim().replace(/\/+$/, '') ?? '';
+  const known = ['', settings.upstreamUrl, `${proxyUrl(settings)}/v1`].includes(url);
+  if (known || origins.upstreamUrl.from !== 'default') return { settings, shared: true };
+  return { settings: readSettings(call, io, { upstreamUrl: url }).settings, shared: false };
+}
+
+async function namedProxy(call: Call): Promise<RunProxy | null> {
+  const url = textOption(call, 'proxy')?.replace(/\/+(?:v1\/*)?$/, '');
+  if (url === undefined) return null;
+  if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
+  if (!(await isProxy(url))) throw new CommandFailed(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
+  return { url, about: 'named by --proxy', close: async () => {} };
+}
+
+/** The MCP server that the agent is to start. `JEEVES_*` replace its parts, as for any runner (002 §3). */
+function mcpAccess(
+  { env, cwd }: Io,
+  settings: Settings,
+  { proxied }: Client,
+  proxy: RunProxy,
+  socket: string,
+  lifecycle: RunLifecycle,
+): McpAccess | null {
+  const { JEEVES_PRUNER_ENABLED: enabled, JEEVES_PRUNER_URL: url, JEEVES_MCP_PRUNER_PATH: path } = env;
+  if (enabled !== undefined && !isTrue(enabled)) return withoutMcp(lifecycle, 'JEEVES_PRUNER_ENABLED');
+  const prunerUrl = url ?? env.PRUNER_URL ?? `${proxy.url}/prune`;
+  if (prunerUrl !== '' && !isHttpUrl(prunerUrl)) return invalid(lifecycle, 'JEEVES_PRUNER_URL is no http(s) address');
+  const entry = findEntry(env, cwd);
+  if (entry === undefined) return invalid(lifecycle, 'the entry point of the server was not found');
+  lifecycle.on('config_resolved');
+  // what an agent reads through the proxy is pruned there: it only needs a way to take cuts back
+  const tools = proxied ? 'pruner' : 'all';
+  return {
+    transport: 'stdio',
+    server: {
+      command: process.execPath,
+      args: path ? [entry] : [entry, 'stdio', '--tools', tools],
+      env: {
+        PRUNER_URL: prunerUrl,
+        MCP_PRUNER_CWD: cwd,
+        MCP_PRUNER_DB_PATH: settings.dbPath,
+        [PRESENCE_VARIABLE]: socket,
+      },
+    },
+  };
+}
+
+function withoutMcp(lifecycle: RunLifecycle, why: string): null {
+  lifecycle.on('disabled_by_config', why);
+  return null;
+}
+
+function invalid(lifecycle: RunLifecycle, why: string): null {
+  lifecycle.on('config_invalid', why);
+  return null;
+}
+
+function describeStart({ title, command, proxied }: Client, { url }: RunProxy): string {
+  const how = proxied
+    ? `chat completions through ${url}/v1`
+    : 'its own dialect is not pruned, the proxy is not in its way';
+  return `starting ${title} (${command}): ${how}`;
+}
+
+async function runAgent(
+  { command }: Client,
+  { args, env }: Launch,
+  userArgs: readonly string[],
+  socket: string,
+  lifecycle: RunLifecycle,
+  io: Io,
+  told: Told,
+): Promise<number> {
+  let ended = false;
+  const onLost = (): void => {
+    setTimeout(() => ended || lifecycle.on('server_failed'), LOST_MS).unref();
+  };
+  const stopListening =
+    lifecycle.state === 'starting'
+      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost })
+      : () => {};
+  told.hold();
+  const onTerminal = io.inIsTerminal === true;
+  const agent = new AgentProcess({
+    command,
+    args: [...args, ...userArgs],
+    cwd: io.cwd,
+    env: { ...io.env, ...withoutDetour(io.env), ...env },
+    onTerminal,
+  });
+  const forget = handleEvents(agent, io, onTerminal, told);
+  try {
+    const code = await agent.ended;
+    ended = true;
+    lifecycle.on('phase_ended');
+    told.release();
+    told.say(`${command} ended with code ${code}`);
+    return code;
+  } catch (cause) {
+    told.release();
+    const code = cause instanceof Error && 'code' in cause ? cause.code : '';
+    const why = code === 'ENOENT' ? 'it is not installed, or not in PATH' : String(cause);
+    throw new CommandFailed(`cannot start ${command}: ${why}`, { cause });
+  } finally {
+    forget();
+    stopListening();
+  }
+}
+
+/** Requests to this machine must not take the way that leads out of it. */
+function withoutDetour(env: Io['env']): Record<string, string> {
+  const detours = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
+  if (!detours.some((name) => env[name])) return {};
+  const direct = [env.NO_PROXY || env.no_proxy, '127.0.0.1', 'localhost', '::1'].filter(Boolean).join(',');
+  return { NO_PROXY: direct, no_proxy: direct };
+}
+
+/** The agent decides what Ctrl-C means; a wish to end is passed on, and made to happen. */
+function handleEvents(agent: AgentProcess, { events }: Io, onTerminal: boolean, told: Told): () => void {
+  const goOn = (cause: unknown): void => told.say(`unexpected error; the run goes on: ${String(cause)}`);
+  const terminate = (): void => void agent.terminate();
+  const interrupt = (): void => {
+    if (!onTerminal) agent.signal('SIGINT'); // a terminal has told it already
+  };
+  const handlers: readonly [string, (detail: unknown) => void][] = [
+    ['uncaughtException', goOn],
+    ['unhandledRejection', goOn],
+    ['SIGTERM', terminate],
+    ['SIGHUP', terminate],
+    ['SIGINT', interrupt],
+    ['exit', () => agent.signal('SIGKILL')],
+  ];
+  for (const [event, handler] of handlers) events.on(event, handler);
+  return () => {
+    for (const [event, handler] of handlers) events.off(event, handler);
+  };
+}
