@@ -61,7 +61,25 @@ export class ChatHandler {
   readonly #options: ChatOptions;
 
   constructor(options: ChatOptions) {
-    this.#options = options;
+    const { onFault, onReport } = options;
+    const tell = (requestId: string, reason: string, cause: unknown): void => {
+      try {
+        onFault(requestId, reason, cause);
+      } catch {
+        // whoever is to be told has failed itself; the request must not
+      }
+    };
+    this.#options = {
+      ...options,
+      onFault: tell,
+      onReport: (report) => {
+        try {
+          onReport(report);
+        } catch (cause) {
+          tell(report.requestId, 'not_reported', cause);
+        }
+      },
+    };
   }
 
   /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { LeftAlone } from '../../src/core/left-alone.ts';
+import { ChatHandler, type ChatOptions } from '../../src/proxy/chat.ts';
+import { Upstream } from '../../src/proxy/upstream.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { completion, startUpstream } from '../helpers/fake-upstream.ts';
+import { openRewriter, openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { send } from '../helpers/wire.ts';
+
+const BODY = chatBody(oneResult(serverLog(200)));
+
+function boom(): never {
+  throw new Error('boom');
+}
+
+/** A server of the handler alone, some of whose parts fail. */
+async function startHandler(over: Partial<ChatOptions>) {
+  const upstream = await startUpstream(completion('Fine.'));
+  const store = openStore();
+  const hop = new Upstream({ url: upstream.url, headersTimeoutMs: 5_000, bodyTimeoutMs: 5_000 });
+  afterwards(() => hop.close());
+  const rejections: unknown[] = [];
+  const handler = new ChatHandler({
+    rewriter: openRewriter({ store }),
+    leftAlone: new LeftAlone(store),
+    upstream: hop,
+    enabled: true,
+    shadow: false,
+    maxBodyBytes: 1e8,
+    timeoutMs: 5_000,
+    newRequestId: () => 'id',
+    onReport: () => {},
+    onFault: () => {},
+    ...over,
+  });
+  const server: Server = createServer((req, res) => {
+    handler.handle(req, res).catch((cause: unknown) => rejections.push(cause));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterwards(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions`;
+  return { url, upstream, rejections };
+}
+
+describe('a fault of our own', () => {
+  it.each<[string, Partial<ChatOptions>, boolean]>([
+    ['in the report', { onReport: boom }, true],
+    ['in the report, and in telling of it', { onReport: boom, onFault: boom }, true],
+    ['in pruning', { rewriter: { rewrite: boom, rewriteDry: boom } as never }, false],
+    ['in pruning, later', { rewriter: { rewrite: async () => boom(), rewriteDry: boom } as never }, false],
+    ['in pruning, and in telling of it', { rewriter: { rewrite: boom } as never, onFault: boom }, false],
+    [
+      'in pruning, which never ends',
+      { rewriter: { rewrite: () => new Promise(() => {}) } as never, timeoutMs: 50 },
+      false,
+    ],
+  ])('%s costs the client nothing', async (_name, over, pruned) => {
+    const { url, upstream, rejections } = await startHandler(over);
+    for (let i = 0; i < 2; i++) {
+      const answer = await send(url, { method: 'POST', body: BODY });
+      expect(answer.status).toBe(200);
+      expect(answer.body.toString('utf8')).toContain('Fine.');
+      expect(upstream.last.body.equals(BODY)).toBe(!pruned);
+    }
+    expect(rejections).toEqual([]);
+  });
+
+  it('tells its reason where it can', async () => {
+    const faults: unknown[] = [];
+    const { url } = await startHandler({
+      rewriter: { rewrite: boom } as never,
+      onFault: (requestId, reason) => faults.push([requestId, reason]),
+    });
+    await send(url, { method: 'POST', body: BODY });
+    expect(faults).toEqual([['id', 'internal_error']]);
+  });
+});
