@@ -39,6 +39,8 @@ export interface FoundText {
 
 /** Arguments longer than this (whole files written) say nothing about what the agent is after. */
 const MAX_ARGS_BYTES = 64 * 1024;
+/** How much of a tool's name is recorded. */
+const MAX_NAME = 200;
 /** How deep JSON in strings of JSON is looked into. */
 const MAX_NESTING = 3;
 
@@ -202,7 +204,16 @@ function jobOf(
   settings: FindSettings,
   keepWhole?: string,
 ): Job {
-  const base = { text, textHash: textHash(text), goal, hints, limits: settings.limits, tool, scope: 'proxy' as const };
+  const { limits } = settings;
+  const base = {
+    text,
+    textHash: textHash(text),
+    goal,
+    hints,
+    limits,
+    tool: tool.slice(0, MAX_NAME),
+    scope: 'proxy' as const,
+  };
   return keepWhole === undefined ? base : { ...base, keepWhole };
 }
 

@@ -53,6 +53,9 @@ export interface ChatReport {
   readonly usage: ProviderUsage | null;
 }
 
+/** How much of a model's name is reported. */
+const MAX_MODEL_CHARS = 200;
+
 /** Statuses with which an upstream refuses what it was sent. */
 const REFUSALS = new Set([400, 413, 422]);
 
@@ -208,7 +211,7 @@ class ChatExchange {
     this.#options.onReport({
       requestId: this.#requestId,
       conversationId: rewritten?.conversationId ?? '',
-      model: rewritten?.model ?? '',
+      model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
       stream: rewritten?.stream ?? false,
       messages: rewritten?.messages.length ?? 0,
       outcomes: rewritten?.outcomes ?? [],

@@ -106,6 +106,14 @@ export async function startUpstream(answer: Answer = completion()): Promise<Fake
   return upstream;
 }
 
+function readJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return {};
+  }
+}
+
 const USAGE = {
   prompt_tokens: 1200,
   completion_tokens: 7,
@@ -116,7 +124,7 @@ const USAGE = {
 /** Answers as a model does: plain, or as events when the request says `stream`. */
 export function completion(text = 'Done.'): Answer {
   return (request, res) => {
-    const { stream, model } = JSON.parse(request.body.toString('utf8')) as { stream?: boolean; model?: string };
+    const { stream, model } = readJson(request.body) as { stream?: boolean; model?: string };
     if (stream) sendEvents(res, model ?? '', text);
     else json(res, 200, plainCompletion(model ?? '', text));
   };

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { servingProblem } from '../../src/config/warnings.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { settingsOf, startProxy } from '../helpers/proxy.ts';
+import { send } from '../helpers/wire.ts';
+
+const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+const TOKEN = 'a-long-enough-token';
+
+describe('the endpoints that hand out originals and figures', () => {
+  it.each([
+    ['/rpc', 'POST'],
+    ['/metrics', 'GET'],
+  ])(
+    '%s is for pages of this machine only: a name of somebody else that points here is refused',
+    async (path, method) => {
+      const proxy = await startProxy(await startUpstream());
+      const ask = (headers: Record<string, string>) =>
+        send(`${proxy.url}${path}`, {
+          method,
+          headers: { 'content-type': 'application/json', ...headers },
+          ...(method === 'POST' && { body: PING }),
+        });
+      for (const host of ['127.0.0.1:8006', 'localhost', '[::1]:1']) expect((await ask({ host })).status).toBe(200);
+      for (const host of ['evil.example', '127.0.0.1.evil.example', 'localhost.evil.example:8006'])
+        expect([host, (await ask({ host })).status]).toEqual([host, 403]);
+      for (const origin of ['https://evil.example', 'null', 'file://', 'http://127.0.0.1.evil.example'])
+        expect((await ask({ origin })).status).toBe(403);
+      expect((await ask({ origin: 'http://localhost:3000' })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    ['/rpc', 'POST'],
+    ['/metrics', 'GET'],
+  ])('%s asks for the token where there is one', async (path, method) => {
+    const proxy = await startProxy(await startUpstream(), { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
+    const ask = (authorization?: string) =>
+      send(`${proxy.url}${path}`, {
+        method,
+        headers: { ...(authorization && { authorization }) },
+        ...(method === 'POST' && { body: PING }),
+      });
+    expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
+    for (const wrong of [
+      undefined,
+      `Bearer ${TOKEN}x`,
+      `Bearer ${TOKEN.slice(1)}`,
+      'Bearer ',
+      `Basic ${TOKEN}`,
+      TOKEN,
+    ]) {
+      const answer = await ask(wrong);
+      expect([wrong, answer.status, answer.headers['www-authenticate']]).toEqual([
+        wrong,
+        401,
+        expect.stringContaining('Bearer'),
+      ]);
+    }
+  });
+
+  it('leave /health open, and the proxy to the upstream’s own key', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
+    const health = await send(`${proxy.url}/health`);
+    expect(JSON.parse(health.body.toString())).toMatchObject({
+      status: 'healthy',
+      server: 'mcp-pruner',
+      store: 'ok',
+      mode: 'prune',
+    });
+    expect((await proxy.chat('{"messages":[]}')).status).toBe(200);
+    expect(upstream.last.headers.authorization).toBe('Bearer sk-test');
+  });
+
+  it('are not served on an address that others can reach without a token', () => {
+    const env = { MCP_PRUNER_HOST: '0.0.0.0' };
+    expect(servingProblem(settingsOf(env))).toContain('MCP_PRUNER_AUTH_TOKEN');
+    expect(servingProblem(settingsOf({ ...env, MCP_PRUNER_AUTH_TOKEN: TOKEN }))).toBeNull();
+  });
+});
