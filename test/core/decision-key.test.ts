@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { decisionKey, type Job } from '../../src/core/decide.ts';
+import { textHash } from '../../src/core/hash.ts';
+
+const JOB: Job = {
+  text: 'a text\n',
+  textHash: textHash('a text\n'),
+  goal: 'why does it fail?',
+  hints: { origin: 'command', command: 'npm test', frameHead: 1 },
+  limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
+  tool: 'bash',
+  scope: 'proxy',
+};
+
+describe('the key of a decision', () => {
+  // Stores and other replicas hold decisions under it: an upgrade must find them again.
+  it('stays what it was in every version', () => {
+    expect(decisionKey(JOB)).toBe('6a2defff98ae357877617ddedbd60965');
+    expect(decisionKey(JOB, 'deepinfra')).toBe('7787a29ec70c36b83e59065b68401224');
+  });
+
+  it.each<[string, Job]>([
+    ['text', { ...JOB, textHash: textHash('another') }],
+    ['goal', { ...JOB, goal: 'why does it not fail?' }],
+    ['origin', { ...JOB, hints: { ...JOB.hints, origin: 'read' } }],
+    ['path', { ...JOB, hints: { ...JOB.hints, path: 'a.ts' } }],
+    ['command', { ...JOB, hints: { ...JOB.hints, command: 'npm run test' } }],
+    ['frame', { ...JOB, hints: { ...JOB.hints, frameHead: 2 } }],
+    ['largest share', { ...JOB, limits: { ...JOB.limits, maxPruneRatio: 0.8 } }],
+    ['fewest lines', { ...JOB, limits: { ...JOB.limits, minKeepLines: 21 } }],
+    ['kind of source', { ...JOB, sourceType: 'logs' }],
+    ['reason to stay whole', { ...JOB, keepWhole: 'reread' }],
+    ['scope', { ...JOB, scope: 'call' }],
+  ])('changes with the %s', (_name, job) => expect(decisionKey(job)).not.toBe(decisionKey(JOB)));
+
+  it('does not change with what does not decide: the name of the tool', () => {
+    expect(decisionKey({ ...JOB, tool: 'other' })).toBe(decisionKey(JOB));
+  });
+});
