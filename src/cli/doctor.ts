@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { clients } from '../agents/clients/all.ts';
 import type { Client } from '../agents/clients/client.ts';
@@ -135,9 +135,13 @@ async function checkStore(settings: Settings, io: Io): Promise<Finding> {
   const advice = 'correct its rights or MCP_PRUNER_DB_PATH; a file that is broken can be moved away';
   if (!io.fileExists(path)) {
     const folder = nearestFolder(path);
-    return isWritable(folder)
+    return isWritable(folder) && statSync(folder).isDirectory()
       ? { level: 'ok', what: `the store ${path} will be made at the first start` }
-      : { level: 'failure', what: `the store ${path} cannot be made: ${folder} is not writable`, advice };
+      : {
+          level: 'failure',
+          what: `the store ${path} cannot be made: ${folder} is no folder that can be written to`,
+          advice,
+        };
   }
   if (!isWritable(path)) return { level: 'failure', what: `the store ${path} is not writable`, advice };
   const { openSqliteStore } = await import('../store/sqlite.ts');

@@ -31,7 +31,7 @@ export function restoreJson(value: JsonValue, before: JsonValue, entries: readon
 function restoreAt(now: JsonObject, before: JsonObject, [key = '', ...rest]: readonly string[]): void {
   const existed = Object.hasOwn(before, key);
   const child = now[key];
-  if (rest.length > 0 && isObject(child)) {
+  if (rest.length > 0 && isObject(child) && (!existed || isObject(before[key]))) {
     restoreAt(child, asObject(before[key]), rest);
     if (!existed && Object.keys(child).length === 0) delete now[key];
     return;

@@ -1,0 +1,344 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { checkNode } from '../../src/cli/doctor.ts';
+import { built } from '../stdio/helpers/client.ts';
+import { soon } from '../stdio/helpers/soon.ts';
+
+let root: string;
+let upstream: Server;
+let upstreamUrl: string;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'mcp-pruner-run-'));
+  upstream = createServer(
+    (_req, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"from":"upstream"}'),
+  );
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  upstreamUrl = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1`;
+});
+
+afterAll(() => {
+  upstream.closeAllConnections();
+  upstream.close();
+  rmSync(root, { recursive: true });
+});
+
+interface Machine {
+  readonly home: string;
+  readonly env: Record<string, string>;
+}
+
+let made = 0;
+
+/** A home, and programs by name in PATH; each is a Node script. */
+function machine(programs: Readonly<Record<string, string>> = {}): Machine {
+  const home = join(root, String(made++));
+  for (const folder of ['bin', 'tmp', 'work']) mkdirSync(join(home, folder), { recursive: true });
+  for (const [name, script] of Object.entries(programs)) {
+    const path = join(home, 'bin', name);
+    writeFileSync(`${path}.cjs`, script);
+    writeFileSync(path, `#!/bin/sh\nexec '${process.execPath}' '${path}.cjs' "$@"\n`);
+    chmodSync(path, 0o755);
+  }
+  const env = {
+    PATH: `${join(home, 'bin')}:${process.env.PATH}`,
+    HOME: home,
+    TMPDIR: join(home, 'tmp'),
+    MCP_PRUNER_UPSTREAM_URL: upstreamUrl,
+    MCP_PRUNER_PORT: '1', // nothing runs there
+  };
+  return { home, env };
+}
+
+function start({ home, env }: Machine, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [built('cli.js'), ...args], {
+    cwd: join(home, 'work'),
+    env: { ...env, ...more },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const text = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (text.out += chunk));
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (text.err += chunk));
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...text }));
+  return { child, text, ended };
+}
+
+const run = (at: Machine, args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+  start(at, args, more).ended;
+
+/** An agent that prints what it was started with, and asks the proxy one thing. */
+const reporter = `
+const { OPENAI_BASE_URL, NO_PROXY } = process.env;
+fetch(OPENAI_BASE_URL + '/models').then((res) => res.json()).then((answer) => {
+  console.log(JSON.stringify({ args: process.argv.slice(2), OPENAI_BASE_URL, NO_PROXY, answer }));
+  process.exitCode = 7;
+});
+`;
+
+/** An agent in Codex' clothes, which starts the server that it was told of and does \`then\` with it. */
+const codex = (then: string) => `
+const { spawn } = require('node:child_process');
+const config = Object.fromEntries(process.argv.slice(2).filter((arg) => arg.startsWith('mcp_servers.')).map((arg) => {
+  const at = arg.indexOf('=');
+  return [arg.slice('mcp_servers.pruner.'.length, at), JSON.parse(arg.slice(at + 1))];
+}));
+const env = Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('env.')).map(([key, value]) => [key.slice(4), value]));
+const server = spawn(config.command, config.args, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
+server.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\\n');
+server.stdout.once('data', (text) => {
+  console.log(JSON.stringify({ pid: server.pid, env, tools: JSON.parse(text).result.tools.map((tool) => tool.name) }));
+  ${then}
+});
+`;
+
+describe('mcp-pruner run', () => {
+  it('starts any program through a proxy of its own, and passes arguments and exit code on', async () => {
+    const at = machine({ agent: reporter });
+    const { code, out, err } = await run(at, ['run', 'agent', '--', '-p', 'two words', '--', '--help'], {
+      HTTPS_PROXY: 'http://127.0.0.1:9',
+      NO_PROXY: 'intra.example',
+    });
+    expect(code).toBe(7);
+    expect(JSON.parse(out)).toEqual({
+      args: ['-p', 'two words', '--', '--help'],
+      OPENAI_BASE_URL: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/v1$/),
+      NO_PROXY: 'intra.example,127.0.0.1,localhost,::1',
+      answer: { from: 'upstream' },
+    });
+    expect(err).toContain('agent ended with code 7');
+    expect(readdirSync(join(at.home, 'tmp'))).toEqual([]);
+  });
+
+  it('sends what went to OPENAI_BASE_URL there still, through the proxy', async () => {
+    const at = machine({ agent: reporter });
+    const { MCP_PRUNER_UPSTREAM_URL: _, ...env } = at.env;
+    const { out } = await run({ ...at, env }, ['run', 'agent'], { OPENAI_BASE_URL: `${upstreamUrl}/` });
+    expect(JSON.parse(out)).toMatchObject({ answer: { from: 'upstream' } });
+    expect((JSON.parse(out) as { OPENAI_BASE_URL: string }).OPENAI_BASE_URL).not.toBe(upstreamUrl);
+  });
+
+  it('gives the agent the MCP server, follows it through its states, and ends', async () => {
+    const at = machine({ codex: codex('server.stdin.end(); server.once("exit", () => process.exit(0));') });
+    const { code, out, err } = await run(at, ['run', 'codex', '--', 'exec']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      env: {
+        PRUNER_URL: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/prune$/),
+        MCP_PRUNER_CWD: join(at.home, 'work'),
+        MCP_PRUNER_DB_PATH: join(at.home, '.local/share/mcp-pruner/store.db'),
+      },
+      tools: expect.arrayContaining(['read', 'bash', 'grep', 'recover_text']),
+    });
+    const states = err
+      .split('\n')
+      .flatMap((line) => /run:(\S+) -> run:([a-z_]+)/.exec(line)?.slice(1, 3).join('>') ?? []);
+    expect(states).toEqual(['init>starting', 'starting>running', 'running>shutdown']);
+  });
+
+  it('goes on when the server dies, and says so', async () => {
+    const at = machine({ codex: codex('server.kill("SIGKILL"); setTimeout(() => process.exit(3), 1200);') });
+    const { code, err } = await run(at, ['run', 'codex']);
+    expect(code).toBe(3);
+    expect(err).toMatch(/run:running -> run:degraded/);
+    expect(err).toMatch(/run:degraded -> run:shutdown/);
+  });
+
+  it.each([
+    [{ JEEVES_PRUNER_ENABLED: 'false' }, /run:init -> run:mcp_pruner_disabled: pruner disabled/],
+    [{ JEEVES_PRUNER_URL: 'nowhere' }, /run:init -> run:mcp_pruner_disabled: .*invalid \(JEEVES_PRUNER_URL/],
+    [{ JEEVES_MCP_PRUNER_PATH: '/nowhere.js' }, /run:init -> run:mcp_pruner_disabled: .*invalid \(the entry point/],
+  ])('starts the agent without the server when %j says so', async (env, line) => {
+    const at = machine({ codex: 'console.log(process.argv.length)' });
+    const { code, out, err } = await run(at, ['run', 'codex'], env);
+    expect({ code, out }).toEqual({ code: 0, out: '2\n' });
+    expect(err).toMatch(line);
+    expect(err).toMatch(/run:mcp_pruner_disabled -> run:shutdown/);
+  });
+
+  it('hands JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH on', async () => {
+    const at = machine({ codex: 'console.log(process.argv.slice(2).join("\\n"))' });
+    const entry = join(at.home, 'entry.js');
+    writeFileSync(entry, '');
+    const { out } = await run(at, ['run', 'codex'], { JEEVES_PRUNER_URL: '', JEEVES_MCP_PRUNER_PATH: entry });
+    expect(out).toContain('mcp_servers.pruner.env.PRUNER_URL=""');
+    expect(out).toContain(`mcp_servers.pruner.args=["${entry}"]`);
+  });
+
+  it('ends an agent that does not end by itself 2 s after SIGTERM, with all that it started', async () => {
+    const at = machine({
+      agent: `
+        process.on('SIGTERM', () => {});
+        const child = require('node:child_process').spawn('sleep', ['1000']);
+        console.log(child.pid);
+        setInterval(() => {}, 1000);`,
+    });
+    const { child, text, ended } = start(at, ['run', 'agent']);
+    await soon(() => text.out).toMatch(/^\d+\n$/);
+    const startedAt = performance.now();
+    child.kill('SIGTERM');
+    expect((await ended).code).toBe(128 + 9);
+    expect(performance.now() - startedAt).toBeGreaterThan(1_900);
+    const pid = Number(text.out);
+    await soon(() => existsSync(`/proc/${pid}`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))).toBe(
+      false,
+    );
+  });
+
+  it('says in one line what is missing', async () => {
+    const at = machine();
+    expect(await run(at, ['run', 'no-such-agent'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot start no-such-agent: it is not installed/),
+    });
+    expect(await run(at, ['run', 'opencode'])).toMatchObject({ code: 2, err: expect.stringMatching(/--model/) });
+    expect(await run(at, ['run'])).toMatchObject({ code: 2 });
+    expect(await run(at, ['run', 'agent', '--proxy', 'http://127.0.0.1:1'])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/no mcp-pruner answers/),
+    });
+    expect(readdirSync(join(at.home, 'tmp'))).toEqual([]);
+  });
+});
+
+describe('mcp-pruner setup', () => {
+  it('prints without touching anything', async () => {
+    const at = machine();
+    const { code, out } = await run(at, ['setup', 'qwen']);
+    expect(code).toBe(0);
+    expect(out).toContain(`# in ${at.home}/.qwen/settings.json`);
+    expect(out).toContain('http://127.0.0.1:1/v1');
+    expect(out).toContain('http://127.0.0.1:1/rpc');
+    expect(existsSync(join(at.home, '.qwen'))).toBe(false);
+  });
+
+  it('writes, keeps the file as it was, and takes it back', async () => {
+    const at = machine();
+    const file = join(at.home, '.codex/config.toml');
+    mkdirSync(join(at.home, '.codex'));
+    writeFileSync(file, 'model = "mine"\n');
+    expect(await run(at, ['setup', 'codex', '--write'])).toMatchObject({ code: 0, err: '' });
+    expect(readFileSync(file, 'utf8')).toMatch(/^model = "mine"\n[\s\S]*\[mcp_servers\.pruner\]/);
+    expect(await run(at, ['setup', 'codex', '--undo'])).toMatchObject({ code: 0, out: `${file}: restored\n` });
+    expect(readFileSync(file, 'utf8')).toBe('model = "mine"\n');
+    expect(readdirSync(join(at.home, '.codex'))).toEqual(['config.toml']);
+  });
+
+  it('writes no token: with one, agents start the server themselves', async () => {
+    const at = machine();
+    const { out } = await run(at, ['setup', 'qwen'], { MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token' });
+    expect(out).toContain('"stdio"');
+    expect(out).not.toContain('a-very-secret-token');
+  });
+
+  it.each([
+    [['setup', 'emacs'], 2, /is not one of claude, codex/],
+    [['setup', 'opencode'], 2, /--model/],
+    [['setup', 'codex', '--write', '--undo'], 2, /exclude/],
+    [['setup', 'codex', '--mcp', 'pigeon'], 2, /--mcp/],
+  ])('%j is refused in one line', async (args, code, err) => {
+    expect(await run(machine(), args)).toMatchObject({ code, out: '', err: expect.stringMatching(err) });
+  });
+
+  it('leaves a file that it cannot read', async () => {
+    const at = machine();
+    writeFileSync(join(at.home, '.claude.json'), '{ // mine\n}');
+    const { code, err } = await run(at, ['setup', 'claude', '--write']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^mcp-pruner: [^\n]*\.claude\.json is not plain JSON[^\n]*\n$/);
+  });
+});
+
+describe('mcp-pruner doctor', () => {
+  it('finds nothing broken on a machine where nothing runs yet, and says what to do', async () => {
+    const { code, out } = await run(machine(), ['doctor']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/note {2}no proxy runs[^\n]*\n {6}start it: mcp-pruner serve\n/);
+    expect(out).toMatch(/ok {4}the upstream/);
+    expect(out).toMatch(/ok {4}the store .* will be made/);
+    expect(out).toMatch(/note {2}no agent is set up/);
+  });
+
+  it.each([
+    ['a wrong setting', { MCP_PRUNER_PORT: 'x' }, /FAIL {2}MCP_PRUNER_PORT/],
+    ['an open door', { MCP_PRUNER_HOST: '0.0.0.0' }, /FAIL {2}host 0\.0\.0\.0/],
+    ['a store that cannot be made', { MCP_PRUNER_DB_PATH: '/etc/hostname/x/store.db' }, /FAIL {2}the store/],
+  ])('finds %s, with exit code 1', async (_, env, line) => {
+    const { code, out } = await run(machine(), ['doctor'], env);
+    expect(code).toBe(1);
+    expect(out).toMatch(line);
+  });
+
+  it('finds an upstream that does not listen, with exit code 1', async () => {
+    const gone = createServer().listen(0, '127.0.0.1');
+    await once(gone, 'listening');
+    const { port } = gone.address() as AddressInfo;
+    gone.close();
+    await once(gone, 'close');
+    const { code, out } = await run(machine(), ['doctor'], { MCP_PRUNER_UPSTREAM_URL: `http://127.0.0.1:${port}/v1` });
+    expect(code).toBe(1);
+    expect(out).toMatch(/FAIL {2}the upstream .*ECONNREFUSED/);
+  });
+
+  it('finds a port that another program has, a broken store, and an agent that was set up for another port', async () => {
+    const at = machine();
+    await run(at, ['setup', 'qwen', '--write'], { MCP_PRUNER_PORT: '2' });
+    const store = join(at.home, 'store.db');
+    writeFileSync(store, 'not a database, but long enough to look like one '.repeat(100));
+    const { code, out } = await run(at, ['doctor', '--json'], {
+      MCP_PRUNER_PORT: new URL(upstreamUrl).port,
+      MCP_PRUNER_DB_PATH: store,
+    });
+    expect(code).toBe(1);
+    const failures = (JSON.parse(out) as { level: string; what: string }[]).filter(({ level }) => level === 'failure');
+    expect(failures.map(({ what }) => what)).toEqual([
+      expect.stringMatching(/another program answers/),
+      expect.stringMatching(/the store .* is of no use/),
+      expect.stringMatching(/Qwen Code is set up for http:\/\/127\.0\.0\.1:2, not/),
+    ]);
+  });
+
+  it('knows the proxy that runs, its store and the agents that are set up for it', async () => {
+    const at = machine();
+    const server = start(at, ['serve', '--port', '0']);
+    await soon(() => server.text.out).toMatch(/"url":"/);
+    const port = new URL(/"url":"([^"]+)"/.exec(server.text.out)?.[1] ?? '').port;
+    const env = { MCP_PRUNER_PORT: port, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` };
+    await run(at, ['setup', 'qwen', '--write'], env);
+    const { code, out } = await run(at, ['doctor'], env);
+    expect(out).not.toMatch(/FAIL|note/);
+    expect(code).toBe(0);
+    expect(out).toMatch(/the proxy answers[\s\S]*holds 0 prunes[\s\S]*Qwen Code is set up[\s\S]*OPENAI_BASE_URL leads/);
+
+    const agent = machine({ agent: reporter });
+    const { out: told, err } = await run(agent, ['run', 'agent'], env);
+    expect(JSON.parse(told)).toMatchObject({ OPENAI_BASE_URL: env.OPENAI_BASE_URL, answer: { from: 'upstream' } });
+    expect(err).toContain('which was running');
+  });
+
+  it.each([
+    ['20.18.0', 'failure'],
+    ['18.20.4', 'failure'],
+    ['20.18.1', 'ok'],
+    ['20.19.0', 'ok'],
+    ['24.0.0', 'ok'],
+  ])('judges Node %s: %s', (version, level) => {
+    expect(checkNode(version)).toMatchObject({ level });
+  });
+});
