@@ -142,7 +142,8 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   const seen = countShapes(view);
   const shaped = shapeName(seen, hints);
   const byPath = extensionKind(hints?.path);
-  if (hints?.origin === 'read' && byPath !== undefined) return byPath;
+  if (byPath !== undefined && hints?.origin === 'read')
+    return isTable(seen) && byPath === 'markdown' ? 'table' : byPath;
   if (hints?.origin === 'search') return shaped ?? 'grep';
   if (hints?.origin === 'listing') return 'listing';
   if (shaped !== undefined) return shaped;
@@ -150,10 +151,20 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   if (sourceType === 'logs') return logName(seen);
   if (sourceType === 'docs') return docsName(seen);
   if (sourceType === 'code') return languageName(view);
-  if (seen.failing + seen.stamped + seen.testing > seen.lines * 0.3) return logName(seen);
+  if (isLog(seen)) return logName(seen);
+  if (seen.prose > seen.lines * 0.3 && seen.prose > seen.codeLike) return docsName(seen);
+  if (hints?.origin === 'command' && seen.codeLike < seen.lines * 0.6) return logName(seen);
   if (seen.codeLike > seen.lines * 0.25) return languageName(view);
-  if (hints?.origin === 'command') return logName(seen);
-  return seen.prose > seen.codeLike ? docsName(seen) : languageName(view);
+  return docsName(seen);
+}
+
+function isLog(s: Shapes): boolean {
+  return s.stamped + s.testing + s.frames > s.lines * 0.3 || s.compiler > s.lines * 0.05 || s.failing > s.lines * 0.25;
+}
+
+/** Most lines have the same number of tabs, commas or bars, and more than one. */
+function isTable(s: Shapes): boolean {
+  return s.table > s.lines * 0.8;
 }
 
 /** Kind by a path's extension, `undefined` for one that says nothing. */
@@ -197,7 +208,6 @@ const FAILING = /\b(?:error|exception|traceback|panic|fatal|failed)\b/i;
 const FRAME = /^\s+at .+[(:]\S*\d|^\s*File ".*", line \d+|^\s+\d+: 0x|^goroutine \d+ |^Caused by: |^Traceback \(/;
 const CODE_LIKE =
   /[;{}]$|^\s*(?:def|class|import|from|return|if|for|while|func|fn|let|const|var|public|private|static|use|package|#include|end|elif|else|try|except)\b|^\s*(?:\/\/|\/\*|\*\s)|\w\(.*\)\s*[:{]?$|^\s*[\w.]+ = /;
-const PROSE = /^[A-ZÀ-Ý*>-].*[a-z,]\s+[a-z].*\s[a-z]+|^[a-z]+ [a-z]+ [a-z]+ [a-z]+/;
 const JSON_LINE =
   /^\s*(?:"(?:[^"\\]|\\.){0,200}"\s*:|[[\]{}],?$|"(?:[^"\\]|\\.){0,300}",?$|-?\d[\d.eE+-]*,?$|(?:true|false|null),?$)/;
 
@@ -220,6 +230,7 @@ function countShapes(view: View): Shapes {
     prose: 0,
     rst: 0,
   };
+  const columns = new Columns();
   const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
   for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
     if (isBlankLine(view, i)) continue;
@@ -230,7 +241,7 @@ function countShapes(view: View): Shapes {
     if (GREP.test(line)) s.grep++;
     if (LISTING.test(line)) s.listing++;
     if (JSON_LINE.test(line)) s.json++;
-    if (/^\s*\|.*\|\s*$/.test(line) || (line.match(/[,\t;]/g)?.length ?? 0) >= 3) s.table++;
+    columns.add(line);
     if (TESTING.test(line)) s.testing++;
     if (COMPILER.test(line)) s.compiler++;
     if (STAMPED.test(line)) s.stamped++;
@@ -239,9 +250,52 @@ function countShapes(view: View): Shapes {
     if (/^#{1,6} \S|^```/.test(line)) s.headings++;
     if (/^(?:={4,}|-{4,}|~{4,}|\^{4,})$|^\.\. \w/.test(line)) s.rst++;
     if (CODE_LIKE.test(line)) s.codeLike++;
-    if (PROSE.test(line)) s.prose++;
+    if (isProse(line)) s.prose++;
   }
+  s.table = columns.agreeing();
   return s;
+}
+
+/** Counts how many lines agree in their number of separators. */
+class Columns {
+  readonly #counts = [new Map<number, number>(), new Map<number, number>(), new Map<number, number>()];
+
+  add(line: string): void {
+    const found = [0, 0, 0];
+    for (let i = 0; i < line.length; i++) {
+      const code = line.charCodeAt(i);
+      const which = code === 9 ? 0 : code === 44 ? 1 : code === 124 ? 2 : -1;
+      if (which >= 0) found[which] = (found[which] ?? 0) + 1;
+    }
+    found.forEach((number, which) => {
+      const map = this.#counts[which];
+      if (number > 1) map?.set(number, (map.get(number) ?? 0) + 1);
+    });
+  }
+
+  agreeing(): number {
+    return Math.max(0, ...this.#counts.flatMap((map) => [...map.values()]));
+  }
+}
+
+/** A line of several words in lower case, few signs, no leading mark. */
+function isProse(line: string): boolean {
+  let words = 0;
+  let letters = 0;
+  let others = 0;
+  let run = 0;
+  for (let i = 0; i <= line.length; i++) {
+    const code = i < line.length ? line.charCodeAt(i) | 32 : 32;
+    if ((code >= 97 && code <= 122) || code > 127) {
+      letters++;
+      run++;
+      continue;
+    }
+    if (run > 1) words++;
+    run = 0;
+    if (code !== 32) others++;
+  }
+  return words >= 5 && letters > others * 6;
 }
 
 function shapeName(s: Shapes, hints: Hints | undefined): string | undefined {
@@ -254,12 +308,13 @@ function shapeName(s: Shapes, hints: Hints | undefined): string | undefined {
   if (s.stamped > most) return undefined;
   if (s.grep > s.lines * 0.8 && s.compiler < s.lines * 0.3) return 'grep';
   if (s.listing > s.lines * 0.8) return 'listing';
+  if (isTable(s) && s.compiler + s.testing < s.lines * 0.1) return 'table';
   return undefined;
 }
 
 function logName(s: Shapes): string {
   if (s.testing > s.lines * 0.1) return 'test-run';
-  if (s.compiler > s.lines * 0.1) return 'compiler';
+  if (s.compiler > s.lines * 0.05) return 'compiler';
   if (s.frames > s.lines * 0.4) return 'trace';
   return s.stamped > s.lines * 0.5 ? 'log' : 'build-log';
 }
@@ -267,7 +322,7 @@ function logName(s: Shapes): string {
 function docsName(s: Shapes): string {
   if (s.headings > 0) return 'markdown';
   if (s.rst > 1) return 'rst';
-  if (s.table > s.lines * 0.8) return 'table';
+  if (isTable(s)) return 'table';
   return 'text';
 }
 

@@ -1,3 +1,4 @@
+import { findElements } from './json-elements.ts';
 import type { Inner, Protect } from './protect.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
@@ -43,11 +44,10 @@ export function protectListing(view: View, inner: Inner, protect: Protect): void
   protect(inner.end - 1, 'edge');
 }
 
-/** Keeps brackets and keys of the upper levels; whole elements below them are units. */
+/** Keeps the lines that open and close what holds the elements. */
 export function protectJson(view: View, inner: Inner, protect: Protect): void {
-  for (let i = inner.first; i < inner.end; i++) {
-    if ((view.indent[i] ?? 0) <= 2) protect(i, 'structure');
-  }
+  const { frame } = findElements(view);
+  for (let i = inner.first; i < inner.end; i++) if (frame[i]) protect(i, 'structure');
 }
 
 /** Keeps a table's header. */

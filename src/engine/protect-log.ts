@@ -1,45 +1,91 @@
 import type { Inner, Protect } from './protect.ts';
+import type { Templates } from './templates.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
-const FAILURE = /error|exception|traceback|fatal|panic|fail|assert|abort|segfault|\bnot ok\b|✗|✖|✕|×/i;
+/** 001 §7.4 binds these. */
+const FAILURE = /error|exception|traceback/i;
+/** As telling, but a shape that keeps coming back is a habit of the program, not news. */
+const TROUBLE = /fatal|panic|fail|\bassert|\babort|segfault|segmentation|\bnot ok\b|\bcannot\b|\bdenied\b|✗|✖|✕/i;
+/** What test runners print of a failure besides its name. */
+const TEST_DETAIL =
+  /^\s*(?:E {2,}\S|> {2,}\S|●|[+-] (?:Expected|Received|expected|actual)|(?:Expected|Received|expected|actual|left|right|operator|location)\s*:)/;
 const TRACE_OPEN =
-  /^\s*Traceback \(most recent|^goroutine \d+ \[|^\s*stack backtrace:|^Caused by: |^\S*(?:Exception|Error)\b.*[:)]?$/;
-const TRACE_FRAME = /^\s+at .+|^\s*File ".*", line \d+|^\s+\d+: +\S|^\s+\.\.\. \d+ more|^Caused by: |^\s+at$/;
+  /^\s*(?:Traceback \(most recent|goroutine \d+ \[|stack backtrace:)|^\s*(?:Caused by: |Exception in thread )|^\s*(?:[\w$]+\.)*[A-Z]\w*(?:Exception|Error)\b/;
+const TRACE_FRAME =
+  /^\s+at \S|^\s*File ".*", line \d+|^\s+\d+: +\S|^\s+\.\.\. \d+ more|^\s*Caused by: |^\s*Suppressed: /;
 const SUMMARY =
   /^\s*(?:Tests?(?: Suites| Files)?:?\s+\d|Test Files\s|Tests run:|# (?:tests|pass|fail|skip)|=+ .*\d+ (?:passed|failed|error).*=+|\d+ (?:passing|failing|pending|examples?,)|Ran \d+ tests?|FAILED \(|OK\b|test result:|BUILD (?:SUCCESS|FAILURE|FAILED)|Found \d+ error|\d+ errors?\b|\d+ warnings?\b|exit(?:ed)? (?:code|status)|Process completed with exit code|npm ERR!|make: \*\*\*)/i;
-const FIRST = 2;
-const LAST = 3;
-const CONTEXT_SHAPES = 24;
-const MAX_TRACE = 400;
+const FIRST = 1;
+const LAST = 2;
+const RARE_SHAPE = 2;
+const CONTEXTS = 4;
+const TRACE_REPEATS = 2;
+const MAX_TRACE = 200;
+const MAX_DIAGNOSTICS = 60;
+const HABIT = 6;
 
-/** Keeps failures with their context, stack traces, summaries, the first and the last lines. */
-export function protectLog(view: View, inner: Inner, protect: Protect): void {
-  let context = 0;
+/** Keeps failures with their rare neighbours, stack traces, summaries, the first and the last lines. */
+export function protectLog(view: View, templates: Templates, inner: Inner, protect: Protect): void {
+  let contexts = 0;
+  const rare = (i: number): boolean =>
+    !isBlankLine(view, i) && (templates.count[templates.shape[i] ?? 0] ?? 1) <= RARE_SHAPE;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
     const line = contentOf(view, i, 600);
-    if (FAILURE.test(line)) {
+    if (FAILURE.test(line) || TEST_DETAIL.test(line) || (TROUBLE.test(line) && templates.seenBefore(i) < HABIT)) {
       protect(i, 'failure');
-      if (context++ < CONTEXT_SHAPES) {
-        protect(i - 1, 'context');
-        protect(i + 1, 'context');
+      if (/^\s*not ok\b/.test(line)) protectDiagnostics(view, i, inner.end, protect);
+      if (rare(i) && contexts++ < CONTEXTS) {
+        if (i > inner.first && rare(i - 1)) protect(i - 1, 'context');
+        if (i + 1 < inner.end && rare(i + 1)) protect(i + 1, 'context');
       }
     }
-    if (TRACE_OPEN.test(line)) protectTrace(view, i, inner.end, protect);
+    if (TRACE_OPEN.test(line)) protectTrace(view, templates, i, inner.end, protect);
     else if (SUMMARY.test(line)) protect(i, 'summary');
   }
-  for (let i = inner.first; i < Math.min(inner.end, inner.first + FIRST); i++) protect(i, 'edge');
-  for (let i = Math.max(inner.first, inner.end - LAST); i < inner.end; i++) protect(i, 'edge');
+  protectEdges(view, inner, protect);
 }
 
-function protectTrace(view: View, start: number, end: number, protect: Protect): void {
+/** The indented YAML behind a failed TAP test. */
+function protectDiagnostics(view: View, failed: number, end: number, protect: Protect): void {
+  const base = view.indent[failed] ?? 0;
+  for (let i = failed + 1; i < Math.min(end, failed + MAX_DIAGNOSTICS); i++) {
+    if ((view.indent[i] ?? 0) <= base) return;
+    protect(i, 'failure');
+  }
+}
+
+function protectEdges(view: View, inner: Inner, protect: Protect): void {
+  for (let i = inner.first, kept = 0; i < inner.end && kept < FIRST; i++) {
+    if (isBlankLine(view, i)) continue;
+    protect(i, 'edge');
+    kept++;
+  }
+  for (let i = inner.end - 1, kept = 0; i >= inner.first && kept < LAST; i--) {
+    if (isBlankLine(view, i)) continue;
+    protect(i, 'edge');
+    kept++;
+  }
+}
+
+/** A trace stays whole, but for frames that were seen in two traces before. */
+function protectTrace(view: View, templates: Templates, start: number, end: number, protect: Protect): void {
   const base = view.indent[start] ?? 0;
-  for (let i = start; i < Math.min(end, start + MAX_TRACE); i++) {
-    const deeper = (view.indent[i] ?? 0) > base && !isBlankLine(view, i);
-    if (i > start && !deeper && !TRACE_FRAME.test(contentOf(view, i, 300))) {
-      if (i > start + 1 && !isBlankLine(view, i)) protect(i, 'trace'); // the exception's own line ends a Python trace
-      return;
-    }
-    protect(i, 'trace');
+  let last = start;
+  for (let i = start + 1; i < Math.min(end, start + MAX_TRACE); i++) {
+    const frame = TRACE_FRAME.test(contentOf(view, i, 300));
+    if (!frame && ((view.indent[i] ?? 0) <= base || isBlankLine(view, i))) break;
+    last = i;
+  }
+  if (last === start) return;
+  for (let i = start; i <= last; i++) if (templates.seenBefore(i) < TRACE_REPEATS) protect(i, 'trace');
+  const ending = last + 1;
+  // the exception's own line ends a Python trace
+  if (
+    ending < end &&
+    !isBlankLine(view, ending) &&
+    /^\s*[\w.]+(?:Error|Exception|Exit|Interrupt|Warning)?\b(?::|$)/.test(contentOf(view, ending, 200))
+  ) {
+    protect(ending, 'trace');
   }
 }

@@ -3,6 +3,7 @@ import { protectCode } from './protect-code.ts';
 import { protectDocs } from './protect-docs.ts';
 import { protectDiff, protectJson, protectListing, protectSearch, protectTable } from './protect-listed.ts';
 import { protectLog } from './protect-log.ts';
+import type { Templates } from './templates.ts';
 import type { Hints } from './types.ts';
 import type { View } from './view.ts';
 
@@ -36,7 +37,7 @@ const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
 
 /** Marks the lines that nothing may cut: an index into `RULES` for each line. */
-export function protectLines(view: View, kind: Kind, hints: Hints | undefined): Uint8Array {
+export function protectLines(view: View, kind: Kind, templates: Templates, hints: Hints | undefined): Uint8Array {
   const rules = new Uint8Array(view.n);
   const protect: Protect = (line, rule) => {
     if (line >= 0 && line < view.n && rules[line] === 0) rules[line] = RULES.indexOf(rule);
@@ -50,7 +51,7 @@ export function protectLines(view: View, kind: Kind, hints: Hints | undefined): 
   // the contract's rules go by the source type that the caller named, the finer ones by the kind that was recognised
   if (kind.sourceType === 'code') protectCode(view, kind, inner, protect);
   if (kind.sourceType === 'docs') protectDocs(view, kind, inner, protect);
-  if (kind.sourceType === 'logs' || kind.family === 'log') protectLog(view, inner, protect);
+  if (kind.sourceType === 'logs' || kind.family === 'log') protectLog(view, templates, inner, protect);
   if (kind.family === 'search') protectSearch(view, inner, protect);
   if (kind.family === 'diff') protectDiff(view, protect);
   if (kind.family === 'listing') protectListing(view, inner, protect);

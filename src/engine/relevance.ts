@@ -2,30 +2,63 @@ import type { GoalTerm } from './goal-terms.ts';
 import type { View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** How well each line matches the goal, word for word. */
-export interface Matches {
-  /** BM25 of each line alone. */
-  readonly raw: Float64Array;
-  /** Whether the goal has a word that the text has. */
-  readonly any: boolean;
-}
-
 const K1 = 1.2;
 const B = 0.4;
 
-/** Scores every line against the goal's terms. */
-export function matchLines(view: View, words: Vocabulary, terms: readonly GoalTerm[]): Matches {
-  const raw = new Float64Array(view.n);
+/** What each word of a text is worth to the goal, by word id; 0 for words that it does not ask for. */
+export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
   const weight = new Float64Array(words.size);
-  let any = false;
+  const idf = (id: number): number => {
+    const lines = words.lineCount[id] ?? 0;
+    return Math.log(1 + (view.n - lines + 0.5) / (lines + 0.5));
+  };
   for (const term of terms) {
     const id = words.find(term.hash);
-    if (id < 0) continue;
-    const lines = words.lineCount[id] ?? 0;
-    weight[id] = term.weight * Math.log(1 + (view.n - lines + 0.5) / (lines + 0.5));
-    any = true;
+    if (id >= 0) weight[id] = term.weight * idf(id);
   }
-  if (!any) return { raw, any };
+  const byStart = new Map<number, GoalTerm[]>();
+  for (const term of terms) {
+    if (term.word.length < STEM_CHARS) continue;
+    const key = startKey(term.word, 0);
+    const list = byStart.get(key);
+    if (list === undefined) byStart.set(key, [term]);
+    else list.push(term);
+  }
+  if (byStart.size === 0) return weight;
+  for (let id = 0; id < words.size; id++) {
+    const start = words.start[id] ?? 0;
+    const length = (words.end[id] ?? 0) - start;
+    if (weight[id] !== 0 || length < STEM_CHARS) continue;
+    for (const term of byStart.get(startKey(view.text, start)) ?? []) {
+      const kinship = related(view.text, start, length, term.word);
+      if (kinship > 0) weight[id] = Math.max(weight[id] ?? 0, kinship * term.weight * idf(id));
+    }
+  }
+  return weight;
+}
+
+const STEM_CHARS = 4;
+const KINSHIP = 0.4;
+
+/** The first letters of a word as one number, case aside. */
+function startKey(text: string, start: number): number {
+  let key = 0;
+  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + (text.charCodeAt(start + i) | 32);
+  return key;
+}
+
+/** How far two words that begin alike may mean the same (`tree` and `treeify`, `paginate` and `pagination`). */
+function related(text: string, start: number, length: number, word: string): number {
+  const most = Math.min(length, word.length);
+  let common = 0;
+  while (common < most && (text.charCodeAt(start + common) | 32) === (word.charCodeAt(common) | 32)) common++;
+  if (common === word.length || (common === length && length > STEM_CHARS)) return KINSHIP;
+  return common > STEM_CHARS && common >= 0.6 * Math.max(length, word.length) ? KINSHIP : 0;
+}
+
+/** BM25 of each line alone; `weight` as `weighWords` gives it. */
+export function matchLines(view: View, words: Vocabulary, weight: Float64Array): Float64Array {
+  const raw = new Float64Array(view.n);
   const average = words.ids.length === 0 ? 1 : Math.max(1, (words.first[view.n] ?? 0) / Math.max(1, view.n));
   for (let i = 0; i < view.n; i++) {
     const start = words.first[i] ?? 0;
@@ -38,7 +71,7 @@ export function matchLines(view: View, words: Vocabulary, terms: readonly GoalTe
     }
     raw[i] = sum;
   }
-  return { raw, any };
+  return raw;
 }
 
 function repeated(ids: Int32Array, start: number, k: number): boolean {
@@ -70,4 +103,19 @@ export function unitScale(values: Float64Array): Float64Array {
   for (const v of values) if (v > most) most = v;
   if (most > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / most;
   return values;
+}
+
+/** For each value the share of values below it, 0..1. */
+export function ranksOf(values: Float64Array): Float64Array {
+  const sorted = values.slice().sort();
+  return values.map((value) => {
+    let low = 0;
+    let high = sorted.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((sorted[middle] ?? 0) < value) low = middle + 1;
+      else high = middle;
+    }
+    return low / Math.max(1, values.length - 1);
+  });
 }

@@ -1,9 +1,5 @@
-import { goalTerms } from './goal-terms.ts';
-import { recogniseKind } from './kinds.ts';
-import { protectLines } from './protect.ts';
-import { rankLines } from './rank.ts';
+import { analyse } from './analysis.ts';
 import type { PruneInput } from './types.ts';
-import { findUnits } from './units.ts';
 import { contentOf, type View, viewText } from './view.ts';
 
 /** What of a text and its circumstances decides which lines are worth an opinion. */
@@ -25,9 +21,10 @@ export function sampleLines(input: SampleInput, limit: number): number[] {
   const written: number[] = [];
   for (let i = 0; i < view.n; i++) if (HAS_WORD.test(contentOf(view, i, COMPARED_CHARS))) written.push(i);
   if (written.length <= limit) return written;
-  const kind = recogniseKind(view, input.sourceType, input.hints);
-  const keep = protectLines(view, kind, input.hints);
-  const { value } = rankLines(view, kind, findUnits(view, kind), goalTerms(input.goal));
+  const analysis = analyse(input);
+  if (analysis === null) return firstOfEach(view, written, limit);
+  const { keep } = analysis;
+  const { value } = analysis.ranking;
   const open = written.filter((i) => keep[i] === 0).sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || a - b);
   return firstOfEach(view, open, limit).sort((a, b) => a - b);
 }

@@ -6,6 +6,8 @@ export interface Templates {
   readonly shape: Int32Array;
   /** Lines by shape. */
   readonly count: Int32Array;
+  /** How many lines of the same shape stand above a line. */
+  seenBefore(line: number): number;
 }
 
 const SHAPE_CHARS = 120;
@@ -15,6 +17,7 @@ const MAX_PROBES = 24;
 export function readTemplates(view: View): Templates {
   const shape = new Int32Array(view.n);
   const count = new Int32Array(view.n);
+  const ordinal = new Int32Array(view.n);
   let capacity = 1024;
   while (capacity < view.n * 2) capacity *= 2;
   const hashes = new Int32Array(capacity);
@@ -39,9 +42,10 @@ export function readTemplates(view: View): Templates {
     }
     if (id < 0) id = slots[hash & (capacity - 1)] ?? 0;
     shape[i] = id;
+    ordinal[i] = count[id] ?? 0;
     count[id] = (count[id] ?? 0) + 1;
   }
-  return { shape, count };
+  return { shape, count, seenBefore: (line) => ordinal[line] ?? 0 };
 }
 
 function shapeHash(text: string, start: number, end: number): number {

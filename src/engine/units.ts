@@ -1,4 +1,5 @@
 import { declarationOf } from './declarations.ts';
+import { findElements } from './json-elements.ts';
 import type { Kind } from './kinds.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
@@ -11,6 +12,8 @@ export interface Units {
   readonly parent: Int32Array;
   /** 1 where a line may not be parted from the one before (inside a fence, a trace, an element). */
   readonly glued: Uint8Array;
+  /** 1 where a line opens a block: a declaration, a heading. */
+  readonly head: Uint8Array;
 }
 
 /** Divides a text into the blocks that are cut or kept together. */
@@ -19,17 +22,20 @@ export function findUnits(view: View, kind: Kind): Units {
   if (kind.family === 'docs') return docsUnits(view);
   if (kind.family === 'json') return elementUnits(view);
   if (kind.family === 'diff') return unitsAt(view, (line) => /^(?:diff |@@)/.test(line), 1);
-  return unitsAt(view, () => false, 12);
+  if (kind.family === 'log') return unitsAt(view, () => false, 12);
+  return unitsAt(view, () => true, 1);
 }
 
 class Builder {
   readonly unit: Int32Array;
   readonly glued: Uint8Array;
+  readonly head: Uint8Array;
   readonly #parents: number[] = [];
 
   constructor(n: number) {
     this.unit = new Int32Array(n);
     this.glued = new Uint8Array(n);
+    this.head = new Uint8Array(n);
   }
 
   get last(): number {
@@ -42,7 +48,13 @@ class Builder {
   }
 
   done(): Units {
-    return { unit: this.unit, count: this.#parents.length, parent: Int32Array.from(this.#parents), glued: this.glued };
+    return {
+      unit: this.unit,
+      count: this.#parents.length,
+      parent: Int32Array.from(this.#parents),
+      glued: this.glued,
+      head: this.head,
+    };
   }
 }
 
@@ -90,6 +102,7 @@ function codeUnits(view: View): Units {
     }
     const declared = declarationOf(line);
     const opens = declared === 'type' || declared === 'function' || (indent === 0 && OPENER.test(bare) && !closing);
+    if (declared === 'type' || declared === 'function') b.head[i] = 1;
     if (opens) {
       const from = leading >= 0 ? leading : i;
       const unit = from === 0 && current === 0 ? 0 : b.open(stack.at(-1)?.unit ?? -1);
@@ -125,6 +138,7 @@ function docsUnits(view: View): Units {
       continue;
     }
     const heading = /^#{1,6}\s/.test(line) || underlined(view, i);
+    if (heading) b.head[i] = 1;
     if (size > 0 && (heading || (isBlankLine(view, i) && size >= 10))) {
       current = b.open(-1);
       size = 0;
@@ -141,17 +155,14 @@ function underlined(view: View, i: number): boolean {
   return /^(?:={3,}|-{4,}|~{4,}|\^{4,})$/.test(contentOf(view, i + 1, 120));
 }
 
-/** Elements of pretty-printed JSON at the shallowest repeating depth. */
+/** Elements of pretty-printed JSON, each held together. */
 function elementUnits(view: View): Units {
-  const b = new Builder(view.n);
-  let current = b.open(-1);
-  for (let i = 0; i < view.n; i++) {
-    const deep = (view.indent[i] ?? 0) > 2;
-    if (!deep) current = i === 0 ? current : b.open(-1);
-    else b.glued[i] = i > 0 && (view.indent[i - 1] ?? 0) > 2 ? 1 : 0;
-    b.unit[i] = current;
+  const { element, count, frame } = findElements(view);
+  const glued = new Uint8Array(view.n);
+  for (let i = 1; i < view.n; i++) {
+    if (element[i] === element[i - 1] && frame[i] === 0 && frame[i - 1] === 0) glued[i] = 1;
   }
-  return b.done();
+  return { unit: element, count, parent: new Int32Array(count).fill(-1), glued, head: new Uint8Array(view.n) };
 }
 
 function unitsAt(view: View, starts: (line: string) => boolean, most: number): Units {

@@ -11,6 +11,9 @@ export interface Vocabulary {
   readonly lineCount: Int32Array;
   /** Number of different words. */
   readonly size: number;
+  /** Where each word stands first in the text, by word id. */
+  readonly start: Uint32Array;
+  readonly end: Uint32Array;
   /** The id of a word by its hash, or -1. */
   find(hash: number): number;
 }
@@ -25,6 +28,8 @@ export function readVocabulary(view: View): Vocabulary {
   let slots = new Int32Array(capacity);
   let size = 0;
   let lineCount = new Int32Array(capacity);
+  let startOf = new Uint32Array(capacity);
+  let endOf = new Uint32Array(capacity);
   let lastLine = new Int32Array(capacity).fill(-1);
   let ids = new Int32Array(Math.max(256, view.text.length >> 3));
   let used = 0;
@@ -60,14 +65,21 @@ export function readVocabulary(view: View): Vocabulary {
       slots[slot] = oldSlots[i] ?? 0;
     }
     lineCount = resized(lineCount, capacity);
+    startOf = widened(startOf, capacity);
+    endOf = widened(endOf, capacity);
     const wider = new Int32Array(capacity).fill(-1);
     wider.set(lastLine);
     lastLine = wider;
   };
   let line = 0;
-  const take = (hash: number): void => {
+  const take = (hash: number, start: number, end: number): void => {
     if (size * 2 >= capacity) grow();
+    const known = size;
     const id = idOf(hash);
+    if (size > known) {
+      startOf[id] = start;
+      endOf[id] = end;
+    }
     if (used === ids.length) ids = resized(ids, used * 2);
     ids[used++] = id;
     if (lastLine[id] === line) return;
@@ -89,11 +101,17 @@ export function readVocabulary(view: View): Vocabulary {
     }
     return -1;
   };
-  return { ids, first, lineCount, size, find };
+  return { ids, first, lineCount, size, start: startOf, end: endOf, find };
 }
 
 function resized(array: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
   const out = new Int32Array(length);
+  out.set(array);
+  return out;
+}
+
+function widened(array: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
+  const out = new Uint32Array(length);
   out.set(array);
   return out;
 }

@@ -1,0 +1,66 @@
+import type { Analysis } from './analysis.ts';
+import { formatMarker } from './marker.ts';
+import { withOpinions } from './opinions.ts';
+import { RULES } from './protect.ts';
+import type { Choice } from './select.ts';
+import { estimateTokens } from './tokens.ts';
+import type { Limits, PruneInput } from './types.ts';
+
+/** Stands for the id of a prune where a marker's length is counted. */
+export const SAMPLE_ID = 'prn_0123456789ab';
+
+/** From this ratio on `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
+const CEILING = 0.9;
+/** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
+const MILD = 0.75;
+
+/** The largest number of lines that may go, and whether the limits can be met at all. */
+export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits): number {
+  return Math.min(Math.floor(maxPruneRatio * lines + 1e-9), lines - minKeepLines);
+}
+
+/**
+ * What a share of the tokens is worth against the same share of what the goal needs. At 1 a line goes when it is thought
+ * to hold less of what is needed than its share of the tokens; a caller that asks for a deep cut pays more for tokens.
+ */
+function boldness({ maxPruneRatio }: Limits): number {
+  return maxPruneRatio > MILD && maxPruneRatio < CEILING ? 1.5 : 1;
+}
+
+/** Puts together what the lines to cut are chosen from. */
+export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' | 'hints' | 'externalScores'>): Choice {
+  const { view, units, ranking } = analysis;
+  const tokens = new Float64Array(view.n);
+  let all = 0;
+  for (let i = 0; i < view.n; i++) {
+    const count = estimateTokens(view.text, view.lines.starts[i] ?? 0, view.lines.starts[i + 1] ?? 0);
+    tokens[i] = count;
+    all += count;
+  }
+  const marker = { pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' };
+  return withOpinions(input.externalScores, {
+    n: view.n,
+    value: ranking.value,
+    tokens,
+    keep: keepFor(analysis, input.limits),
+    glued: input.hints?.origin === 'read' ? wholeBlocks(analysis) : units.glued,
+    parting: new Float64Array(view.n),
+    markerTokens: estimateTokens(`${formatMarker(marker)}\n`),
+    price: boldness(input.limits) / Math.max(1, all),
+    budget: budgetOf(view.n, input.limits),
+  });
+}
+
+/** The rule by which each line must stay; with mild limits fenced blocks are structure too. */
+export function keepFor({ keep, kind, units }: Analysis, { maxPruneRatio }: Limits): Uint8Array {
+  if (kind.family !== 'docs' || maxPruneRatio > MILD) return keep;
+  const fence = RULES.indexOf('fence');
+  return keep.map((rule, i) => (rule === 0 && (units.glued[i] === 1 || units.glued[i + 1] === 1) ? fence : rule));
+}
+
+/** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */
+function wholeBlocks({ units, keep }: Analysis): Uint8Array {
+  return units.glued.map((glued, i) =>
+    glued === 1 || (i > 0 && units.unit[i] === units.unit[i - 1] && keep[i] === 0 && keep[i - 1] === 0) ? 1 : 0,
+  );
+}

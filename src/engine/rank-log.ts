@@ -1,0 +1,106 @@
+import type { GoalTerm } from './goal-terms.ts';
+import { LEARNED, soften } from './learned.ts';
+import { matchLines, spread, unitScale, weighWords } from './relevance.ts';
+import type { TakeSignal } from './signals.ts';
+import type { Templates } from './templates.ts';
+import { contentOf, isBlankLine, type View } from './view.ts';
+import type { Vocabulary } from './vocabulary.ts';
+import { wordHash } from './words.ts';
+
+const HOT =
+  /\b(?:error|errors|failed|failure|failures|fail|fatal|panic(?:ked)?|exception|traceback|undefined|cannot|not found|denied|timed? ?out|unexpected|assert\w*|segmentation|abort(?:ed)?|refused|killed|unable|invalid|missing)\b|✖|✗|Error\b|\bE\d{3,4}\b/i;
+const COLD =
+  /\b(?:0 (?:errors|failures|failed)|no errors|error_?log|errors?=0|failures?[:=] ?0|--fail|fail-fast|-Werror|ignore.?error)\b/i;
+const WARM = /\bwarn(?:ing)?\b|\bretry|\bdeprecat|\bslow\b/i;
+const PASSED =
+  /^\s*(?:ok \d+\b|# Subtest: |✓|✔|√|=== (?:RUN|PAUSE|CONT)|--- PASS|PASS\b)|\bPASSED\b|\.\.\. ok$|^\[\s*OK\s*\]/;
+const STEP = /##\[group\]|::group::|^\[Pipeline\] stage|^Step \d+\/\d+ :/;
+
+/** What one asks of any log: its lines are told apart by their nature, not by these words. */
+const SAID_OF_EVERY_LOG = new Set(
+  `build builds job jobs ci pipeline step steps log logs log message messages status fail failed failing failure
+  failures broke broken break red green cause caused crash crashes crashed exit exited code run runs running command
+  report reports reported diagnose locate output print prints problem wrong happened happen compile compiles compiler
+  compiling échec échoué échouent console service trace stack traceback exception`
+    .split(/\s+/)
+    .map(wordHash),
+);
+
+/** Whether a line tells of something that went well. */
+export function tellsSuccess(line: string): boolean {
+  return PASSED.test(line);
+}
+
+/** Ranks lines of a program's output: rare failures and what is about them, rare shapes, the goal's words, the end. */
+export function rankLog(view: View, templates: Templates, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
+  const scores = new Float64Array(view.n);
+  measureLog(view, templates, words, terms, (name, byLine) => {
+    const weight = LEARNED.log[name] ?? 0;
+    if (weight === 0) return;
+    for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] ?? 0) + weight * (byLine[i] ?? 0);
+  });
+  return soften(scores);
+}
+
+/** Measures what may tell needed lines of a log from others. The names are those of `LEARNED.log`. */
+export function measureLog(
+  view: View,
+  { shape, count }: Templates,
+  words: Vocabulary,
+  terms: readonly GoalTerm[],
+  take: TakeSignal,
+): void {
+  const n = view.n;
+  const telling = terms.filter(({ hash }) => !SAID_OF_EVERY_LOG.has(hash));
+  const raw = matchLines(view, words, weighWords(view, words, telling));
+  const hot = new Float64Array(n);
+  const news = new Float64Array(n);
+  const opens = new Float64Array(n);
+  const passed = new Uint8Array(n);
+  let opener = -1;
+  for (let i = 0; i < n; i++) {
+    if (isBlankLine(view, i)) continue;
+    const seen = count[shape[i] ?? 0] ?? 1;
+    const line = contentOf(view, i, 600);
+    if (STEP.test(line)) opener = i;
+    if (tellsSuccess(line)) {
+      passed[i] = 1;
+      continue;
+    }
+    news[i] = 1 / seen;
+    if (HOT.test(line) && !COLD.test(line)) {
+      hot[i] = 1 / Math.sqrt(seen);
+      if (opener >= 0) opens[opener] = Math.max(opens[opener] ?? 0, hot[i] ?? 0);
+    } else if (WARM.test(line)) hot[i] = 0.1 / Math.sqrt(seen);
+  }
+  const byLine = (of: (i: number) => number): Float64Array => Float64Array.from({ length: n }, (_, i) => of(i));
+  take('hot', hot);
+  take('heat1', unitScale(spread(hot, 1.5)));
+  take('heat4', unitScale(spread(hot, 4)));
+  take('heat12', unitScale(spread(hot, 12)));
+  let fading = 0;
+  take(
+    'after',
+    byLine((i) => {
+      fading = Math.max(fading * Math.exp(-1 / 6), hot[i] ?? 0);
+      return fading;
+    }),
+  );
+  take('opens', opens);
+  take('near', unitScale(spread(raw, 3)));
+  take('match', unitScale(raw));
+  take('news', news);
+  take('passed', passed);
+  take(
+    'late',
+    byLine((i) => (i / n) ** 4),
+  );
+  take(
+    'indent',
+    byLine((i) => Math.min(8, view.indent[i] ?? 0) / 8),
+  );
+  take(
+    'length',
+    byLine((i) => Math.log1p((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6),
+  );
+}
