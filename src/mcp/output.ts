@@ -65,9 +65,13 @@ export class OutputCollector {
   }
 }
 
-/** The line that tells of dropped bytes; empty when there are none. */
-export function cutNote(droppedBytes: number, atLeast = false): string {
+/**
+ * The line that tells of dropped bytes; empty when there are none.
+ *
+ * @param counted - whether they are all that were dropped
+ */
+export function cutNote(droppedBytes: number, counted = true): string {
   if (droppedBytes === 0) return '';
-  const amount = atLeast ? 'more than' : String(droppedBytes);
-  return `\n[mcp-pruner: cut here, ${amount} bytes more do not fit into one answer]`;
+  const rest = counted ? `${droppedBytes} bytes more do` : 'the rest does';
+  return `\n[mcp-pruner: cut here, ${rest} not fit into one answer]`;
 }

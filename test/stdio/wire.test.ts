@@ -108,5 +108,6 @@ describe('output that fits no answer', () => {
   it('is told of', () => {
     expect(cutNote(0)).toBe('');
     expect(cutNote(12)).toBe('\n[mcp-pruner: cut here, 12 bytes more do not fit into one answer]');
+    expect(cutNote(12, false)).toBe('\n[mcp-pruner: cut here, the rest does not fit into one answer]');
   });
 });

@@ -48,7 +48,7 @@ async function readText(path: string, signal: AbortSignal): Promise<string> {
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null);
       if (bytesRead === 0) return output.takeText();
       output.add(buffer.subarray(0, bytesRead));
-      if (output.dropped > 0) return output.takeText() + cutNote(output.dropped, true);
+      if (output.dropped > 0) return output.takeText() + cutNote(output.dropped, false);
     }
   } finally {
     await file.close();
