@@ -5,9 +5,12 @@ import { monotonicFactory } from 'ulid';
 import type { Settings } from './config/settings.ts';
 import { DecisionMaker } from './core/decision-maker.ts';
 import { LeftAlone } from './core/left-alone.ts';
+import type { SegmentPorts } from './core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
 import { RequestRewriter } from './core/rewrite-request.ts';
+import { ContextBudget } from './gc/budget.ts';
+import { DirectiveBook } from './gc/directive-book.ts';
 import { localGuard } from './mcp/guard.ts';
 import { INSTRUCTIONS } from './mcp/initialize.ts';
 import { pruneRouter } from './mcp/prune-route.ts';
@@ -21,7 +24,7 @@ import { passthrough } from './proxy/passthrough.ts';
 import { Reporter } from './proxy/report.ts';
 import { listen } from './proxy/server.ts';
 import { Upstream } from './proxy/upstream.ts';
-import { openToolbox } from './toolbox.ts';
+import { openToolbox, type Toolbox } from './toolbox.ts';
 
 /** A server that runs. */
 export interface RunningApp {
@@ -63,7 +66,15 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   const reporter = new Reporter({ log, metrics, store, clock, shadow: settings.mode === 'shadow' });
   const chat = new ChatHandler({
-    rewriter: rewriterOf(settings, store, clock, leftAlone, onFailure, scorer),
+    rewriter: rewriterOf(
+      settings,
+      store,
+      clock,
+      leftAlone,
+      onFailure,
+      scorer,
+      segmentsOf(settings, toolbox, clock, log),
+    ),
     leftAlone,
     upstream,
     enabled: settings.enabled,
@@ -179,6 +190,7 @@ export function rewriterOf(
   leftAlone: LeftAlone,
   onFailure: (reason: string, cause: unknown) => void,
   scorer: LineScorer | null,
+  segments?: SegmentPorts,
 ): RequestRewriter {
   const decisions = new DecisionMaker({
     store,
@@ -203,7 +215,29 @@ export function rewriterOf(
     },
     render: { annotateLines: settings.annotateLines, includeMarkers: settings.includeMarkers },
     memoBytes: settings.memoMaxBytes,
+    ...(segments && { segments }),
   });
+}
+
+/** What was asked of single segments, where they are taken down, and the budget if there is one. */
+function segmentsOf(settings: Settings, { store, recorder }: Toolbox, clock: Clock, log: Log): SegmentPorts {
+  const collector = new ContextBudget({
+    store: store.segments,
+    events: store,
+    clock,
+    tokens: settings.contextBudgetTokens,
+    onStep: (step) =>
+      log.info(
+        { ...step, tokensSaved: step.tokensBefore - step.tokensAfter },
+        'context over its budget, parts stashed',
+      ),
+    onFailure: (reason, err) => log.warn({ reason, err }, 'context not kept'),
+  });
+  return {
+    directives: new DirectiveBook(store.segments),
+    onSeen: (request) => recorder.note(request),
+    ...(settings.contextBudgetTokens > 0 && { collector }),
+  };
 }
 
 function globs(patterns: readonly string[]): (name: string) => boolean {

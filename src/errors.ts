@@ -3,6 +3,7 @@ const catalogue = {
   prune_id_not_found: -32004,
   invalid_range: -32005,
   recovery_unavailable: -32006,
+  store_unavailable: -32009,
 } as const;
 
 export type ErrorCode = keyof typeof catalogue;

@@ -3,16 +3,24 @@ import type { Settings } from './config/settings.ts';
 import type { Pruner } from './core/api.ts';
 import type { Clock, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
+import { stashId } from './core/segments.ts';
+import { ContextGc } from './gc/context-gc.ts';
+import { Recorder } from './gc/recorder.ts';
 import { type Tool, ToolRegistry } from './mcp/tool.ts';
+import { contextGcAnalyzeTool } from './mcp/tools/context-gc-analyze.ts';
+import { contextGcPinTool, contextGcUnpinTool } from './mcp/tools/context-gc-pin.ts';
+import { contextGcPruneTool } from './mcp/tools/context-gc-prune.ts';
 import { type HealthReport, healthReport, healthTool } from './mcp/tools/health.ts';
 import { pruneTextTool } from './mcp/tools/prune-text.ts';
 import { recoverTextTool } from './mcp/tools/recover-text.ts';
 import type { Log } from './observe/log.ts';
-import { openSqliteStore } from './store/sqlite.ts';
+import { openSqliteStore, type SqliteStore } from './store/sqlite.ts';
 
 /** The store, the pruner over it and the tools over both: what every server of this product has, on HTTP or stdio. */
 export interface Toolbox {
-  readonly store: Store;
+  readonly store: SqliteStore;
+  /** Takes down what proxied requests show. */
+  readonly recorder: Recorder;
   /** The backend that the settings ask for; `null` when the engine ranks alone. */
   readonly scorer: OpenScorer | null;
   readonly pruner: Pruner;
@@ -65,16 +73,37 @@ export function openToolbox(
       backend: settings.backend,
       ...(scorer && { backend_state: scorer.state }),
     });
+  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'context not kept');
+  const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
+  const gc = new ContextGc({
+    store: store.segments,
+    events: store,
+    clock,
+    flush: () => recorder.flush(),
+    stashId,
+    onFailure,
+  });
   const stopSweeping = sweepForever(store, log);
   return {
     store,
     scorer,
     pruner,
-    registry: new ToolRegistry([...further, pruneTextTool(pruner), recoverTextTool(pruner), healthTool(health)]),
+    recorder,
+    registry: new ToolRegistry([
+      ...further,
+      pruneTextTool(pruner),
+      recoverTextTool(pruner),
+      healthTool(health),
+      contextGcAnalyzeTool(gc),
+      contextGcPruneTool(gc),
+      contextGcPinTool(gc),
+      contextGcUnpinTool(gc),
+    ]),
     health,
     async close() {
       stopSweeping();
       await scorer?.close();
+      await recorder.flush();
       await store.close();
     },
   };

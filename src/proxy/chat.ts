@@ -8,6 +8,7 @@ import { JsonShapeError } from '../dialects/json-cursor.ts';
 import { collectBody, decodeBody } from './body.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
+import { scopeOf } from './scope.ts';
 import type { Exchange, Upstream } from './upstream.ts';
 import { type ProviderUsage, UsageTap } from './usage.ts';
 
@@ -160,7 +161,9 @@ class ChatExchange {
         this.#fallbacks.push('encoding_not_understood');
         return null;
       }
-      const work = shadow ? rewriter.rewriteDry(decoded) : rewriter.rewrite(decoded);
+      const work = shadow
+        ? rewriter.rewriteDry(decoded)
+        : rewriter.rewrite(decoded, scopeOf(this.#req.headers, this.#requestId));
       const rewritten = await within(work, 2 * timeoutMs);
       if (!rewritten) {
         this.#fallbacks.push('timeout');

@@ -55,3 +55,10 @@ export function evict({ decisions, snapshots, meter }: Tables, maxBytes: number,
   }
   return { done, more: false };
 }
+
+/** Forgets conversations that were not seen for a lifetime, and directives beyond their bound; as `expire`. */
+export function forget({ segments, directives, meter }: Tables, beforeMs: number, budget: Budget): Part {
+  const forgotten = segments.expire(beforeMs, budget, (conversation) => directives.dropSteps(conversation));
+  const trimmed = directives.trim(meter('directives'), STEP_ROWS);
+  return { done: forgotten.done + trimmed, more: forgotten.more || trimmed >= STEP_ROWS };
+}

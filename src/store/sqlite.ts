@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { SegmentStore } from '../core/ports/segments.ts';
 import type {
   Clock,
   Decision,
@@ -15,6 +16,7 @@ import { Access } from './access.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { decodeBody } from './decision-codec.ts';
 import { Keeper, type StoreLog } from './keeper.ts';
+import { FileSegmentStore } from './segment-store.ts';
 import { openText } from './snapshots.ts';
 import { Sweeper } from './sweep.ts';
 import type { Tables } from './tables.ts';
@@ -38,6 +40,8 @@ export interface SqliteStoreOptions {
 
 /** A `Store` on one SQLite file, which other processes may use at the same time. */
 export interface SqliteStore extends Store {
+  /** Segments and directives, on the same file. */
+  readonly segments: SegmentStore;
   /**
    * Why the file cannot be used now, or `null`. A `StoreFileError` when it cannot be opened: its message is one line
    * for a terminal.
@@ -58,6 +62,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 }
 
 class FileStore implements SqliteStore {
+  readonly segments: SegmentStore;
   readonly #options: SqliteStoreOptions;
   readonly #ttlMs: number;
   readonly #keeper: Keeper;
@@ -80,6 +85,7 @@ class FileStore implements SqliteStore {
       readonly,
       checkpointer: this.#checkpointer,
     });
+    this.segments = new FileSegmentStore(this.#access, this.#keeper);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#keeper.problem();
   }

@@ -1,5 +1,5 @@
 import type { Access } from './access.ts';
-import { Budget, evict, expire, STEP_ROWS } from './bounds.ts';
+import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
 import { packBytes } from './text-codec.ts';
@@ -20,6 +20,12 @@ export interface SweepStep {
   readonly more: boolean;
 }
 
+export interface SweepLimits {
+  readonly maxBytes: number;
+  readonly maxEvents: number;
+  readonly ttlMs: number;
+}
+
 /**
  * Keeps the store in bounds, one small step at a time: what has expired goes, then events beyond `maxEvents`, then what
  * was used least recently while there is more than `maxBytes`; waiting texts are compressed on the thread pool; and
@@ -28,10 +34,10 @@ export interface SweepStep {
 export class Sweeper {
   readonly #access: Access;
   readonly #checkpointer: Checkpointer | null;
-  readonly #limits: { readonly maxBytes: number; readonly maxEvents: number };
+  readonly #limits: SweepLimits;
   #checkpointedAt = 0;
 
-  constructor(access: Access, checkpointer: Checkpointer | null, limits: { maxBytes: number; maxEvents: number }) {
+  constructor(access: Access, checkpointer: Checkpointer | null, limits: SweepLimits) {
     this.#access = access;
     this.#checkpointer = checkpointer;
     this.#limits = limits;
@@ -49,7 +55,9 @@ export class Sweeper {
       (tables, nowMs) => {
         const expired = expire(tables, nowMs, new Budget());
         const trimmed = tables.events.trim(this.#limits.maxEvents, STEP_ROWS);
-        return { done: expired.done, more: expired.more || trimmed >= STEP_ROWS };
+        const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
+        const more = expired.more || forgotten.more || trimmed >= STEP_ROWS;
+        return { done: expired.done + forgotten.done, more };
       },
       { verify: true, uses: STEP_USES },
     );

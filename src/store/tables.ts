@@ -1,10 +1,21 @@
 import type { Database } from 'better-sqlite3';
 import { Decisions } from './decisions.ts';
+import { DirectiveTable } from './directives.ts';
+import { Eraser } from './erase.ts';
 import { Events } from './events.ts';
 import { Marks } from './marks.ts';
+import { Segments } from './segments.ts';
 import { SlideTable } from './slides.ts';
 import { Snapshots } from './snapshots.ts';
 import { Usage } from './usage.ts';
+
+export type Meter =
+  | 'deleted_generation'
+  | 'stored_bytes'
+  | 'prunes'
+  | 'snapshots'
+  | 'directive_generation'
+  | 'directives';
 
 /** Everything that is stored, with its statements prepared on one connection. */
 export interface Tables {
@@ -14,20 +25,27 @@ export interface Tables {
   readonly marks: Marks;
   readonly events: Events;
   readonly usage: Usage;
+  readonly segments: Segments;
+  readonly directives: DirectiveTable;
+  readonly eraser: Eraser;
   /** One of the counters that the schema's triggers keep. */
-  meter(name: 'deleted_generation' | 'stored_bytes' | 'prunes' | 'snapshots'): number;
+  meter(name: Meter): number;
 }
 
 export function prepareTables(db: Database): Tables {
   const snapshots = new Snapshots(db);
+  const decisions = new Decisions(db, snapshots);
   const meter = db.prepare<[string], number>('SELECT value FROM meter WHERE name = ?').pluck();
   return {
     snapshots,
-    decisions: new Decisions(db, snapshots),
+    decisions,
     slides: new SlideTable(db),
     marks: new Marks(db),
     events: new Events(db),
     usage: new Usage(db),
+    segments: new Segments(db),
+    directives: new DirectiveTable(db),
+    eraser: new Eraser(db, decisions),
     meter: (name) => meter.get(name) ?? 0,
   };
 }

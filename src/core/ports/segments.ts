@@ -86,10 +86,19 @@ export interface SegmentFacts {
   readonly edited: Uint32Array;
 }
 
-/** One request to be noted. */
+/** One request to be noted, or several of a conversation in a row. */
 export interface SegmentBatch extends Omit<SeenRequest, 'segments'> {
   readonly atMs: number;
-  readonly segments: readonly (SegmentFacts & { readonly pruneIds: readonly string[] })[];
+  /** How many requests it stands for. */
+  readonly turns: number;
+  readonly segments: readonly NotedSegment[];
+}
+
+export interface NotedSegment extends SegmentFacts {
+  /** Prunes in the store that hold lines of it. */
+  readonly pruneIds: readonly string[];
+  /** Prunes that must not be there, because it was deleted. */
+  readonly erase: readonly string[];
 }
 
 /** A conversation as the proxy saw it. */
@@ -150,7 +159,7 @@ export interface DirectiveChange {
   /** Segments whose directives go, those of steps included. A segment in `set` too loses its old ones. */
   readonly clear: readonly string[];
   readonly step?: Step;
-  /** Prunes whose originals are erased, unless a segment that is not deleted needs them. */
+  /** Prunes whose originals are erased beside those that are known to hold lines of what is deleted. */
   readonly erase?: readonly string[];
 }
 
@@ -158,7 +167,8 @@ export interface DirectiveChange {
 export interface SegmentStore {
   /** Changes whenever directives of any project may have changed, whoever changed them. Cheap: once a request. */
   directivesVersion(): string;
-  directives(project: string): Promise<ProjectDirectives>;
+  /** @param known - a generation that the caller has; `null` says that it still holds */
+  directives(project: string, known?: number): Promise<ProjectDirectives | null>;
   change(change: DirectiveChange): Promise<void>;
   /** Notes what requests showed, in one transaction. */
   note(batches: readonly SegmentBatch[]): Promise<void>;

@@ -1,0 +1,158 @@
+import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
+import type { Clock, EventRecord, Store } from '../core/ports.ts';
+import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
+import { freedBy } from './sweep.ts';
+
+export interface ContextGcOptions {
+  readonly store: SegmentStore;
+  readonly events: Pick<Store, 'addEvents'>;
+  readonly clock: Clock;
+  /** Writes what requests showed and is not written yet. */
+  readonly flush: () => Promise<void>;
+  readonly stashId: (project: string, segmentId: string) => string;
+  /** Told when something was done but its event could not be kept. */
+  readonly onFailure: (reason: string, cause: unknown) => void;
+}
+
+/** What became of the segments that a call named. */
+export interface Outcome {
+  /** Those that are as the call wanted them, in its order. */
+  readonly done: readonly string[];
+  readonly tokens: number;
+  /** One sentence for each of the others. */
+  readonly errors: readonly string[];
+}
+
+/** Segments that one event names. */
+const MOST_NAMED = 100;
+
+/** What an agent and its user can do about the segments of a project. */
+export class ContextGc {
+  readonly #options: ContextGcOptions;
+
+  constructor(options: ContextGcOptions) {
+    this.#options = options;
+  }
+
+  /** Changes nothing. */
+  async analyze(input: AnalyzeInput): Promise<Analysis> {
+    await this.#options.flush();
+    return analyze(this.#options.store, input, this.#options.clock.nowMs());
+  }
+
+  /**
+   * Sets segments aside, to be had back by their markers, or deletes them for good. From the next request on.
+   *
+   * @throws StoreUnavailable, and then nothing was done
+   */
+  async prune(project: string, ids: readonly string[], action: 'stash' | 'delete'): Promise<Outcome> {
+    const done = action === 'stash' ? 'stashed' : 'deleted';
+    const judge = (segment: StoredSegment): Verdict => {
+      if (segment.directed === 'pin') return { error: `Segment ${segment.id} is pinned; unpin it first.` };
+      if (segment.directed === 'delete') {
+        return action === 'delete' ? 'already' : { error: `Segment ${segment.id} was deleted.` };
+      }
+      if (action === 'delete') return 'change';
+      if (segment.directed === 'stash') return 'already';
+      return freedBy(segment) > 0
+        ? 'change'
+        : { error: `Segment ${segment.id} is no larger than the marker that would take its place; left as it is.` };
+    };
+    const { change, ...outcome } = await this.#judge(project, ids, judge);
+    const set = change.map((segment): Directive => directiveFor(segment, action));
+    const erase = action === 'delete' ? change.map(({ id }) => this.#options.stashId(project, id)) : [];
+    if (set.length > 0) await this.#options.store.change({ project, set, clear: [], erase });
+    const tokens = change.reduce((sum, segment) => sum + (segment.directed === null ? freedNow(segment) : 0), 0);
+    await this.#tell(project, done, change);
+    return { ...outcome, tokens };
+  }
+
+  /** Keeps segments whole from the next request on, also those that were stashed. @throws StoreUnavailable */
+  async pin(project: string, ids: readonly string[]): Promise<Outcome> {
+    const { change, ...outcome } = await this.#judge(project, ids, ({ id, directed }) => {
+      if (directed === 'delete') return { error: `Segment ${id} was deleted and cannot be pinned.` };
+      return directed === 'pin' ? 'already' : 'change';
+    });
+    const set = change.map(({ id }): Directive => ({ segment: id, action: 'pin', scope: '', upTo: -1 }));
+    if (set.length > 0) await this.#options.store.change({ project, set, clear: [] });
+    await this.#tell(project, 'pinned', change);
+    return { ...outcome, tokens: 0 };
+  }
+
+  /** Lets segments be pruned again. @throws StoreUnavailable */
+  async unpin(project: string, ids: readonly string[]): Promise<Outcome> {
+    const { change, ...outcome } = await this.#judge(project, ids, ({ directed }) =>
+      directed === 'pin' ? 'change' : 'already',
+    );
+    if (change.length > 0) await this.#options.store.change({ project, set: [], clear: change.map(({ id }) => id) });
+    await this.#tell(project, 'unpinned', change);
+    return { ...outcome, tokens: 0 };
+  }
+
+  async #judge(
+    project: string,
+    ids: readonly string[],
+    judge: (segment: StoredSegment) => Verdict,
+  ): Promise<{ done: string[]; errors: string[]; change: StoredSegment[] }> {
+    await this.#options.flush();
+    const wanted = [...new Set(ids)];
+    const found = await this.#options.store.findSegments(project, wanted);
+    const done: string[] = [];
+    const errors: string[] = [];
+    const change: StoredSegment[] = [];
+    for (const id of wanted) {
+      const segment = found.get(id);
+      const verdict = segment
+        ? judge(segment)
+        : { error: `Segment ${id.slice(0, 100)} not found in project ${project}.` };
+      if (typeof verdict === 'object') errors.push(verdict.error);
+      else done.push(id);
+      if (segment && verdict === 'change') change.push(segment);
+    }
+    return { done, errors, change };
+  }
+
+  /** One event for each conversation. What was done stays done when it cannot be told. */
+  async #tell(project: string, kind: string, segments: readonly StoredSegment[]): Promise<void> {
+    const byConversation = new Map<string, StoredSegment[]>();
+    for (const segment of segments) {
+      const list = byConversation.get(segment.conversation);
+      if (list) list.push(segment);
+      else byConversation.set(segment.conversation, [segment]);
+    }
+    const tsMs = this.#options.clock.nowMs();
+    const events = [...byConversation].map(
+      ([runId, list]): EventRecord => ({
+        tsMs,
+        kind,
+        level: 'info',
+        runId,
+        opId: null,
+        payload: {
+          project,
+          by: 'agent',
+          segments: list.length,
+          segment_ids: list.slice(0, MOST_NAMED).map(({ id }) => id),
+          tokens: list.reduce((sum, { tokens }) => sum + tokens, 0),
+        },
+      }),
+    );
+    if (events.length === 0) return;
+    await this.#options.events
+      .addEvents(events)
+      .catch((cause: unknown) => this.#options.onFailure('event_not_kept', cause));
+  }
+}
+
+/** `already`: as wanted, nothing to do. */
+type Verdict = 'change' | 'already' | { readonly error: string };
+
+/** Words that the user or the assistant says again after they were set aside are said anew, and stay. */
+function directiveFor({ id, role, ordinal }: StoredSegment, action: 'stash' | 'delete'): Directive {
+  const upTo = action === 'stash' && role !== 'tool' ? ordinal : -1;
+  return { segment: id, action, scope: '', upTo };
+}
+
+function freedNow(segment: StoredSegment): number {
+  return Math.max(0, freedBy(segment));
+}

@@ -1,0 +1,84 @@
+import { LRUCache } from 'lru-cache';
+import type {
+  Directive,
+  DirectiveAction,
+  Directives,
+  DirectivesView,
+  ProjectDirectives,
+  SegmentStore,
+  Step,
+} from '../core/ports/segments.ts';
+
+/** Projects whose directives are kept in memory. */
+const MAX_PROJECTS = 1_000;
+
+/** A project's directives as they were when last looked at. */
+class ProjectView implements DirectivesView {
+  readonly mark: string;
+  readonly generation: number;
+  readonly empty: boolean;
+  readonly #everywhere = new Map<string, Directive>();
+  readonly #inSteps = new Map<string, Directive[]>();
+  readonly #steps = new Map<string, Step[]>();
+
+  constructor(project: string, { generation, directives, steps }: ProjectDirectives) {
+    this.generation = generation;
+    this.mark = `${generation} ${project}`;
+    this.empty = directives.length === 0;
+    for (const directive of directives) {
+      if (directive.scope === '') this.#everywhere.set(directive.segment, directive);
+      else append(this.#inSteps, directive.segment, directive);
+    }
+    for (const step of steps) append(this.#steps, step.conversation, step);
+  }
+
+  stepsOf(conversationId: string): readonly Step[] {
+    return this.#steps.get(conversationId) ?? [];
+  }
+
+  of(segmentId: string, ordinal: number, scopes: ReadonlySet<string>): DirectiveAction | null {
+    const holds = ({ upTo }: Directive): boolean => upTo < 0 || ordinal <= upTo;
+    const everywhere = this.#everywhere.get(segmentId);
+    if (everywhere && holds(everywhere)) return everywhere.action;
+    if (scopes.size === 0) return null;
+    const inStep = this.#inSteps.get(segmentId)?.find((directive) => scopes.has(directive.scope) && holds(directive));
+    return inStep?.action ?? null;
+  }
+}
+
+function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list) list.push(item);
+  else lists.set(key, [item]);
+}
+
+/** The directives of all projects, read again once any process changed them. */
+export class DirectiveBook implements Directives {
+  readonly #store: SegmentStore;
+  readonly #views = new LRUCache<string, { readonly version: string; readonly view: ProjectView }>({
+    max: MAX_PROJECTS,
+  });
+
+  constructor(store: SegmentStore) {
+    this.#store = store;
+  }
+
+  /** @throws StoreUnavailable when it cannot be known what was asked for */
+  async view(project: string): Promise<DirectivesView> {
+    const version = this.#store.directivesVersion();
+    const known = this.#views.get(project);
+    if (known?.version === version) return known.view;
+    // on another file the same number may stand for something else
+    const comparable = known && fileOf(known.version) === fileOf(version) ? known.view : undefined;
+    const changed = await this.#store.directives(project, comparable?.generation);
+    const view = changed || !comparable ? new ProjectView(project, changed ?? NONE) : comparable;
+    this.#views.set(project, { version, view });
+    return view;
+  }
+}
+
+const NONE: ProjectDirectives = { generation: 0, directives: [], steps: [] };
+
+function fileOf(version: string): string {
+  return version.slice(0, version.indexOf('.'));
+}

@@ -1,0 +1,138 @@
+/**
+ * Segments refer to each other by keys: 32-bit hashes of paths, identifiers and call ids. A reference needs no text, and
+ * two names that share a hash cost no more than a segment that stays a little longer.
+ */
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+/** Names of files that say nothing without their folder. */
+const COMMON_NAMES =
+  /^(?:index|main|mod|lib|__init__|readme|package|cargo|go|makefile|dockerfile|types?|utils?|test)\b/i;
+const MAX_TOKEN = 240;
+const MIN_IDENTIFIER = 4;
+
+function hash(kind: string, name: string): number {
+  let value = Math.imul(FNV_OFFSET ^ kind.charCodeAt(0), FNV_PRIME);
+  for (let i = 0; i < name.length; i++) value = Math.imul(value ^ name.charCodeAt(i), FNV_PRIME);
+  return value >>> 0 || 1;
+}
+
+/** Stands for a call, by its id. */
+export function callIdKey(id: string): number {
+  return hash('c', id);
+}
+
+/** Stands for what a call did, by a hash of its name and arguments. */
+export function callKey(key: string): number {
+  return key === '' ? 0 : hash('k', key);
+}
+
+/** Stands for a file: its name with the folder it is in, so that absolute and relative paths agree. */
+export function pathKey(path: string): number {
+  return hash('p', parts(path).slice(-2).join('/'));
+}
+
+/** Every key under which a file may be meant: the one above, and its name alone where that says enough. */
+export function pathKeys(path: string): number[] {
+  const all = parts(path);
+  const name = all.at(-1) ?? '';
+  const full = pathKey(path);
+  return all.length < 2 || COMMON_NAMES.test(name) || !name.includes('.') ? [full] : [full, hash('p', name)];
+}
+
+function parts(path: string): string[] {
+  return path
+    .replaceAll('\\', '/')
+    .split('/')
+    .filter((part) => part !== '' && part !== '.');
+}
+
+/** Collects distinct keys up to a number of them. */
+export class KeySet {
+  readonly #keys = new Set<number>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get full(): boolean {
+    return this.#keys.size >= this.#most;
+  }
+
+  add(...keys: readonly number[]): void {
+    for (const key of keys) if (!this.full) this.#keys.add(key);
+  }
+
+  toArray(): Uint32Array {
+    return Uint32Array.from(this.#keys);
+  }
+}
+
+/** Adds what a text names: files and identifiers. */
+export function addMentions(text: string, into: KeySet, mostChars: number): void {
+  forEachToken(text, mostChars, (token) => {
+    if (looksLikePath(token)) into.add(...pathKeys(token));
+    if (!/[/\\]/.test(token)) for (const name of identifiersOf(token)) into.add(hash('i', name));
+    return !into.full;
+  });
+}
+
+/** Words after which an identifier is declared, in the common languages. */
+const DECLARING = new Set(
+  'function class interface type struct enum trait impl def fn func fun const let var module namespace object sub proc record union macro'.split(
+    ' ',
+  ),
+);
+
+/** Adds the identifiers that a piece of source code declares. */
+export function addDeclared(text: string, into: KeySet, mostChars: number): void {
+  let declaring = false;
+  forEachToken(text, mostChars, (token) => {
+    const [name = ''] = identifiersOf(token);
+    if (declaring && name !== '') into.add(hash('i', name));
+    declaring = DECLARING.has(token);
+    return !into.full;
+  });
+}
+
+/** Runs of the characters that paths and identifiers consist of; `false` from `take` ends it. */
+function forEachToken(text: string, mostChars: number, take: (token: string) => boolean): void {
+  const end = Math.min(text.length, mostChars);
+  for (let at = 0; at < end; ) {
+    if (!isTokenChar(text.charCodeAt(at))) {
+      at++;
+      continue;
+    }
+    const start = at;
+    while (at < end && isTokenChar(text.charCodeAt(at))) at++;
+    let stop = at;
+    while (stop > start && isPunctuation(text.charCodeAt(stop - 1))) stop--;
+    if (stop - start > 1 && stop - start <= MAX_TOKEN && !take(text.slice(start, stop))) return;
+  }
+}
+
+/** Letters, digits and `_ - . / \ @`. */
+function isTokenChar(code: number): boolean {
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 64 && code <= 90) ||
+    (code >= 45 && code <= 57) ||
+    code === 95 ||
+    code === 92 ||
+    code > 191
+  );
+}
+
+/** `- . /`, with which a sentence or a folder ends. */
+function isPunctuation(code: number): boolean {
+  return code >= 45 && code <= 47;
+}
+
+function looksLikePath(token: string): boolean {
+  return /[\w)\]]\.[A-Za-z][A-Za-z0-9]{0,7}$/.test(token) || /[/\\][\w.-]*\w/.test(token);
+}
+
+function identifiersOf(token: string): string[] {
+  return token.split(/[^\w]+/).filter((name) => name.length >= MIN_IDENTIFIER && !/^\d/.test(name));
+}

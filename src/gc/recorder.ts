@@ -1,0 +1,111 @@
+import { LRUCache } from 'lru-cache';
+import type { NotedSegment, SeenRequest, SeenSegment, SegmentBatch, SegmentStore } from '../core/ports/segments.ts';
+import type { Clock } from '../core/ports.ts';
+import { factsOf } from './facts.ts';
+
+export interface RecorderOptions {
+  readonly store: SegmentStore;
+  readonly clock: Clock;
+  /** The prune id under which a segment is stashed. */
+  readonly stashId: (project: string, segmentId: string) => string;
+  /** Told when what was seen could not be written; nothing but the analysis suffers. */
+  readonly onFailure: (reason: string, cause: unknown) => void;
+}
+
+/** Segments that wait to be written; past it the oldest requests are forgotten. */
+const MAX_WAITING = 20_000;
+const FLUSH_MS = 500;
+/** Segments that are known to be written, over all conversations. */
+const MAX_KNOWN = 100_000;
+
+/** What a conversation showed last: its segments with their size, which tells whether they changed. */
+type Shown = ReadonlyMap<string, string>;
+
+/** Notes segments behind the requests' backs: a segment that did not change costs nothing but a look. */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #shown = new LRUCache<string, Shown>({
+    maxSize: MAX_KNOWN,
+    sizeCalculation: (shown) => shown.size + 1,
+  });
+  #batches: SegmentBatch[] = [];
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Takes what a request showed. Never waits; texts are not held on to. */
+  note(request: SeenRequest): void {
+    const key = conversationKey(request);
+    const shown = this.#shown.get(key);
+    const now = new Map(request.segments.map((segment) => [segment.id, signatureOf(segment)]));
+    const left = request.whole && (shown === undefined || [...shown.keys()].some((id) => !now.has(id)));
+    const changed = left
+      ? request.segments
+      : request.segments.filter((segment) => shown?.get(segment.id) !== now.get(segment.id));
+    this.#queue({ ...request, whole: left, segments: changed });
+    if (request.whole) this.#shown.set(key, now);
+    else if (shown) this.#shown.set(key, new Map([...shown, ...now]));
+    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+  }
+
+  /** Writes what waits. Never rejects. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  #queue(request: SeenRequest): void {
+    const last = this.#batches.at(-1);
+    const atMs = this.#options.clock.nowMs();
+    const segments = request.segments.map((segment) => this.#noted(request.project, segment));
+    if (last && segments.length === 0 && !request.whole && conversationKey(last) === conversationKey(request)) {
+      const { messages, task } = request;
+      this.#batches[this.#batches.length - 1] = { ...last, atMs, messages, task, turns: last.turns + 1 };
+      return;
+    }
+    this.#batches.push({ ...request, atMs, turns: 1, segments });
+    this.#waiting += segments.length + 1;
+    while (this.#waiting > MAX_WAITING) this.#forget(this.#batches.shift());
+  }
+
+  #noted(project: string, segment: SeenSegment): NotedSegment {
+    const { directed, pruneIds, id } = segment;
+    const erase = directed === 'delete' ? [...pruneIds, this.#options.stashId(project, id)] : [];
+    return { ...factsOf(segment), pruneIds, erase };
+  }
+
+  /** What is not written must be taken down anew when the conversation is seen next. */
+  #forget(batch: SegmentBatch | undefined): void {
+    if (!batch) return;
+    this.#waiting -= batch.segments.length + 1;
+    this.#shown.delete(conversationKey(batch));
+  }
+
+  async #write(): Promise<void> {
+    const batches = this.#batches;
+    if (batches.length === 0) return;
+    this.#batches = [];
+    this.#waiting = 0;
+    try {
+      await this.#options.store.note(batches);
+    } catch (cause) {
+      for (const batch of batches) this.#shown.delete(conversationKey(batch));
+      this.#options.onFailure('segments_not_noted', cause);
+    }
+  }
+}
+
+function conversationKey({ project, conversationId }: Pick<SeenRequest, 'project' | 'conversationId'>): string {
+  return `${conversationId} ${project}`;
+}
+
+/** A segment is written again when this changes. */
+function signatureOf({ tokens, ordinal, directed, pruneIds }: SeenSegment): string {
+  return `${ordinal} ${tokens} ${directed === 'delete' ? 'x' : ''} ${pruneIds.join(' ')}`;
+}

@@ -1,0 +1,224 @@
+import type { DirectiveAction, SegmentFacts, SegmentType } from '../core/ports/segments.ts';
+import { formatMarker } from '../engine/marker.ts';
+import { estimateTokens } from '../engine/tokens.ts';
+import { pathKey } from './keys.ts';
+import type { Rated } from './top.ts';
+
+/** A segment that may go, and why. */
+export interface Candidate extends Rated {
+  readonly segment: SweptSegment;
+  readonly standing: Standing;
+}
+
+export interface SweptSegment extends SegmentFacts {
+  readonly directed: DirectiveAction | null;
+  readonly task: string;
+  /** How many requests of its conversation it has seen since its first. */
+  readonly survived: number;
+  /** Since it came, in hours; 0 where time has no say. */
+  readonly ageHours: number;
+}
+
+/** What must stay whatever a score says, besides what is pinned. */
+export interface Roots {
+  /** The newest messages of the conversation, so many. */
+  readonly newest: number;
+  /** Segments that the caller named. */
+  readonly ids: ReadonlySet<string>;
+  /** Keys that the caller's own words mention. */
+  readonly mentions: Uint32Array;
+  /** The file that is being worked on, or `''`. */
+  readonly file: string;
+  /** The task that is being worked on, or `''`. */
+  readonly task: string;
+}
+
+/** What is known of a segment from the messages behind it. */
+export interface Standing {
+  readonly stale: boolean;
+  readonly superseded: boolean;
+  readonly references: number;
+  /** Messages since anything referred to it, or since it came. */
+  readonly idle: number;
+  /** How strongly the roots lead to it, 0..1. */
+  readonly reach: number;
+  readonly otherTask: boolean;
+}
+
+/** What the type of a segment says about how soon it goes. */
+const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
+  log: 1,
+  code: 0.9,
+  note: 0.8,
+  message: 0.4,
+  decision: 0.2,
+  summary: 0.15,
+};
+/** Segments that lived through so many requests are of the old generation. */
+export const OLD_AFTER = 3;
+/** A marker with a reason of the usual length. */
+const MARKER = { pruneId: 'prn_000000000000', startLine: 1, reason: 'mis de côté' };
+const MARKER_TOKENS = [1, 10, 100, 1_000, 10_000, 100_000].map((endLine) =>
+  estimateTokens(formatMarker({ ...MARKER, endLine })),
+);
+
+/** The user's words at the beginning that are never candidates reach over so many messages. */
+const OPENING_MESSAGES = 2;
+/** Reads of one file that are remembered, the newest ones. */
+const MAX_READS = 50;
+
+interface Read {
+  readonly ordinal: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+function readOf({ ordinal, startLine, endLine }: SweptSegment): Read {
+  return { ordinal, from: Math.max(1, startLine), to: endLine || Number.POSITIVE_INFINITY };
+}
+
+interface Reference {
+  count: number;
+  ordinal: number;
+  reach: number;
+}
+
+/**
+ * Marks and sweeps one conversation in a single pass from its newest message to its oldest, which is the way that
+ * references point: when a segment's turn comes, all that may refer to it has been seen. Feed each segment once, newest
+ * first. The words that a conversation opens with are never given as candidates.
+ */
+export class Sweep {
+  readonly #roots: Roots;
+  readonly #messages: number;
+  readonly #onCandidate: (candidate: Candidate) => void;
+  readonly #references = new Map<number, Reference>();
+  readonly #edited = new Set<number>();
+  /** Newest message that answers a call. */
+  readonly #calls = new Map<number, number>();
+  readonly #reads = new Map<number, Read[]>();
+  readonly #file: number;
+  /** The oldest words of the user so far; those of the whole conversation say what it is about. */
+  #opening: Candidate[] = [];
+
+  /** @param messages - how many messages the conversation has */
+  constructor(roots: Roots, messages: number, onCandidate: (candidate: Candidate) => void) {
+    this.#roots = roots;
+    this.#messages = messages;
+    this.#onCandidate = onCandidate;
+    this.#file = roots.file === '' ? 0 : pathKey(roots.file);
+    for (const key of roots.mentions) this.#references.set(key, { count: 1, ordinal: messages - 1, reach: 1 });
+  }
+
+  feed(segment: SweptSegment): void {
+    const standing = this.#standing(segment);
+    const root = this.#isRoot(segment, standing);
+    const visible = segment.directed === null || segment.directed === 'pin';
+    if (visible && !root) this.#rate(segment, standing);
+    this.#note(segment, visible ? (root ? 1 : standing.reach / 2) : 0, visible);
+  }
+
+  #rate(segment: SweptSegment, standing: Standing): void {
+    const candidate = candidateOf(segment, standing);
+    if (segment.effect !== 'asked') {
+      this.#give(candidate);
+      return;
+    }
+    const opening = segment.ordinal + OPENING_MESSAGES - 1;
+    for (const held of this.#opening) if (held.segment.ordinal > opening) this.#give(held);
+    this.#opening = [...this.#opening.filter((held) => held.segment.ordinal <= opening), candidate];
+  }
+
+  #give(candidate: Candidate): void {
+    if (candidate.tokens > 0) this.#onCandidate(candidate);
+  }
+
+  #isRoot(segment: SweptSegment, { stale, superseded }: Standing): boolean {
+    const { newest, ids, task } = this.#roots;
+    if (segment.directed === 'pin' || ids.has(segment.id)) return true;
+    if (segment.ordinal >= this.#messages - newest) return true;
+    if (task !== '' && segment.task === task && segment.effect === 'asked') return true;
+    if (stale || superseded || segment.path === '') return false;
+    if (this.#file !== 0 && segment.about[0] === this.#file) return true;
+    return (this.#references.get(segment.about[0] ?? 0)?.reach ?? 0) >= 1;
+  }
+
+  #standing(segment: SweptSegment): Standing {
+    const { ordinal, about, effect, path, callKey } = segment;
+    let references = 0;
+    let reach = 0;
+    let last = ordinal;
+    for (const key of about) {
+      const reference = this.#references.get(key);
+      if (!reference) continue;
+      references = Math.max(references, reference.count);
+      reach = Math.max(reach, reference.reach);
+      last = Math.max(last, reference.ordinal);
+    }
+    const file = path === '' ? 0 : (about[0] ?? 0);
+    const isFile = effect === 'read' || effect === 'attached';
+    const stale = isFile && file !== 0 && this.#edited.has(file);
+    const repeated = callKey !== 0 && effect !== 'edit' && (this.#calls.get(callKey) ?? -1) > ordinal;
+    const superseded = repeated || (isFile && this.#readAgain(file, segment));
+    const { task } = this.#roots;
+    const otherTask = task !== '' && segment.task !== task;
+    return { stale, superseded, references, reach, idle: this.#messages - 1 - last, otherTask };
+  }
+
+  /** Whether a later read shows all the lines that this one does. */
+  #readAgain(file: number, segment: SweptSegment): boolean {
+    const { from, to } = readOf(segment);
+    return (this.#reads.get(file) ?? []).some(
+      (read) => read.ordinal > segment.ordinal && read.from <= from && read.to >= to,
+    );
+  }
+
+  #note(segment: SweptSegment, reach: number, visible: boolean): void {
+    const { ordinal, about, mentions, edited, effect, callKey, path } = segment;
+    for (const key of edited) this.#edited.add(key);
+    if (!visible) return;
+    if (callKey !== 0 && !this.#calls.has(callKey)) this.#calls.set(callKey, ordinal);
+    if (path !== '' && (effect === 'read' || effect === 'attached')) {
+      const file = about[0] ?? 0;
+      const reads = this.#reads.get(file) ?? [];
+      if (reads.length === 0) this.#reads.set(file, reads);
+      if (reads.length < MAX_READS) reads.push(readOf(segment));
+    }
+    for (const key of mentions) {
+      const reference = this.#references.get(key);
+      if (reference) {
+        reference.count++;
+        reference.reach = Math.max(reference.reach, reach);
+      } else this.#references.set(key, { count: 1, ordinal, reach });
+    }
+  }
+}
+
+/** What a segment's pruning frees: its tokens without those of the marker that takes its place. */
+export function freedBy({ tokens, lines }: Pick<SegmentFacts, 'tokens' | 'lines'>): number {
+  const digits = Math.min(MARKER_TOKENS.length, String(Math.max(1, lines)).length);
+  return tokens - (MARKER_TOKENS[digits - 1] ?? 0);
+}
+
+function candidateOf(segment: SweptSegment, standing: Standing): Candidate {
+  const freed = freedBy(segment);
+  return {
+    id: segment.id,
+    score: Math.round(worthless(segment, standing) * Math.max(0, freed / segment.tokens) * 10_000) / 10_000,
+    tokens: freed,
+    segment,
+    standing,
+  };
+}
+
+/** How sure it is that nobody needs the segment any more, 0..1. */
+function worthless(segment: SweptSegment, standing: Standing): number {
+  const { references, idle, reach, stale, superseded, otherTask } = standing;
+  const old = segment.survived >= OLD_AFTER;
+  let sure = 0.15 + 0.5 * (1 - Math.exp(-idle / 20)) + 0.2 / (1 + references);
+  sure += 0.1 * Math.min(1, segment.ageHours / 24) + (old ? 0.05 : 0);
+  sure *= TYPE_WEIGHT[segment.type] * (1 - 0.6 * reach) * (old ? 1 : 0.7);
+  if (superseded) sure = Math.max(sure, 0.85 + sure / 10);
+  if (stale) sure = Math.max(sure, 0.9 + sure / 10);
+  return otherTask ? 1 - (1 - sure) * 0.6 : sure;
+}

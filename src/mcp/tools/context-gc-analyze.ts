@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { textHash } from '../../core/hash.ts';
+import type { SegmentType } from '../../core/ports/segments.ts';
+import { messageSegmentId } from '../../core/segments.ts';
+import type { Analysis, DescribedSegment, RatedSegment } from '../../gc/analyze.ts';
+import type { ContextGc } from '../../gc/context-gc.ts';
+import { isObject } from '../json-rpc.ts';
+import { defineTool, type Tool } from '../tool.ts';
+import { boundedList, integer } from '../tool-input.ts';
+import { onStore, projectId } from './context-gc.ts';
+
+/** Messages and segments that a caller may describe. */
+const MAX_MESSAGES = 200;
+const MAX_DESCRIBED = 10_000;
+
+const descriptors = z
+  .looseObject({
+    recent_messages: boundedList(z.unknown(), MAX_MESSAGES)
+      .nullish()
+      .describe('The newest messages, {role, content} each: they and what they name stay.'),
+    current_file: z
+      .union([z.string(), z.looseObject({ path: z.string() })])
+      .nullish()
+      .describe('The file that is being worked on: {path}. It stays.'),
+    token_usage: z.looseObject({}).nullish().describe('{current, limit} in tokens.'),
+    segment_summaries: boundedList(z.unknown(), MAX_DESCRIBED)
+      .nullish()
+      .describe('Further segments to consider: {segment_id, type, tokens, created_at, preview} each.'),
+    task_info: z.looseObject({}).nullish().describe('{task_id} of the task that is being worked on.'),
+  })
+  .describe('What the caller knows of its context; every field may be left out.');
+
+const input = z.strictObject({
+  context_descriptors: descriptors.nullish(),
+  project_id: projectId,
+  task_id: z.string().max(200).nullish().describe('Look at the conversations of this task only.'),
+  target_tokens: integer.min(0).nullish().describe('Tokens to free; then a pruning_plan is given too.'),
+});
+
+type Input = z.infer<typeof input>;
+type Descriptors = NonNullable<Input['context_descriptors']>;
+
+/** `context_gc_analyze` (003): which segments may go, and why. */
+export function contextGcAnalyzeTool(gc: ContextGc): Tool {
+  return defineTool({
+    name: 'context_gc_analyze',
+    namespace: 'context_gc',
+    summary: 'Tell which parts of the conversation can go.',
+    description:
+      'Find the parts of the conversation (tool results, attached files, messages) that can be pruned to free context, ' +
+      'with a score (higher goes sooner), the tokens that each frees, and why. With target_tokens also a pruning_plan ' +
+      'that frees as many. Changes nothing; context_gc_prune acts on the segment_ids. Returns JSON: pruning_candidates, ' +
+      'total_candidates, estimated_tokens_freed, pruning_plan.',
+    faces: ['rpc'],
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    input,
+    async run(args) {
+      const { project_id, target_tokens } = args;
+      const about = args.context_descriptors ?? {};
+      const task = args.task_id || textIn(about.task_info, ['task_id', 'id']);
+      const analysis = await onStore(
+        gc.analyze({
+          project: project_id,
+          ...(task !== '' && { task }),
+          ...(typeof target_tokens === 'number' && { target: target_tokens }),
+          roots: { ...saidIn(about), file: fileIn(about) },
+          described: describedIn(about),
+        }),
+      );
+      return toWire(analysis, args);
+    },
+  });
+}
+
+function toWire(analysis: Analysis, { project_id, target_tokens, context_descriptors }: Input): object {
+  const { candidates, total, tokensFreed, plan } = analysis;
+  const tooHigh = typeof target_tokens === 'number' && target_tokens > tokensFreed;
+  const warnings = [
+    ...(tooHigh
+      ? [`target_tokens is ${target_tokens}, but only ${tokensFreed} can be freed; the plan frees all of it.`]
+      : []),
+    ...usageWarning(context_descriptors?.token_usage, tokensFreed),
+  ];
+  const allPinned = analysis.pinned > 0 && analysis.pinned + analysis.gone === analysis.segments;
+  const message = messageFor(analysis, project_id);
+  return {
+    pruning_candidates: candidates.map(candidateToWire),
+    total_candidates: total,
+    estimated_tokens_freed: tokensFreed,
+    ...(plan && {
+      pruning_plan: { segments: plan.segments.map(candidateToWire), estimated_tokens_freed: plan.tokensFreed },
+    }),
+    ...(message !== '' && { message }),
+    ...(warnings.length > 0 && { warning: warnings.join(' ') }),
+    ...(allPinned &&
+      total === 0 && { error: `All segments are pinned (${analysis.pinned}). Unpin some with context_gc_unpin.` }),
+  };
+}
+
+function candidateToWire({ id, score, tokens, reason, type, ageHours }: RatedSegment) {
+  return { segment_id: id, score, tokens, reason, segment_type: type, age_hours: ageHours };
+}
+
+function messageFor({ segments, total, candidates, taskUnknown }: Analysis, project: string): string {
+  const parts: string[] = [];
+  if (segments === 0 && total === 0) {
+    parts.push(
+      `No candidates: no request of project ${JSON.stringify(project)} was seen. Requests name their project in the ` +
+        'header x-mcp-pruner-project; without it they belong to "default".',
+    );
+  } else if (total === 0) {
+    parts.push(
+      'No candidates: what there is is pinned, already pruned, recent, the task itself, in use, or too small to be worth a marker.',
+    );
+  }
+  if (taskUnknown) parts.push('No request of that task was seen; the whole project was looked at.');
+  if (total > candidates.length) parts.push(`The ${candidates.length} candidates with the highest scores are listed.`);
+  return parts.join(' ');
+}
+
+function usageWarning(usage: unknown, tokensFreed: number): string[] {
+  if (!isObject(usage)) return [];
+  const { current, limit } = usage;
+  if (typeof current !== 'number' || typeof limit !== 'number' || current - tokensFreed <= limit) return [];
+  return [
+    `Even without all candidates the context would be over its limit, by some ${Math.round(current - tokensFreed - limit)} tokens.`,
+  ];
+}
+
+/** The newest messages as the caller has them: their ids, and their words. */
+function saidIn({ recent_messages }: Descriptors): { ids: string[]; said: string[] } {
+  const ids: string[] = [];
+  const said: string[] = [];
+  for (const message of recent_messages ?? []) {
+    const fields = typeof message === 'string' ? { content: message } : message;
+    if (!isObject(fields)) continue;
+    const named = textIn(fields, ['segment_id']);
+    if (named !== '') ids.push(named);
+    const roles = typeof fields.role === 'string' ? [fields.role] : ['user', 'assistant'];
+    for (const text of textsOf(fields.content)) {
+      said.push(text);
+      for (const role of roles) ids.push(messageSegmentId(role, textIn(fields, ['tool_call_id']), textHash(text)));
+    }
+  }
+  return { ids, said };
+}
+
+/** Plain content, or the text parts of it. */
+function textsOf(content: unknown): string[] {
+  if (typeof content === 'string') return [content];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part: unknown) => textIn(part, ['text']) || []);
+}
+
+function fileIn({ current_file }: Descriptors): string {
+  return typeof current_file === 'string' ? current_file : textIn(current_file, ['path']);
+}
+
+const TYPES: readonly string[] = ['message', 'code', 'log', 'note', 'decision', 'summary'] satisfies SegmentType[];
+
+function describedIn({ segment_summaries }: Descriptors): DescribedSegment[] {
+  return (segment_summaries ?? []).flatMap((summary): DescribedSegment[] => {
+    const id = textIn(summary, ['segment_id', 'id']);
+    if (id === '' || !isObject(summary)) return [];
+    const tokens = [summary.tokens, summary.token_count].find((value) => typeof value === 'number' && value > 0);
+    const type = textIn(summary, ['type', 'segment_type']);
+    const createdAtMs = Date.parse(textIn(summary, ['created_at', 'timestamp']));
+    return [
+      {
+        id: id.slice(0, 200),
+        type: isType(type) ? type : 'message',
+        tokens: typeof tokens === 'number' ? tokens : 0,
+        createdAtMs: Number.isNaN(createdAtMs) ? null : createdAtMs,
+        path: textIn(summary, ['file_path', 'path']).slice(0, 500),
+      },
+    ];
+  });
+}
+
+function isType(type: string): type is SegmentType {
+  return TYPES.includes(type);
+}
+
+/** The first of these fields that is a string. */
+function textIn(value: unknown, fields: readonly string[]): string {
+  if (!isObject(value)) return '';
+  for (const field of fields) {
+    const text = value[field];
+    if (typeof text === 'string') return text;
+  }
+  return '';
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { ContextGc } from '../../gc/context-gc.ts';
+import { defineTool, type Tool } from '../tool.ts';
+import { NOTHING_NAMED, onStore, projectId, segmentIds } from './context-gc.ts';
+
+const input = z.strictObject({ project_id: projectId, segment_ids: segmentIds });
+const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** `context_gc_pin` (003): keeps segments whole from the next request on. */
+export function contextGcPinTool(gc: ContextGc): Tool {
+  return defineTool({
+    name: 'context_gc_pin',
+    namespace: 'context_gc',
+    summary: 'Keep segments whole.',
+    description:
+      'Keep segments of the conversation whole: nothing prunes them while they are pinned. A stashed segment comes back ' +
+      'with the next request. Returns JSON: pinned_segments, errors.',
+    faces: ['rpc'],
+    annotations,
+    input,
+    async run({ project_id, segment_ids }) {
+      if (segment_ids.length === 0) return { pinned_segments: [], errors: [NOTHING_NAMED] };
+      const { done, errors } = await onStore(gc.pin(project_id, segment_ids));
+      return { pinned_segments: done, errors };
+    },
+  });
+}
+
+/** `context_gc_unpin` (003): lets segments be pruned again. */
+export function contextGcUnpinTool(gc: ContextGc): Tool {
+  return defineTool({
+    name: 'context_gc_unpin',
+    namespace: 'context_gc',
+    summary: 'Let segments be pruned again.',
+    description: 'Let pinned segments be pruned again. Returns JSON: unpinned_segments, errors.',
+    faces: ['rpc'],
+    annotations,
+    input,
+    async run({ project_id, segment_ids }) {
+      if (segment_ids.length === 0) return { unpinned_segments: [], errors: [NOTHING_NAMED] };
+      const { done, errors } = await onStore(gc.unpin(project_id, segment_ids));
+      return { unpinned_segments: done, errors };
+    },
+  });
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { ContextGc } from '../../gc/context-gc.ts';
+import { defineTool, type Tool } from '../tool.ts';
+import { NOTHING_NAMED, onStore, projectId, segmentIds } from './context-gc.ts';
+
+const input = z.strictObject({
+  project_id: projectId,
+  segment_ids: segmentIds,
+  action: z.enum(['stash', 'delete']).describe('stash can be undone, delete cannot.'),
+  confirm: z.boolean().default(false).describe('Must be true for delete.'),
+});
+
+const NOT_CONFIRMED = 'Nothing was deleted: delete cannot be undone and needs confirm: true. stash needs none.';
+
+/** `context_gc_prune` (003): takes segments out of what the model sees from the next request on. */
+export function contextGcPruneTool(gc: ContextGc): Tool {
+  return defineTool({
+    name: 'context_gc_prune',
+    namespace: 'context_gc',
+    summary: 'Take segments out of the conversation.',
+    description:
+      'Take segments out of the conversation to free context. From the next request on, one marker line stands where a ' +
+      'segment stood. action "stash" keeps the text: recover_text returns it, context_gc_pin puts it back. action ' +
+      '"delete" erases it for good and needs confirm: true. Pinned segments are never pruned. ' +
+      'Returns JSON: pruned_segments, tokens_freed, action, errors.',
+    faces: ['rpc'],
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    input,
+    async run({ project_id, segment_ids, action, confirm }) {
+      const answer = {
+        pruned_segments: [] as readonly string[],
+        tokens_freed: 0,
+        action: `${action}${action === 'stash' ? 'ed' : 'd'}`,
+      };
+      if (segment_ids.length === 0) return { ...answer, errors: [NOTHING_NAMED] };
+      if (action === 'delete' && !confirm) return { ...answer, errors: [NOT_CONFIRMED] };
+      const { done, tokens, errors } = await onStore(gc.prune(project_id, segment_ids, action));
+      return { ...answer, pruned_segments: done, tokens_freed: Math.round(tokens), errors };
+    },
+  });
+}

@@ -1,0 +1,84 @@
+import type {
+  DirectiveChange,
+  ProjectDirectives,
+  SegmentBatch,
+  SegmentStore,
+  StoredConversation,
+  StoredSegment,
+} from '../core/ports/segments.ts';
+import type { Access } from './access.ts';
+import type { Keeper } from './keeper.ts';
+
+const MAX_PAGE = 10_000;
+
+/** Segments and directives on the store's file. */
+export class FileSegmentStore implements SegmentStore {
+  readonly #access: Access;
+  readonly #keeper: Keeper;
+
+  constructor(access: Access, keeper: Keeper) {
+    this.#access = access;
+    this.#keeper = keeper;
+  }
+
+  directivesVersion(): string {
+    try {
+      const generation = this.#keeper.connection().tables.meter('directive_generation');
+      return `${this.#keeper.serial}.${generation}`;
+    } catch (cause) {
+      throw this.#keeper.failed(cause);
+    }
+  }
+
+  directives(project: string, known?: number): Promise<ProjectDirectives | null> {
+    return this.#access.read(({ directives }) =>
+      directives.generation(project) === known ? null : directives.ofProject(project),
+    );
+  }
+
+  async change(change: DirectiveChange): Promise<void> {
+    const erased = await this.#access.write(({ directives, eraser }) => eraser.erase(directives.change(change)), {
+      verify: true,
+    });
+    if (erased > 0) await this.#emptyLog();
+  }
+
+  async note(batches: readonly SegmentBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    const erased = await this.#access.write(({ segments, directives, eraser }) => {
+      for (const batch of batches) segments.note(batch);
+      const gone = batches.flatMap(({ project, segments: noted }) =>
+        noted.flatMap(({ id, erase }) => (erase.length > 0 ? directives.ofDeleted(project, id, erase) : [])),
+      );
+      return gone.length > 0 ? eraser.erase(gone) : 0;
+    });
+    if (erased > 0) await this.#emptyLog();
+  }
+
+  conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
+    return this.#access.read(({ segments }) => segments.conversations(project, task));
+  }
+
+  segments(
+    { row }: StoredConversation,
+    { after, limit }: Parameters<SegmentStore['segments']>[1],
+  ): Promise<readonly StoredSegment[]> {
+    return this.#access.read(({ segments }) => segments.page(row, after, Math.min(limit, MAX_PAGE)));
+  }
+
+  findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>> {
+    return this.#access.read(({ segments }) => {
+      const found = new Map<string, StoredSegment>();
+      for (const id of ids) {
+        const segment = segments.find(project, id);
+        if (segment) found.set(id, segment);
+      }
+      return found;
+    });
+  }
+
+  /** What was erased still stands in the write-ahead log until that is copied; another reader may put it off. */
+  async #emptyLog(): Promise<void> {
+    await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false);
+  }
+}

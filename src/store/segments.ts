@@ -1,0 +1,247 @@
+import type { Database } from 'better-sqlite3';
+import type {
+  DirectiveAction,
+  NotedSegment,
+  SegmentBatch,
+  SegmentFacts,
+  StoredConversation,
+  StoredSegment,
+} from '../core/ports/segments.ts';
+import type { Budget, Part } from './bounds.ts';
+
+/** Some 50 MB; past it the conversations go that were not seen for longest. */
+const MAX_SEGMENTS = 100_000;
+const MAX_CONVERSATIONS = 1_000;
+/** How many rows of a conversation go at a time. */
+const REMOVED_AT_ONCE = 100;
+
+interface ConversationRow {
+  readonly id: number;
+  readonly name: string;
+  readonly task: string;
+  readonly turns: number;
+  readonly base_turn: number;
+  readonly messages: number;
+  readonly seen_ms: number;
+}
+
+interface SegmentRow {
+  readonly id: number;
+  readonly name: string;
+  readonly conversation: string;
+  readonly task: string;
+  readonly ordinal: number;
+  readonly first_turn: number;
+  readonly seen_turn: number;
+  readonly created_ms: number;
+  readonly role: SegmentFacts['role'];
+  readonly type: SegmentFacts['type'];
+  readonly effect: SegmentFacts['effect'];
+  readonly tokens: number;
+  readonly lines: number;
+  readonly tool: string;
+  readonly path: string;
+  readonly start_line: number;
+  readonly end_line: number;
+  readonly call_key: number;
+  readonly about: Buffer;
+  readonly mentions: Buffer;
+  readonly edited: Buffer;
+  readonly action: DirectiveAction | null;
+}
+
+const SELECT = `
+  SELECT s.*, c.name AS conversation,
+    (SELECT action FROM directive d WHERE d.project = s.project AND d.segment = s.name ORDER BY d.scope LIMIT 1) AS action
+  FROM segment s JOIN conversation c ON c.id = s.conversation`;
+
+/** What conversations are made of: facts about their segments, no texts. */
+export class Segments {
+  readonly #noteConversation;
+  readonly #noteSegment;
+  readonly #notePrune;
+  readonly #conversations;
+  readonly #conversationsOfTask;
+  readonly #page;
+  readonly #one;
+  readonly #count;
+  readonly #oldest;
+  readonly #remove;
+  readonly #removeConversation;
+
+  constructor(db: Database) {
+    this.#noteConversation = db.prepare<
+      [string, string, string, number, number, number, number],
+      { id: number; turns: number }
+    >(
+      `INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms) VALUES (?, ?, ?, ?, 1, ?, ?)
+       ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = turns + excluded.turns,
+         base_turn = CASE ? WHEN 1 THEN turns + excluded.turns ELSE base_turn END,
+         messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms)
+       RETURNING id, turns`,
+    );
+    this.#noteSegment = db
+      .prepare<[Readonly<Record<string, string | number | Buffer>>], number>(
+        `INSERT INTO segment (project, name, conversation, task, ordinal, first_turn, seen_turn, created_ms, role, type,
+           effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
+         VALUES (@project, @name, @conversation, @task, @ordinal, @turn, @turn, @atMs, @role, @type, @effect, @tokens,
+           @lines, @tool, @path, @startLine, @endLine, @callKey, @about, @mentions, @edited)
+         ON CONFLICT (project, name) DO UPDATE SET
+           first_turn = CASE conversation WHEN excluded.conversation THEN first_turn ELSE excluded.first_turn END,
+           conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
+           type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
+           mentions = excluded.mentions, edited = excluded.edited
+         RETURNING id`,
+      )
+      .pluck();
+    this.#notePrune = db.prepare<[number, string]>('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)');
+    this.#conversations = db.prepare<[string, number], ConversationRow>(
+      'SELECT * FROM conversation WHERE project = ? ORDER BY seen_ms DESC, id DESC LIMIT ?',
+    );
+    this.#conversationsOfTask = db.prepare<[string, string, string, number], ConversationRow>(
+      `SELECT * FROM conversation c WHERE project = ? AND (task = ? OR EXISTS (
+         SELECT 1 FROM segment WHERE conversation = c.id AND task = ?)) ORDER BY seen_ms DESC, id DESC LIMIT ?`,
+    );
+    this.#page = db.prepare<[number, number, number, number], SegmentRow>(
+      `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
+    );
+    this.#one = db.prepare<[string, string], SegmentRow>(`${SELECT} WHERE s.project = ? AND s.name = ?`);
+    this.#count = db.prepare<[], number>('SELECT count(*) FROM segment').pluck();
+    this.#oldest = db.prepare<[], Pick<ConversationRow, 'id' | 'seen_ms'>>(
+      'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1',
+    );
+    this.#remove = db.prepare<[number, number]>(
+      'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)',
+    );
+    this.#removeConversation = db.prepare<[number]>('DELETE FROM conversation WHERE id = ?');
+  }
+
+  /** Inside the caller's transaction. */
+  note(batch: SegmentBatch): void {
+    const { project, conversationId, task, turns, messages, whole } = batch;
+    const atMs = Math.trunc(batch.atMs);
+    const noted = this.#noteConversation.get(project, conversationId, task, turns, messages, atMs, whole ? 1 : 0);
+    if (!noted) return;
+    for (const segment of batch.segments) {
+      const row = this.#noteSegment.get({
+        ...columnsOf(segment),
+        project,
+        task,
+        atMs,
+        conversation: noted.id,
+        turn: noted.turns,
+      });
+      for (const pruneId of row === undefined ? [] : segment.pruneIds) this.#notePrune.run(row ?? 0, pruneId);
+    }
+  }
+
+  conversations(project: string, task: string | undefined): StoredConversation[] {
+    const rows =
+      task === undefined
+        ? this.#conversations.all(project, MAX_CONVERSATIONS)
+        : this.#conversationsOfTask.all(project, task, task, MAX_CONVERSATIONS);
+    return rows.map((row) => ({
+      row: row.id,
+      name: row.name,
+      task: row.task,
+      turns: row.turns,
+      baseTurn: row.base_turn,
+      messages: row.messages,
+      seenMs: row.seen_ms,
+    }));
+  }
+
+  /** Newest message first. */
+  page(
+    conversation: number,
+    after: Pick<StoredSegment, 'ordinal' | 'row'> | undefined,
+    limit: number,
+  ): StoredSegment[] {
+    const { ordinal, row } = after ?? { ordinal: Number.MAX_SAFE_INTEGER, row: 0 };
+    return this.#page.all(conversation, ordinal, row, limit).map(segmentOf);
+  }
+
+  find(project: string, id: string): StoredSegment | undefined {
+    const row = this.#one.get(project, id);
+    return row && segmentOf(row);
+  }
+
+  /**
+   * Deletes what was not seen since `beforeMs`, and what is too much; inside the caller's transaction.
+   *
+   * @param onGone - told of each conversation that goes
+   */
+  expire(beforeMs: number, budget: Budget, onGone: (conversation: number) => void): Part {
+    let excess = (this.#count.get() ?? 0) - MAX_SEGMENTS;
+    let done = 0;
+    for (let oldest = this.#oldest.get(); oldest; oldest = this.#oldest.get()) {
+      if (oldest.seen_ms > beforeMs && excess <= 0) break;
+      if (!budget.take()) return { done, more: true };
+      const removed = this.#remove.run(oldest.id, REMOVED_AT_ONCE).changes;
+      done += removed;
+      excess -= removed;
+      if (removed >= REMOVED_AT_ONCE) continue;
+      onGone(oldest.id);
+      this.#removeConversation.run(oldest.id);
+    }
+    return { done, more: false };
+  }
+}
+
+function columnsOf(segment: NotedSegment): Record<string, string | number | Buffer> {
+  return {
+    name: segment.id,
+    ordinal: segment.ordinal,
+    role: segment.role,
+    type: segment.type,
+    effect: segment.effect,
+    tokens: Math.round(segment.tokens),
+    lines: segment.lines,
+    tool: segment.tool.toWellFormed(),
+    path: segment.path.toWellFormed(),
+    startLine: segment.startLine,
+    endLine: segment.endLine,
+    callKey: segment.callKey,
+    about: bytesOf(segment.about),
+    mentions: bytesOf(segment.mentions),
+    edited: bytesOf(segment.edited),
+  };
+}
+
+function segmentOf(row: SegmentRow): StoredSegment {
+  return {
+    row: row.id,
+    id: row.name,
+    conversation: row.conversation,
+    task: row.task,
+    ordinal: row.ordinal,
+    firstTurn: row.first_turn,
+    seenTurn: row.seen_turn,
+    createdMs: row.created_ms,
+    role: row.role,
+    type: row.type,
+    effect: row.effect,
+    tokens: row.tokens,
+    lines: row.lines,
+    tool: row.tool,
+    path: row.path,
+    startLine: row.start_line,
+    endLine: row.end_line,
+    callKey: row.call_key,
+    about: keysOf(row.about),
+    mentions: keysOf(row.mentions),
+    edited: keysOf(row.edited),
+    directed: row.action,
+  };
+}
+
+function bytesOf(keys: Uint32Array): Buffer {
+  return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
+}
+
+/** A copy, because the driver's buffers need not begin where a list of 32-bit numbers may. */
+function keysOf(bytes: Buffer): Uint32Array {
+  const keys = new Uint32Array(bytes.length >> 2);
+  new Uint8Array(keys.buffer).set(bytes.subarray(0, keys.byteLength));
+  return keys;
+}
