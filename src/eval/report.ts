@@ -111,14 +111,17 @@ function interval({ value, low, high }: Interval): string {
 
 function systemsTable(summary: GroupSummary): string {
   const ratios = summary.systems[0]?.points.map((p) => p.ratio) ?? [];
-  const head = ['', 'skill', 'area', ...ratios.flatMap((r) => [`r=${r} recall`, 'all kept', 'saved', 'structure'])];
   const rows = summary.systems.map(({ name, skill, area, points }) => [
     name,
     decimal(skill),
     decimal(area),
     ...points.flatMap((p) => [percent(p.recall), percent(p.allKept), percent(p.savedTokens), percent(p.structure)]),
   ]);
-  return table([head, ...rows]);
+  return table([
+    ['max_prune_ratio', '', '', ...ratios.flatMap((r) => [String(r), '', '', ''])],
+    ['', 'skill', 'area', ...ratios.flatMap(() => ['recall', 'all', 'saved', 'struct'])],
+    ...rows,
+  ]);
 }
 
 function typesTable(report: EvaluationReport): string {
@@ -167,7 +170,7 @@ export function renderReport(report: EvaluationReport): string {
     `skill of ${PRUNER} ${interval(report.skill)} (95 %); ahead of bm25 by ${interval(report.leads.bm25 ?? report.skill)}, ` +
       `of the reference heuristics by ${interval(report.leads.reference ?? report.skill)}`,
     '',
-    'Recall of needed lines, cases with all of them kept, tokens saved (markers paid for), structural lines kept; in %:',
+    'In %: recall of the needed lines, cases with all of them kept, tokens saved (markers paid for), structural lines kept',
     systemsTable(report.all),
     '',
     `The same budget as ${PRUNER}: recall with as many lines kept, and on each curve at the same saving:`,
