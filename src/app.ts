@@ -53,8 +53,21 @@ const BODY_BYTES_PER_CHAR = 8;
 export async function startApp(settings: Settings, parts: AppParts): Promise<RunningApp> {
   const { log, version } = parts;
   const clock = parts.clock ?? { nowMs: () => Date.now() };
-  const toolbox = openToolbox(settings, { log, version, clock });
-  const { store, scorer, pruner, registry, health } = toolbox;
+  let port: number | null = null;
+  // a text above the limit must still reach prune_text, which answers it with the no-op of 001 §9
+  const maxBodyBytes = Math.max(MIN_RPC_BODY_BYTES, BODY_BYTES_PER_CHAR * settings.maxInputChars);
+  const http = { enabled: true, host: settings.host, path: '/rpc', enableJson: true, stateless: true };
+  const toolbox = openToolbox(
+    settings,
+    { log, version, clock },
+    {
+      faces: ['rpc'],
+      transports: () => ({ stdio: { enabled: false }, http: { ...http, port } }),
+      stays: false,
+      maxInputBytes: maxBodyBytes,
+    },
+  );
+  const { store, scorer, pruner, registry, events, methods, capabilities, health } = toolbox;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const upstream = new Upstream({
@@ -64,7 +77,7 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
   });
   const leftAlone = new LeftAlone(store);
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  const reporter = new Reporter({ log, metrics, store, clock, shadow: settings.mode === 'shadow' });
+  const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
   const chat = new ChatHandler({
     rewriter: rewriterOf(
       settings,
@@ -90,7 +103,8 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     faces: ['rpc'],
     version,
     instructions: INSTRUCTIONS,
-    methods: { health },
+    methods,
+    capabilities,
     onCall: ({ fault, ...record }) => {
       if (fault === undefined) log.debug(record, 'rpc');
       else log.error({ ...record, err: fault }, 'rpc failed');
@@ -108,8 +122,6 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     res.setHeader('content-type', contentType);
     res.end(text);
   });
-  // a text above the limit must still reach prune_text, which answers it with the no-op of 001 §9
-  const maxBodyBytes = Math.max(MIN_RPC_BODY_BYTES, BODY_BYTES_PER_CHAR * settings.maxInputChars);
   app.use('/rpc', guard, rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
   app.use(
     '/prune',
@@ -170,6 +182,8 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
     await toolbox.close();
     throw cause;
   });
+
+  port = Number(new URL(server.url).port);
 
   return {
     url: server.url,

@@ -1,9 +1,13 @@
 /** Every failure a client of `/rpc` can see, with its JSON-RPC code (001 §8). Codes are public: add, never renumber. */
 const catalogue = {
+  resource_not_found: -32002,
   prune_id_not_found: -32004,
   invalid_range: -32005,
   recovery_unavailable: -32006,
+  resource_wrong_kind: -32007,
+  resource_expired: -32008,
   store_unavailable: -32009,
+  idempotency_conflict: -32010,
 } as const;
 
 export type ErrorCode = keyof typeof catalogue;

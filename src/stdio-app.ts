@@ -7,8 +7,8 @@ import { CommandRunner } from './mcp/command-runner.ts';
 import { createFocus } from './mcp/focus.ts';
 import { INSTRUCTIONS } from './mcp/initialize.ts';
 import { type CallRecord, McpServer, type McpServerOptions } from './mcp/server.ts';
-import { serveStdio } from './mcp/stdio.ts';
-import { type Tool, ToolRegistry } from './mcp/tool.ts';
+import { MAX_LINE_BYTES, serveStdio } from './mcp/stdio.ts';
+import { type Face, type Tool, ToolRegistry } from './mcp/tool.ts';
 import { bashTool } from './mcp/tools/bash.ts';
 import { grepTool } from './mcp/tools/grep.ts';
 import { readTool } from './mcp/tools/read.ts';
@@ -51,7 +51,7 @@ export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
   const cwd = env.MCP_PRUNER_CWD ? resolve(parts.cwd, env.MCP_PRUNER_CWD) : parts.cwd;
   const runner = new CommandRunner({ cwd, env });
   const local = localTools(parts, cwd, runner);
-  const toolbox = store === undefined ? null : (await import('./toolbox.ts')).openToolbox(store.settings, store, local);
+  const toolbox = store === undefined ? null : await openTools(store, local);
   const face =
     store === undefined || toolbox === null ? plainFace(local) : fullFace(toolbox, store.tools, store.version);
   const server = new McpServer({ ...face, onCall: (record) => describeCall(record, say) });
@@ -81,19 +81,41 @@ function localTools({ pruner, say }: StdioAppParts, cwd: string, runner: Command
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));
 }
 
+const NO_HTTP = { enabled: false, host: null, port: null, path: null, enableJson: false, stateless: false };
+
+async function openTools(store: NonNullable<StdioAppParts['store']>, local: readonly Tool[]): Promise<Toolbox> {
+  const { openToolbox } = await import('./toolbox.ts');
+  const face = {
+    faces: facesOf(store.tools),
+    transports: () => ({ stdio: { enabled: true }, http: NO_HTTP }),
+    stays: true,
+    maxInputBytes: MAX_LINE_BYTES,
+  };
+  return openToolbox(store.settings, store, face, local);
+}
+
+function facesOf(tools: 'pruner' | 'all'): readonly Face[] {
+  return tools === 'all' ? ['stdio', 'rpc'] : ['rpc'];
+}
+
 /** The server of 002, to the letter. */
 function plainFace(tools: readonly Tool[]): McpServerOptions {
   return { registry: new ToolRegistry(tools), faces: ['stdio'], version: CONTRACT_VERSION, strict: true };
 }
 
 /** The product's own server, as on `POST /rpc`. */
-function fullFace({ registry, health }: Toolbox, tools: 'pruner' | 'all', version: string): McpServerOptions {
+function fullFace(
+  { registry, methods, capabilities }: Toolbox,
+  tools: 'pruner' | 'all',
+  version: string,
+): McpServerOptions {
   return {
     registry,
-    faces: tools === 'all' ? ['stdio', 'rpc'] : ['rpc'],
+    faces: facesOf(tools),
     version,
     instructions: INSTRUCTIONS,
-    methods: { health },
+    methods,
+    capabilities,
   };
 }
 

@@ -1,19 +1,35 @@
 import { type OpenScorer, openScorer } from './backends/open-scorer.ts';
 import type { Settings } from './config/settings.ts';
 import type { Pruner } from './core/api.ts';
+import { EventLog, STORE_RUN } from './core/event-log.ts';
 import type { Clock, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
 import { stashId } from './core/segments.ts';
+import { toldPruner } from './core/told-pruner.ts';
 import { ContextGc } from './gc/context-gc.ts';
 import { Recorder } from './gc/recorder.ts';
-import { type Tool, ToolRegistry } from './mcp/tool.ts';
+import { Idempotency } from './mcp/idempotency.ts';
+import { enabledFlags, infoOf } from './mcp/info.ts';
+import type { JsonObject } from './mcp/json-rpc.ts';
+import { resourceCapabilities, resourceMethods, withoutResources } from './mcp/resource-methods.ts';
+import type { Method } from './mcp/server.ts';
+import { type Face, type Tool, ToolRegistry } from './mcp/tool.ts';
 import { contextGcAnalyzeTool } from './mcp/tools/context-gc-analyze.ts';
 import { contextGcPinTool, contextGcUnpinTool } from './mcp/tools/context-gc-pin.ts';
 import { contextGcPruneTool } from './mcp/tools/context-gc-prune.ts';
+import { eventsWatchTool } from './mcp/tools/events-watch.ts';
 import { type HealthReport, healthReport, healthTool } from './mcp/tools/health.ts';
+import { mcpCapabilitiesTool } from './mcp/tools/mcp-capabilities.ts';
+import { mcpInfoTool, type Transports } from './mcp/tools/mcp-info.ts';
+import { pruneBatchTool } from './mcp/tools/prune-batch.ts';
 import { pruneTextTool } from './mcp/tools/prune-text.ts';
+import { recoverBatchTool } from './mcp/tools/recover-batch.ts';
 import { recoverTextTool } from './mcp/tools/recover-text.ts';
+import { resourcesListTool } from './mcp/tools/resources-list.ts';
+import { resourcesReadTool } from './mcp/tools/resources-read.ts';
+import { resourcesWatchTool } from './mcp/tools/resources-watch.ts';
 import type { Log } from './observe/log.ts';
+import { Resources } from './resources/registry.ts';
 import { openSqliteStore, type SqliteStore } from './store/sqlite.ts';
 
 /** The store, the pruner over it and the tools over both: what every server of this product has, on HTTP or stdio. */
@@ -25,9 +41,24 @@ export interface Toolbox {
   readonly scorer: OpenScorer | null;
   readonly pruner: Pruner;
   readonly registry: ToolRegistry;
+  /** What happens is told here. */
+  readonly events: EventLog;
+  /** Methods of the protocol beside those of the tools, and what they let `initialize` announce. */
+  readonly methods: Readonly<Record<string, Method>>;
+  readonly capabilities: JsonObject;
   health(): HealthReport;
   /** Ends the store's upkeep and closes it. */
   close(): Promise<void>;
+}
+
+/** Whom the tools are for. */
+export interface ToolboxFace {
+  readonly faces: readonly Face[];
+  readonly transports: () => Transports;
+  /** Whether connections outlive a call, so that a client can be told of updates. */
+  readonly stays: boolean;
+  /** Largest message, in bytes. */
+  readonly maxInputBytes: number;
 }
 
 export interface ToolboxParts {
@@ -48,6 +79,7 @@ const SWEEP_IDLE_MS = 2_000;
 export function openToolbox(
   settings: Settings,
   { log, version, clock }: ToolboxParts,
+  face: ToolboxFace,
   further: readonly Tool[] = [],
 ): Toolbox {
   const store = openSqliteStore({
@@ -57,14 +89,24 @@ export function openToolbox(
     maxBytes: settings.storeMaxBytes,
     maxEvents: settings.maxEvents,
     log,
+    onSwept: (did) => {
+      const about = { tsMs: clock.nowMs(), level: 'info', runId: STORE_RUN, opId: null } as const;
+      events.add([{ ...about, kind: 'swept', payload: { ...did } }]);
+    },
+  });
+  const events = new EventLog({
+    store,
+    maxEvents: settings.maxEvents,
+    onLost: (err, count) => log.warn({ err, events: count }, 'events could not be written'),
   });
   const scorer = scorerOf(settings, log, clock);
-  const pruner = createPruner({
+  const untold = createPruner({
     store,
     maxInputChars: settings.maxInputChars,
     onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
     ...(scorer && { scorer }),
   });
+  const pruner = toldPruner(untold, events, clock);
   const mode = settings.enabled ? settings.mode : 'off';
   const health = () =>
     healthReport(version, clock, {
@@ -83,31 +125,76 @@ export function openToolbox(
     stashId,
     onFailure,
   });
+  const resources = new Resources({
+    store,
+    records: store.records,
+    flush: () => events.flush(),
+    onWritten: (listener) => events.onWritten(listener),
+  });
+  const idempotency = new Idempotency({
+    records: store.records,
+    store,
+    clock,
+    ttlMs: settings.idempotencyTtlS * 1000,
+    events,
+    onFailure: (err) => log.warn({ err }, 'an answer could not be kept'),
+  });
+  const tools: readonly Tool[] = [
+    ...further,
+    pruneTextTool(pruner),
+    recoverTextTool(pruner),
+    healthTool(health),
+    mcpInfoTool(() => infoOf(settings, version, face.transports(), face.maxInputBytes)),
+    mcpCapabilitiesTool({
+      tools: () => registry.list(face.faces),
+      further: settings.enableIdempotency ? ['idempotency'] : [],
+      maxEvents: settings.maxEvents,
+    }),
+    resourcesListTool(resources),
+    resourcesReadTool(resources),
+    resourcesWatchTool(resources),
+    eventsWatchTool(resources),
+    pruneBatchTool(pruner),
+    recoverBatchTool(pruner),
+    contextGcAnalyzeTool(gc),
+    contextGcPruneTool(gc),
+    contextGcPinTool(gc),
+    contextGcUnpinTool(gc),
+  ];
+  const registry = new ToolRegistry(
+    settings.enableIdempotency ? tools.map((tool) => (KEYED.has(tool.name) ? idempotency.wrap(tool) : tool)) : tools,
+    enabledFlags(settings),
+  );
   const stopSweeping = sweepForever(store, log);
   return {
     store,
     scorer,
     pruner,
     recorder,
-    registry: new ToolRegistry([
-      ...further,
-      pruneTextTool(pruner),
-      recoverTextTool(pruner),
-      healthTool(health),
-      contextGcAnalyzeTool(gc),
-      contextGcPruneTool(gc),
-      contextGcPinTool(gc),
-      contextGcUnpinTool(gc),
-    ]),
+    registry,
+    events,
+    methods: { health, ...(settings.enableResources ? resourceMethods(resources, face.stays) : withoutResources) },
+    capabilities: settings.enableResources ? resourceCapabilities(face.stays) : {},
     health,
     async close() {
       stopSweeping();
       await scorer?.close();
       await recorder.flush();
+      await events.flush();
       await store.close();
     },
   };
 }
+
+/** Tools that take an `idempotency_key` when that is on: those that change something, and those for many at once. */
+const KEYED: ReadonlySet<string> = new Set([
+  'prune_text',
+  'context_gc_prune',
+  'context_gc_pin',
+  'context_gc_unpin',
+  'prune_batch',
+  'recover_batch',
+]);
 
 function scorerOf(settings: Settings, log: Log, clock: Clock): OpenScorer | null {
   const { backend } = settings;

@@ -2,7 +2,16 @@ import { rows, type SettingKey, type Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { type Call, type Command, CommandFailed, configOption, type Io, type Option, textOption } from './command.ts';
+import {
+  type Call,
+  type Command,
+  CommandFailed,
+  configOption,
+  type Io,
+  type Option,
+  textOption,
+  UsageError,
+} from './command.ts';
 import { readSettings } from './read-settings.ts';
 
 /** What `serve` needs of the running server. */
@@ -22,6 +31,17 @@ const flagRows = rows.flatMap(({ key, setting }) =>
   setting.flag === undefined ? [] : [{ key, setting, flag: setting.flag }],
 );
 
+const toggleRows = rows.flatMap(({ key, setting }) =>
+  setting.toggle === undefined ? [] : [{ key, setting, toggle: setting.toggle }],
+);
+
+const toggleOptions = Object.fromEntries(
+  toggleRows.flatMap(({ toggle, setting }): [string, Option][] => [
+    [`enable-${toggle}`, { type: 'boolean', doc: `${setting.doc} (default ${setting.fallback ? 'on' : 'off'})` }],
+    [`disable-${toggle}`, { type: 'boolean', doc: `the opposite of --enable-${toggle}` }],
+  ]),
+);
+
 const flagOptions = Object.fromEntries(
   flagRows.map(({ flag, setting }): [string, Option] => [
     flag,
@@ -35,7 +55,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
     usage: 'serve [options]',
     about:
       'Runs the proxy, /rpc, /health and /metrics on one port until SIGTERM or Ctrl-C.\nEvery setting can be given by environment or file too: docs/configuration.md.',
-    options: { ...configOption, ...flagOptions },
+    options: { ...configOption, ...flagOptions, ...toggleOptions },
     arguments: { least: 0, most: 0 },
 
     async run(call, io) {
@@ -74,6 +94,11 @@ function flagsOf(call: Call): Partial<Record<SettingKey, string>> {
   for (const { key, flag } of flagRows) {
     const text = textOption(call, flag);
     if (text !== undefined) flags[key] = text;
+  }
+  for (const { key, toggle } of toggleRows) {
+    const [on, off] = [call.values[`enable-${toggle}`] === true, call.values[`disable-${toggle}`] === true];
+    if (on && off) throw new UsageError(`--enable-${toggle} and --disable-${toggle} exclude each other`);
+    if (on || off) flags[key] = String(on);
   }
   return flags;
 }

@@ -122,10 +122,12 @@ function readConfigFile(input: LoadInput): ConfigFile {
   return { path, ...readToml(text, path), warnings: [] };
 }
 
-function fromFlag(input: LoadInput, key: SettingKey, { flag, rule }: Setting<unknown>): Given | null {
+function fromFlag(input: LoadInput, key: SettingKey, { flag, toggle, rule }: Setting<unknown>): Given | null {
   const text = input.flags?.[key];
   if (text === undefined) return null;
-  return { value: rule.fromText(text.trim()), origin: { from: 'flag', name: `--${flag}` } };
+  const value = rule.fromText(text.trim());
+  const name = toggle === undefined ? `--${flag}` : `--${value === true ? 'enable' : 'disable'}-${toggle}`;
+  return { value, origin: { from: 'flag', name } };
 }
 
 function fromEnv(input: LoadInput, { env, rule }: Setting<unknown>): Given | null {

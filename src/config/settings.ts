@@ -29,6 +29,8 @@ export interface Setting<T> {
   readonly secret?: true;
   /** Name of the option of `mcp-pruner serve` that sets it too. */
   readonly flag?: string;
+  /** `mcp-pruner serve` switches it by `--enable-<toggle>` and `--disable-<toggle>`. */
+  readonly toggle?: string;
   /** What a wrong word in the environment counts as, with a warning; without it a wrong word stops the start. */
   readonly instead?: T;
 }
@@ -211,7 +213,7 @@ export const table = {
     rule: wholeNumber(0, 100_000_000),
     fallback: 100_000,
     unit: 'events',
-    doc: 'How many of the newest events the store keeps.',
+    doc: 'How many of the newest events the store keeps; 0 records none.',
   }),
   memoMaxBytes: setting({
     env: ['MCP_PRUNER_MEMO_MAX_BYTES'],
@@ -317,6 +319,54 @@ export const table = {
     fallbackWords: '0 (off)',
     unit: 'tokens',
     doc: 'Size of a conversation above which old parts of it are stashed by themselves; 0 never does.',
+  }),
+  enableMcpIntrospection: setting({
+    env: ['MCP_PRUNER_ENABLE_MCP_INTROSPECTION'],
+    toml: 'enable_mcp_introspection',
+    rule: onOff(),
+    fallback: true,
+    toggle: 'mcp-introspection',
+    doc: 'Whether the MCP tools mcp_info and mcp_capabilities are offered.',
+  }),
+  enableResources: setting({
+    env: ['MCP_PRUNER_ENABLE_RESOURCES'],
+    toml: 'enable_resources',
+    rule: onOff(),
+    fallback: false,
+    toggle: 'resources',
+    doc: 'Whether MCP clients can read sc:// resources (events, originals, logs of agents), by tool and by protocol.',
+  }),
+  enableEventsBus: setting({
+    env: ['MCP_PRUNER_ENABLE_EVENTS_BUS'],
+    toml: 'enable_events_bus',
+    rule: onOff(),
+    fallback: false,
+    toggle: 'events-bus',
+    doc: 'Whether the MCP tool events_watch follows the events of all conversations.',
+  }),
+  enableIdempotency: setting({
+    env: ['MCP_PRUNER_ENABLE_IDEMPOTENCY'],
+    toml: 'enable_idempotency',
+    rule: onOff(),
+    fallback: false,
+    toggle: 'idempotency',
+    doc: 'Whether MCP tools that change something take an idempotency_key and replay their answer to a repeated call.',
+  }),
+  enableBulk: setting({
+    env: ['MCP_PRUNER_ENABLE_BULK'],
+    toml: 'enable_bulk',
+    rule: onOff(),
+    fallback: false,
+    toggle: 'bulk',
+    doc: 'Whether the MCP tools prune_batch and recover_batch are offered.',
+  }),
+  idempotencyTtlS: setting({
+    env: ['MCP_PRUNER_IDEMPOTENCY_TTL_S'],
+    toml: 'idempotency_ttl_s',
+    rule: wholeNumber(1, 365 * DAY_S),
+    fallback: DAY_S,
+    unit: 's',
+    doc: 'How long the answer to a call with an idempotency_key is replayed.',
   }),
 };
 

@@ -49,6 +49,22 @@ export interface RecoverInput {
   readonly numbered: boolean;
 }
 
+/** Many texts or ids at once: all of them, or none. */
+export interface BulkPruner {
+  /**
+   * As `pruneText` for each; their originals become durable together.
+   *
+   * @throws PrunerError `recovery_unavailable` when the store refuses one of them; then none is kept
+   */
+  pruneAll(inputs: readonly PruneTextInput[], signal?: AbortSignal): Promise<PruneTextResult[]>;
+  /**
+   * As `recover` for each.
+   *
+   * @throws PrunerError as `recover`, with the `index` of the first input that cannot be had; nothing is served then
+   */
+  recoverAll(inputs: readonly RecoverInput[]): Promise<string[]>;
+}
+
 /** The product's verbs for a face that has a text in hand; the proxy has its own entry on the same service. */
 export interface Pruner {
   /** Never rejects for a fault of ours: a text that cannot be pruned comes back whole with a warning (001 §9). */

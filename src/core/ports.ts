@@ -73,6 +73,8 @@ export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
   /** Prune ids seen again, whose expiry slides. */
   readonly touch: readonly string[];
+  /** When a decision is refused, none is written. */
+  readonly wholeOrNothing?: true;
 }
 
 /** What a prune id stands for. */
@@ -109,6 +111,11 @@ export interface EventRecord {
   /** The request (its ulid) or `null`. */
   readonly opId: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Takes events; never throws and never waits. */
+export interface EventSink {
+  add(events: readonly EventRecord[]): void;
 }
 
 export interface StoredEvent extends EventRecord {

@@ -1,13 +1,14 @@
 import { splitLines } from '../engine/lines.ts';
 import { annotate, renderText } from '../engine/render.ts';
 import { estimateTokens } from '../engine/tokens.ts';
-import type { Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
+import { PrunerError } from '../errors.ts';
+import type { BulkPruner, Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
 import { askBackend, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, type Job, wholeDecision } from './decide.ts';
 import { reasonOf } from './failure-reason.ts';
 import { keyOf, numbersHash, textHash } from './hash.ts';
 import type { Decision, LineScorer, Scored, Store } from './ports.ts';
-import { recover } from './recover.ts';
+import { recover, recoverAll } from './recover.ts';
 
 export interface PrunerOptions {
   readonly store: Store;
@@ -28,10 +29,12 @@ const USD_PER_MILLION_TOKENS = 3;
  * `prune_text` and `recover_text` over the store. A fault of ours never loses the caller's text: it comes back whole
  * with a warning (001 §9); a backend's fault costs its opinion only, and the engine ranks alone (001 §13).
  */
-export function createPruner(options: PrunerOptions): Pruner {
+export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
   return {
     pruneText: (input, signal) => pruneText(options, input, signal),
     recover: (input) => recover(options, input),
+    pruneAll: (inputs, signal) => pruneAll(options, inputs, signal),
+    recoverAll: (inputs) => recoverAll(options, inputs),
   };
 }
 
@@ -47,10 +50,71 @@ async function pruneText(
   input: PruneTextInput,
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult> {
+  const asked = await askFor(options, input, signal);
+  return resultOf(asked, await decideDurably(options, asked));
+}
+
+/** As `BulkPruner.pruneAll`. */
+async function pruneAll(
+  options: PrunerOptions,
+  inputs: readonly PruneTextInput[],
+  signal: AbortSignal | undefined,
+): Promise<PruneTextResult[]> {
+  const jobs: { readonly asked: Asked; readonly outcome: Outcome; readonly fresh: boolean }[] = [];
+  try {
+    for (const input of inputs) {
+      const asked = await askFor(options, input, signal);
+      const replayed = (await options.store.findDecisions([asked.key])).get(asked.key);
+      const outcome = replayed ? { decision: replayed, fault: faultOf(replayed) } : decideNow(options, asked);
+      jobs.push({ asked, outcome, fresh: !replayed });
+      await nextTurn(); // texts are many: others are served in between
+      signal?.throwIfAborted();
+    }
+    const decisions = jobs.flatMap(({ asked, outcome, fresh }) =>
+      fresh ? [{ decision: outcome.decision, text: asked.input.text }] : [],
+    );
+    const touch = jobs.flatMap(({ outcome, fresh }) => (fresh ? [] : (outcome.decision.pruneId ?? [])));
+    const { refused } = await options.store.commit({ decisions, touch, wholeOrNothing: true }, STORE_WAIT_MS);
+    if (refused.length === 0) return jobs.map(({ asked, outcome }) => resultOf(asked, outcome));
+  } catch (cause) {
+    signal?.throwIfAborted();
+    options.onFailure(reasonOf(cause), cause);
+    throw nothingKept({ cause });
+  }
+  throw nothingKept();
+}
+
+function nothingKept(options?: ErrorOptions): PrunerError {
+  const hint =
+    'The originals could not be kept, so nothing was pruned. Send the texts as they are, or try again later.';
+  return new PrunerError('recovery_unavailable', { hint }, options);
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A text, what is to be done with it, and what a backend said of it. */
+interface Asked {
+  readonly input: PruneTextInput;
+  readonly job: Job;
+  /** Of the decision about it. */
+  readonly key: string;
+  readonly scored: Scored | null;
+  readonly startedAt: number;
+}
+
+async function askFor(options: PrunerOptions, input: PruneTextInput, signal: AbortSignal | undefined): Promise<Asked> {
   const startedAt = performance.now();
   const job = jobOf(input);
   const scored = await ask(options, input, job, signal);
-  const { decision, fault } = await decideDurably(options, input, job, startedAt, scored);
+  const opinions = scored?.opinions ?? null;
+  // What a backend said is part of what decides; without it this is the very decision that the engine makes alone.
+  const key = opinions ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(opinions)) : decisionKey(job);
+  return { input, job, key, scored, startedAt };
+}
+
+function resultOf({ input, scored, startedAt }: Asked, { decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
   // After a fault the text comes back exactly as it came (001 §9): without line numbers too.
@@ -93,20 +157,12 @@ async function ask(
 }
 
 /** A decision whose original is in the store; where that cannot be had, the text whole and a warning that says so. */
-async function decideDurably(
-  options: PrunerOptions,
-  input: PruneTextInput,
-  job: Job,
-  startedAt: number,
-  scored: Scored | null,
-): Promise<Outcome> {
-  const opinions = scored?.opinions ?? null;
-  // What a backend said is part of what decides; without it this is the very decision that the engine makes alone.
-  const key = opinions ? keyOf(decisionKey(job, options.scorer?.name), numbersHash(opinions)) : decisionKey(job);
+async function decideDurably(options: PrunerOptions, asked: Asked): Promise<Outcome> {
+  const { input, job, key } = asked;
   try {
     const replayed = (await options.store.findDecisions([key])).get(key);
     if (replayed) return { decision: replayed, fault: faultOf(replayed) };
-    const made = decideNow(options, input, job, key, startedAt, opinions);
+    const made = decideNow(options, asked);
     const { refused } = await options.store.commit(
       { decisions: [{ decision: made.decision, text: input.text }], touch: [] },
       STORE_WAIT_MS,
@@ -118,18 +174,11 @@ async function decideDurably(
   return { decision: wholeDecision(job, key, 'recovery_unavailable'), fault: 'recovery_unavailable' };
 }
 
-function decideNow(
-  options: PrunerOptions,
-  input: PruneTextInput,
-  job: Job,
-  key: string,
-  startedAt: number,
-  opinions: Float64Array | null,
-): Outcome {
+function decideNow(options: PrunerOptions, { input, job, key, scored, startedAt }: Asked): Outcome {
   if (input.text.length > options.maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
     const deadline = startedAt + input.options.timeoutMs;
-    const decision = decide(job, key, () => performance.now() > deadline, opinions);
+    const decision = decide(job, key, () => performance.now() > deadline, scored?.opinions ?? null);
     // What time cut short must not be replayed as if the text had been judged.
     if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');
     return { decision, fault: faultOf(decision) };

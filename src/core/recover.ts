@@ -23,12 +23,58 @@ const MOST_CHARS = 4_000_000;
  *
  * @throws PrunerError `invalid_range`, `prune_id_not_found`, `recovery_unavailable`, each with a `hint` at what to do
  */
-export async function recover(options: RecoverOptions, { pruneId, ranges, numbered }: RecoverInput): Promise<string> {
-  const wrong = ranges.find(({ startLine, endLine }) => startLine < 1 || endLine < startLine);
-  if (wrong) {
-    const got = `${wrong.startLine}-${wrong.endLine}`;
-    throw failure('invalid_range', pruneId, `Lines count from 1 and start_line must not exceed end_line; got ${got}.`);
+export async function recover(options: RecoverOptions, input: RecoverInput): Promise<string> {
+  checkRanges(input);
+  const raw = await read(options, input);
+  noteServed(options, [raw]);
+  return raw;
+}
+
+/**
+ * As `recover` for each of the inputs, or for none.
+ *
+ * @throws PrunerError as `recover`, with the `index` of the input that it is about; `invalid_range` as well when they ask
+ * for more than fits one answer
+ */
+export async function recoverAll(options: RecoverOptions, inputs: readonly RecoverInput[]): Promise<string[]> {
+  for (const [index, input] of inputs.entries()) about(index, () => checkRanges(input));
+  const served: string[] = [];
+  let chars = 0;
+  for (const [index, input] of inputs.entries()) {
+    const raw = await read(options, input).catch((cause: unknown) => about(index, () => rethrow(cause)));
+    chars += raw.length;
+    if (chars > MOST_CHARS) {
+      const hint = `The texts add up to more than ${MOST_CHARS} characters. Ask for fewer at a time.`;
+      about(index, () => rethrow(failure('invalid_range', input.pruneId, hint)));
+    }
+    served.push(raw);
   }
+  noteServed(options, served);
+  return served;
+}
+
+function rethrow(cause: unknown): never {
+  throw cause;
+}
+
+/** Names the input that a failure is about. */
+function about<T>(index: number, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (!(cause instanceof PrunerError)) throw cause;
+    throw new PrunerError(cause.code, { ...cause.details, index }, { cause });
+  }
+}
+
+function checkRanges({ pruneId, ranges }: RecoverInput): void {
+  const wrong = ranges.find(({ startLine, endLine }) => startLine < 1 || endLine < startLine);
+  if (!wrong) return;
+  const got = `${wrong.startLine}-${wrong.endLine}`;
+  throw failure('invalid_range', pruneId, `Lines count from 1 and start_line must not exceed end_line; got ${got}.`);
+}
+
+async function read(options: RecoverOptions, { pruneId, ranges, numbered }: RecoverInput): Promise<string> {
   const text = await findOriginal(options, pruneId);
   if (text === null) {
     throw failure('prune_id_not_found', pruneId, `This prune_id is unknown or has expired. ${ELSEWHERE}`);
@@ -38,10 +84,12 @@ export async function recover(options: RecoverOptions, { pruneId, ranges, number
     const hint = `The ranges add up to far more than the text, which has ${lines.count} lines. Ask for each line once.`;
     throw failure('invalid_range', pruneId, hint);
   }
-  const raw = renderRanges(lines, ranges, numbered);
-  // Losing this mark costs at most some saving: the text may be pruned on its way back.
-  options.store.markServed([textHash(raw)]).catch((cause: unknown) => options.onFailure(reasonOf(cause), cause));
-  return raw;
+  return renderRanges(lines, ranges, numbered);
+}
+
+/** Losing this mark costs at most some saving: the text may be pruned on its way back. */
+function noteServed({ store, onFailure }: RecoverOptions, texts: readonly string[]): void {
+  store.markServed(texts.map(textHash)).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
 }
 
 /** How much text the ranges ask for, in characters. */

@@ -48,6 +48,13 @@ export type Reply =
   | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly result: unknown }
   | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly error: RpcErrorBody };
 
+/** A message of the server's own that nobody answers. */
+export interface Notification {
+  readonly jsonrpc: '2.0';
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
 export function success(id: RpcId, result: unknown): Reply {
   return { jsonrpc: '2.0', id, result };
 }

@@ -7,13 +7,14 @@ import {
   invalidParams,
   isObject,
   type JsonObject,
+  type Notification,
   type Reply,
   RpcError,
   type RpcId,
   rpcCodes,
   success,
 } from './json-rpc.ts';
-import type { Face, ToolContext, ToolRegistry } from './tool.ts';
+import type { Face, Peer, ToolContext, ToolRegistry } from './tool.ts';
 import { toWireError } from './wire-error.ts';
 
 /** A method of the protocol: named parameters in, result out. */
@@ -63,12 +64,25 @@ export class McpServer {
     this.#methods = new Map(Object.entries({ ...this.#builtIn(), ...options.methods }));
   }
 
-  /** Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own. */
-  connect(): Connection {
-    return new Connection((message, signal) => this.#answer(message, signal));
+  /**
+   * Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own.
+   *
+   * @param send - takes notifications, where the client hears of things between its calls; must not throw
+   */
+  connect(send?: (notification: Notification) => void): Connection {
+    const gone = new AbortController();
+    const notify: Peer['notify'] = (method, params) => {
+      if (!gone.signal.aborted) send?.({ jsonrpc: '2.0', method, params });
+    };
+    const peer: Pick<ToolContext, 'peer'> = send === undefined ? {} : { peer: { notify, gone: gone.signal } };
+    return new Connection(
+      (message, signal) => this.#answer(message, { signal, ...peer }),
+      () => gone.abort(),
+    );
   }
 
-  async #answer({ id, method, params }: RpcRequest, signal: AbortSignal): Promise<Reply> {
+  async #answer({ id, method, params }: RpcRequest, context: ToolContext): Promise<Reply> {
+    const { signal } = context;
     const startedAt = performance.now();
     const handler = this.#methods.get(method);
     const finish = (errorCode: number | null, fault: Pick<CallRecord, 'fault'> = {}): void => {
@@ -87,7 +101,7 @@ export class McpServer {
     let result: unknown;
     try {
       if (!handler) throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${clip(method)}`);
-      result = await handler(readParams(params), { signal });
+      result = await handler(readParams(params), context);
     } catch (cause) {
       const error = toWireError(cause);
       if (signal.aborted)
@@ -140,10 +154,12 @@ type RpcRequest = Extract<Message, { kind: 'request' }>;
 export class Connection {
   readonly #answer: (request: RpcRequest, signal: AbortSignal) => Promise<Reply>;
   readonly #running = new Set<{ readonly id: RpcId; readonly controller: AbortController }>();
+  readonly #onClose: () => void;
   #closed = false;
 
-  constructor(answer: (request: RpcRequest, signal: AbortSignal) => Promise<Reply>) {
+  constructor(answer: (request: RpcRequest, signal: AbortSignal) => Promise<Reply>, onClose: () => void) {
     this.#answer = answer;
+    this.#onClose = onClose;
   }
 
   /**
@@ -164,6 +180,7 @@ export class Connection {
   close(): void {
     this.#closed = true;
     for (const { controller } of this.#running) controller.abort();
+    this.#onClose();
   }
 
   async #handle(message: Message): Promise<Reply | null> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { invalidRequest, unreadable } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
-import { failure, type Reply } from './json-rpc.ts';
+import { failure, type Notification, type Reply } from './json-rpc.ts';
 import { readLines } from './read-lines.ts';
 import type { Connection, McpServer } from './server.ts';
 
@@ -22,19 +22,19 @@ export interface StdioOptions {
 }
 
 /** Larger than any text that `prune_text` takes, escapes included. */
-const MAX_LINE_BYTES = 128 * 1024 * 1024;
+export const MAX_LINE_BYTES = 128 * 1024 * 1024;
 /** Pieces of an answer are written together up to this size. */
 const WRITE_CHARS = 64 * 1024;
 
-type Answer = Reply | readonly Reply[];
+type Answer = Reply | readonly Reply[] | Notification;
 
 /**
  * Serves one client over a pair of streams until it closes its side or goes away, or until `stop` fires. Never rejects.
  * A line that is no message is answered and changes nothing else; requests run side by side.
  */
 export async function serveStdio({ server, input, output, stop, graceMs, onFault }: StdioOptions): Promise<void> {
-  const connection = server.connect();
   const writer = new AnswerWriter(output);
+  const connection = server.connect((notification) => void writer.write(notification).catch(onFault));
   const gone = AbortSignal.any([stop, writer.broken]);
   const abandon = (): void => {
     connection.close();

@@ -22,12 +22,13 @@ export const integer = z
   .meta({ type: 'integer' });
 
 /** A list whose length is looked at before its members, so that a million bad ones cost nothing. */
-export function boundedList<Item>(item: z.ZodType<Item>, most: number): z.ZodType<Item[]> {
+export function boundedList<Item>(item: z.ZodType<Item>, most: number, least = 0): z.ZodType<Item[]> {
+  const list = least > 0 ? z.array(item).min(least).meta({ maxItems: most }) : z.array(item);
   return z.preprocess((value, context) => {
     if (!Array.isArray(value) || value.length <= most) return value;
     context.addIssue({ code: 'custom', message: `Too big: expected at most ${most} items` });
     return z.NEVER;
-  }, z.array(item));
+  }, list);
 }
 
 /** What is wrong with the arguments of a call, by field; never a value. */

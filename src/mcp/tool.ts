@@ -5,9 +5,19 @@ import { describeIssues, renderInputSchema } from './tool-input.ts';
 /** Where a tool can be offered: `rpc` are the HTTP server's tools, `stdio` those of the plain stdio server. */
 export type Face = 'rpc' | 'stdio';
 
+/** A client whose connection stays: it can be told of things between its calls. */
+export interface Peer {
+  /** Sends a notification; never throws. */
+  notify(method: string, params: JsonObject): void;
+  /** Fires when the connection ends. */
+  readonly gone: AbortSignal;
+}
+
 export interface ToolContext {
   /** Fires when the client cancels the call or hangs up; the answer is then thrown away. */
   readonly signal: AbortSignal;
+  /** Absent where a connection lasts for one call only. */
+  readonly peer?: Peer;
 }
 
 /** Hints of the protocol to its clients; many run a read-only tool without asking their user. */

@@ -1,4 +1,4 @@
-import type { Clock, EventRecord, Store, UsageRecord } from '../core/ports.ts';
+import type { Clock, EventRecord, EventSink, Store, UsageRecord } from '../core/ports.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -7,12 +7,13 @@ import { type ChatReport, savedBy } from './chat.ts';
 export interface ReporterOptions {
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly store: Store;
+  readonly store: Pick<Store, 'addUsage'>;
+  readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
   readonly shadow: boolean;
 }
 
-/** Reports, usage and events that wait to be told; beyond it the oldest go, never the request. */
+/** Reports and usage that wait to be told; beyond it the oldest go, never the request. */
 const MAX_WAITING = 5_000;
 /** Requests are told of together: one after the other finds the code and its data still in the processor's caches. */
 const TELL_MS = 25;
@@ -25,7 +26,6 @@ export class Reporter {
   readonly #options: ReporterOptions;
   #reports: Told[] = [];
   #usage = new Map<string, UsageRecord>();
-  #events: EventRecord[] = [];
   #telling: NodeJS.Timeout | undefined;
   #writeSoon: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
@@ -80,8 +80,7 @@ export class Reporter {
       },
     });
     for (const record of usageOf(report, atMs, saved > 0)) this.#count(record);
-    this.#events.push(...eventsOf(report, atMs, shadow));
-    if (this.#events.length > MAX_WAITING) this.#events = this.#events.slice(-MAX_WAITING);
+    this.#options.events.add(eventsOf(report, atMs, shadow));
   }
 
   /** Adds to the totals that wait: many requests of one model and tool are one row to write. */
@@ -95,15 +94,13 @@ export class Reporter {
   async #write(): Promise<void> {
     const { store, log } = this.#options;
     const usage = [...this.#usage.values()];
-    const events = this.#events;
     this.#usage = new Map();
-    this.#events = [];
     try {
       if (usage.length > 0) await store.addUsage(usage);
-      if (events.length > 0) await store.addEvents(events);
     } catch (err) {
-      log.warn({ err, usage: usage.length, events: events.length }, 'totals and events could not be written');
+      log.warn({ err, usage: usage.length }, 'totals could not be written');
     }
+    await this.#options.events.flush();
   }
 }
 
@@ -210,39 +207,44 @@ function usageOf(report: ChatReport, atMs: number, counted: boolean): UsageRecor
   });
 }
 
-function eventsOf(report: ChatReport, tsMs: number, shadow: boolean): EventRecord[] {
-  const about = { tsMs, runId: report.conversationId, opId: report.requestId };
+/** What a request was, what became of each text that was new in it, and what went wrong. */
+export function eventsOf(report: ChatReport, tsMs: number, shadow: boolean): EventRecord[] {
+  // a body that was not looked at belongs to no conversation: it is a run of its own
+  const about = { tsMs, runId: report.conversationId || report.requestId, opId: report.requestId };
+  const event = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): EventRecord => ({
+    ...about,
+    kind,
+    level,
+    payload,
+  });
   const events: EventRecord[] = [
-    {
-      ...about,
-      kind: 'request',
-      level: report.status >= 400 ? 'warn' : 'info',
-      payload: {
-        model: report.model,
-        messages: report.messages,
-        candidates: report.outcomes.length,
-        status: report.status,
-        end: report.end,
-        upstream_error: report.upstreamError,
-        total_ms: tenths(report.totalMs),
-        ...(shadow && { shadow }),
-      },
-    },
+    event('request', report.status >= 400 ? 'warn' : 'info', {
+      model: report.model,
+      messages: report.messages,
+      candidates: report.outcomes.length,
+      tokens_saved: shadow || !report.forwardedOriginal ? savedBy(report.outcomes) : 0,
+      status: report.status,
+      end: report.end,
+      upstream_error: report.upstreamError,
+      total_ms: tenths(report.totalMs),
+      ...(shadow && { shadow }),
+    }),
   ];
-  for (const { pruneId, whole, tool, kind, ...sizes } of report.outcomes.slice(report.newFrom)) {
-    const payload = {
-      tool,
-      lines: sizes.lines,
-      kept_lines: sizes.keptLines,
-      tokens_before: sizes.tokensBefore,
-      tokens_after: sizes.tokensAfter,
-    };
-    if (pruneId)
-      events.push({ ...about, kind: 'pruned', level: 'info', payload: { prune_id: pruneId, kind, ...payload } });
-    else events.push({ ...about, kind: 'left_whole', level: 'debug', payload: { reason: whole, ...payload } });
+  for (const outcome of report.outcomes.slice(report.newFrom)) {
+    const { pruneId, whole, tool, kind, lines, keptLines, tokensBefore, tokensAfter } = outcome;
+    const text = { tool, lines, tokens_before: tokensBefore };
+    events.push(event('candidate', 'debug', { ...text, kind, message: outcome.messageIndex }));
+    const after = { ...text, kept_lines: keptLines, tokens_after: tokensAfter };
+    if (pruneId) events.push(event('pruned', 'info', { prune_id: pruneId, kind, ...after }));
+    else events.push(event('left_whole', 'debug', { reason: whole, ...after }));
   }
-  for (const reason of report.fallbacks) {
-    events.push({ ...about, kind: 'fallback', level: 'warn', payload: { reason } });
+  for (const reason of report.fallbacks) events.push(event('fallback', 'warn', { reason }));
+  if (report.end === 'client_gone')
+    events.push(event('client_failed', 'warn', { reason: 'gone', status: report.status }));
+  else if (report.upstreamError !== null || report.status >= 500) {
+    events.push(event('upstream_failed', 'warn', { reason: report.upstreamError ?? 'status', status: report.status }));
+  } else if (report.status >= 400) {
+    events.push(event('client_failed', 'warn', { reason: 'status', status: report.status }));
   }
   return events;
 }

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type {
   Clock,
@@ -16,9 +17,10 @@ import { Access } from './access.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { decodeBody } from './decision-codec.ts';
 import { Keeper, type StoreLog } from './keeper.ts';
+import { FileRecords } from './record-store.ts';
 import { FileSegmentStore } from './segment-store.ts';
 import { openText } from './snapshots.ts';
-import { Sweeper } from './sweep.ts';
+import { Sweeper, type SweepStep } from './sweep.ts';
 import type { Tables } from './tables.ts';
 
 export interface SqliteStoreOptions {
@@ -36,12 +38,16 @@ export interface SqliteStoreOptions {
   readonly readonly?: boolean;
   /** Size that the file never exceeds; a write beyond it fails with `full`. Default: what the disk gives. */
   readonly maxFileBytes?: number;
+  /** Told of each step of a sweep that deleted something. */
+  readonly onSwept?: (did: Omit<SweepStep, 'more'>) => void;
 }
 
 /** A `Store` on one SQLite file, which other processes may use at the same time. */
 export interface SqliteStore extends Store {
   /** Segments and directives, on the same file. */
   readonly segments: SegmentStore;
+  /** Lists, logs of agents and kept answers, on the same file. */
+  readonly records: Records;
   /**
    * Why the file cannot be used now, or `null`. A `StoreFileError` when it cannot be opened: its message is one line
    * for a terminal.
@@ -63,6 +69,7 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
 class FileStore implements SqliteStore {
   readonly segments: SegmentStore;
+  readonly records: Records;
   readonly #options: SqliteStoreOptions;
   readonly #ttlMs: number;
   readonly #keeper: Keeper;
@@ -86,6 +93,7 @@ class FileStore implements SqliteStore {
       checkpointer: this.#checkpointer,
     });
     this.segments = new FileSegmentStore(this.#access, this.#keeper);
+    this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#keeper.problem();
   }
@@ -225,12 +233,16 @@ class FileStore implements SqliteStore {
 
   async #sweep(): Promise<boolean> {
     const { more, ...did } = await this.#sweeper.step();
-    if (did.expired + did.evicted > 0) this.#options.log?.info(did, 'store swept');
+    if (did.expired + did.evicted > 0) {
+      this.#options.log?.info(did, 'store swept');
+      this.#options.onSwept?.(did);
+    }
     return more;
   }
 
   #save(tables: Tables, batch: StoreBatch, nowMs: number): { missing: string[]; refused: string[] } {
-    const refused: string[] = [];
+    const refused: string[] = batch.wholeOrNothing ? this.#clashes(tables, batch, nowMs) : [];
+    if (refused.length > 0) return { missing: [], refused };
     for (const item of batch.decisions) {
       const { key, pruneId } = item.decision;
       if (!tables.decisions.save(item, nowMs, nowMs + this.#ttlMs)) refused.push(key);
@@ -238,6 +250,18 @@ class FileStore implements SqliteStore {
       else this.#access.use('prune', pruneId, tables.decisions.pruneUntil(pruneId), nowMs);
     }
     return { missing: this.#touch(tables, batch, nowMs), refused };
+  }
+
+  /** Keys of the decisions whose prune id stands for another text, in the file or in the batch itself. */
+  #clashes({ decisions }: Tables, batch: StoreBatch, nowMs: number): string[] {
+    const hashes = new Map<string, string>();
+    return batch.decisions.flatMap(({ decision: { key, pruneId, textHash } }) => {
+      if (pruneId === null) return [];
+      const row = decisions.prune(pruneId);
+      const taken = row && row.expires_ms > nowMs ? row.hash : hashes.get(pruneId);
+      hashes.set(pruneId, textHash);
+      return taken === undefined || taken === textHash ? [] : [key];
+    });
   }
 
   /** Notes the use of prunes; returns the prune ids that are not there. */

@@ -56,7 +56,8 @@ export class Sweeper {
         const expired = expire(tables, nowMs, new Budget());
         const trimmed = tables.events.trim(this.#limits.maxEvents, STEP_ROWS);
         const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
-        const more = expired.more || forgotten.more || trimmed >= STEP_ROWS;
+        const cut = tables.childLogs.trim(this.#limits.maxEvents, STEP_ROWS) + tables.replies.trim(nowMs, STEP_ROWS);
+        const more = expired.more || forgotten.more || trimmed >= STEP_ROWS || cut >= STEP_ROWS;
         return { done: expired.done + forgotten.done, more };
       },
       { verify: true, uses: STEP_USES },

@@ -1,12 +1,15 @@
 import type { Database } from 'better-sqlite3';
+import { ChildLogs } from './child-logs.ts';
 import { Decisions } from './decisions.ts';
 import { DirectiveTable } from './directives.ts';
 import { Eraser } from './erase.ts';
 import { Events } from './events.ts';
 import { Marks } from './marks.ts';
+import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
 import { SlideTable } from './slides.ts';
 import { Snapshots } from './snapshots.ts';
+import { Summaries } from './summaries.ts';
 import { Usage } from './usage.ts';
 
 export type Meter =
@@ -28,6 +31,9 @@ export interface Tables {
   readonly segments: Segments;
   readonly directives: DirectiveTable;
   readonly eraser: Eraser;
+  readonly summaries: Summaries;
+  readonly childLogs: ChildLogs;
+  readonly replies: Replies;
   /** One of the counters that the schema's triggers keep. */
   meter(name: Meter): number;
 }
@@ -46,6 +52,9 @@ export function prepareTables(db: Database): Tables {
     segments: new Segments(db),
     directives: new DirectiveTable(db),
     eraser: new Eraser(db, decisions),
+    summaries: new Summaries(db),
+    childLogs: new ChildLogs(db),
+    replies: new Replies(db),
     meter: (name) => meter.get(name) ?? 0,
   };
 }

@@ -55,10 +55,11 @@ ${rows.map(({ setting }) => pageEntry(setting)).join('\n\n')}
 }
 
 function pageEntry(setting: Setting<unknown>): string {
-  const { env, toml, rule, unit, doc, flag } = setting;
+  const { env, toml, rule, unit, doc, flag, toggle } = setting;
   const facts = [
     `file: ${toml === null ? 'not allowed' : `\`${toml}\``}`,
     ...(flag === undefined ? [] : [`option: \`--${flag}\``]),
+    ...(toggle === undefined ? [] : [`options: \`--enable-${toggle}\`, \`--disable-${toggle}\``]),
     `allowed: ${rule.allowed}`,
     `default: ${defaultWords(setting)}`,
     ...(unit === undefined ? [] : [`unit: ${unit}`]),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Pruner, PruneTextResult } from '../../core/api.ts';
+import type { Pruner, PruneTextInput, PruneTextResult } from '../../core/api.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { integer } from '../tool-input.ts';
 
 /** The longest delay that a timer of Node can hold. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
-const input = z.strictObject({
+export const pruneTextInput = z.strictObject({
   text: z.string(),
   goal_hint: z.string(),
   source_type: z.enum(['code', 'logs', 'docs']),
@@ -32,26 +32,27 @@ export function pruneTextTool(pruner: Pruner): Tool {
       'Returns JSON: prune_id, pruned_text, annotations, stats, warnings.',
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true },
-    input,
-    async run({ text, goal_hint, source_type, options }, { signal }) {
-      const result = await pruner.pruneText(
-        {
-          text,
-          goalHint: goal_hint,
-          sourceType: source_type,
-          options: {
-            maxPruneRatio: options.max_prune_ratio,
-            minKeepLines: options.min_keep_lines,
-            timeoutMs: Math.min(options.timeout_ms, MAX_TIMEOUT_MS),
-            annotateLines: options.annotate_lines,
-            includeMarkers: options.include_markers,
-          },
-        },
-        signal,
-      );
-      return toWire(result);
+    input: pruneTextInput,
+    async run(input, { signal }) {
+      return toWire(await pruner.pruneText(toInput(input), signal));
     },
   });
+}
+
+/** The arguments in the core's own words. */
+export function toInput({ text, goal_hint, source_type, options }: z.infer<typeof pruneTextInput>): PruneTextInput {
+  return {
+    text,
+    goalHint: goal_hint,
+    sourceType: source_type,
+    options: {
+      maxPruneRatio: options.max_prune_ratio,
+      minKeepLines: options.min_keep_lines,
+      timeoutMs: Math.min(options.timeout_ms, MAX_TIMEOUT_MS),
+      annotateLines: options.annotate_lines,
+      includeMarkers: options.include_markers,
+    },
+  };
 }
 
 /** The result in the spelling of the contract. */

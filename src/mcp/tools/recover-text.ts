@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Pruner } from '../../core/api.ts';
+import type { Pruner, RecoverInput } from '../../core/api.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer } from '../tool-input.ts';
 
@@ -9,7 +9,7 @@ const MAX_RANGES = 10_000;
 // The listed minimum is 1, but lines below it must reach the range check, which has an error of its own (001 §4.2).
 const line = integer.meta({ minimum: 1 });
 
-const input = z.strictObject({
+export const recoverTextInput = z.strictObject({
   prune_id: z.string(),
   ranges: boundedList(z.strictObject({ start_line: line, end_line: line }), MAX_RANGES),
   include_line_numbers: z.boolean(),
@@ -29,14 +29,25 @@ export function recoverTextTool(pruner: Pruner): Tool {
       'Returns JSON: raw_text, metadata. If the prune_id is not found, do not retry: read the source again.',
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
-    input,
-    async run({ prune_id, ranges, include_line_numbers }) {
-      const rawText = await pruner.recover({
-        pruneId: prune_id,
-        ranges: ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line })),
-        numbered: include_line_numbers,
-      });
-      return { raw_text: rawText, metadata: { prune_id, ranges, line_numbering: 'original' } };
+    input: recoverTextInput,
+    async run(input) {
+      return toRecovered(input, await pruner.recover(toRecoverInput(input)));
     },
   });
+}
+
+type Input = z.infer<typeof recoverTextInput>;
+
+/** The arguments in the core's own words. */
+export function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): RecoverInput {
+  return {
+    pruneId: prune_id,
+    ranges: ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line })),
+    numbered: include_line_numbers,
+  };
+}
+
+/** The result in the spelling of the contract. */
+export function toRecovered({ prune_id, ranges }: Input, rawText: string) {
+  return { raw_text: rawText, metadata: { prune_id, ranges, line_numbering: 'original' } };
 }

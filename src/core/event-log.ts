@@ -1,0 +1,86 @@
+import type { EventRecord, EventSink, Store } from './ports.ts';
+
+export interface EventLogOptions {
+  readonly store: Pick<Store, 'addEvents'>;
+  /** How many events the store keeps; with 0 none is taken. */
+  readonly maxEvents: number;
+  /** Told when events are lost because they could not be written. */
+  readonly onLost: (cause: unknown, count: number) => void;
+}
+
+/** Events that wait to be written; beyond it the oldest go, never a request. */
+const MAX_WAITING = 5_000;
+const WRITE_MS = 500;
+/** Rows of one transaction: some milliseconds of the event loop at most. */
+const WRITTEN_AT_ONCE = 500;
+/** Prunes whose run is remembered, so that what happens to them later is told in the same run. */
+const MAX_PRUNES = 10_000;
+
+/** Events that happened outside any conversation: calls of tools by their clients. */
+export const MCP_RUN = 'mcp';
+/** Events of the store's upkeep. */
+export const STORE_RUN = 'store';
+
+/** Takes events as they happen and writes them a moment later, many together: nobody waits for it. */
+export class EventLog implements EventSink {
+  readonly #options: EventLogOptions;
+  readonly #runOfPrune = new Map<string, string>();
+  #waiting: EventRecord[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #listeners = new Set<() => void>();
+
+  constructor(options: EventLogOptions) {
+    this.#options = options;
+  }
+
+  add(events: readonly EventRecord[]): void {
+    if (this.#options.maxEvents === 0 || events.length === 0) return;
+    for (const event of events) {
+      this.#waiting.push(event);
+      if (event.kind === 'pruned') this.#remember(String(event.payload.prune_id), event.runId);
+    }
+    if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.slice(-MAX_WAITING);
+    this.#timer ??= setTimeout(() => void this.flush(), WRITE_MS).unref();
+  }
+
+  /** The run in which this process saw a prune last. */
+  runOf(pruneId: string): string {
+    return this.#runOfPrune.get(pruneId) ?? MCP_RUN;
+  }
+
+  /** Writes what waits. Never rejects: what cannot be kept is lost, and `onLost` hears of it. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  /** Calls back after each write, until the returned function is called. */
+  onWritten(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async #write(): Promise<void> {
+    const events = this.#waiting;
+    this.#waiting = [];
+    for (let at = 0; at < events.length; at += WRITTEN_AT_ONCE) {
+      const some = events.slice(at, at + WRITTEN_AT_ONCE);
+      try {
+        await this.#options.store.addEvents(some);
+      } catch (cause) {
+        this.#options.onLost(cause, some.length);
+      }
+    }
+    if (events.length > 0) for (const listener of this.#listeners) listener();
+  }
+
+  #remember(pruneId: string, runId: string): void {
+    this.#runOfPrune.delete(pruneId);
+    this.#runOfPrune.set(pruneId, runId);
+    const [oldest] = this.#runOfPrune.keys();
+    if (this.#runOfPrune.size > MAX_PRUNES && oldest !== undefined) this.#runOfPrune.delete(oldest);
+  }
+}

@@ -1,0 +1,88 @@
+/** What can be looked up of what happened, beside the events themselves. */
+
+/** A run that has events in the store. */
+export interface RunSummary {
+  readonly runId: string;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  /** When its last event happened, epoch milliseconds. */
+  readonly lastMs: number;
+}
+
+/** A prune that has not expired. */
+export interface PruneSummary {
+  readonly pruneId: string;
+  readonly tool: string;
+  readonly sourceType: string;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly createdMs: number;
+  readonly expiresMs: number;
+}
+
+/** An agent whose life was recorded. */
+export interface ChildSummary {
+  readonly childId: string;
+  readonly lastSeq: number;
+  readonly lastMs: number;
+}
+
+/** One line of an agent, or one step of its life (`meta`). */
+export interface ChildLogRecord {
+  readonly tsMs: number;
+  readonly childId: string;
+  readonly runId: string | null;
+  readonly stream: 'stdout' | 'stderr' | 'meta';
+  readonly message: string;
+  /** What `message` says, in fields; `null` for a plain line. */
+  readonly parsed: Readonly<Record<string, unknown>> | null;
+}
+
+export interface StoredChildLog extends ChildLogRecord {
+  /** Ascending, without reuse. */
+  readonly seq: number;
+}
+
+/** The answer to a call that a client gave a key. */
+export interface Reply {
+  /** Hash of the arguments. */
+  readonly argsHash: string;
+  /** The answer's text; `null` while the call runs, or when the process that ran it died. */
+  readonly text: string | null;
+}
+
+/** Runs, prunes and agents as lists, logs of agents, and kept answers. Every method may reject with `StoreUnavailable`. */
+export interface Records {
+  /** Runs whose id begins with a prefix, the one that something happened in last first. */
+  runs(query: { readonly prefix: string; readonly limit: number }): Promise<readonly RunSummary[]>;
+  /** Sequence number of a run's last event, or 0 when the store holds none. */
+  lastSeqOfRun(runId: string): Promise<number>;
+  /** Sequence number of the newest event, or 0. */
+  lastSeq(): Promise<number>;
+  /** Prunes that have not expired, the one used last first. */
+  prunes(query: { readonly prefix: string; readonly limit: number }): Promise<readonly PruneSummary[]>;
+  /** Whether a prune can be had, could be had, or was never there as far as the store can tell. */
+  pruneState(pruneId: string): Promise<'alive' | 'expired' | 'unknown'>;
+  /** Agents, the one that said something last first. */
+  children(query: { readonly prefix: string; readonly limit: number }): Promise<readonly ChildSummary[]>;
+  /** Sequence number of an agent's last entry, or 0 when the store holds none. */
+  lastSeqOfChild(childId: string): Promise<number>;
+  /** Entries with `seq >= fromSeq`, ascending, at most `limit`. */
+  childLogs(query: {
+    readonly childId: string;
+    readonly fromSeq: number;
+    readonly limit: number;
+  }): Promise<readonly StoredChildLog[]>;
+  addChildLogs(entries: readonly ChildLogRecord[]): Promise<void>;
+
+  /**
+   * Claims a key of a tool for a call, unless it is taken.
+   *
+   * @returns what the key stands for already, or `null` when it is the caller's now
+   */
+  claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null>;
+  /** Keeps the answer; the first one that is kept under a key stays. @returns the answer that counts */
+  keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string>;
+  /** Lets go of a claim for which no answer was kept, or (`kept`) of an answer that no longer holds. */
+  dropReply(tool: string, key: string, kept: boolean): Promise<void>;
+}

@@ -1,0 +1,83 @@
+import { PrunerError } from '../errors.ts';
+import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
+import type { EventLog } from './event-log.ts';
+import { MCP_RUN } from './event-log.ts';
+import type { Clock, EventRecord } from './ports.ts';
+
+/** A pruner whose work is told as events: names, numbers and codes, never what a client wrote freely. */
+export function toldPruner(
+  pruner: Pruner & BulkPruner,
+  events: Pick<EventLog, 'add' | 'runOf'>,
+  clock: Clock,
+): Pruner & BulkPruner {
+  const about = (runId: string) => ({ tsMs: clock.nowMs(), runId, opId: null });
+  const pruned = (input: PruneTextInput, result: PruneTextResult): EventRecord => ({
+    ...about(MCP_RUN),
+    kind: 'prune_text',
+    level: result.stats.usedFallback ? 'warn' : 'info',
+    payload: {
+      prune_id: result.pruneId,
+      source_type: input.sourceType ?? null,
+      lines: result.stats.originalLines,
+      kept_lines: result.stats.keptLines,
+      tokens_before: result.stats.tokensEstBefore,
+      tokens_after: result.stats.tokensEstAfter,
+      elapsed_ms: result.stats.elapsedMs,
+      used_fallback: result.stats.usedFallback,
+      warnings: result.warnings,
+    },
+  });
+  const recovered = ({ pruneId, ranges }: RecoverInput): EventRecord => ({
+    ...about(events.runOf(pruneId)),
+    kind: 'recovered',
+    level: 'info',
+    payload: {
+      prune_id: pruneId,
+      ranges: ranges.length,
+      lines: ranges.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0),
+    },
+  });
+  const refused = (inputs: readonly RecoverInput[], cause: unknown): EventRecord => {
+    const index = cause instanceof PrunerError && typeof cause.details.index === 'number' ? cause.details.index : 0;
+    const pruneId = inputs[index]?.pruneId ?? '';
+    const payload = {
+      prune_id: shownId(pruneId),
+      reason: cause instanceof PrunerError ? cause.code : 'internal_error',
+    };
+    return { ...about(events.runOf(pruneId)), kind: 'recover_failed', level: 'warn', payload };
+  };
+  const recovering = async <T>(inputs: readonly RecoverInput[], work: Promise<T>): Promise<T> => {
+    try {
+      const result = await work;
+      events.add(inputs.map(recovered));
+      return result;
+    } catch (cause) {
+      events.add([refused(inputs, cause)]);
+      throw cause;
+    }
+  };
+  return {
+    async pruneText(input, signal) {
+      const result = await pruner.pruneText(input, signal);
+      events.add([pruned(input, result)]);
+      return result;
+    },
+    async pruneAll(inputs, signal) {
+      const results = await pruner.pruneAll(inputs, signal);
+      events.add(
+        inputs.flatMap((input, i) => {
+          const result = results[i];
+          return result ? [pruned(input, result)] : [];
+        }),
+      );
+      return results;
+    },
+    recover: (input) => recovering([input], pruner.recover(input)),
+    recoverAll: (inputs) => recovering(inputs, pruner.recoverAll(inputs)),
+  };
+}
+
+/** A client may send anything as an id: only what looks like one is told. */
+function shownId(pruneId: string): string {
+  return /^prn_[0-9A-Za-z]{12}$/.test(pruneId) ? pruneId : '';
+}

@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto';
+import type { Records } from '../core/ports/records.ts';
+import type { Clock, EventSink, Store } from '../core/ports.ts';
+import { PrunerError } from '../errors.ts';
+import { invalidParams, isObject, type JsonObject } from './json-rpc.ts';
+import type { Tool, ToolContext } from './tool.ts';
+
+export const IDEMPOTENCY_FLAG = '--enable-idempotency';
+const MAX_KEY_CHARS = 256;
+
+export interface IdempotencyOptions {
+  readonly records: Records;
+  readonly store: Pick<Store, 'knownPruneIds'>;
+  readonly clock: Clock;
+  /** How long an answer is replayed. */
+  readonly ttlMs: number;
+  readonly events: EventSink;
+  /** Told of a fault of the store, for which a call is done without being kept. */
+  readonly onFailure: (cause: unknown) => void;
+}
+
+/** A call that runs: others with the same key wait for it. */
+interface Running {
+  readonly argsHash: string;
+  readonly answer: Promise<string>;
+}
+
+/**
+ * Lets tools take an `idempotency_key`: a call that is repeated with its key and its arguments gets the answer of the
+ * first one, whether that runs still, was made by another process or before a restart. A call that fails is not kept.
+ */
+export class Idempotency {
+  readonly #options: IdempotencyOptions;
+  readonly #running = new Map<string, Running>();
+
+  constructor(options: IdempotencyOptions) {
+    this.#options = options;
+  }
+
+  /** The same tool with the optional argument, and with `idempotent` and `idempotency_key` in every answer. */
+  wrap(tool: Tool): Tool {
+    return {
+      ...tool,
+      inputSchema: withKey(tool.inputSchema),
+      call: async (args, context) => {
+        const { key, rest } = splitKey(args);
+        if (key === null) return marked(await tool.call(rest, context), null, false);
+        const argsHash = hashOf(rest);
+        for (;;) {
+          const done = await this.#once(tool, key, argsHash, rest, context);
+          if (done !== null) return marked(done.text, key, done.replayed);
+        }
+      },
+    };
+  }
+
+  /** `null` when the call that this one waited for failed: then it is this one's turn. */
+  async #once(
+    tool: Tool,
+    key: string,
+    argsHash: string,
+    args: unknown,
+    context: ToolContext,
+  ): Promise<{ readonly text: string; readonly replayed: boolean } | null> {
+    const name = `${tool.name}\0${key}`;
+    const running = this.#running.get(name);
+    if (running) {
+      if (running.argsHash !== argsHash) throw conflict(tool.name);
+      const text = await running.answer.catch(() => null);
+      context.signal.throwIfAborted();
+      if (text === null) return null;
+      this.#told(tool.name, argsHash);
+      return { text, replayed: true };
+    }
+    let replayed = false;
+    const answer = this.#answer(tool, key, argsHash, args, context, () => {
+      replayed = true;
+    });
+    this.#running.set(name, { argsHash, answer });
+    try {
+      return { text: await answer, replayed };
+    } finally {
+      this.#running.delete(name);
+    }
+  }
+
+  async #answer(
+    tool: Tool,
+    key: string,
+    argsHash: string,
+    args: unknown,
+    context: ToolContext,
+    onReplayed: () => void,
+  ): Promise<string> {
+    const { records, ttlMs, onFailure } = this.#options;
+    const taken = await records.claimReply(tool.name, key, argsHash, ttlMs).catch((cause: unknown) => {
+      onFailure(cause);
+      return undefined;
+    });
+    if (taken === undefined) return tool.call(args, context);
+    if (taken && taken.argsHash !== argsHash) throw conflict(tool.name);
+    if (taken && taken.text !== null) {
+      if (await this.#holds(taken.text)) {
+        onReplayed();
+        this.#told(tool.name, argsHash);
+        return taken.text;
+      }
+      await records.dropReply(tool.name, key, true).catch(onFailure);
+    }
+    try {
+      const text = await tool.call(args, context);
+      return await records.keepReply(tool.name, key, argsHash, text, ttlMs).catch((cause: unknown) => {
+        onFailure(cause);
+        return text;
+      });
+    } catch (cause) {
+      await records.dropReply(tool.name, key, false).catch(onFailure);
+      throw cause;
+    }
+  }
+
+  /** Whether all that an answer's markers lead to is still there; it then stays for another lifetime. */
+  async #holds(text: string): Promise<boolean> {
+    const ids = pruneIdsOf(text);
+    if (ids.length === 0) return true;
+    try {
+      const known = await this.#options.store.knownPruneIds(ids);
+      return ids.every((id) => known.has(id));
+    } catch (cause) {
+      this.#options.onFailure(cause);
+      return false;
+    }
+  }
+
+  #told(tool: string, argsHash: string): void {
+    const { clock, events } = this.#options;
+    const payload = { tool, args_hash: argsHash.slice(0, 16) };
+    const about = { tsMs: clock.nowMs(), level: 'info', runId: 'mcp', opId: null } as const;
+    events.add([{ ...about, kind: `${tool}_replayed`, payload }]);
+  }
+}
+
+function conflict(tool: string): PrunerError {
+  const hint = 'This idempotency_key was used with other arguments. Repeat those, or choose another key.';
+  return new PrunerError('idempotency_conflict', { tool, hint });
+}
+
+function withKey(schema: JsonObject): JsonObject {
+  const idempotency_key = {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_KEY_CHARS,
+    description: 'Repeating a call with the same key and arguments returns the first answer again.',
+  };
+  return { ...schema, properties: { ...(isObject(schema.properties) ? schema.properties : {}), idempotency_key } };
+}
+
+function splitKey(args: unknown): { readonly key: string | null; readonly rest: unknown } {
+  if (!isObject(args) || args.idempotency_key === undefined) return { key: null, rest: args };
+  const { idempotency_key: key, ...rest } = args;
+  if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARS || !key.isWellFormed()) {
+    const message = `expected a text of 1 to ${MAX_KEY_CHARS} characters`;
+    throw invalidParams({ field: 'idempotency_key', message });
+  }
+  return { key, rest };
+}
+
+/** A hash of the arguments that does not depend on the order of their fields. */
+function hashOf(args: unknown): string {
+  const sorted = (_: string, value: unknown): unknown =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  try {
+    return createHash('sha256').update(JSON.stringify(args, sorted)).digest('hex').slice(0, 32);
+  } catch {
+    throw invalidParams({ field: 'arguments', message: 'nested too deeply' });
+  }
+}
+
+/** Adds the two fields at the end of a JSON object, whose other bytes stay as they are. */
+function marked(text: string, key: string | null, idempotent: boolean): string {
+  const fields = `"idempotent":${idempotent},"idempotency_key":${JSON.stringify(key)}}`;
+  return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${fields}`;
+}
+
+/** Prune ids that an answer of `prune_text` or `prune_batch` names. */
+function pruneIdsOf(text: string): string[] {
+  const answer: unknown = JSON.parse(text);
+  if (!isObject(answer)) return [];
+  const parts: readonly unknown[] = Array.isArray(answer.results) ? answer.results : [answer];
+  const ids = parts.map((part) => (isObject(part) ? part.prune_id : undefined));
+  return [...new Set(ids.filter((id): id is string => typeof id === 'string' && id !== ''))];
+}

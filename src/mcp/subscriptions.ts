@@ -1,0 +1,68 @@
+import type { Resources } from '../resources/registry.ts';
+import { invalidParams } from './json-rpc.ts';
+import type { Peer } from './tool.ts';
+
+/** How often subscribed resources are looked at; other processes change them too. */
+const LOOK_MS = 500;
+/** Subscriptions of one client. */
+const MAX_SUBSCRIPTIONS = 100;
+
+/** Tells clients when a run or an agent that they subscribed to has something new. */
+export class Subscriptions {
+  readonly #resources: Pick<Resources, 'lastSeq'>;
+  readonly #of = new Map<Peer, Map<string, number>>();
+
+  constructor(resources: Pick<Resources, 'lastSeq'>) {
+    this.#resources = resources;
+  }
+
+  /**
+   * @throws PrunerError `resource_not_found`, `resource_wrong_kind` (a snapshot never changes), `store_unavailable`;
+   * RpcError -32602 when the client has too many
+   */
+  async add(peer: Peer, uri: string): Promise<void> {
+    const lastSeq = await this.#resources.lastSeq(uri);
+    if (peer.gone.aborted) return;
+    const uris = this.#of.get(peer) ?? this.#begin(peer);
+    if (uris.size >= MAX_SUBSCRIPTIONS && !uris.has(uri)) {
+      throw invalidParams({ field: 'uri', message: `at most ${MAX_SUBSCRIPTIONS} subscriptions` });
+    }
+    uris.set(uri, lastSeq);
+  }
+
+  remove(peer: Peer, uri: string): void {
+    this.#of.get(peer)?.delete(uri);
+  }
+
+  #begin(peer: Peer): Map<string, number> {
+    const uris = new Map<string, number>();
+    this.#of.set(peer, uris);
+    let looking = false;
+    const timer = setInterval(() => {
+      if (looking) return;
+      looking = true;
+      void this.#look(peer, uris).finally(() => {
+        looking = false;
+      });
+    }, LOOK_MS).unref();
+    peer.gone.addEventListener(
+      'abort',
+      () => {
+        clearInterval(timer);
+        this.#of.delete(peer);
+      },
+      { once: true },
+    );
+    return uris;
+  }
+
+  /** Never rejects: what cannot be looked at now is looked at next time. */
+  async #look(peer: Peer, uris: Map<string, number>): Promise<void> {
+    for (const [uri, known] of [...uris]) {
+      const last = await this.#resources.lastSeq(uri).catch(() => known);
+      if (last === known || !uris.has(uri)) continue;
+      uris.set(uri, last);
+      peer.notify('notifications/resources/updated', { uri });
+    }
+  }
+}

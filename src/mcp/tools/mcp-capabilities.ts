@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { defineTool, type Tool } from '../tool.ts';
+import { INTROSPECTION_FLAG } from './mcp-info.ts';
+
+/** What the families of tools are for. */
+const descriptions: Readonly<Record<string, string>> = {
+  local: 'Read files, run commands and search, with output shortened to a question.',
+  pruner: 'Shorten texts and return original lines.',
+  mcp: 'Tell what this server is and can do.',
+  context_gc: 'Pin, stash and delete parts of a conversation.',
+  resources: 'List, read and follow sc:// resources.',
+  events: 'Follow the events of all conversations.',
+  bulk: 'Do many of one thing at once, all or nothing.',
+  idempotency: 'Tools that change something take an idempotency_key and replay their answer.',
+};
+
+export interface CapabilitiesOptions {
+  /** The tools that can be called. */
+  readonly tools: () => readonly Pick<Tool, 'name' | 'namespace' | 'summary'>[];
+  /** Names that are on beside those of the tools. */
+  readonly further: readonly string[];
+  readonly maxEvents: number;
+}
+
+/** `mcp_capabilities` (004): what can be called, by families. */
+export function mcpCapabilitiesTool({ tools, further, maxEvents }: CapabilitiesOptions): Tool {
+  return defineTool({
+    name: 'mcp_capabilities',
+    namespace: 'mcp',
+    summary: 'List the families of tools that are on, and each tool in a sentence.',
+    description: 'List the namespaces that are on and, for each tool, its namespace and what it is for. Returns JSON.',
+    faces: ['rpc'],
+    flag: INTROSPECTION_FLAG,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    input: z.strictObject({}),
+    run() {
+      const offered = tools();
+      const names = new Set([...offered.map(({ namespace }) => namespace), ...further]);
+      return {
+        namespaces: [...names].map((name) => ({ name, description: descriptions[name] ?? `Tools of ${name}.` })),
+        schemas: Object.fromEntries(offered.map(({ name, namespace, summary }) => [name, { namespace, summary }])),
+        limits: { maxEventHistory: maxEvents },
+      };
+    },
+  });
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { defineTool, type Tool } from '../tool.ts';
+
+export const INTROSPECTION_FLAG = '--enable-mcp-introspection';
+
+/** How clients reach this server. */
+export interface Transports {
+  readonly stdio: { readonly enabled: boolean };
+  readonly http: {
+    readonly enabled: boolean;
+    readonly host: string | null;
+    readonly port: number | null;
+    readonly path: string | null;
+    readonly enableJson: boolean;
+    readonly stateless: boolean;
+  };
+}
+
+/** What `mcp_info` answers (004). */
+export interface McpInfo {
+  readonly server: { readonly name: string; readonly version: string; readonly mcpVersion: string };
+  readonly transports: Transports;
+  readonly features: Readonly<Record<string, boolean>>;
+  readonly timings: Readonly<Record<string, number>>;
+  readonly safety: Readonly<Record<string, string | number | boolean>>;
+  readonly limits: {
+    readonly maxInputBytes: number;
+    readonly defaultTimeoutMs: number;
+    readonly maxEventHistory: number;
+  };
+}
+
+export function mcpInfoTool(info: () => McpInfo): Tool {
+  return defineTool({
+    name: 'mcp_info',
+    namespace: 'mcp',
+    summary: 'Tell what this server is and what is switched on.',
+    description:
+      'Tell what this server is: version, transports, features that are switched on, timings, safety and limits. Returns JSON.',
+    faces: ['rpc'],
+    flag: INTROSPECTION_FLAG,
+    annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+    input: z.strictObject({}),
+    run: info,
+  });
+}

@@ -1,0 +1,72 @@
+/** What the `sc://` scheme has names for (004). This server has the first three. */
+export type ResourceKind =
+  | 'run_events'
+  | 'snapshot'
+  | 'child_logs'
+  | 'graph'
+  | 'graph_version'
+  | 'blackboard_namespace';
+
+export interface ResourceName {
+  readonly kind: ResourceKind;
+  /** Id of the run, the prune or the agent. */
+  readonly id: string;
+}
+
+const MAX_URI_CHARS = 1_000;
+
+/** The places of the resources that this server has: what stands before and behind the id. */
+const places = {
+  run_events: ['sc://runs/', '/events'],
+  snapshot: ['sc://snapshots/', ''],
+  child_logs: ['sc://children/', '/logs'],
+} as const;
+
+export type OfferedKind = keyof typeof places;
+
+export function formatUri(kind: OfferedKind, id: string): string {
+  const [before, behind] = places[kind];
+  return `${before}${encodeURIComponent(id)}${behind}`;
+}
+
+/** The inverse of `formatUri`, and the kinds of 004 that this server does not have; `null` for any other text. */
+export function parseUri(uri: string): ResourceName | null {
+  if (uri.length > MAX_URI_CHARS || !uri.startsWith('sc://')) return null;
+  const [family = '', part = '', end, ...more] = uri.slice('sc://'.length).split('/');
+  const id = decoded(part);
+  if (id === null || more.length > 0) return null;
+  if (family === 'runs') return end === 'events' ? { kind: 'run_events', id } : null;
+  if (family === 'children') return end === 'logs' ? { kind: 'child_logs', id } : null;
+  if (end !== undefined) return null;
+  if (family === 'snapshots') return { kind: 'snapshot', id };
+  if (family === 'graphs') return { kind: part.includes('@v') ? 'graph_version' : 'graph', id };
+  if (family === 'blackboard') return { kind: 'blackboard_namespace', id };
+  return null;
+}
+
+/**
+ * The ids that URIs of a kind can have when they begin with a prefix.
+ *
+ * @returns how such an id begins, or `null` when no URI of the kind begins so
+ */
+export function idPrefix(kind: OfferedKind, prefix: string): string | null {
+  const [before, behind] = places[kind];
+  if (before.startsWith(prefix)) return '';
+  if (!prefix.startsWith(before)) return null;
+  const rest = prefix.slice(before.length);
+  const slash = rest.indexOf('/');
+  if (slash >= 0 && !behind.startsWith(rest.slice(slash))) return null;
+  const id = slash < 0 ? rest : rest.slice(0, slash);
+  // a prefix may end amid an escape, which stands for nothing yet
+  const whole = id.replace(/%[0-9A-Fa-f]?$/, '');
+  return decoded(whole, true);
+}
+
+function decoded(part: string, mayBeEmpty = false): string | null {
+  if (part === '') return mayBeEmpty ? '' : null;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return null;
+  }
+}
