@@ -2,6 +2,7 @@ import { mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import type { Io } from './command.ts';
 
 /** The proxy of a run. */
 export interface RunProxy {
@@ -9,6 +10,8 @@ export interface RunProxy {
   readonly url: string;
   /** How it came about, in words. */
   readonly about: string;
+  /** Whether it keeps originals in the store that the settings of this machine name. */
+  readonly sameStore: boolean;
   close(): Promise<void>;
 }
 
@@ -38,19 +41,70 @@ export function proxyUrl({ host, port }: Pick<Settings, 'host' | 'port'>): strin
  *
  * @param shared - whether a proxy that runs may be used
  */
-export async function openProxy(settings: Settings, version: string, shared: boolean): Promise<RunProxy> {
+export async function openProxy(settings: Settings, io: Io, shared: boolean): Promise<RunProxy> {
   const running = proxyUrl(settings);
-  if (shared && settings.authToken === null && (await isProxy(running))) {
-    return { url: running, about: 'which was running', close: async () => {} };
+  if (shared && settings.authToken === null && (await keepsOriginalsHere(running, settings, io))) {
+    return { url: running, about: 'which was running', sameStore: true, close: async () => {} };
   }
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
   const [{ startApp }, { createLog }] = await Promise.all([import('../app.ts'), import('../observe/log.ts')]);
   const log = await createLog({ level: settings.logLevel, fd: logFile.fd, pretty: false });
   // nobody else is to find it, and the agent could not send the token to all of its parts
   const own: Settings = { ...settings, host: '127.0.0.1', port: 0, authToken: null, drainTimeoutMs: 0 };
-  const app = await startApp(own, { log, version });
+  const app = await startApp(own, { log, version: io.version });
   const about = `started for this run, upstream ${settings.upstreamUrl}, log ${logFile.path}`;
-  return { url: app.url, about, close: () => app.close() };
+  return { url: app.url, about, sameStore: settings.dbPath !== ':memory:', close: () => app.close() };
+}
+
+/**
+ * Whether a proxy keeps originals where the settings of this machine say: what it keeps must be found there. Otherwise an
+ * MCP server on this machine could not give back what that proxy cuts.
+ */
+export async function keepsOriginalsHere(url: string, settings: Settings, io: Io): Promise<boolean> {
+  if (settings.dbPath === ':memory:' || !(await isProxy(url))) return false;
+  try {
+    const text = `mcp-pruner run ${process.pid} ${io.clock.nowMs()}`;
+    const pruneId = await keptAs(url, text);
+    if (!io.fileExists(settings.dbPath)) return false;
+    const { openSqliteStore } = await import('../store/sqlite.ts');
+    const store = openSqliteStore({
+      path: settings.dbPath,
+      readonly: true,
+      clock: io.clock,
+      ttlMs: settings.pruneIdTtlS * 1000,
+      maxBytes: settings.storeMaxBytes,
+      maxEvents: settings.maxEvents,
+    });
+    try {
+      return (await store.findOriginal(pruneId)) === text;
+    } finally {
+      await store.close();
+    }
+  } catch {
+    return false; // it lets nobody in, or one of the two stores is of no use
+  }
+}
+
+/** Has a proxy keep a text. @returns the id under which it does */
+async function keptAs(url: string, text: string): Promise<string> {
+  const options = {
+    max_prune_ratio: 0,
+    min_keep_lines: 0,
+    timeout_ms: 1000,
+    annotate_lines: false,
+    include_markers: false,
+  };
+  const args = { text, goal_hint: '', source_type: 'docs', options };
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'prune_text', arguments: args } };
+  const response = await fetch(`${url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(call),
+    signal: AbortSignal.timeout(HEALTH_MS),
+  });
+  const { result } = (await response.json()) as { result: { content: readonly [{ text: string }] } };
+  const { prune_id } = JSON.parse(result.content[0].text) as { prune_id: string };
+  return prune_id;
 }
 
 /** Its lines must not run through what the agent draws on the terminal. */

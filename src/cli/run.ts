@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentProcess } from '../agents/agent-process.ts';
 import { anyProgram, clients, findClient } from '../agents/clients/all.ts';
-import type { Client, Launch, McpAccess } from '../agents/clients/client.ts';
-import { findEntry, isHttpUrl, isTrue } from '../agents/mcp-servers.ts';
-import { listenForPresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
+import type { Client, Launch } from '../agents/clients/client.ts';
+import { isHttpUrl } from '../agents/mcp-servers.ts';
+import { listenForPresence } from '../agents/presence.ts';
 import { RunLifecycle } from '../agents/run-states.ts';
+import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { readSettings } from './read-settings.ts';
-import { isProxy, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
+import { mcpAccess } from './run-mcp.ts';
+import { isProxy, keepsOriginalsHere, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
+import { serverEnv } from './server-env.ts';
 
 /** A server may close its connection a moment before its agent ends. */
 const LOST_MS = 500;
@@ -43,19 +46,19 @@ export const run: Command = {
 
     const told = new Told(io);
     const lifecycle = new RunLifecycle((line) => told.say(line));
-    const { settings, shared } = settingsOf(call, io);
-    const proxy = (await namedProxy(call)) ?? (await openProxy(settings, io.version, shared));
+    const { loaded, shared } = settingsOf(call, io);
+    const proxy = (await namedProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));
+    const socket = join(folder, 'run.sock');
     try {
       told.say(`proxy ${proxy.url}, ${proxy.about}`);
-      const mcp = client.usesMcp
-        ? mcpAccess(io, settings, client, proxy, join(folder, 'run.sock'), lifecycle)
-        : withoutMcp(lifecycle, `${name} is given no MCP server`);
+      const storeEnv = serverEnv(loaded, io);
+      const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, lifecycle });
       const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
       const wired = launch({ baseUrl: `${proxy.url}/v1`, mcp, model }, place, folder);
       for (const { name: file, text } of wired.files) writeFileSync(join(folder, file), text, { mode: 0o600 });
       told.say(describeStart(client, proxy));
-      return await runAgent(client, wired, args, join(folder, 'run.sock'), lifecycle, io, told);
+      return await runAgent(client, wired, args, socket, lifecycle, io, told);
     } finally {
       await proxy.close();
       rmSync(folder, { recursive: true, force: true });
@@ -92,63 +95,22 @@ class Told {
  * The settings of a proxy for this run, and whether one that runs already will do. An OPENAI_BASE_URL is where the user's
  * key is good for: unless an upstream is configured or it leads to the proxy, it becomes the upstream.
  */
-function settingsOf(call: Call, io: Io): { readonly settings: Settings; readonly shared: boolean } {
-  const { settings, origins } = readSettings(call, io);
+function settingsOf(call: Call, io: Io): { readonly loaded: Loaded; readonly shared: boolean } {
+  const loaded = readSettings(call, io);
+  const { settings, origins } = loaded;
   const url = io.env.OPENAI_BASE_URL?.trim().replace(/\/+$/, '') ?? '';
   const known = ['', settings.upstreamUrl, `${proxyUrl(settings)}/v1`].includes(url);
-  if (known || origins.upstreamUrl.from !== 'default') return { settings, shared: true };
-  return { settings: readSettings(call, io, { upstreamUrl: url }).settings, shared: false };
+  if (known || origins.upstreamUrl.from !== 'default') return { loaded, shared: true };
+  return { loaded: readSettings(call, io, { upstreamUrl: url }), shared: false };
 }
 
-async function namedProxy(call: Call): Promise<RunProxy | null> {
+async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
   const url = textOption(call, 'proxy')?.replace(/\/+(?:v1\/*)?$/, '');
   if (url === undefined) return null;
   if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
   if (!(await isProxy(url))) throw new CommandFailed(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
-  return { url, about: 'named by --proxy', close: async () => {} };
-}
-
-/** The MCP server that the agent is to start. `JEEVES_*` replace its parts, as for any runner (002 §3). */
-function mcpAccess(
-  { env, cwd }: Io,
-  settings: Settings,
-  { proxied }: Client,
-  proxy: RunProxy,
-  socket: string,
-  lifecycle: RunLifecycle,
-): McpAccess | null {
-  const { JEEVES_PRUNER_ENABLED: enabled, JEEVES_PRUNER_URL: url, JEEVES_MCP_PRUNER_PATH: path } = env;
-  if (enabled !== undefined && !isTrue(enabled)) return withoutMcp(lifecycle, 'JEEVES_PRUNER_ENABLED');
-  const prunerUrl = url ?? env.PRUNER_URL ?? `${proxy.url}/prune`;
-  if (prunerUrl !== '' && !isHttpUrl(prunerUrl)) return invalid(lifecycle, 'JEEVES_PRUNER_URL is no http(s) address');
-  const entry = findEntry(env, cwd);
-  if (entry === undefined) return invalid(lifecycle, 'the entry point of the server was not found');
-  lifecycle.on('config_resolved');
-  // what an agent reads through the proxy is pruned there: it only needs a way to take cuts back
-  const tools = proxied ? 'pruner' : 'all';
-  return {
-    transport: 'stdio',
-    server: {
-      command: process.execPath,
-      args: path ? [entry] : [entry, 'stdio', '--tools', tools],
-      env: {
-        PRUNER_URL: prunerUrl,
-        MCP_PRUNER_CWD: cwd,
-        MCP_PRUNER_DB_PATH: settings.dbPath,
-        [PRESENCE_VARIABLE]: socket,
-      },
-    },
-  };
-}
-
-function withoutMcp(lifecycle: RunLifecycle, why: string): null {
-  lifecycle.on('disabled_by_config', why);
-  return null;
-}
-
-function invalid(lifecycle: RunLifecycle, why: string): null {
-  lifecycle.on('config_invalid', why);
-  return null;
+  const sameStore = await keepsOriginalsHere(url, settings, io);
+  return { url, about: 'named by --proxy', sameStore, close: async () => {} };
 }
 
 function describeStart({ title, command, proxied }: Client, { url }: RunProxy): string {
@@ -173,7 +135,7 @@ async function runAgent(
   };
   const stopListening =
     lifecycle.state === 'starting'
-      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost })
+      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {})
       : () => {};
   told.hold();
   const onTerminal = io.inIsTerminal === true;

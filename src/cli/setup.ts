@@ -3,11 +3,12 @@ import type { Client, Edit, McpAccess, Wiring } from '../agents/clients/client.t
 import { type EditOutcome, undoEdit, writeEdit } from '../agents/edit-file.ts';
 import { EditRefused, snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
-import type { Settings } from '../config/settings.ts';
+import type { Loaded } from '../config/load.ts';
 import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { readSettings } from './read-settings.ts';
 import { proxyUrl } from './run-proxy.ts';
+import { serverEnv } from './server-env.ts';
 
 const names = clients.map(({ name }) => name);
 
@@ -37,8 +38,7 @@ export const setup: Command = {
     if (client === undefined) throw new UsageError(`${JSON.stringify(name)} is not one of ${names.join(', ')}`);
     const undo = call.values.undo === true;
     if (undo && call.values.write === true) throw new UsageError('--write and --undo exclude each other');
-    const { settings } = readSettings(call, io);
-    const wiring = wiringOf(call, io, settings, client, undo);
+    const wiring = wiringOf(call, io, readSettings(call, io), client, undo);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
     const edits = client.edits(wiring, place).filter((edit) => !isEmpty(edit));
 
@@ -54,15 +54,16 @@ export const setup: Command = {
 };
 
 /** How a client is to be connected, from the settings of the proxy that runs on this machine. */
-export function wiringOf(call: Call, io: Io, settings: Settings, client: Client, undo = false): Wiring {
+function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, undo: boolean): Wiring {
   const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
   if (client.needsModel && model === null && !undo) {
     throw new UsageError(`${client.name} must be told a model: add --model <name>, or set OPENAI_MODEL`);
   }
-  return { baseUrl: `${proxyUrl(settings)}/v1`, mcp: mcpAccess(call, io, settings, client), model };
+  return { baseUrl: `${proxyUrl(loaded.settings)}/v1`, mcp: mcpAccess(call, io, loaded, client), model };
 }
 
-function mcpAccess(call: Call, io: Io, settings: Settings, { proxied, usesMcp }: Client): McpAccess | null {
+function mcpAccess(call: Call, io: Io, loaded: Loaded, { proxied, usesMcp }: Client): McpAccess | null {
+  const { settings } = loaded;
   // a file is no place for the token that /rpc may ask for
   const usual = proxied && settings.authToken === null ? 'http' : 'stdio';
   const way = textOption(call, 'mcp') ?? usual;
@@ -76,7 +77,7 @@ function mcpAccess(call: Call, io: Io, settings: Settings, { proxied, usesMcp }:
     server: {
       command: process.execPath,
       args: [entry, 'stdio', '--tools', proxied ? 'pruner' : 'all'],
-      env: { PRUNER_URL: `${proxyUrl(settings)}/prune`, MCP_PRUNER_DB_PATH: settings.dbPath },
+      env: { PRUNER_URL: `${proxyUrl(settings)}/prune`, ...serverEnv(loaded, io) },
     },
   };
 }

@@ -201,6 +201,37 @@ describe('mcp-pruner run', () => {
     );
   });
 
+  it('uses the proxy that runs on the same store, and no other', async () => {
+    const at = machine({ agent: reporter, qwen: 'console.log(process.argv.join(" "))' });
+    const server = start(at, ['serve', '--port', '0']);
+    await soon(() => server.text.out).toMatch(/"url":"/);
+    const url = /"url":"([^"]+)"/.exec(server.text.out)?.[1] ?? '';
+    const env = { MCP_PRUNER_PORT: new URL(url).port };
+    const same = await run(at, ['run', 'agent'], env);
+    expect(same.err).toContain(`proxy ${url}, which was running`);
+    expect(JSON.parse(same.out)).toMatchObject({ OPENAI_BASE_URL: `${url}/v1`, answer: { from: 'upstream' } });
+
+    const elsewhere = { ...env, MCP_PRUNER_DB_PATH: join(at.home, 'other.db') };
+    expect((await run(at, ['run', 'agent'], elsewhere)).err).toContain('started for this run');
+    const named = await run(at, ['run', 'qwen', '--proxy', `${url}/v1`], elsewhere);
+    expect(named.out).toContain(`"httpUrl":"${url}/rpc"`); // only the proxy can give back what it cuts
+    expect(await run(at, ['run', 'codex', '--proxy', url], elsewhere)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/keeps originals where no other process can read them/),
+    });
+  });
+
+  it('hands the settings of the store on to the server, and no secret', async () => {
+    const at = machine({ codex: 'console.log(process.argv.slice(2).join("\\n"))' });
+    const { out } = await run(at, ['run', 'codex'], {
+      MCP_PRUNER_STORE_MAX_BYTES: '2000000000',
+      DEEPINFRA_API_KEY: 'deep-secret',
+      MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token',
+    });
+    expect(out).toContain('mcp_servers.pruner.env.MCP_PRUNER_STORE_MAX_BYTES="2000000000"');
+    expect(out).not.toMatch(/secret/);
+  });
+
   it('says in one line what is missing', async () => {
     const at = machine();
     expect(await run(at, ['run', 'no-such-agent'])).toMatchObject({
@@ -325,11 +356,6 @@ describe('mcp-pruner doctor', () => {
     expect(out).not.toMatch(/FAIL|note/);
     expect(code).toBe(0);
     expect(out).toMatch(/the proxy answers[\s\S]*holds 0 prunes[\s\S]*Qwen Code is set up[\s\S]*OPENAI_BASE_URL leads/);
-
-    const agent = machine({ agent: reporter });
-    const { out: told, err } = await run(agent, ['run', 'agent'], env);
-    expect(JSON.parse(told)).toMatchObject({ OPENAI_BASE_URL: env.OPENAI_BASE_URL, answer: { from: 'upstream' } });
-    expect(err).toContain('which was running');
   });
 
   it.each([
