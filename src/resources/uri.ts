@@ -14,6 +14,7 @@ export interface ResourceName {
 }
 
 const MAX_URI_CHARS = 1_000;
+const ESCAPE_CHARS = '%41'.length;
 
 /** The places of the resources that this server has: what stands before and behind the id. */
 const places = {
@@ -57,9 +58,11 @@ export function idPrefix(kind: OfferedKind, prefix: string): string | null {
   const slash = rest.indexOf('/');
   if (slash >= 0 && !behind.startsWith(rest.slice(slash))) return null;
   const id = slash < 0 ? rest : rest.slice(0, slash);
-  // a prefix may end amid an escape, which stands for nothing yet
-  const whole = id.replace(/%[0-9A-Fa-f]?$/, '');
-  return decoded(whole, true);
+  // a prefix may end amid the escapes of a character, which stand for nothing yet
+  for (let whole = id.replace(/%[0-9A-Fa-f]?$/, ''); ; whole = whole.slice(0, -ESCAPE_CHARS)) {
+    const prefixOfId = decoded(whole, true);
+    if (prefixOfId !== null || !/%[0-9A-Fa-f]{2}$/.test(whole)) return prefixOfId;
+  }
 }
 
 function decoded(part: string, mayBeEmpty = false): string | null {

@@ -38,7 +38,10 @@ describe('prune_batch', () => {
       const { error } = await proxy.call('prune_batch', args);
       expect(error).toMatchObject({ code: -32602, data: { issues: [{ field }] } });
     }
-    const events = await ask<{ events: unknown[] }>(await startProduct({ MCP_PRUNER_ENABLE_EVENTS_BUS: '1' }, proxy.dbPath), 'events_watch');
+    const events = await ask<{ events: unknown[] }>(
+      await startProduct({ MCP_PRUNER_ENABLE_EVENTS_BUS: '1' }, proxy.dbPath),
+      'events_watch',
+    );
     expect(events.events).toEqual([]);
   });
 

@@ -63,7 +63,11 @@ describe('a call with an idempotency_key', () => {
     expect(again).toEqual({ ...first, idempotent: true });
     expect(runs()).toBe(1);
     expect(events).toEqual([
-      expect.objectContaining({ kind: 'count_replayed', level: 'info', payload: { tool: 'count', args_hash: expect.any(String) } }),
+      expect.objectContaining({
+        kind: 'count_replayed',
+        level: 'info',
+        payload: { tool: 'count', args_hash: expect.any(String) },
+      }),
     ]);
   });
 

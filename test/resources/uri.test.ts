@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatUri, idPrefix, parseUri } from '../../src/resources/uri.ts';
+
+const kinds = ['run_events', 'snapshot', 'child_logs'] as const;
+const anyId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((id) => id.isWellFormed());
+
+describe('sc:// addresses', () => {
+  it('lead back to what they were made of, whatever the id', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), anyId, (kind, id) => {
+        expect(parseUri(formatUri(kind, id))).toEqual({ kind, id });
+      }),
+    );
+  });
+
+  it('have every beginning of themselves as a prefix that leads to their id', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), anyId, fc.nat(60), (kind, id, length) => {
+        const prefix = idPrefix(kind, formatUri(kind, id).slice(0, length));
+        expect(prefix).not.toBeNull();
+        expect(id.startsWith(prefix ?? id)).toBe(true);
+      }),
+    );
+  });
+
+  it('name the kinds that other servers have, and nothing else', () => {
+    expect(parseUri('sc://graphs/g1')).toEqual({ kind: 'graph', id: 'g1' });
+    expect(parseUri('sc://graphs/g1@v3')).toEqual({ kind: 'graph_version', id: 'g1@v3' });
+    for (const uri of [
+      '',
+      'file:///etc/passwd',
+      'sc://',
+      'sc://runs/',
+      'sc://runs/a',
+      'sc://runs/a/logs',
+      'sc://runs//events',
+    ]) {
+      expect(parseUri(uri)).toBeNull();
+    }
+    for (const uri of [
+      'sc://runs/a/events/b',
+      'sc://snapshots/a/b',
+      'sc://runs/%zz/events',
+      `sc://runs/${'a'.repeat(2000)}/events`,
+    ]) {
+      expect(parseUri(uri)).toBeNull();
+    }
+  });
+});
