@@ -1,0 +1,37 @@
+import { performance } from 'node:perf_hooks';
+import type { Case } from './cases.ts';
+import { Broken } from './check.ts';
+import { checkCall } from './check-call.ts';
+import { checkChat } from './check-chat.ts';
+import { checkText } from './check-text.ts';
+import type { Ground } from './ground.ts';
+
+/** A case that takes longer than this, three times over, is too slow; milliseconds. */
+const SLOW_MS = 1_500;
+
+/** What a case came to: the broken promise, or `null`. */
+export interface Failure {
+  readonly rule: string;
+  readonly message: string;
+}
+
+/** Runs one case; whatever it throws is a failure. */
+export async function runCase(given: Case, ground: Ground): Promise<Failure | null> {
+  for (let attempt = 1; ; attempt++) {
+    await ground.next();
+    const began = performance.now();
+    try {
+      if (given.kind === 'text') checkText(given);
+      else if (given.kind === 'call') await checkCall(given, ground);
+      else await checkChat(given, ground);
+    } catch (cause) {
+      if (cause instanceof Broken) return { rule: cause.rule, message: cause.message };
+      const stack = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+      return { rule: `throws ${cause instanceof Error ? cause.name : 'something'}`, message: stack };
+    }
+    const took = performance.now() - began;
+    if (took < SLOW_MS) return null;
+    // The machine may have been busy with something else.
+    if (attempt === 3) return { rule: 'bounded time', message: `${Math.round(took)} ms` };
+  }
+}
