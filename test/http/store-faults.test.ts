@@ -98,6 +98,13 @@ describe('requests go through, and pruning comes back by itself, when the store'
     expect(await proxy.logText()).toContain('store file deleted or replaced');
   });
 
+  it('is deleted under way, and the next request is one whose pruned form is remembered', async () => {
+    const { proxy, fresh, again } = await setUp();
+    expect(await fresh()).toBe('pruned');
+    for (const suffix of ['', '-wal', '-shm']) rmSync(proxy.dbPath + suffix, { force: true });
+    expect(await again(0)).toBe('pruned'); // and its original was stored anew, which `again` makes sure of
+  });
+
   it('is deleted with its whole folder', async () => {
     const folder = join(tempFolder(), 'deep', 'er');
     const { fresh, again } = await setUp({ dbPath: join(folder, 'store.db') });
