@@ -142,7 +142,7 @@ describe('grep', () => {
     expect(await grep('two', '--help')).toBe('Error: grep: --help: No such file or directory\n');
   });
 
-  it('gives what a failing grep printed when it complains about nothing', async () => {
+  it('goes by the exit code of grep, and gives what it printed when it fails without a complaint', async () => {
     const bin = join(folder, 'bin');
     mkdirSync(bin);
     writeFileSync(join(bin, 'grep'), '#!/bin/sh\necho "$*"\nexit 2\n', { mode: 0o755 });
@@ -150,6 +150,10 @@ describe('grep', () => {
     expect(await client.call('grep', { pattern: 'a b' })).toBe('-rn --color=never a b .\n');
     writeFileSync(join(bin, 'grep'), '#!/bin/sh\nexit 2\n');
     expect(await client.call('grep', { pattern: 'x' })).toBe('(no matches found)');
+    writeFileSync(join(bin, 'grep'), '#!/bin/sh\necho odd; echo odd >&2; exit 1\n');
+    expect(await client.call('grep', { pattern: 'x' })).toBe('(no matches found)');
+    writeFileSync(join(bin, 'grep'), '#!/bin/sh\necho match; echo odd >&2\n');
+    expect(await client.call('grep', { pattern: 'x' })).toBe('match\n');
   });
 
   it('tells why grep could not be started', async () => {
