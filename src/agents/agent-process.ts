@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 export interface AgentStart {
@@ -8,10 +8,14 @@ export interface AgentStart {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether it keeps the terminal: it then gets Ctrl-C from there, and cannot be the head of a group of its own. */
   readonly onTerminal: boolean;
+  /** Takes its error output, which then does not go to this process's own. */
+  readonly onStderr?: (text: string) => void;
 }
 
 /** How long an agent that was told to end may take to do so. */
 const TERMINATE_GRACE_MS = 2_000;
+/** How long the last of its error output is waited for once it has ended; what it started may hold the pipe for ever. */
+const LAST_WORDS_MS = 200;
 
 /** An agent that runs on this process's streams. */
 export class AgentProcess {
@@ -20,12 +24,24 @@ export class AgentProcess {
   /** Settles with its exit code, 128 and more when a signal ended it. Rejects when it cannot be started. */
   readonly ended: Promise<number>;
 
-  constructor({ command, args, cwd, env, onTerminal }: AgentStart) {
+  constructor({ command, args, cwd, env, onTerminal, onStderr }: AgentStart) {
     this.#grouped = !onTerminal && process.platform !== 'win32';
-    this.#child = spawn(command, args, { cwd, env, stdio: 'inherit', detached: this.#grouped });
+    const stdio: StdioOptions = onStderr ? ['inherit', 'inherit', 'pipe'] : 'inherit';
+    this.#child = spawn(command, args, { cwd, env, stdio, detached: this.#grouped });
+    const { stderr } = this.#child;
+    if (onStderr) stderr?.setEncoding('utf8').on('data', onStderr);
+    stderr?.on('error', () => {}); // a pipe that broke says no more
+    const silent = new Promise<void>((resolve) => {
+      if (stderr) stderr.once('close', resolve);
+      else resolve();
+    });
     this.ended = new Promise((resolve, reject) => {
       this.#child.once('error', reject);
-      this.#child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
+      this.#child.once('exit', (code, signal) => {
+        const done = (): void => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']);
+        void silent.then(done);
+        if (stderr) setTimeout(done, LAST_WORDS_MS).unref();
+      });
     });
     this.ended.catch(() => {}); // whoever waits for it hears of it
   }

@@ -27,6 +27,7 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     load: async () => (await import('./recover.ts')).recover,
   },
   diff: { summary: 'show what was cut from a text', load: async () => (await import('./diff.ts')).diff },
+  tail: { summary: 'follow what the proxy does', load: async () => (await import('./tail.ts')).tail },
   stats: {
     summary: 'show what was saved, by day, model and tool',
     load: async () => (await import('./stats.ts')).stats,

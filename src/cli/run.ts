@@ -9,6 +9,7 @@ import { listenForPresence } from '../agents/presence.ts';
 import { RunLifecycle } from '../agents/run-states.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
+import { type ChildLog, openChildLog } from './child-log.ts';
 import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { readSettings } from './read-settings.ts';
@@ -45,9 +46,13 @@ export const run: Command = {
     }
 
     const told = new Told(io);
-    const lifecycle = new RunLifecycle((line) => told.say(line));
     const { loaded, shared } = settingsOf(call, io);
     const proxy = (await namedProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
+    const childLog = await openChildLog(loaded.settings, client.name, io);
+    const lifecycle = new RunLifecycle((line) => {
+      told.say(line);
+      childLog.meta(line);
+    });
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));
     const socket = join(folder, 'run.sock');
     try {
@@ -58,8 +63,9 @@ export const run: Command = {
       const wired = launch({ baseUrl: `${proxy.url}/v1`, mcp, model }, place, folder);
       for (const { name: file, text } of wired.files) writeFileSync(join(folder, file), text, { mode: 0o600 });
       told.say(describeStart(client, proxy));
-      return await runAgent(client, wired, args, socket, lifecycle, io, told);
+      return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
     } finally {
+      await childLog.close();
       await proxy.close();
       rmSync(folder, { recursive: true, force: true });
     }
@@ -128,6 +134,7 @@ async function runAgent(
   lifecycle: RunLifecycle,
   io: Io,
   told: Told,
+  childLog: ChildLog,
 ): Promise<number> {
   let ended = false;
   const onLost = (): void => {
@@ -145,7 +152,17 @@ async function runAgent(
     cwd: io.cwd,
     env: { ...io.env, ...withoutDetour(io.env), ...env },
     onTerminal,
+    // an agent that draws on the terminal keeps it: what it says there is not for a log
+    // what an agent draws on a terminal is not for a log, and it must find its terminal there
+    ...(childLog.on &&
+      !io.errIsTerminal && {
+        onStderr: (text: string) => {
+          io.err(text);
+          childLog.stderr(text);
+        },
+      }),
   });
+  childLog.meta(`started ${command}`);
   const forget = handleEvents(agent, io, onTerminal, told);
   try {
     const code = await agent.ended;
@@ -153,11 +170,13 @@ async function runAgent(
     lifecycle.on('phase_ended');
     told.release();
     told.say(`${command} ended with code ${code}`);
+    childLog.meta(`${command} ended with code ${code}`);
     return code;
   } catch (cause) {
     told.release();
     const code = cause instanceof Error && 'code' in cause ? cause.code : '';
     const why = code === 'ENOENT' ? 'it is not installed, or not in PATH' : String(cause);
+    childLog.meta(`cannot start ${command}: ${why}`);
     throw new CommandFailed(`cannot start ${command}: ${why}`, { cause });
   } finally {
     forget();

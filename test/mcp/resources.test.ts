@@ -365,7 +365,7 @@ async function startStdio(dbPath: string) {
   const app = await startStdioApp({
     env: {},
     cwd: '/',
-    pruner: { url: null, timeoutMs: 1 },
+    pruner: { url: null, timeoutMs: 1, warnings: [] },
     input,
     output,
     say: () => {},

@@ -1,0 +1,99 @@
+import type { Settings } from '../config/settings.ts';
+import type { ChildLogRecord } from '../core/ports/records.ts';
+import type { Io } from './command.ts';
+
+/** Records the life of an agent for `sc://children/<childId>/logs`. */
+export interface ChildLog {
+  /** Whether anything is kept. */
+  readonly on: boolean;
+  /** A step of its life. Never throws. */
+  meta(message: string): void;
+  /** Some of its error output. Never throws. */
+  stderr(text: string): void;
+  /** Writes what waits. Never rejects. */
+  close(): Promise<void>;
+}
+
+const MAX_LINE_CHARS = 4_000;
+/** Entries that wait; beyond it the oldest go. */
+const MAX_WAITING = 5_000;
+const WRITE_MS = 500;
+
+const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;
+const MIN_SECRET_CHARS = 8;
+
+/** Keeps nothing unless the resources are switched on. A store that fails costs the log, never the run. */
+export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
+  if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
+  const { openSqliteStore } = await import('../store/sqlite.ts');
+  const store = openSqliteStore({
+    path: settings.dbPath,
+    clock: io.clock,
+    ttlMs: settings.pruneIdTtlS * 1000,
+    maxBytes: settings.storeMaxBytes,
+    maxEvents: settings.maxEvents,
+  });
+  const log = new LogBuffer(`${name}-${io.clock.nowMs().toString(36)}-${process.pid}`, io, (entries) =>
+    store.records.addChildLogs(entries).catch(() => {}),
+  );
+  return {
+    on: true,
+    meta: (message) => log.add('meta', message),
+    stderr: (text) => log.text(text),
+    async close() {
+      await log.end();
+      await store.close();
+    },
+  };
+}
+
+/** Splits output into lines, hides credentials of the environment, and writes many lines together. */
+class LogBuffer {
+  readonly #childId: string;
+  readonly #clock: Io['clock'];
+  readonly #secrets: readonly string[];
+  readonly #write: (entries: readonly ChildLogRecord[]) => Promise<void>;
+  #entries: ChildLogRecord[] = [];
+  #rest = '';
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(childId: string, { env, clock }: Io, write: (entries: readonly ChildLogRecord[]) => Promise<void>) {
+    this.#childId = childId;
+    this.#clock = clock;
+    this.#write = write;
+    this.#secrets = Object.entries(env).flatMap(([name, value]) =>
+      value !== undefined && value.length >= MIN_SECRET_CHARS && SECRET_NAME.test(name) ? value : [],
+    );
+  }
+
+  text(text: string): void {
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = (lines.pop() ?? '').slice(0, MAX_LINE_CHARS);
+    for (const line of lines) this.add('stderr', line.replace(/\r$/, ''));
+  }
+
+  add(stream: ChildLogRecord['stream'], line: string): void {
+    let message = line.slice(0, MAX_LINE_CHARS).toWellFormed();
+    for (const secret of this.#secrets) message = message.replaceAll(secret, '[redacted]');
+    const parsed = null;
+    this.#entries.push({ tsMs: this.#clock.nowMs(), childId: this.#childId, runId: null, stream, message, parsed });
+    if (this.#entries.length > MAX_WAITING) this.#entries = this.#entries.slice(-MAX_WAITING);
+    this.#timer ??= setTimeout(() => void this.#flush(), WRITE_MS).unref();
+  }
+
+  async end(): Promise<void> {
+    if (this.#rest !== '') this.add('stderr', this.#rest);
+    this.#rest = '';
+    await this.#flush();
+  }
+
+  #flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const entries = this.#entries;
+    this.#entries = [];
+    this.#writing = this.#writing.then(() => this.#write(entries));
+    return this.#writing;
+  }
+}

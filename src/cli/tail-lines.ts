@@ -1,0 +1,77 @@
+import type { Store, StoredEvent } from '../core/ports.ts';
+import { type Paint, printable } from './terminal.ts';
+
+/** Blocks of one text that are told of. */
+const MAX_BLOCKS = 3;
+
+/** What was saved by the events that were shown. */
+export class Totals {
+  saved = 0;
+
+  add({ kind, payload }: StoredEvent): void {
+    if (kind === 'request') this.saved += number(payload.tokens_saved);
+    if (kind === 'prune_text') this.saved += number(payload.tokens_before) - number(payload.tokens_after);
+  }
+}
+
+/** One event as people read it; below a cut, the blocks that went and why. */
+export async function describeEvent(
+  event: StoredEvent,
+  totals: Totals,
+  store: Pick<Store, 'findPrune'>,
+  paint: Paint,
+): Promise<string> {
+  const time = new Date(event.tsMs).toISOString().slice(11, 19);
+  const run = word(event.runId).slice(0, 8).padEnd(8);
+  const kind = paint(colours[event.kind] ?? (event.level === 'warn' ? 'yellow' : 'dim'), word(event.kind).padEnd(14));
+  const line = `${paint('dim', `${time} ${run}`)} ${kind} ${factsOf(event, totals, paint)}`;
+  const blocks = event.kind === 'pruned' || event.kind === 'prune_text' ? await blocksOf(event, store, paint) : [];
+  return [line.trimEnd(), ...blocks].join('\n');
+}
+
+const colours: Readonly<Record<string, Parameters<Paint>[0]>> = {
+  request: 'cyan',
+  pruned: 'green',
+  prune_text: 'green',
+  recovered: 'magenta',
+  upstream_failed: 'red',
+};
+
+function factsOf({ kind, payload }: StoredEvent, { saved }: Totals, paint: Paint): string {
+  if (kind === 'request') {
+    const total = `saved ${figure(payload.tokens_saved)} tokens, ${paint('bold', `${figure(saved)} in all`)}`;
+    return `${word(payload.model)} ${figure(payload.messages)} messages, status ${figure(payload.status)}, ${total}`;
+  }
+  if (kind === 'pruned' || kind === 'prune_text') {
+    const less = `-${figure(number(payload.tokens_before) - number(payload.tokens_after))} tokens`;
+    const lines = `${figure(payload.lines)} -> ${figure(payload.kept_lines)} lines`;
+    return `${word(payload.tool ?? '')} ${lines}, ${paint('green', less)} ${paint('dim', word(payload.prune_id))}`.trimStart();
+  }
+  return Object.entries(payload)
+    .filter(([, value]) => value !== null && value !== '' && typeof value !== 'object')
+    .map(([name, value]) => `${name}=${word(value)}`)
+    .join(' ');
+}
+
+/** Where lines went and why, while the store still knows. */
+async function blocksOf({ payload }: StoredEvent, store: Pick<Store, 'findPrune'>, paint: Paint): Promise<string[]> {
+  const prune = await store.findPrune(String(payload.prune_id));
+  const cuts = prune?.decision.cuts ?? [];
+  const shown = cuts
+    .slice(0, MAX_BLOCKS)
+    .map(({ startLine, endLine, reason }) => paint('dim', `    lines ${startLine}-${endLine}: ${word(reason)}`));
+  const more = cuts.length - shown.length;
+  return more > 0 ? [...shown, paint('dim', `    and ${more} more`)] : shown;
+}
+
+function number(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+function figure(value: unknown): string {
+  return number(value).toLocaleString('en-US');
+}
+
+function word(value: unknown): string {
+  return printable(String(value ?? '')).replaceAll(/[\t\r\n]/g, ' ');
+}

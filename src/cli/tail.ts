@@ -1,0 +1,135 @@
+import type { Store, StoredEvent } from '../core/ports.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { withStore } from './open-store.ts';
+import { describeEvent, Totals } from './tail-lines.ts';
+import { painter } from './terminal.ts';
+
+/** How often the store is looked at. */
+const LOOK_MS = 250;
+const PAGE = 1_000;
+/** Events of the past that are shown when nothing says how far back. */
+const LAST = 20;
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Which events are wanted. */
+interface Filter {
+  readonly runId: string | null;
+  readonly tool: string | null;
+  readonly kinds: ReadonlySet<string> | null;
+  readonly sinceMs: number | null;
+  readonly debug: boolean;
+}
+
+export const tail: Command = {
+  usage: 'tail [--run <id>] [--tool <name>] [--kind <kind,…>] [--since 10m] [--once] [--json]',
+  about: [
+    'Follows what the proxy does, from the store: what was cut, where and why, and what that saved. Ends with Ctrl-C.',
+    `Begins with the last ${LAST} events, or with those since a while ago. Tokens are estimates.`,
+  ].join('\n'),
+  options: {
+    ...configOption,
+    run: { type: 'string', value: '<id>', doc: 'only this run (a conversation)' },
+    tool: { type: 'string', value: '<name>', doc: 'only results of this tool' },
+    kind: {
+      type: 'string',
+      value: '<kinds>',
+      doc: 'only these kinds, such as pruned,fallback (default: all but debug)',
+    },
+    since: { type: 'string', value: '<time>', doc: 'begin so long ago, such as 90s, 10m, 2h or 1d' },
+    once: { type: 'boolean', doc: 'print what there is and end' },
+    json: { type: 'boolean', doc: 'one JSON object a line' },
+  },
+  arguments: { least: 0, most: 0 },
+
+  run(call, io) {
+    const filter = filterOf(call, io);
+    const json = call.values.json === true;
+    return withStore(call, io, async (store) => {
+      const totals = new Totals();
+      const print = async (event: StoredEvent): Promise<void> => {
+        totals.add(event);
+        const line = json ? JSON.stringify(event) : await describeEvent(event, totals, store, painter(io));
+        io.out(`${line}\n`);
+      };
+      const past = await wantedPast(store, filter);
+      for (const event of past.events) await print(event);
+      if (call.values.once !== true) await follow(store, past.nextSeq, filter, io, print);
+      return 0;
+    });
+  },
+};
+
+function filterOf(call: Call, io: Io): Filter {
+  const kinds = textOption(call, 'kind');
+  return {
+    runId: textOption(call, 'run') ?? null,
+    tool: textOption(call, 'tool') ?? null,
+    kinds: kinds === undefined ? null : new Set(kinds.split(',').map((kind) => kind.trim())),
+    sinceMs: sinceOf(textOption(call, 'since'), io.clock.nowMs()),
+    debug: kinds !== undefined,
+  };
+}
+
+function sinceOf(text: string | undefined, nowMs: number): number | null {
+  if (text === undefined) return null;
+  const [, amount, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (amount === undefined)
+    throw new UsageError(`--since ${JSON.stringify(text)} is not a time such as 90s, 10m, 2h or 1d`);
+  return nowMs - Number(amount) * (UNITS_MS[unit] ?? 0);
+}
+
+function wants({ runId, tool, kinds, sinceMs, debug }: Filter, event: StoredEvent): boolean {
+  if (runId !== null && event.runId !== runId) return false;
+  if (tool !== null && event.payload.tool !== tool) return false;
+  if (kinds !== null && !kinds.has(event.kind)) return false;
+  if (sinceMs !== null && event.tsMs < sinceMs) return false;
+  return debug || event.level !== 'debug';
+}
+
+/** The events to begin with, and where to go on. */
+async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
+  let events: StoredEvent[] = [];
+  let nextSeq = 0;
+  for (;;) {
+    const page = await store.events({ fromSeq: nextSeq, limit: PAGE });
+    nextSeq = (page.at(-1)?.seq ?? nextSeq - 1) + 1;
+    events.push(...page.filter((event) => wants(filter, event)));
+    if (filter.sinceMs === null) events = events.slice(-LAST);
+    if (page.length < PAGE) return { events, nextSeq };
+  }
+}
+
+/** Prints what comes until a signal. */
+async function follow(
+  store: Pick<Store, 'events'>,
+  fromSeq: number,
+  filter: Filter,
+  { events }: Io,
+  print: (event: StoredEvent) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  const end = (): void => stop.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  for (const signal of signals) events.on(signal, end);
+  let nextSeq = fromSeq;
+  while (!stop.signal.aborted) {
+    const page = await store.events({ fromSeq: nextSeq, limit: PAGE });
+    nextSeq = (page.at(-1)?.seq ?? nextSeq - 1) + 1;
+    for (const event of page) if (wants(filter, event)) await print(event);
+    if (page.length < PAGE) await pause(LOOK_MS, stop.signal);
+  }
+  for (const signal of signals) events.off(signal, end);
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done);
+  });
+}
