@@ -173,8 +173,8 @@ const TOOLS = [
   'constructor',
   '',
 ] as const;
-const RATIOS = [0.9, 0.9, 0.9, 0.7, 1, 0.5, 0.25, 0, 0.999] as const;
-const KEEPS = [20, 5, 5, 0, 1, 60, 1000] as const;
+const RATIOS = [0.9, 0.9, 0.9, 0.9, 0.7, 1, 1, 0.5, 0.25, 0, 0.999] as const;
+const KEEPS = [20, 5, 5, 5, 0, 0, 1, 1, 60] as const;
 const SOURCES = ['', '', 'code', 'logs', 'docs'] as const;
 
 /** The case that a seed stands for. */
@@ -188,7 +188,7 @@ export function makeCase(seed: number, only?: Case['kind']): Case {
 function textCase(random: Random): TextCase {
   return {
     kind: 'text',
-    text: makeText(random, random.once(20) ? 900 : 160),
+    text: makeText(random, random.once(40) ? 700 : 100),
     goal: random.pick(GOALS),
     sourceType: random.pick(SOURCES),
     origin: random.pick(['read', 'command', 'search', 'listing', 'unknown']),
@@ -197,7 +197,7 @@ function textCase(random: Random): TextCase {
     frameHead: random.once(4) ? random.below(9) : 0,
     frameTail: random.once(4) ? random.below(9) : 0,
     maxPruneRatio: random.once(4) ? random.below(1001) / 1000 : random.pick(RATIOS),
-    minKeepLines: random.pick(KEEPS),
+    minKeepLines: random.once(40) ? 1_000 : random.pick(KEEPS),
     opinions: random.once(5) ? random.list(random.between(1, 20), () => random.between(-1, 4) / 4) : [],
     stopAt: random.once(8) ? random.between(1, 6) : 0,
   };
@@ -210,7 +210,7 @@ function callCase(random: Random): CallCase {
     goal: random.pick(GOALS),
     sourceType: random.pick(SOURCES),
     maxPruneRatio: random.pick(RATIOS),
-    minKeepLines: random.pick(KEEPS),
+    minKeepLines: random.once(40) ? 1_000 : random.pick(KEEPS),
     annotateLines: random.once(3),
     includeMarkers: !random.once(4),
     maxInputChars: random.once(10) ? 500 : 2_000_000,
@@ -222,13 +222,13 @@ function callCase(random: Random): CallCase {
 }
 
 function chatCase(random: Random): ChatCase {
-  const turns = random.between(1, 5);
+  const turns = random.between(2, 6);
   return {
     kind: 'chat',
     settings: {
-      minPruneChars: random.pick([200, 600, 1_000, 1_000, 4_000]),
+      minPruneChars: random.pick([1, 200, 600, 1_000, 1_000]),
       maxPruneRatio: random.pick(RATIOS),
-      minKeepLines: random.pick(KEEPS),
+      minKeepLines: random.once(40) ? 1_000 : random.pick(KEEPS),
       annotateLines: random.once(6),
       maxInputChars: random.once(10) ? 3_000 : 2_000_000,
     },
@@ -274,7 +274,7 @@ const ODD = [
 
 function turn(random: Random, index: number): Turn {
   const which = random.below(20);
-  if (which < 4 || index === 0) {
+  if (which < 4 || (index === 0 && !random.once(3))) {
     const files = random.list(random.once(2) ? random.between(1, 2) : 0, () => ({
       shape: random.pick(SHAPES),
       path: random.pick(PATHS),
@@ -292,7 +292,7 @@ function turn(random: Random, index: number): Turn {
     args: argsText(random),
     said: random.once(2) ? '' : 'I look at the retry of the payment.',
     wrap: random.pick(WRAPS),
-    text: makeText(random, 110),
+    text: makeText(random, 90),
     legacy: random.once(8),
     argsAsObject: random.once(12),
   };

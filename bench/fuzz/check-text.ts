@@ -75,16 +75,15 @@ function checkKept(
   for (const [i, raw] of lines.entries()) {
     const text = raw.trim();
     if (text === '⟦NO_PRUNE_BEGIN⟧') directed = true;
-    const stays =
-      directed || text === '⟦NO_PRUNE_END⟧'
-        ? 'NO_PRUNE'
-        : i < frameHead || i >= lines.length - frameTail
-          ? 'frame of the client'
-          : sourceType === 'logs' && ALARM.test(raw)
-            ? 'error lines of logs'
-            : sourceType === 'docs' && told === 'docs' && HEADING.test(raw) && !raw.includes('```')
-              ? 'headings of docs'
-              : '';
+    const stays = directed
+      ? 'NO_PRUNE'
+      : i < frameHead || i >= lines.length - frameTail
+        ? 'frame of the client'
+        : sourceType === 'logs' && ALARM.test(raw)
+          ? 'error lines of logs'
+          : sourceType === 'docs' && told === 'docs' && HEADING.test(raw) && !raw.includes('```')
+            ? 'headings of docs'
+            : '';
     must(
       stays === '' || !gone.has(i + 1),
       `keeps ${stays}`,

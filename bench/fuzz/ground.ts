@@ -91,7 +91,7 @@ export class Ground {
         maxInputChars,
         limits: { maxPruneRatio, minKeepLines },
         neverPruneTool: (name) => name === 'fetch',
-        neverPrunePath: (path) => path === 'data.json',
+        neverPrunePath: (path) => path === 'Makefile',
       },
       render: { annotateLines, includeMarkers: true },
       memoBytes: 20_000_000,

@@ -176,7 +176,7 @@ const TAILS = [
 ] as const;
 
 /** A text as tools bring it: one or two kinds of lines, hard characters in between, numbers and frames by chance. */
-export function makeText(random: Random, most = 160): string {
+export function makeText(random: Random, most = 100): string {
   const main = random.pick(MAKERS);
   const other = random.once(3) ? random.pick(MAKERS) : main;
   const hard = random.once(3) ? random.between(2, 30) : 0;

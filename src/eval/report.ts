@@ -25,6 +25,7 @@ export interface EvaluationReport {
   readonly sameLines: GroupSummary;
   /** Recall of each baseline's curve at the pruner's savings, ratio by ratio. */
   readonly recallAtSameSaving: Readonly<Record<string, readonly number[]>>;
+  /** CPU time of planning. */
   readonly msPerMb: number;
   readonly violations: number;
 }
@@ -179,6 +180,6 @@ export function renderReport(report: EvaluationReport): string {
     'By family and by file type:',
     typesTable(report),
     '',
-    `time ${report.msPerMb.toFixed(1)} ms per MB; broken bounds ${report.violations}`,
+    `time ${report.msPerMb.toFixed(1)} ms of CPU per MB; broken bounds ${report.violations}`,
   ].join('\n')}\n`;
 }
