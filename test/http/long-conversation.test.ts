@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../helpers/afterwards.ts';
-import { chatBody, messageBytes, messagesOf } from '../helpers/chat.ts';
+import { chatBody, contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { agentConversation, withMovingMark, withoutMarks } from '../helpers/conversation.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn } from '../helpers/markers.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { manualClock } from '../helpers/rewriter.ts';
 
 const TURNS = 40;
 const { messages, ends } = agentConversation(TURNS);
@@ -64,6 +65,39 @@ describe('a conversation of forty turns with a new question every ten', () => {
       const [one, other, marked] = upstream.requests.slice(-3).map(({ body }) => body);
       expect([turn, one?.equals(other ?? Buffer.alloc(0))]).toEqual([turn, true]);
       expect(withoutMarks(messagesOf(marked ?? Buffer.alloc(0)))).toEqual(messagesOf(one ?? Buffer.alloc(0)));
+    }
+  });
+
+  it.each(['0', '3', '70001'])('goes upstream the same way with %s bytes of memory', async (bytes) => {
+    const upstream = await startUpstream();
+    const plenty = await startProxy(upstream);
+    const little = await startProxy(upstream, { env: { MCP_PRUNER_MEMO_MAX_BYTES: bytes } });
+    for (const turn of [3, 4, 5, 12]) {
+      const body = chatBody(requests[turn] ?? []);
+      await (await plenty.chat(body)).text();
+      await (await little.chat(body)).text();
+      const [one, other] = upstream.requests.slice(-2);
+      expect(one?.body.equals(other?.body ?? Buffer.alloc(0))).toBe(true);
+      expect(one?.body.includes('prune_id=')).toBe(true);
+    }
+  });
+
+  it('goes upstream the same way when the clock jumps, and every cut can still be recovered', async () => {
+    const clock = manualClock(Date.parse('2026-06-01T00:00:00Z'));
+    const upstream = await startUpstream();
+    const steady = await startProxy(upstream);
+    const proxy = await startProxy(upstream, { clock });
+    const day = 86_400_000;
+    for (const [i, jump] of [0, -day, 3 * day, -400 * day, 30_000 * day, 1].entries()) {
+      clock.now += jump;
+      const body = chatBody(requests[i] ?? []);
+      await (await steady.chat(body)).text();
+      await (await proxy.chat(body)).text();
+      const [one, other] = upstream.requests.slice(-2);
+      expect([i, one?.body.equals(other?.body ?? Buffer.alloc(0))]).toEqual([i, true]);
+      for (const { pruneId } of markersIn(contentAt(other?.body ?? Buffer.alloc(0), 3))) {
+        expect(await proxy.recover(pruneId, 1, 1)).not.toBe('');
+      }
     }
   });
 });

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { decisionOf, type Job } from '../../src/core/decide.ts';
+import { textHash } from '../../src/core/hash.ts';
+import type { Plan } from '../../src/engine/types.ts';
+
+function jobOf(text: string): Job {
+  const limits = { maxPruneRatio: 1, minKeepLines: 0 };
+  return { text, textHash: textHash(text), goal: '', hints: { origin: 'unknown' }, limits, tool: '', scope: 'proxy' };
+}
+
+/** A plan that takes out lines 2 to `last`. */
+function cutting(last: number): Plan {
+  const cuts = [{ startLine: 2, endLine: last, reason: 'journal répétitif' }];
+  return { sourceType: 'logs', kind: 'log', lineCount: 40, cuts, warnings: [] };
+}
+
+describe('a plan becomes a decision', () => {
+  const text = 'a short line\n'.repeat(40);
+
+  it('to cut when what goes costs more than the marker', () => {
+    const decision = decisionOf(jobOf(text), 'key', cutting(39));
+    expect(decision).toMatchObject({ lines: 40, keptLines: 2, whole: '' });
+    expect(decision.pruneId).toMatch(/^prn_/);
+    expect(decision.tokensAfter).toBeLessThan(decision.tokensBefore);
+  });
+
+  it('to leave the text whole when the marker costs more than what goes, whatever the plan says', () => {
+    expect(decisionOf(jobOf(text), 'key', cutting(3))).toMatchObject({
+      pruneId: null,
+      cuts: [],
+      whole: 'too_little_saved',
+      lines: 40,
+      keptLines: 40,
+    });
+  });
+
+  it('to leave it whole with the plan’s warning as the reason', () => {
+    const plan: Plan = { ...cutting(39), cuts: [], warnings: ['timeout'] };
+    expect(decisionOf(jobOf(text), 'key', plan)).toMatchObject({ pruneId: null, whole: 'timeout' });
+  });
+});
