@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, type Job } from './decide.ts';
+import { pruneIdOf } from './hash.ts';
 import type { Clock, Decision, LineScorer, NewDecision, Scored, Store } from './ports.ts';
 
 /** A decision with the key it stands under. */
@@ -136,6 +137,11 @@ export class DecisionMaker {
   #trusted(entry: Remembered, epoch: string, now: number): boolean {
     const age = now - entry.storedAtMs;
     return entry.epoch === epoch && age >= 0 && age < this.trustMs;
+  }
+
+  /** The id that a job's text gets if it is cut. */
+  pruneIdOf(job: Job): string {
+    return pruneIdOf(this.#keyOf(job));
   }
 
   #keyOf(job: Job): string {

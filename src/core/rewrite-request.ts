@@ -8,6 +8,7 @@ import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
 import { type LeftAlone, prefixHashes } from './left-alone.ts';
 import { messageTokens, requestTokens } from './message-tokens.ts';
+import { ripeTexts } from './own-markers.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Decision, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
@@ -275,16 +276,21 @@ export class RequestRewriter {
     const settle = async (texts: readonly FoundText[], whole: (text: FoundText) => string | false): Promise<void> => {
       fallbacks.push(...(await this.#settle(texts, results, whole, deadline)));
     };
-    await settle(plain, ({ job }) => served.has(job.textHash) && 'recovered');
     const marked = open.filter(({ markerIds }) => markerIds.length > 0);
-    if (marked.length > 0) {
-      const known = await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))]);
-      for (const { pruneId } of [...before, ...results.values()]) if (pruneId) known.add(pruneId);
-      const ours = ({ markerIds }: FoundText): boolean => markerIds.some((id) => known.has(id));
+    const known =
+      marked.length > 0
+        ? await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))])
+        : new Set<string>();
+    for (const { pruneId } of before) if (pruneId) known.add(pruneId);
+    await settle(plain, ({ job }) => served.has(job.textHash) && 'recovered');
+    const idOf = (job: Job): string => this.#options.decisions.pruneIdOf(job);
+    for (const rest = new Set(marked); rest.size > 0; ) {
+      const ripe = ripeTexts({ open, rest, results, known, idOf });
       await settle(
-        marked,
-        (text) => (ours(text) && 'carries_markers') || (served.has(text.job.textHash) && 'recovered'),
+        [...ripe.keys()],
+        (text) => (ripe.get(text) && 'carries_markers') || (served.has(text.job.textHash) && 'recovered'),
       );
+      for (const text of ripe.keys()) rest.delete(text);
     }
     return settled;
   }

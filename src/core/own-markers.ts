@@ -1,0 +1,40 @@
+import type { Job } from './decide.ts';
+import type { FoundText } from './find-texts.ts';
+import type { Decision } from './ports.ts';
+
+/** What is known about the texts of a request while those with markers in them are decided. */
+export interface MarkedTexts {
+  /** All texts to decide about, in the order of the conversation. */
+  readonly open: readonly FoundText[];
+  /** Those with markers that are not settled yet. */
+  readonly rest: ReadonlySet<FoundText>;
+  readonly results: ReadonlyMap<FoundText, Decision>;
+  /** Prune ids that the store knew when the request came, and those of earlier messages. */
+  readonly known: ReadonlySet<string>;
+  /** The id that a text gets if it is cut. */
+  readonly idOf: (job: Job) => string;
+}
+
+/**
+ * Which of the remaining texts can be settled now, and whether they carry a marker of ours. Only what stands before a
+ * text has a say in it, so that a conversation that grew and the same one seen at once come to the same; a text waits for
+ * one before it that its markers may name.
+ */
+export function ripeTexts({ open, rest, results, known, idOf }: MarkedTexts): Map<FoundText, boolean> {
+  const ripe = new Map<FoundText, boolean>();
+  const cut = new Set(known);
+  const undecided = new Set<string>();
+  for (const text of open) {
+    const pruneId = results.get(text)?.pruneId;
+    if (pruneId) cut.add(pruneId);
+    if (!rest.has(text)) continue;
+    if (!text.markerIds.some((id) => undecided.has(id))) {
+      ripe.set(
+        text,
+        text.markerIds.some((id) => cut.has(id)),
+      );
+    }
+    undecided.add(idOf(text.job));
+  }
+  return ripe;
+}
