@@ -72,16 +72,18 @@ function checkKept(
   for (const { startLine, endLine } of cuts) for (let line = startLine; line <= endLine; line++) gone.add(line);
   if (gone.size === 0) return;
   let directed = false;
+  let fenced = false;
   for (const [i, raw] of lines.entries()) {
     const text = raw.trim();
     if (text === '⟦NO_PRUNE_BEGIN⟧') directed = true;
+    if (/^(?:```|~~~)/.test(text)) fenced = !fenced;
     const stays = directed
       ? 'NO_PRUNE'
       : i < frameHead || i >= lines.length - frameTail
         ? 'frame of the client'
         : sourceType === 'logs' && ALARM.test(raw)
           ? 'error lines of logs'
-          : sourceType === 'docs' && told === 'docs' && HEADING.test(raw) && !raw.includes('```')
+          : sourceType === 'docs' && told === 'docs' && !fenced && HEADING.test(raw)
             ? 'headings of docs'
             : '';
     must(
