@@ -9,6 +9,7 @@ import type { SegmentPorts } from './core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
 import { RequestRewriter } from './core/rewrite-request.ts';
+import { toldPruner } from './core/told-pruner.ts';
 import { ContextBudget } from './gc/budget.ts';
 import { DirectiveBook } from './gc/directive-book.ts';
 import { localGuard } from './mcp/guard.ts';
@@ -130,7 +131,7 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
       // asking another swe-pruner from here could send two servers that point at each other round in circles
       pruner:
         settings.backend === 'swe-pruner'
-          ? createPruner({ store, maxInputChars: settings.maxInputChars, onFailure })
+          ? toldPruner(createPruner({ store, maxInputChars: settings.maxInputChars, onFailure }), events, clock)
           : pruner,
       options: {
         maxPruneRatio: settings.maxPruneRatio,

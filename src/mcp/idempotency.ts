@@ -182,11 +182,14 @@ function marked(text: string, key: string | null, idempotent: boolean): string {
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${fields}`;
 }
 
-/** Prune ids that an answer of `prune_text` or `prune_batch` names. */
+/** Prune ids that an answer names: those of cuts, and those whose lines it holds. */
 function pruneIdsOf(text: string): string[] {
   const answer: unknown = JSON.parse(text);
   if (!isObject(answer)) return [];
   const parts: readonly unknown[] = Array.isArray(answer.results) ? answer.results : [answer];
-  const ids = parts.map((part) => (isObject(part) ? part.prune_id : undefined));
+  const ids = parts.map((part) => {
+    if (!isObject(part)) return undefined;
+    return isObject(part.metadata) ? part.metadata.prune_id : part.prune_id;
+  });
   return [...new Set(ids.filter((id): id is string => typeof id === 'string' && id !== ''))];
 }
