@@ -1,4 +1,5 @@
 import type { Analysis } from './analysis.ts';
+import type { Family } from './kinds.ts';
 import { formatMarker } from './marker.ts';
 import { withOpinions } from './opinions.ts';
 import { RULES } from './protect.ts';
@@ -21,10 +22,11 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
 
 /**
  * What a share of the tokens is worth against the same share of what the goal needs. At 1 a line goes when it is thought
- * to hold less of what is needed than its share of the tokens; a caller that asks for a deep cut pays more for tokens.
+ * to hold less of what is needed than its share of the tokens. Below the ceiling the ratio says how bold the caller is.
  */
-function boldness({ maxPruneRatio }: Limits): number {
-  return maxPruneRatio > MILD && maxPruneRatio < CEILING ? 1.5 : 1;
+function boldness({ maxPruneRatio }: Limits, family: Family): number {
+  if (maxPruneRatio >= CEILING) return 1;
+  return (family === 'log' ? 0.8 : 0.4) / (1 - maxPruneRatio) ** 0.7;
 }
 
 /** Puts together what the lines to cut are chosen from. */
@@ -46,7 +48,7 @@ export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' |
     glued: input.hints?.origin === 'read' ? wholeBlocks(analysis) : units.glued,
     parting: new Float64Array(view.n),
     markerTokens: estimateTokens(`${formatMarker(marker)}\n`),
-    price: boldness(input.limits) / Math.max(1, all),
+    price: boldness(input.limits, analysis.kind.family) / Math.max(1, all),
     budget: budgetOf(view.n, input.limits),
   });
 }

@@ -22,3 +22,15 @@ export function declarationOf(line: string): Declared {
   if (METHOD.test(line) || C_HEAD.test(line) || SHELL_FUNCTION.test(line)) return 'function';
   return 'none';
 }
+
+const CONTROL =
+  /^\s*(?:if|else|for|while|switch|catch|return|do|try|with|synchronized|using|lock|case|throw|new|await|yield|unless|until|elif|match)\b/;
+const METHOD_LIKE = /^\s*(?:[\w$<>[\],.?&*:~@]+\s+){0,6}[\w$#~]+(?:<[^>]*>)?\([^;]*(?:\{|\)|,|\()\s*$/;
+const BOUND_FUNCTION =
+  /^\s*(?:export\s+)?(?:const|let|var|static|readonly|public|private)?\s*[\w$.]+\s*(?::[^=]+)?[:=]\s*(?:async\s*)?(?:function\b|\([^)]*\)\s*(?::[^=]+)?=>|\w+\s*=>|\($)/;
+
+/** Whether a line may open a function that `declarationOf` does not know: methods, bound functions, callbacks. */
+export function opensFunction(line: string): boolean {
+  if (CONTROL.test(line)) return false;
+  return METHOD_LIKE.test(line) || BOUND_FUNCTION.test(line);
+}

@@ -32,7 +32,7 @@ export function goalTerms(goal: string): GoalTerm[] {
   scanWords(text, 0, text.length, (hash, start, end, isPart) => {
     if (STOP.has(hash) || found.size >= MAX_TERMS * 4) return;
     const word = text.slice(start, end);
-    const emphasis = (start < title ? 1.3 : 1) * (isPart ? 1 : spelling(text, start, end));
+    const emphasis = (start < title ? 2 : 1) * (isPart ? 1 : spelling(text, start, end));
     const entry = found.get(hash);
     if (entry === undefined) found.set(hash, { word, count: 1, emphasis });
     else {
@@ -41,7 +41,10 @@ export function goalTerms(goal: string): GoalTerm[] {
     }
   });
   return [...found]
-    .map(([hash, { word, count, emphasis }]) => ({ hash, word, weight: Math.sqrt(Math.min(count, 3)) * emphasis }))
+    .map(([hash, { word, count, emphasis }]) => {
+      const weight = Math.sqrt(Math.min(count, 3)) * emphasis;
+      return { hash, word, weight };
+    })
     .sort((a, b) => b.weight - a.weight)
     .slice(0, MAX_TERMS);
 }
@@ -50,11 +53,11 @@ export function goalTerms(goal: string): GoalTerm[] {
 function spelling(text: string, start: number, end: number): number {
   const before = start > 0 ? text.charAt(start - 1) : ' ';
   const after = end < text.length ? text.charAt(end) : ' ';
-  if (before === '`' || after === '`' || after === '(') return 1.5;
+  if (before === '`' || after === '`' || after === '(') return 2.2;
   for (let i = start; i < end; i++) {
     const code = text.charCodeAt(i);
-    if (code === 95) return 1.4;
-    if (i > start && code >= 65 && code <= 90 && text.charCodeAt(i - 1) >= 97) return 1.4;
+    if (code === 95) return 2;
+    if (i > start && code >= 65 && code <= 90 && text.charCodeAt(i - 1) >= 97) return 2;
   }
   return 1;
 }

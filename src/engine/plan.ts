@@ -20,7 +20,11 @@ export function planPrune(input: PruneInput): Plan {
   if (analysis === null) return unread(input, 'timeout');
   if (input.limits.minKeepLines > analysis.view.n) return planOf(analysis, [], ['constraints_unmet']);
   if (budgetOf(analysis.view.n, input.limits) < 1) return planOf(analysis, []);
-  const choice = choiceFor(analysis, input);
+  return planFrom(analysis, choiceFor(analysis, input), input);
+}
+
+/** The plan that follows from a choice; `planPrune` and its explanation both come through here. */
+export function planFrom(analysis: Analysis, choice: Choice, input: Pick<PruneInput, 'shouldStop'>): Plan {
   const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)));
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, cuts);

@@ -16,29 +16,20 @@ const TRACE_FRAME =
 const SUMMARY =
   /^\s*(?:Tests?(?: Suites| Files)?:?\s+\d|Test Files\s|Tests run:|# (?:tests|pass|fail|skip)|=+ .*\d+ (?:passed|failed|error).*=+|\d+ (?:passing|failing|pending|examples?,)|Ran \d+ tests?|FAILED \(|OK\b|test result:|BUILD (?:SUCCESS|FAILURE|FAILED)|Found \d+ error|\d+ errors?\b|\d+ warnings?\b|exit(?:ed)? (?:code|status)|Process completed with exit code|npm ERR!|make: \*\*\*)/i;
 const FIRST = 1;
-const LAST = 2;
-const RARE_SHAPE = 2;
-const CONTEXTS = 4;
+const LAST = 1;
 const TRACE_REPEATS = 2;
 const MAX_TRACE = 200;
 const MAX_DIAGNOSTICS = 60;
 const HABIT = 6;
 
-/** Keeps failures with their rare neighbours, stack traces, summaries, the first and the last lines. */
+/** Keeps failures, stack traces, summaries, the first and the last lines. */
 export function protectLog(view: View, templates: Templates, inner: Inner, protect: Protect): void {
-  let contexts = 0;
-  const rare = (i: number): boolean =>
-    !isBlankLine(view, i) && (templates.count[templates.shape[i] ?? 0] ?? 1) <= RARE_SHAPE;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
     const line = contentOf(view, i, 600);
     if (FAILURE.test(line) || TEST_DETAIL.test(line) || (TROUBLE.test(line) && templates.seenBefore(i) < HABIT)) {
       protect(i, 'failure');
       if (/^\s*not ok\b/.test(line)) protectDiagnostics(view, i, inner.end, protect);
-      if (rare(i) && contexts++ < CONTEXTS) {
-        if (i > inner.first && rare(i - 1)) protect(i - 1, 'context');
-        if (i + 1 < inner.end && rare(i + 1)) protect(i + 1, 'context');
-      }
     }
     if (TRACE_OPEN.test(line)) protectTrace(view, templates, i, inner.end, protect);
     else if (SUMMARY.test(line)) protect(i, 'summary');

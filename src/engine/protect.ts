@@ -16,7 +16,6 @@ export const RULES = [
   'import',
   'declaration',
   'failure',
-  'context',
   'trace',
   'summary',
   'edge',
@@ -25,7 +24,6 @@ export const RULES = [
   'diff-header',
   'file-spread',
   'structure',
-  'own-marker',
 ] as const;
 
 export type Rule = (typeof RULES)[number];

@@ -1,4 +1,4 @@
-import { declarationOf } from './declarations.ts';
+import { declarationOf, opensFunction } from './declarations.ts';
 import { findElements } from './json-elements.ts';
 import type { Kind } from './kinds.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
@@ -66,7 +66,7 @@ const LONG_UNIT = 40;
 /** Functions, types and top-level paragraphs, by declarations and indentation. */
 function codeUnits(view: View): Units {
   const b = new Builder(view.n);
-  const stack: { indent: number; unit: number }[] = [];
+  const stack: { indent: number; unit: number; type: boolean }[] = [];
   let current = b.open(-1);
   let size = 0;
   let leading = -1;
@@ -101,15 +101,18 @@ function codeUnits(view: View): Units {
       continue;
     }
     const declared = declarationOf(line);
-    const opens = declared === 'type' || declared === 'function' || (indent === 0 && OPENER.test(bare) && !closing);
-    if (declared === 'type' || declared === 'function') b.head[i] = 1;
+    const declares = declared === 'type' || declared === 'function';
+    const inType = (stack.at(-1)?.type ?? true) && !closing;
+    const opens = declares || (inType && (opensFunction(line) || (indent === 0 && OPENER.test(bare))));
+    if (declares) b.head[i] = 1;
     if (opens) {
       const from = leading >= 0 ? leading : i;
       const unit = from === 0 && current === 0 ? 0 : b.open(stack.at(-1)?.unit ?? -1);
       move(from, i + 1, unit);
       current = unit;
       size = i + 1 - from;
-      stack.push({ indent, unit });
+      if (!declares) b.head[i] = 1;
+      stack.push({ indent, unit, type: declared === 'type' });
     } else if (popped || (indent === 0 && size > LONG_UNIT && i > 0 && isBlankLine(view, i - 1))) {
       current = b.open(stack.at(-1)?.unit ?? -1);
       b.unit[i] = current;

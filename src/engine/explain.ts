@@ -1,0 +1,151 @@
+import { type Analysis, analyse } from './analysis.ts';
+import { budgetOf, choiceFor, keepFor } from './choice.ts';
+import { contributionsOf } from './contributions.ts';
+import { planFrom, planPrune } from './plan.ts';
+import { RULES, type Rule } from './protect.ts';
+import { weighWords } from './relevance.ts';
+import type { Choice } from './select.ts';
+import type { Plan, PruneInput } from './types.ts';
+import { readVocabulary, type Vocabulary } from './vocabulary.ts';
+
+/**
+ * Why a region was kept or cut: `rule`: it must stay by the rule named; `relevance`: it is worth more than its tokens;
+ * `noise`: it is worth less; `block`: it goes or stays with the block around it; `marker`: cutting it would not pay for
+ * its marker; `budget`: the limits allowed no more; `whole`: the text is left whole, since all cuts save too little.
+ */
+export type Because = 'rule' | 'relevance' | 'noise' | 'block' | 'marker' | 'budget' | 'whole';
+
+/** A run of lines with one fate and one reason for it, 1-based and inclusive. */
+export interface Region {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly kept: boolean;
+  readonly because: Because;
+  /** The rule that keeps it, `''` without one. */
+  readonly rule: Rule;
+  /** What share of the goal's need it is thought to hold, by what share of the text's tokens it is; 1 is average. */
+  readonly worth: number;
+  readonly tokens: number;
+  /** Words of the goal that occur in it, at most 8, as the goal spells them. */
+  readonly terms: readonly string[];
+  /** The measures that moved its worth most against the text's average, strongest first; empty where none are learned. */
+  readonly measures: readonly { readonly name: string; readonly effect: number }[];
+}
+
+/** How a plan came about. */
+export interface Explanation {
+  readonly plan: Plan;
+  /** Words of the goal that the text has, heaviest first. */
+  readonly terms: readonly string[];
+  /** A region goes when its worth is below this. */
+  readonly threshold: number;
+  /** The most lines that may go. */
+  readonly budget: number;
+  readonly regions: readonly Region[];
+}
+
+/** Explains `planPrune(input)` region by region; `plan` is that very plan. Costs about two plans. */
+export function explainPlan(input: PruneInput): Explanation {
+  const analysis = analyse(input);
+  if (analysis === null || budgetOf(analysis.view.n, input.limits) < 1) {
+    return { plan: planPrune(input), terms: [], threshold: 0, budget: 0, regions: [] };
+  }
+  const choice = choiceFor(analysis, input);
+  const plan = planFrom(analysis, choice, input);
+  let all = 0;
+  for (const t of choice.tokens) all += t;
+  const threshold = choice.price * all;
+  const fates = fatesOf(keepFor(analysis, input.limits), choice, plan);
+  const spans = spansOf(fates);
+  const contributions = contributionsOf(analysis, spans);
+  const words = readVocabulary(analysis.view);
+  const terms = termsOf(analysis, words, spans);
+  const regions = spans.map(({ from, to }, k): Region => {
+    const fate = fates[from] ?? { kept: true, because: 'whole', rule: '' };
+    return {
+      startLine: from + 1,
+      endLine: to + 1,
+      ...fate,
+      ...worthOf(choice, from, to, all),
+      terms: terms[k] ?? [],
+      measures: contributions[k] ?? [],
+    };
+  });
+  return { plan, terms: knownTerms(analysis, words), threshold, budget: choice.budget, regions };
+}
+
+interface Fate {
+  readonly kept: boolean;
+  readonly because: Because;
+  readonly rule: Rule;
+}
+
+function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
+  const cut = new Uint8Array(choice.n);
+  for (const { startLine, endLine } of plan.cuts) cut.fill(1, startLine - 1, endLine);
+  const spent = plan.cuts.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
+  const full = choice.budget - spent < Math.max(2, choice.n * 0.02);
+  return Array.from({ length: choice.n }, (_, i): Fate => {
+    const rule = RULES[rules[i] ?? 0] ?? '';
+    const worthy = (choice.value[i] ?? 0) >= choice.price * (choice.tokens[i] ?? 0);
+    if (cut[i] === 1) return { kept: false, because: worthy ? 'block' : 'noise', rule: '' };
+    if (rule !== '') return { kept: true, because: 'rule', rule };
+    if (plan.cuts.length === 0) return { kept: true, because: 'whole', rule: '' };
+    if (worthy) return { kept: true, because: 'relevance', rule: '' };
+    if (choice.glued[i] === 1 || choice.glued[i + 1] === 1) return { kept: true, because: 'block', rule: '' };
+    return { kept: true, because: full ? 'budget' : 'marker', rule: '' };
+  });
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Runs of one fate; a cut is one region whatever its lines are worth one by one, and so is a kept passage. */
+function spansOf(fates: readonly Fate[]): Span[] {
+  const out: Span[] = [];
+  let from = 0;
+  for (let i = 1; i <= fates.length; i++) {
+    const a = fates[i - 1];
+    const b = fates[i];
+    if (b !== undefined && a?.kept === b.kept && a.rule === b.rule) continue;
+    out.push({ from, to: i - 1 });
+    from = i;
+  }
+  return fates.length === 0 ? [] : out;
+}
+
+function worthOf(choice: Choice, from: number, to: number, all: number): { worth: number; tokens: number } {
+  let value = 0;
+  let tokens = 0;
+  for (let i = from; i <= to; i++) {
+    value += choice.value[i] ?? 0;
+    tokens += choice.tokens[i] ?? 0;
+  }
+  return { worth: tokens === 0 ? 0 : (value * all) / tokens, tokens };
+}
+
+const MOST_TERMS = 8;
+
+/** Which of the goal's words stand in each span. */
+function termsOf({ terms }: Analysis, words: Vocabulary, spans: readonly Span[]): string[][] {
+  const named = new Map<number, string>();
+  for (const { hash, word } of terms) {
+    const id = words.find(hash);
+    if (id >= 0) named.set(id, word);
+  }
+  return spans.map(({ from, to }) => {
+    const found = new Set<string>();
+    for (let k = words.first[from] ?? 0; k < (words.first[to + 1] ?? 0) && found.size < MOST_TERMS; k++) {
+      const word = named.get(words.ids[k] ?? 0);
+      if (word !== undefined) found.add(word);
+    }
+    return [...found];
+  });
+}
+
+function knownTerms({ view, terms }: Analysis, words: Vocabulary): string[] {
+  const weight = weighWords(view, words, terms);
+  return terms.filter(({ hash }) => (weight[words.find(hash)] ?? 0) > 0).map(({ word }) => word);
+}
