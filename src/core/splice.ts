@@ -1,4 +1,5 @@
 import type { ScannedBody } from '../dialects/chat-body.ts';
+import { decodeString } from '../dialects/json-cursor.ts';
 import { encodeEdits } from '../dialects/json-string.ts';
 import { splitLines } from '../engine/lines.ts';
 import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/render.ts';
@@ -37,7 +38,7 @@ export function splice(
   let lifted: Edit[] = [];
   read.found.forEach((text, i) => {
     const decision = decisionOf(text);
-    const cut = decision && decision.cuts.length > 0 ? cutBy(text, decision, render) : null;
+    const cut = decision && decision.cuts.length > 0 ? cutBy(body, text, decision, render) : null;
     outcomes.push(outcomeOf(text, decision, cut));
     if (cut) lifted.push(...text.lift(cut.edits));
     if (read.found[i + 1]?.literal !== text.literal) {
@@ -53,13 +54,21 @@ export function splice(
 const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 
 /** What a decision does to its text; `null` when line numbers on the kept lines cost more than the cuts save. */
-function cutBy({ job }: FoundText, { cuts, pruneId, tokensBefore, tokensAfter }: Decision, render: RenderOptions) {
+function cutBy(
+  body: Buffer,
+  { job, literal, lift }: FoundText,
+  { cuts, pruneId, tokensBefore, tokensAfter }: Decision,
+  render: RenderOptions,
+) {
   const options = job.cutWhole ? MARKED : render;
   const edits = editsOf(splitLines(job.text), annotate(cuts, pruneId ?? ''), options);
   if (options.includeMarkers && !options.annotateLines) return { edits, tokensAfter };
   let tokens = tokensBefore;
   for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
-  return tokens < tokensBefore ? { edits, tokensAfter: tokens } : null;
+  // a number costs more behind the escaped line end of a text inside JSON than in the text itself
+  const whole = decodeString(body, literal.start, literal.end) ?? '';
+  const grows = estimateTokens(applyEdits(whole, lift(edits))) >= estimateTokens(whole);
+  return tokens < tokensBefore && !grows ? { edits, tokensAfter: tokens } : null;
 }
 
 /** Edits of a text, and its tokens once they are made. */
