@@ -193,7 +193,7 @@ function checkClients(settings: Settings, io: Io, proxyRuns: boolean): Finding[]
     const advice = proxyRuns ? `mcp-pruner setup ${client.name} --write` : 'mcp-pruner serve';
     return [{ level: 'failure', what: `${client.title} is set up ${problem}`, advice }];
   });
-  if (io.env.OPENAI_BASE_URL?.replace(/\/+$/, '') === `${url}/v1`) {
+  if (io.env.OPENAI_BASE_URL?.replace(/(?<!\/)\/+$/, '') === `${url}/v1`) {
     found.push({ level: 'ok', what: 'OPENAI_BASE_URL leads to the proxy' });
   }
   if (found.length > 0) return found;
@@ -219,7 +219,9 @@ function clientProblem(
 ): string | null {
   const other = addresses.find((address) => address !== url);
   if (other !== undefined) return `for ${other}, not ${url}`;
-  const moved = (own.match(/[^"]{1,4096}\/dist\/(?:cli|index)\.js(?=")/g) ?? []).find((path) => !io.fileExists(path));
+  const moved = (own.match(/(?<=")[^"]{1,4096}\/dist\/(?:cli|index)\.js(?=")/g) ?? []).find(
+    (path) => !io.fileExists(path),
+  );
   if (moved !== undefined) return `to start ${moved}, which is not there`;
   return proxyRuns || addresses.length === 0 ? null : 'for the proxy, which does not run';
 }

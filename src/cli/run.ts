@@ -104,14 +104,14 @@ class Told {
 function settingsOf(call: Call, io: Io): { readonly loaded: Loaded; readonly shared: boolean } {
   const loaded = readSettings(call, io);
   const { settings, origins } = loaded;
-  const url = io.env.OPENAI_BASE_URL?.trim().replace(/\/+$/, '') ?? '';
+  const url = io.env.OPENAI_BASE_URL?.trim().replace(/(?<!\/)\/+$/, '') ?? '';
   const known = ['', settings.upstreamUrl, `${proxyUrl(settings)}/v1`].includes(url);
   if (known || origins.upstreamUrl.from !== 'default') return { loaded, shared: true };
   return { loaded: readSettings(call, io, { upstreamUrl: url }), shared: false };
 }
 
 async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
-  const url = textOption(call, 'proxy')?.replace(/\/+(?:v1\/*)?$/, '');
+  const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
   if (url === undefined) return null;
   if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
   if (!(await isProxy(url))) throw new CommandFailed(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);

@@ -240,7 +240,7 @@ function pathOfHeader(line: string): string {
     .replace(/^\[file name\]:\s*/i, '')
     .replace(/^(?:#{1,6}|\*\*|\/\/|File:|file:|Path:|`)\s*/, '')
     .replace(/^<path>|<\/path>$/g, '')
-    .replace(/[`*:]+$/, '');
+    .replace(/(?<![`*:])[`*:]+$/, '');
   return !/\s{2,}/.test(bare) && PATH_LIKE.test(bare) ? bare : '';
 }
 

@@ -22,7 +22,7 @@ function stem(word: string): string {
 }
 
 const WORD = /[A-Za-z_][A-Za-z0-9_]*|\d{3,}/g;
-const PART = /[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+/g;
+const PART = /(?<![A-Z])[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+/g;
 /** Longer runs are data, not words, and `PART` looks ahead in runs of capitals. */
 const MAX_WORD = 200;
 

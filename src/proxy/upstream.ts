@@ -43,7 +43,7 @@ export class Upstream {
   constructor({ url, headersTimeoutMs, bodyTimeoutMs }: UpstreamOptions) {
     const { origin, pathname } = new URL(url);
     this.origin = origin;
-    this.#basePath = pathname.replace(/\/+$/, '');
+    this.#basePath = pathname.replace(/(?<!\/)\/+$/, '');
     this.#pool = new Pool(origin, {
       pipelining: 1,
       headersTimeout: headersTimeoutMs,
