@@ -1,17 +1,19 @@
+import { performance } from 'node:perf_hooks';
+
 /** Fields that say what a case is; a shrunk one would be another case or none. */
 const FIXED = new Set(['kind', 'wrap', 'shape', 'sourceType', 'origin']);
 
 /**
  * The smallest case found that still fails: list items go, texts get shorter (by lines, then by characters), numbers and
- * switches get simpler, for as long as `fails` says so and the tries last.
+ * switches get simpler, for as long as `fails` says so and the time lasts.
  */
-export async function shrink<T>(value: T, fails: (candidate: T) => Promise<boolean>, tries = 1_500): Promise<T> {
+export async function shrink<T>(value: T, fails: (candidate: T) => Promise<boolean>, forMs = 20_000): Promise<T> {
+  const until = performance.now() + forMs;
   let best = value;
-  let left = tries;
-  for (let progress = true; progress && left > 0; ) {
+  for (let progress = true; progress && performance.now() < until; ) {
     progress = false;
     for (const candidate of smaller(best)) {
-      if (left-- <= 0) break;
+      if (performance.now() > until) break;
       if (!(await fails(candidate as T))) continue;
       best = candidate as T;
       progress = true;
