@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import type { NotedSegment, SeenSegment, SegmentType } from '../../src/core/ports/segments.ts';
 import { analyze } from '../../src/gc/analyze.ts';
 import { Recorder } from '../../src/gc/recorder.ts';
-import { type Roots, Sweep } from '../../src/gc/sweep.ts';
+import { type Roots, Sweep, type SweptSegment } from '../../src/gc/sweep.ts';
 import { goesBefore, Plan, type Rated } from '../../src/gc/top.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 
@@ -105,19 +105,22 @@ function plans(): Record<string, number> {
 function sweeps(): Record<string, number> {
   const next = random(11);
   // made over and over from some, as a store hands them out and nobody keeps them
-  const some = Array.from({ length: 10_000 }, (_, i) => facts(i, next));
+  const some = Array.from({ length: 10_000 }, (_, i) => swept(facts(i, next)));
   return {
     'rating all and a plan for 100 k tokens, ms': time(() => {
       const plan = new Plan<Rated>(100_000);
       const sweep = new Sweep(NO_ROOTS, count, (candidate) => plan.offer(candidate));
       for (let i = count - 1; i >= 0; i--) {
         const segment = some[i % some.length];
-        if (segment)
-          sweep.feed({ ...segment, id: `seg_${i}`, ordinal: i, directed: null, task: '', survived: 9, ageHours: 3 });
+        if (segment) sweep.feed({ ...segment, id: `seg_${i}`, ordinal: i });
       }
       return plan.take();
     }, 2),
   };
+}
+
+function swept({ pruneIds: _p, erase: _e, ...rest }: NotedSegment): SweptSegment {
+  return { ...rest, directed: null, task: '', survived: 9, ageHours: 3 };
 }
 
 async function stored(folder: string): Promise<Record<string, number>> {
@@ -177,7 +180,7 @@ function noting(): Record<string, number> {
 
 const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-gc-bench-'));
 try {
-  const figures = { ...plans(), ...sweeps(), ...(await stored(folder)), ...noting() };
+  const figures: Record<string, number> = { ...plans(), ...sweeps(), ...(await stored(folder)), ...noting() };
   const lines = Object.entries(figures).map(([name, ms]) => `${name.padEnd(66)} ${ms.toFixed(2).padStart(10)}`);
   const head = `${count} segments`;
   process.stdout.write(

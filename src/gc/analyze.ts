@@ -64,7 +64,7 @@ export const MOST_LISTED = 200;
 export const NEWEST_MESSAGES = 6;
 /** Conversations seen so long before the newest one are no longer in use. */
 const IN_USE_MS = 60 * 60 * 1000;
-const PAGE = 1_000;
+const PAGE = 250;
 const HOUR_MS = 60 * 60 * 1000;
 
 /** Rates all segments of a project, a page at a time so that requests get their turn in between. Changes nothing. */

@@ -85,13 +85,14 @@ const DECLARING = new Set(
   ),
 );
 
+const LONGEST_DECLARING = 9;
+
 /** Adds the identifiers that a piece of source code declares. */
 export function addDeclared(text: string, into: KeySet, mostChars: number): void {
   let declaring = false;
   forEachToken(text, mostChars, (token) => {
-    const [name = ''] = identifiersOf(token);
-    if (declaring && name !== '') into.add(hash('i', name));
-    declaring = DECLARING.has(token);
+    if (declaring) for (const name of identifiersOf(token).slice(0, 1)) into.add(hash('i', name));
+    declaring = token.length <= LONGEST_DECLARING && DECLARING.has(token);
     return !into.full;
   });
 }

@@ -2,6 +2,7 @@ import type { DirectiveAction, SegmentFacts, SegmentType } from '../core/ports/s
 import { formatMarker } from '../engine/marker.ts';
 import { estimateTokens } from '../engine/tokens.ts';
 import { pathKey } from './keys.ts';
+import { ReferenceTable } from './reference-table.ts';
 import type { Rated } from './top.ts';
 
 /** A segment that may go, and why. */
@@ -77,12 +78,6 @@ function readOf({ ordinal, startLine, endLine }: SweptSegment): Read {
   return { ordinal, from: Math.max(1, startLine), to: endLine || Number.POSITIVE_INFINITY };
 }
 
-interface Reference {
-  count: number;
-  ordinal: number;
-  reach: number;
-}
-
 /**
  * Marks and sweeps one conversation in a single pass from its newest message to its oldest, which is the way that
  * references point: when a segment's turn comes, all that may refer to it has been seen. Feed each segment once, newest
@@ -92,7 +87,7 @@ export class Sweep {
   readonly #roots: Roots;
   readonly #messages: number;
   readonly #onCandidate: (candidate: Candidate) => void;
-  readonly #references = new Map<number, Reference>();
+  readonly #references = new ReferenceTable();
   readonly #edited = new Set<number>();
   /** Newest message that answers a call. */
   readonly #calls = new Map<number, number>();
@@ -107,7 +102,7 @@ export class Sweep {
     this.#messages = messages;
     this.#onCandidate = onCandidate;
     this.#file = roots.file === '' ? 0 : pathKey(roots.file);
-    for (const key of roots.mentions) this.#references.set(key, { count: 1, ordinal: messages - 1, reach: 1 });
+    for (const key of roots.mentions) this.#references.add(key, messages - 1, 1);
   }
 
   feed(segment: SweptSegment): void {
@@ -140,7 +135,7 @@ export class Sweep {
     if (task !== '' && segment.task === task && segment.effect === 'asked') return true;
     if (stale || superseded || segment.path === '') return false;
     if (this.#file !== 0 && segment.about[0] === this.#file) return true;
-    return (this.#references.get(segment.about[0] ?? 0)?.reach ?? 0) >= 1;
+    return this.#references.reach(this.#references.find(segment.about[0] ?? 0)) >= 1;
   }
 
   #standing(segment: SweptSegment): Standing {
@@ -148,12 +143,14 @@ export class Sweep {
     let references = 0;
     let reach = 0;
     let last = ordinal;
+    const table = this.#references;
     for (const key of about) {
-      const reference = this.#references.get(key);
-      if (!reference) continue;
-      references = Math.max(references, reference.count);
-      reach = Math.max(reach, reference.reach);
-      last = Math.max(last, reference.ordinal);
+      const slot = table.find(key);
+      const count = table.count(slot);
+      if (count === 0) continue;
+      references = Math.max(references, count);
+      reach = Math.max(reach, table.reach(slot));
+      last = Math.max(last, table.ordinal(slot));
     }
     const file = path === '' ? 0 : (about[0] ?? 0);
     const isFile = effect === 'read' || effect === 'attached';
@@ -184,13 +181,7 @@ export class Sweep {
       if (reads.length === 0) this.#reads.set(file, reads);
       if (reads.length < MAX_READS) reads.push(readOf(segment));
     }
-    for (const key of mentions) {
-      const reference = this.#references.get(key);
-      if (reference) {
-        reference.count++;
-        reference.reach = Math.max(reference.reach, reach);
-      } else this.#references.set(key, { count: 1, ordinal, reach });
-    }
+    for (const key of mentions) this.#references.add(key, ordinal, reach);
   }
 }
 

@@ -14,9 +14,10 @@ export function goesBefore(a: Rated, b: Rated): boolean {
   return a.id < b.id;
 }
 
-/** A binary heap whose top is the one that goes last. */
+/** A binary heap whose top is the one that goes last. Scores stand beside the items, so that most comparisons stay there. */
 class LastFirst<T extends Rated> {
   readonly #items: T[] = [];
+  readonly #scores: number[] = [];
 
   get size(): number {
     return this.#items.length;
@@ -28,39 +29,52 @@ class LastFirst<T extends Rated> {
 
   push(item: T): void {
     const items = this.#items;
+    const scores = this.#scores;
+    const { score } = item;
     let at = items.push(item) - 1;
+    scores.push(score);
     while (at > 0) {
       const parent = (at - 1) >> 1;
       const above = items[parent];
-      if (above === undefined || !goesBefore(above, item)) break;
+      const aboveScore = scores[parent] ?? 0;
+      if (above === undefined || aboveScore < score || (aboveScore === score && !goesBefore(above, item))) break;
       items[at] = above;
+      scores[at] = aboveScore;
       at = parent;
     }
     items[at] = item;
+    scores[at] = score;
   }
 
   pop(): T | undefined {
     const items = this.#items;
+    const scores = this.#scores;
     const top = items[0];
     const last = items.pop();
-    if (last === undefined || items.length === 0) return top;
+    const score = scores.pop() ?? 0;
+    const size = items.length;
+    if (last === undefined || size === 0) return top;
     let at = 0;
-    for (;;) {
-      const left = 2 * at + 1;
-      let child = items[left];
-      if (child === undefined) break;
-      let next = left;
-      const right = items[left + 1];
-      if (right !== undefined && goesBefore(child, right)) {
-        child = right;
-        next = left + 1;
-      }
-      if (!goesBefore(last, child)) break;
-      items[at] = child;
-      at = next;
+    for (let child = 1; child < size; child = 2 * at + 1) {
+      const other = child + 1;
+      if (other < size && this.#isLater(other, child)) child = other;
+      const item = items[child];
+      const childScore = scores[child] ?? 0;
+      if (item === undefined || childScore > score || (childScore === score && !goesBefore(last, item))) break;
+      items[at] = item;
+      scores[at] = childScore;
+      at = child;
     }
     items[at] = last;
+    scores[at] = score;
     return top;
+  }
+
+  #isLater(a: number, b: number): boolean {
+    const [left = 0, right = 0] = [this.#scores[a], this.#scores[b]];
+    if (left !== right) return left < right;
+    const [one, other] = [this.#items[a], this.#items[b]];
+    return one !== undefined && other !== undefined && goesBefore(other, one);
   }
 
   /** All of it, the one that goes first first; the heap is empty then. */
