@@ -2,7 +2,6 @@ import type { Analysis } from './analysis.ts';
 import { LEARNED } from './learned.ts';
 import { measureLog } from './rank-log.ts';
 import { measureLines, type TakeSignal } from './signals.ts';
-import { readVocabulary } from './vocabulary.ts';
 
 /** How a measure moved a region's score against the average of the text. */
 export interface Contribution {
@@ -15,7 +14,7 @@ const LEAST = 0.05;
 
 /** The strongest measures of each span of line indices, for the kinds that are ranked by a learned model. */
 export function contributionsOf(
-  { view, kind, units, templates, terms }: Analysis,
+  { view, kind, units, templates, words, terms }: Analysis,
   spans: readonly { readonly from: number; readonly to: number }[],
 ): Contribution[][] {
   const out = spans.map((): Contribution[] => []);
@@ -33,7 +32,6 @@ export function contributionsOf(
       if (Math.abs(effect) >= LEAST) out[k]?.push({ name, effect });
     });
   };
-  const words = readVocabulary(view);
   if (family === 'log') measureLog(view, templates, words, terms, take);
   else measureLines(view, units, words, terms, take);
   return out.map((list) => list.sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect)).slice(0, STRONGEST));

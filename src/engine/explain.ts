@@ -6,7 +6,7 @@ import { RULES, type Rule } from './protect.ts';
 import { weighWords } from './relevance.ts';
 import type { Choice } from './select.ts';
 import type { Plan, PruneInput } from './types.ts';
-import { readVocabulary, type Vocabulary } from './vocabulary.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /**
  * Why a region was kept or cut: `rule`: it must stay by the rule named; `relevance`: it is worth more than its tokens;
@@ -58,7 +58,7 @@ export function explainPlan(input: PruneInput): Explanation {
   const fates = fatesOf(keepFor(analysis, input.limits), choice, plan);
   const spans = spansOf(fates);
   const contributions = contributionsOf(analysis, spans);
-  const words = readVocabulary(analysis.view);
+  const { words } = analysis;
   const terms = termsOf(analysis, words, spans);
   const regions = spans.map(({ from, to }, k): Region => {
     const fate = fates[from] ?? { kept: true, because: 'whole', rule: '' };

@@ -1,6 +1,6 @@
-import { declarationOf } from './declarations.ts';
 import type { Kind } from './kinds.ts';
 import type { Inner, Protect } from './protect.ts';
+import { DECLARED, type Units } from './units.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
 const HEADER_LINES = 6;
@@ -9,23 +9,23 @@ const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = /^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/;
 
 /** Keeps the file header, imports, declarations and their decorators. */
-export function protectCode(view: View, kind: Kind, inner: Inner, protect: Protect): void {
+export function protectCode(view: View, kind: Kind, units: Units, inner: Inner, protect: Protect): void {
   const plain = kind.family === 'code';
   if (plain) protectHeader(view, inner, protect);
   let decorators = -1;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
     const line = contentOf(view, i);
-    const declared = declarationOf(line);
-    if (declared === 'none') {
+    const declared = units.declared[i] ?? 0;
+    if (declared === DECLARED.none) {
       if (!plain || !DECORATOR.test(line)) decorators = -1;
       else if (decorators < 0) decorators = i;
       continue;
     }
-    protect(i, declared === 'import' ? 'import' : 'declaration');
+    protect(i, declared === DECLARED.import ? 'import' : 'declaration');
     if (decorators >= 0) for (let k = decorators; k < i; k++) protect(k, 'declaration');
     decorators = -1;
-    if (declared === 'import' && plain) protectOpenImport(view, i, line, inner.end, protect);
+    if (declared === DECLARED.import && plain) protectOpenImport(view, i, line, inner.end, protect);
   }
 }
 

@@ -5,6 +5,7 @@ import { protectDiff, protectJson, protectListing, protectSearch, protectTable }
 import { protectLog } from './protect-log.ts';
 import type { Templates } from './templates.ts';
 import type { Hints } from './types.ts';
+import type { Units } from './units.ts';
 import type { View } from './view.ts';
 
 /** Names of the rules by which a line must stay; a line's rule is an index into this list, 0 for none. */
@@ -16,6 +17,7 @@ export const RULES = [
   'import',
   'declaration',
   'failure',
+  'news',
   'trace',
   'summary',
   'edge',
@@ -35,7 +37,13 @@ const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
 
 /** Marks the lines that nothing may cut: an index into `RULES` for each line. */
-export function protectLines(view: View, kind: Kind, templates: Templates, hints: Hints | undefined): Uint8Array {
+export function protectLines(
+  view: View,
+  kind: Kind,
+  templates: Templates,
+  units: Units,
+  hints: Hints | undefined,
+): Uint8Array {
   const rules = new Uint8Array(view.n);
   const protect: Protect = (line, rule) => {
     if (line >= 0 && line < view.n && rules[line] === 0) rules[line] = RULES.indexOf(rule);
@@ -47,7 +55,7 @@ export function protectLines(view: View, kind: Kind, templates: Templates, hints
   protectDirectives(view, protect);
   const inner = { first: head, end: Math.max(head, view.n - tail) };
   // the contract's rules go by the source type that the caller named, the finer ones by the kind that was recognised
-  if (kind.sourceType === 'code') protectCode(view, kind, inner, protect);
+  if (kind.sourceType === 'code') protectCode(view, kind, units, inner, protect);
   if (kind.sourceType === 'docs') protectDocs(view, kind, inner, protect);
   if (kind.sourceType === 'logs' || kind.family === 'log') protectLog(view, templates, inner, protect);
   if (kind.family === 'search') protectSearch(view, inner, protect);

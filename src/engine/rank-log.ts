@@ -26,6 +26,11 @@ const SAID_OF_EVERY_LOG = new Set(
     .map(wordHash),
 );
 
+/** The goal's terms without those that could be said of any log. */
+export function tellingTerms(terms: readonly GoalTerm[]): GoalTerm[] {
+  return terms.filter(({ hash }) => !SAID_OF_EVERY_LOG.has(hash));
+}
+
 /** Whether a line tells of something that went well. */
 export function tellsSuccess(line: string): boolean {
   return PASSED.test(line);
@@ -51,8 +56,7 @@ export function measureLog(
   take: TakeSignal,
 ): void {
   const n = view.n;
-  const telling = terms.filter(({ hash }) => !SAID_OF_EVERY_LOG.has(hash));
-  const raw = matchLines(view, words, weighWords(view, words, telling));
+  const raw = matchLines(view, words, weighWords(view, words, tellingTerms(terms)));
   const hot = new Float64Array(n);
   const news = new Float64Array(n);
   const opens = new Float64Array(n);

@@ -1,6 +1,6 @@
 import type { GoalTerm } from './goal-terms.ts';
 import type { Family } from './kinds.ts';
-import { matchLines, spread, unitScale, weighWords } from './relevance.ts';
+import { columnOf, matchLines, spread, unitScale, weighWords } from './relevance.ts';
 import type { Templates } from './templates.ts';
 import type { Units } from './units.ts';
 import type { View } from './view.ts';
@@ -31,7 +31,7 @@ export function rankLookup(
     best[u] = Math.max(best[u] ?? 0, raw[i] ?? 0);
     size[u] = (size[u] ?? 0) + 1;
   }
-  const sharp = Float64Array.from({ length: n }, (_, i) => {
+  const sharp = columnOf(n, (i) => {
     const u = units.unit[i] ?? 0;
     return (best[u] ?? 0) ** SHARPNESS / (size[u] ?? 1);
   });
@@ -91,7 +91,5 @@ export function rankDiff(view: View, units: Units, words: Vocabulary, terms: rea
     size[u] = (size[u] ?? 0) + 1;
   }
   const block = unitScale(sum.map((s, u) => s / Math.sqrt((size[u] ?? 0) + 8)));
-  return Float64Array.from({ length: view.n }, (_, i) =>
-    Math.exp(2.5 * ((near[i] ?? 0) + (block[units.unit[i] ?? 0] ?? 0))),
-  );
+  return columnOf(view.n, (i) => Math.exp(2.5 * ((near[i] ?? 0) + (block[units.unit[i] ?? 0] ?? 0))));
 }

@@ -6,7 +6,7 @@ import { rankProse } from './rank-prose.ts';
 import type { Templates } from './templates.ts';
 import type { Units } from './units.ts';
 import type { View } from './view.ts';
-import { readVocabulary } from './vocabulary.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** What each line is worth to the goal. */
 export interface Ranking {
@@ -22,9 +22,9 @@ export function rankLines(
   kind: Kind,
   units: Units,
   templates: Templates,
+  words: Vocabulary,
   terms: readonly GoalTerm[],
 ): Ranking {
-  const words = readVocabulary(view);
   const goalHit = terms.some((term) => words.find(term.hash) >= 0);
   const value = rankByFamily();
   let sum = 0;

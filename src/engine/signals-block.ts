@@ -1,4 +1,4 @@
-import { ranksOf, spread, unitScale } from './relevance.ts';
+import { columnOf, ranksOf, spread, unitScale } from './relevance.ts';
 import type { TakeSignal } from './signals.ts';
 import type { MatchMeasures } from './signals-match.ts';
 import type { Units } from './units.ts';
@@ -21,8 +21,7 @@ export function measureBlocks(
     size[u] = (size[u] ?? 0) + 1;
     if ((raw[i] ?? 0) > (best[u] ?? 0)) best[u] = raw[i] ?? 0;
   }
-  const ofLines = (values: ArrayLike<number>): Float64Array =>
-    Float64Array.from({ length: view.n }, (_, i) => values[units.unit[i] ?? 0] ?? 0);
+  const ofLines = (values: ArrayLike<number>): Float64Array => columnOf(view.n, (i) => values[units.unit[i] ?? 0] ?? 0);
   const ofBlocks = (byLine: Float64Array): Float64Array => {
     const sum = new Float64Array(units.count);
     for (let i = 0; i < view.n; i++) {
@@ -95,7 +94,7 @@ function company(view: View, words: Vocabulary, { close, weight }: MatchMeasures
     const known = (weight[id] ?? 0) > 0 || lines < 2;
     kinship[id] = known ? 0 : ((kinship[id] ?? 0) / (lines + 2)) * Math.log(1 + view.n / (lines + 0.5));
   }
-  return Float64Array.from({ length: view.n }, (_, i) => {
+  return columnOf(view.n, (i) => {
     const from = words.first[i] ?? 0;
     const to = words.first[i + 1] ?? 0;
     let sum = 0;

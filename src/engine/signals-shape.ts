@@ -1,6 +1,6 @@
-import { declarationOf } from './declarations.ts';
+import { columnOf } from './relevance.ts';
 import type { TakeSignal } from './signals.ts';
-import type { Units } from './units.ts';
+import { DECLARED, type Units } from './units.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -32,9 +32,9 @@ export function measureShapes(view: View, units: Units, words: Vocabulary, take:
     const line = contentOf(view, i, 200);
     if (COMMENT.test(line)) flags.comment[i] = 1;
     else if (CLOSER.test(line)) flags.closer[i] = 1;
-    const declared = declarationOf(line);
-    if (declared === 'import') imports[i] = 1;
-    else if (declared !== 'none') declares[i] = 1;
+    const declared = units.declared[i] ?? 0;
+    if (declared === DECLARED.import) imports[i] = 1;
+    else if (declared !== DECLARED.none) declares[i] = 1;
     if (HEADING.test(line)) heading[i] = 1;
     if (LIST.test(line)) list[i] = 1;
   }
@@ -49,7 +49,7 @@ export function measureShapes(view: View, units: Units, words: Vocabulary, take:
   take('depthInUnit', depth);
   take(
     'position',
-    Float64Array.from({ length: n }, (_, i) => i / n),
+    columnOf(n, (i) => i / n),
   );
   take('rarity', rarity(view, words));
 }
@@ -58,7 +58,7 @@ export function measureShapes(view: View, units: Units, words: Vocabulary, take:
 function rarity(view: View, words: Vocabulary): Float64Array {
   const rare = new Float64Array(words.size);
   for (let id = 0; id < words.size; id++) rare[id] = Math.log(1 + view.n / ((words.lineCount[id] ?? 0) + 0.5)) / RARE;
-  return Float64Array.from({ length: view.n }, (_, i) => {
+  return columnOf(view.n, (i) => {
     const from = words.first[i] ?? 0;
     const to = words.first[i + 1] ?? 0;
     let sum = 0;

@@ -11,6 +11,8 @@ export interface Templates {
 }
 
 const SHAPE_CHARS = 120;
+/** Longer runs count as several; so no line is read more than a few times. */
+const MOST_VOLATILE = 64;
 const MAX_PROBES = 24;
 
 /** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
@@ -71,7 +73,8 @@ function volatileEnd(text: string, at: number, end: number): number {
   let digits = false;
   let letters = false;
   let i = at;
-  for (; i < end; i++) {
+  const most = Math.min(end, at + MOST_VOLATILE);
+  for (; i < most; i++) {
     const code = text.charCodeAt(i);
     if (code >= 48 && code <= 57) digits = true;
     else if ((code >= 97 && code <= 102) || (code >= 65 && code <= 70)) letters = true;

@@ -12,13 +12,31 @@ export interface Units {
   readonly parent: Int32Array;
   /** 1 where a line may not be parted from the one before (inside a fence, a trace, an element). */
   readonly glued: Uint8Array;
+  /** What each line declares, one of `DECLARED`; all 0 for texts that are no code. */
+  readonly declared: Uint8Array;
   /** 1 where a line opens a block: a declaration, a heading. */
   readonly head: Uint8Array;
 }
 
+/** Codes of what a line declares. */
+export const DECLARED = { none: 0, import: 1, type: 2, function: 3 } as const;
+
 /** Divides a text into the blocks that are cut or kept together. */
 export function findUnits(view: View, kind: Kind): Units {
   if (kind.family === 'code') return codeUnits(view);
+  if (kind.sourceType === 'code') return { ...otherUnits(view, kind), declared: readDeclarations(view) };
+  return otherUnits(view, kind);
+}
+
+function readDeclarations(view: View): Uint8Array {
+  const out = new Uint8Array(view.n);
+  for (let i = 0; i < view.n; i++) {
+    if (!isBlankLine(view, i)) out[i] = DECLARED[declarationOf(contentOf(view, i))];
+  }
+  return out;
+}
+
+function otherUnits(view: View, kind: Kind): Units {
   if (kind.family === 'docs') return docsUnits(view);
   if (kind.family === 'json') return elementUnits(view);
   if (kind.family === 'diff') return unitsAt(view, (line) => /^(?:diff |@@)/.test(line), 1);
@@ -30,12 +48,14 @@ class Builder {
   readonly unit: Int32Array;
   readonly glued: Uint8Array;
   readonly head: Uint8Array;
+  declared: Uint8Array;
   readonly #parents: number[] = [];
 
   constructor(n: number) {
     this.unit = new Int32Array(n);
     this.glued = new Uint8Array(n);
     this.head = new Uint8Array(n);
+    this.declared = new Uint8Array(n);
   }
 
   get last(): number {
@@ -54,6 +74,7 @@ class Builder {
       parent: Int32Array.from(this.#parents),
       glued: this.glued,
       head: this.head,
+      declared: this.declared,
     };
   }
 }
@@ -66,6 +87,7 @@ const LONG_UNIT = 40;
 /** Functions, types and top-level paragraphs, by declarations and indentation. */
 function codeUnits(view: View): Units {
   const b = new Builder(view.n);
+  b.declared = readDeclarations(view);
   const stack: { indent: number; unit: number; type: boolean }[] = [];
   let current = b.open(-1);
   let size = 0;
@@ -90,7 +112,8 @@ function codeUnits(view: View): Units {
       stack.pop();
       popped = true;
     }
-    if (LEADING.test(bare) && declarationOf(line) === 'none') {
+    const declared = b.declared[i] ?? 0;
+    if (declared === DECLARED.none && LEADING.test(bare)) {
       if (leading < 0) leading = i;
       if (popped) {
         current = b.open(stack.at(-1)?.unit ?? -1);
@@ -100,8 +123,7 @@ function codeUnits(view: View): Units {
       }
       continue;
     }
-    const declared = declarationOf(line);
-    const declares = declared === 'type' || declared === 'function';
+    const declares = declared === DECLARED.type || declared === DECLARED.function;
     const inType = (stack.at(-1)?.type ?? true) && !closing;
     const opens = declares || (inType && (opensFunction(line) || (indent === 0 && OPENER.test(bare))));
     if (declares) b.head[i] = 1;
@@ -112,7 +134,7 @@ function codeUnits(view: View): Units {
       current = unit;
       size = i + 1 - from;
       if (!declares) b.head[i] = 1;
-      stack.push({ indent, unit, type: declared === 'type' });
+      stack.push({ indent, unit, type: declared === DECLARED.type });
     } else if (popped || (indent === 0 && size > LONG_UNIT && i > 0 && isBlankLine(view, i - 1))) {
       current = b.open(stack.at(-1)?.unit ?? -1);
       b.unit[i] = current;
@@ -165,7 +187,14 @@ function elementUnits(view: View): Units {
   for (let i = 1; i < view.n; i++) {
     if (element[i] === element[i - 1] && frame[i] === 0 && frame[i - 1] === 0) glued[i] = 1;
   }
-  return { unit: element, count, parent: new Int32Array(count).fill(-1), glued, head: new Uint8Array(view.n) };
+  return {
+    unit: element,
+    count,
+    parent: new Int32Array(count).fill(-1),
+    glued,
+    head: new Uint8Array(view.n),
+    declared: new Uint8Array(view.n),
+  };
 }
 
 function unitsAt(view: View, starts: (line: string) => boolean, most: number): Units {
