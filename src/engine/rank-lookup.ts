@@ -7,7 +7,7 @@ import type { View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
-const EVEN_SHARE = { search: 0.5, listing: 0.3, json: 0.3, table: 0.3 } as const;
+const EVEN_SHARE = { search: 0.8, listing: 0.3, json: 0.3, table: 0.3 } as const;
 
 const SHARPNESS = 3;
 const LIFT = 0.8;

@@ -39,7 +39,7 @@ function readDeclarations(view: View): Uint8Array {
 function otherUnits(view: View, kind: Kind): Units {
   if (kind.family === 'docs') return docsUnits(view);
   if (kind.family === 'json') return elementUnits(view);
-  if (kind.family === 'diff') return unitsAt(view, (line) => /^(?:diff |@@)/.test(line), 1);
+  if (kind.family === 'diff') return hunkUnits(view);
   if (kind.family === 'log') return unitsAt(view, () => false, 12);
   return unitsAt(view, () => true, 1);
 }
@@ -195,6 +195,21 @@ function elementUnits(view: View): Units {
     head: new Uint8Array(view.n),
     declared: new Uint8Array(view.n),
   };
+}
+
+const LONGEST_HUNK = 60;
+
+/** Hunks, which hold together behind their header unless they are long. */
+function hunkUnits(view: View): Units {
+  const units = unitsAt(view, (line) => /^(?:diff |@@)/.test(line), 1);
+  for (let i = 0; i < view.n; ) {
+    let end = i + 1;
+    while (end < view.n && units.unit[end] === units.unit[i]) end++;
+    const hunk = contentOf(view, i, 3).startsWith('@@');
+    if (hunk && end - i > 2 && end - i <= LONGEST_HUNK) units.glued.fill(1, i + 2, end);
+    i = end;
+  }
+  return units;
 }
 
 function unitsAt(view: View, starts: (line: string) => boolean, most: number): Units {
