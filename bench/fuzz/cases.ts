@@ -186,14 +186,16 @@ export function makeCase(seed: number, only?: Case['kind']): Case {
 }
 
 function textCase(random: Random): TextCase {
+  const sourceType = random.pick(SOURCES);
+  const told = sourceType !== ''; // by `prune_text`, whose callers say nothing else
   return {
     kind: 'text',
     text: makeText(random, random.once(40) ? 700 : 100),
     goal: random.pick(GOALS),
-    sourceType: random.pick(SOURCES),
-    origin: random.pick(['read', 'command', 'search', 'listing', 'unknown']),
-    path: random.pick(PATHS),
-    command: random.pick(COMMANDS),
+    sourceType,
+    origin: told ? 'unknown' : random.pick(['read', 'command', 'search', 'listing', 'unknown']),
+    path: told ? '' : random.pick(PATHS),
+    command: told ? '' : random.pick(COMMANDS),
     frameHead: random.once(4) ? random.below(9) : 0,
     frameTail: random.once(4) ? random.below(9) : 0,
     maxPruneRatio: random.once(4) ? random.below(1001) / 1000 : random.pick(RATIOS),
