@@ -47,6 +47,15 @@ describe('the lines that a conversation needed later', () => {
     expect(uses(cut('SECOND_CONSTANT = compute(42)'))).toMatchObject([{ kept: true }]);
   });
 
+  it('stay lost when the agent has to read them again after it needed them', () => {
+    const prose: RecordedMessage = { role: 'assistant', content: 'Because SECOND_CONSTANT = compute(42) is set.' };
+    const again = [call('2', 'read', { path: 'a.py' }), result('2', FILE)];
+    const messages = [...read, prose, ...again, prose];
+    const forwarded = [...cut('SECOND_CONSTANT = compute(42)'), prose, ...again, prose];
+    const quoted = usedLines(messages, forwarded, target).filter(({ use }) => use === 'quoted');
+    expect(quoted).toEqual([{ use: 'quoted', line: 'SECOND_CONSTANT = compute(42)', at: 3, kept: false }]);
+  });
+
   it('are not those that the user or the agent had said itself', () => {
     const known = read.with(0, ask('why does it say SECOND_CONSTANT = compute(42)?'));
     const prose: RecordedMessage = { role: 'assistant', content: 'Because SECOND_CONSTANT = compute(42) is set.' };

@@ -90,9 +90,8 @@ export function usedLines(
   const out = new Map<string, UsedLine>();
   const note = (use: Use, line: string, at: number, kept: boolean): void => {
     const id = `${use}\0${line}`;
-    const known = out.get(id);
-    // a line is kept if it was there every time that it was needed
-    if (known === undefined || (known.kept && !kept)) out.set(id, { use, line, at, kept });
+    // the first time decides: a line that stood there then is still there later on
+    if (!out.has(id)) out.set(id, { use, line, at, kept });
   };
   const results: Result[] = [];
   /** Lines that tool results held, by their longest word. */
