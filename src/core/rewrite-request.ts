@@ -14,6 +14,7 @@ import type { Clock, Decision, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
 import { seenSegments } from './seen-segments.ts';
 import { type Spliced, type SpliceInput, splice } from './splice.ts';
+import { ToldBodies } from './told-bodies.ts';
 
 export interface RewriterOptions {
   readonly store: Store;
@@ -61,6 +62,7 @@ const MIN_REMEMBERED_BYTES = 64 * 1024;
 export class RequestRewriter {
   readonly #options: RewriterOptions;
   readonly #memo: PrefixMemo;
+  readonly #told = new ToldBodies();
 
   constructor(options: RewriterOptions) {
     this.#options = options;
@@ -214,28 +216,37 @@ export class RequestRewriter {
     }
   }
 
-  /** Tells of the segments once the request is on its way. */
+  /** Tells of the segments that are new once the request is on its way. */
   #tell(seen: Seen): void {
     const { segments, onFailure } = this.#options;
-    if (!segments) return;
+    if (!segments || hasOnlyBegun(seen)) return;
+    const first = this.#firstUntold(seen);
+    if (first === seen.read.messages.length) return;
     setImmediate(() => {
       try {
-        segments.onSeen(this.#seen(seen));
+        segments.onSeen(this.#seen(seen, first));
       } catch (cause) {
         onFailure('segments_not_noted', cause);
       }
     });
   }
 
-  #seen({ body, read, decisionOf, scope, directives }: Seen): SeenRequest {
+  #firstUntold({ body, read, scope, directives }: Seen): number {
+    // larger ones are remembered whole, and what was read is what is new
+    if (read.first > 0 || body.length >= MIN_REMEMBERED_BYTES) return read.first;
+    const key = [read.conversationId, scope.task, directives.mark, read.steps.mark, scope.project].join(' ');
+    return this.#told.tell(key, body, read.messages);
+  }
+
+  #seen({ body, read, decisionOf, scope, directives }: Seen, first = read.first): SeenRequest {
     const directed = (id: string, index: number) => directives.of(id, index, read.steps.scopes);
     return {
       project: scope.project,
       task: scope.task || read.conversationId,
       conversationId: read.conversationId,
       messages: read.messages.length,
-      whole: read.first === 0,
-      segments: seenSegments(body, { ...read, decisionOf, directed }, scope.project, this.#options.find),
+      whole: first === 0,
+      segments: seenSegments(body, { ...read, first, decisionOf, directed }, scope.project, this.#options.find),
     };
   }
 
@@ -389,6 +400,12 @@ interface Seen {
   readonly decisionOf: (text: FoundText) => Decision | null;
   readonly scope: RequestScope;
   readonly directives: DirectivesView;
+}
+
+/** A small request that brings the user's first words: there is nothing in it that could be collected. */
+function hasOnlyBegun({ body, read: { first, found, messages } }: Seen): boolean {
+  if (first > 0 || found.length > 0 || body.length >= MIN_REMEMBERED_BYTES) return false;
+  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
 }
 
 const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };

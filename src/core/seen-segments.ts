@@ -30,13 +30,13 @@ export function seenSegments(
   settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
 ): SeenSegment[] {
   const seen: SeenSegment[] = [];
-  let at = 0;
+  let at = read.found.findIndex(({ messageIndex }) => messageIndex >= read.first);
   for (let i = read.first; i < read.messages.length; i++) {
     const message = read.messages[i];
     const from = at;
-    while (read.found[at]?.messageIndex === i) at++;
+    while (at >= 0 && read.found[at]?.messageIndex === i) at++;
     if (!message) continue;
-    const found = read.found.slice(from, at);
+    const found = at < 0 ? [] : read.found.slice(from, at);
     const call = message.role === 'tool' || message.role === 'function' ? read.callOf(i) : undefined;
     const source = sourceOf(message, call, settings);
     for (const segment of segmentsIn(body, message, i)) {

@@ -71,9 +71,14 @@ export class KeySet {
 
 /** Adds what a text names: files and identifiers. */
 export function addMentions(text: string, into: KeySet, mostChars: number): void {
-  forEachToken(text, mostChars, (token) => {
-    if (looksLikePath(token)) into.add(...pathKeys(token));
-    if (!/[/\\]/.test(token)) for (const name of identifiersOf(token)) into.add(hash('i', name));
+  forEachToken(text, mostChars, (token, parted) => {
+    if (!parted) {
+      if (token.length >= MIN_IDENTIFIER) into.add(hash('i', token));
+    } else {
+      const inFolder = token.includes('/') || token.includes('\\');
+      if (inFolder || EXTENSION.test(token)) into.add(...pathKeys(token));
+      if (!inFolder) for (const name of identifiersOf(token)) into.add(hash('i', name));
+    }
     return !into.full;
   });
 }
@@ -97,43 +102,46 @@ export function addDeclared(text: string, into: KeySet, mostChars: number): void
   });
 }
 
-/** Runs of the characters that paths and identifiers consist of; `false` from `take` ends it. */
-function forEachToken(text: string, mostChars: number, take: (token: string) => boolean): void {
+/**
+ * Runs of the characters that paths and identifiers consist of.
+ *
+ * @param take - gets each run, and whether it holds other characters than those of identifiers; `false` ends it
+ */
+function forEachToken(text: string, mostChars: number, take: (token: string, parted: boolean) => boolean): void {
   const end = Math.min(text.length, mostChars);
   for (let at = 0; at < end; ) {
-    if (!isTokenChar(text.charCodeAt(at))) {
+    let kind = kindOf(text.charCodeAt(at));
+    if (kind === NONE) {
       at++;
       continue;
     }
     const start = at;
-    while (at < end && isTokenChar(text.charCodeAt(at))) at++;
     let stop = at;
-    while (stop > start && isPunctuation(text.charCodeAt(stop - 1))) stop--;
-    if (stop - start > 1 && stop - start <= MAX_TOKEN && !take(text.slice(start, stop))) return;
+    let parted = false;
+    for (; at < end && kind !== NONE; kind = kindOf(text.charCodeAt(++at))) {
+      if (kind === WORD) stop = at + 1;
+      else parted = true;
+    }
+    // what follows the last word ends a sentence or names a folder
+    if (stop - start > 1 && stop - start <= MAX_TOKEN && !take(text.slice(start, stop), parted)) return;
   }
 }
 
-/** Letters, digits and `_ - . / \ @`. */
-function isTokenChar(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 64 && code <= 90) ||
-    (code >= 45 && code <= 57) ||
-    code === 95 ||
-    code === 92 ||
-    code > 191
-  );
+const NONE = 0;
+const WORD = 1;
+const JOINT = 2;
+const KINDS = new Uint8Array(192);
+for (const [from, to] of ['az', 'AZ', '09', '__']) {
+  for (let code = from?.charCodeAt(0) ?? 0; code <= (to?.charCodeAt(0) ?? 0); code++) KINDS[code] = WORD;
+}
+for (const joint of '-./\\@') KINDS[joint.charCodeAt(0)] = JOINT;
+
+function kindOf(code: number): number {
+  return code < KINDS.length ? (KINDS[code] ?? NONE) : WORD;
 }
 
-/** `- . /`, with which a sentence or a folder ends. */
-function isPunctuation(code: number): boolean {
-  return code >= 45 && code <= 47;
-}
-
-function looksLikePath(token: string): boolean {
-  return /[\w)\]]\.[A-Za-z][A-Za-z0-9]{0,7}$/.test(token) || /[/\\][\w.-]*\w/.test(token);
-}
+const EXTENSION = /\w\.[A-Za-z][A-Za-z0-9]{0,7}$/;
 
 function identifiersOf(token: string): string[] {
-  return token.split(/[^\w]+/).filter((name) => name.length >= MIN_IDENTIFIER && !/^\d/.test(name));
+  return token.split(/[-./\\@]+/).filter((name) => name.length >= MIN_IDENTIFIER);
 }

@@ -15,6 +15,8 @@ export interface RecorderOptions {
 /** Segments that wait to be written; past it the oldest requests are forgotten. */
 const MAX_WAITING = 20_000;
 const FLUSH_MS = 500;
+/** Segments that one transaction writes. */
+const PORTION = 100;
 /** Segments that are known to be written, over all conversations. */
 const MAX_KNOWN = 100_000;
 
@@ -89,16 +91,37 @@ export class Recorder {
 
   async #write(): Promise<void> {
     const batches = this.#batches;
-    if (batches.length === 0) return;
     this.#batches = [];
     this.#waiting = 0;
-    try {
-      await this.#options.store.note(batches);
-    } catch (cause) {
-      for (const batch of batches) this.#shown.delete(conversationKey(batch));
-      this.#options.onFailure('segments_not_noted', cause);
+    for (const some of portions(batches)) {
+      try {
+        await this.#options.store.note(some);
+      } catch (cause) {
+        for (const batch of some) this.#shown.delete(conversationKey(batch));
+        this.#options.onFailure('segments_not_noted', cause);
+      }
+      await new Promise((resume) => setImmediate(resume));
     }
   }
+}
+
+/** Batches for one transaction each, none of which holds up a request for long. */
+function* portions(batches: readonly SegmentBatch[]): Generator<readonly SegmentBatch[]> {
+  let portion: SegmentBatch[] = [];
+  let size = 0;
+  for (const batch of batches) {
+    for (let from = 0; from === 0 || from < batch.segments.length; from += PORTION) {
+      const segments = batch.segments.slice(from, from + PORTION);
+      // the rest of a request is no further request, and must not seem to leave out what came before
+      portion.push({ ...batch, segments, ...(from > 0 && { whole: false, turns: 0 }) });
+      size += segments.length + 1;
+      if (size < PORTION) continue;
+      yield portion;
+      portion = [];
+      size = 0;
+    }
+  }
+  if (portion.length > 0) yield portion;
 }
 
 function conversationKey({ project, conversationId }: Pick<SeenRequest, 'project' | 'conversationId'>): string {

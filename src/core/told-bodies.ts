@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { ScannedMessage } from '../dialects/chat-body.ts';
+
+interface Told {
+  readonly messages: number;
+  /** Byte right behind the last of them, and a hash of all bytes before. */
+  readonly end: number;
+  readonly digest: string;
+}
+
+const MAX_BODIES = 5_000;
+
+/**
+ * How far small bodies have been told of. They are not remembered whole, and most requests only send again what was
+ * sent before: a hash of it is cheaper than taking it apart.
+ */
+export class ToldBodies {
+  readonly #told = new LRUCache<string, Told>({ max: MAX_BODIES });
+
+  /**
+   * Takes note that a body is told of.
+   *
+   * @param key - the conversation, and whatever else must be the same
+   * @returns index of the first message that was not told of before
+   */
+  tell(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {
+    const known = this.#told.get(key);
+    const end = messages.at(-1)?.span.end ?? 0;
+    const hash = createHash('sha1');
+    let first = 0;
+    if (known && known.end <= end) {
+      hash.update(body.subarray(0, known.end));
+      if (hash.copy().digest('base64') === known.digest) first = known.messages;
+      if (first === messages.length) return first;
+      hash.update(body.subarray(known.end, end));
+    } else hash.update(body.subarray(0, end));
+    this.#told.set(key, { messages: messages.length, end, digest: hash.digest('base64') });
+    return first;
+  }
+}
