@@ -31,7 +31,11 @@ export function protectLog(view: View, templates: Templates, inner: Inner, prote
       protect(i, 'failure');
       if (/^\s*not ok\b/.test(line)) protectDiagnostics(view, i, inner.end, protect);
     }
-    if (TRACE_OPEN.test(line)) protectTrace(view, templates, i, inner.end, protect);
+    if (
+      TRACE_OPEN.test(line) ||
+      (FAILURE.test(line) && i + 1 < inner.end && TRACE_FRAME.test(contentOf(view, i + 1, 300)))
+    )
+      protectTrace(view, templates, i, inner.end, protect);
     else if (SUMMARY.test(line)) protect(i, 'summary');
   }
   protectEdges(view, inner, protect);

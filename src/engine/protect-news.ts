@@ -12,7 +12,7 @@ const SELDOM = 2;
 const STRONG = 0.5;
 /** Words on more lines than this, or than `MOST_SHARE`, are no news. */
 const SELDOM_WORD = 3;
-const MOST_LINES = 3;
+const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 
 /** Keeps the few lines of a log whose shape is seldom and that hold what the goal asks for, at whatever level. */
@@ -35,6 +35,7 @@ export function keepNews(
     const seldom = (count[shape[i] ?? 0] ?? 0) <= SELDOM;
     if (keep[i] === 0 && seldom && (raw[i] ?? 0) >= STRONG * best) news.push(i);
   }
-  if (news.length > Math.max(MOST_LINES, view.n * MOST_SHARE)) return;
-  for (const i of news) keep[i] = RULES.indexOf('news');
+  // where many answer, the best of them do
+  news.sort((a, b) => (raw[b] ?? 0) - (raw[a] ?? 0) || a - b);
+  for (const i of news.slice(0, Math.max(MOST_LINES, view.n * MOST_SHARE))) keep[i] = RULES.indexOf('news');
 }
