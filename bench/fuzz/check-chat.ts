@@ -74,11 +74,11 @@ class Talk {
     if (!this.#needsStore) {
       const lost = this.#ground.rewriter(other, settings);
       this.#same(out, (await lost.rewrite(body)).body, 'same bytes without the store');
+    }
+    const plain = !this.#needsStore && !body.includes('prune_id=');
+    if (plain && this.#given.style.seed % 4 === 0) {
       const dry = await this.#ground.rewriter(other, settings).rewriteDry(body);
-      must(
-        movingMark || this.#calls.length === 0 || dry.messages.length === this.#messages.length,
-        'dry run reads the same',
-      );
+      this.#same(out, dry.body, 'a dry run says what would be cut');
     }
     if (mutations.length > 0) await this.#mutated(rewriter, body, out);
   }
