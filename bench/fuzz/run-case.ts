@@ -6,8 +6,9 @@ import { checkChat } from './check-chat.ts';
 import { checkText } from './check-text.ts';
 import type { Ground } from './ground.ts';
 
-/** A case that takes longer than this, three times over, is too slow; milliseconds. */
+/** A case that takes longer than this, three times over, is too slow; milliseconds, and more for each 1,000 characters. */
 const SLOW_MS = 1_500;
+const SLOW_MS_A_KILO = 40;
 
 /** What a case came to: the broken promise, or `null`. */
 export interface Failure {
@@ -30,7 +31,7 @@ export async function runCase(given: Case, ground: Ground): Promise<Failure | nu
       return { rule: `throws ${cause instanceof Error ? cause.name : 'something'}`, message: stack };
     }
     const took = performance.now() - began;
-    if (took < SLOW_MS) return null;
+    if (took < SLOW_MS || took < SLOW_MS + (JSON.stringify(given).length / 1_000) * SLOW_MS_A_KILO) return null;
     // The machine may have been busy with something else.
     if (attempt === 3) return { rule: 'bounded time', message: `${Math.round(took)} ms` };
   }
