@@ -14,7 +14,7 @@ const TRACE_OPEN =
 const TRACE_FRAME =
   /^\s+at \S|^\s*File ".*", line \d+|^\s+\d+: +\S|^\s+\.\.\. \d+ more|^\s*Caused by: |^\s*Suppressed: /;
 const SUMMARY =
-  /^\s*(?:Tests?(?: Suites| Files)?:?\s+\d|Test Files\s|Tests run:|# (?:tests|pass|fail|skip)|=+ .*\d+ (?:passed|failed|error).*=+|\d+ (?:passing|failing|pending|examples?,)|Ran \d+ tests?|FAILED \(|OK\b|test result:|BUILD (?:SUCCESS|FAILURE|FAILED)|Found \d+ error|\d+ errors?\b|\d+ warnings?\b|exit(?:ed)? (?:code|status)|Process completed with exit code|npm ERR!|make: \*\*\*)/i;
+  /^\s*(?:Tests?(?: Suites| Files)?:?\s+\d|Test Files\s|Tests run:|# (?:tests|pass|fail|skip)|=+ .*\d+ (?:passed|failed|error).*=+|\d+ (?:passing|failing|pending|examples?,)|Ran \d+ tests?|FAILED \(|OK(?: \(.*\))?$|test result:|BUILD (?:SUCCESS|FAILURE|FAILED)|Found \d+ error|\d+ errors?\b|\d+ warnings?\b|exit(?:ed)? (?:code|status)|Process completed with exit code|npm ERR!|make: \*\*\*)/i;
 const FIRST = 1;
 const LAST = 1;
 const TRACE_REPEATS = 2;

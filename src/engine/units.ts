@@ -114,7 +114,7 @@ function codeUnits(view: View): Units {
     }
     const declared = b.declared[i] ?? 0;
     if (declared === DECLARED.none && LEADING.test(bare)) {
-      if (leading < 0) leading = i;
+      if (leading < 0 || isBlankLine(view, i - 1)) leading = i;
       if (popped) {
         current = b.open(stack.at(-1)?.unit ?? -1);
         b.unit[i] = current;
@@ -135,6 +135,11 @@ function codeUnits(view: View): Units {
       size = i + 1 - from;
       if (!declares) b.head[i] = 1;
       stack.push({ indent, unit, type: declared === DECLARED.type });
+    } else if (inType && leading > 0 && i - leading < size - 1) {
+      // a member with a comment of its own
+      current = b.open(stack.at(-1)?.unit ?? -1);
+      move(leading, i + 1, current);
+      size = i + 1 - leading;
     } else if (popped || (indent === 0 && size > LONG_UNIT && i > 0 && isBlankLine(view, i - 1))) {
       current = b.open(stack.at(-1)?.unit ?? -1);
       b.unit[i] = current;
