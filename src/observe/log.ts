@@ -41,12 +41,14 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
 function jsonStream(fd: number) {
   const stream = pino.destination({ fd, sync: false, minLength: TOGETHER_BYTES, maxLength: MAX_WAITING_BYTES });
   stream.on('error', () => {}); // a full disk must not end the process
-  let timer: NodeJS.Timeout | undefined;
+  let flushing = false;
   return {
     write(line: string): void {
       stream.write(line);
-      timer ??= setTimeout(() => {
-        timer = undefined;
+      if (flushing) return;
+      flushing = true;
+      setTimeout(() => {
+        flushing = false;
         stream.flush();
       }, FLUSH_MS).unref();
     },
