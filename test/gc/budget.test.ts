@@ -1,0 +1,177 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { StoredSegment } from '../../src/core/ports/segments.ts';
+import { parseMarker } from '../../src/engine/marker.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { sourceFile } from '../helpers/texts.ts';
+import { Replica, Work } from './session.ts';
+
+const BUDGET = 16_000;
+
+/** An agent that reads file after file, some 850 tokens each, none of them twice. */
+function reading(files: number, work = new Work(), from = 0): Work {
+  for (let i = from; i < from + files; i++) {
+    work.tool('read_file', { path: `src/part${i}.ts` }, sourceFile(7, i), `Now part ${i}.`);
+  }
+  return work;
+}
+
+function stashed(body: Buffer): number[] {
+  return messagesOf(body).flatMap(({ content }, i) =>
+    typeof content === 'string' && parseMarker(content.trimEnd())?.reason === 'mis de côté' ? [i] : [],
+  );
+}
+
+async function segmentsOf({ store, recorder }: Replica): Promise<readonly StoredSegment[]> {
+  await recorder.flush();
+  const [conversation] = await store.segments.conversations('default');
+  return conversation ? store.segments.segments(conversation, { limit: 100 }) : [];
+}
+
+describe('a conversation that passes its budget', () => {
+  it('is brought well below it in one step, which then stays', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const work = new Work();
+    let before: Buffer = Buffer.alloc(0);
+    let turns = 0;
+    while (replica.steps.length === 0) {
+      before = messageBytes((await replica.send(reading(1, work, turns++).messages)).body);
+      expect(turns).toBeLessThan(60);
+    }
+    const step = replica.steps.at(-1);
+    expect(step).toMatchObject({ project: 'default', requestId: 'req' });
+    expect(step?.tokensBefore).toBeGreaterThan(BUDGET);
+    expect(step?.tokensAfter).toBeLessThanOrEqual(BUDGET * 0.6);
+    const gone = stashed((await replica.send(work.messages)).body);
+    expect(gone).toHaveLength(step?.segments ?? 0);
+    expect(Math.max(...gone)).toBeLessThan(work.messages.length - 12);
+
+    let last: Buffer = before;
+    for (let i = 0; i < 4; i++) {
+      const { body } = await replica.send(reading(1, work, turns++).messages);
+      expect(messageBytes(body).subarray(0, last.length)).toEqual(last);
+      last = messageBytes(body);
+    }
+    expect(replica.steps).toHaveLength(1);
+    expect(replica.failures).toEqual([]);
+  });
+
+  it('keeps every word of the user and the assistant, what is pinned, what is exempt and what was asked back', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9, neverPruneTool: (name) => name === 'keep_me' });
+    const work = new Work();
+    const pinned = work.tool('read_file', { path: 'src/pinned.ts' }, sourceFile(7, 100));
+    const exempt = work.tool('keep_me', { n: 1 }, sourceFile(7, 101));
+    const recovered = work.tool(
+      'mcp__pruner__recover_text',
+      { prune_id: 'prn_000000000000' },
+      JSON.stringify({ raw_text: sourceFile(7, 102), metadata: { line_numbering: 'original' } }),
+    );
+    const words = work.say(
+      'assistant',
+      `I see. ${'The charge waits for the queue, and the queue for the charge. '.repeat(60)}`,
+    );
+    await replica.send(work.messages);
+    const id = (await replica.analyze({ roots: {} })).segments;
+    expect(id).toBeGreaterThan(3);
+    const found = await replica.store.segments.conversations('default');
+    const [conversation] = found;
+    if (!conversation) throw new Error('no conversation');
+    const segments = await replica.store.segments.segments(conversation, { limit: 100 });
+    await replica.gc.pin(
+      'default',
+      segments.filter(({ path }) => path === 'src/pinned.ts').map((one) => one.id),
+    );
+    reading(20, work);
+    const { body } = await replica.send(work.messages);
+    expect(replica.steps).toHaveLength(1);
+    const gone = stashed(body);
+    expect(gone.length).toBeGreaterThan(2);
+    for (const index of [pinned, exempt, recovered, words]) expect(gone).not.toContain(index);
+    const said = (messages: typeof work.messages) => messages.filter(({ role }) => role !== 'tool');
+    expect(said(messagesOf(body))).toEqual(said(work.messages));
+  });
+
+  it('has the same bytes from another process, and after a restart', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const parts = { budget: BUDGET, minPruneChars: 1e9 };
+    const here = new Replica({ ...parts, store: openStore(path) });
+    const there = new Replica({ ...parts, store: openStore(path) });
+    const work = reading(14);
+    await there.send(work.messages);
+    reading(8, work, 14);
+    const { body } = await here.send(work.messages);
+    expect(here.steps).toHaveLength(1);
+    expect((await there.send(work.messages)).body).toEqual(body);
+    expect((await new Replica({ ...parts, store: openStore(path) }).send(work.messages)).body).toEqual(body);
+    // the same store without a budget goes on as it was
+    expect((await new Replica({ ...parts, budget: 0, store: openStore(path) }).send(work.messages)).body).toEqual(body);
+    expect(there.steps).toEqual([]);
+  });
+
+  it('lets a pin bring back what a step set aside, for good', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const work = reading(22);
+    const [index = 0] = stashed((await replica.send(work.messages)).body);
+    const segment = (await segmentsOf(replica)).find(({ ordinal }) => ordinal === index);
+    expect(segment?.directed).toBe('stash');
+    await replica.gc.pin('default', [segment?.id ?? '']);
+    expect(contentAt((await replica.send(work.messages)).body, index)).toBe(work.messages[index]?.content);
+    await replica.gc.unpin('default', [segment?.id ?? '']);
+    expect(contentAt((await replica.send(work.messages)).body, index)).toBe(work.messages[index]?.content);
+  });
+
+  it('leaves a branch of the conversation alone that parted before the step', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const work = reading(22);
+    await replica.send(work.messages);
+    expect(replica.steps).toHaveLength(1);
+    const branch = [...work.messages.slice(0, 10), { role: 'user', content: 'No, look elsewhere.' }];
+    const { body } = await replica.send(branch);
+    expect(messagesOf(body)).toEqual(branch);
+    expect(stashed((await replica.send(work.messages)).body).length).toBeGreaterThan(0);
+  });
+
+  it('holds for a client that changes its last messages each time', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const work = reading(22);
+    const reminded = (text: string) => [
+      ...work.messages,
+      { role: 'user', content: `<system-reminder>${text}</system-reminder>` },
+    ];
+    const gone = stashed((await replica.send(reminded('one'))).body);
+    expect(gone.length).toBeGreaterThan(2);
+    reading(1, work, 22);
+    expect(stashed((await replica.send(reminded('two'))).body)).toEqual(gone);
+    expect(replica.steps).toHaveLength(1);
+  });
+
+  it('goes on whole when there is nothing that may go, and is not looked through each time', async () => {
+    const replica = new Replica({ budget: 2_000, minPruneChars: 1e9 });
+    const work = new Work();
+    for (let i = 0; i < 30; i++) work.say(i % 2 ? 'user' : 'assistant', `${i} ${'words that stay. '.repeat(30)}`);
+    const { body } = await replica.send(work.messages);
+    expect(messagesOf(body)).toEqual(work.messages);
+    expect(replica.steps).toEqual([]);
+  });
+
+  it('goes on whole when the step cannot be kept', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const work = reading(22);
+    const { segments } = replica.store;
+    segments.change = () => Promise.reject(new Error('disk full'));
+    const { body } = await replica.send(work.messages);
+    expect(messagesOf(body)).toEqual(work.messages);
+    expect(replica.failures).toContain('not_collected');
+  });
+
+  it('leaves a trace of what was done', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const { conversationId } = await replica.send(reading(22).messages);
+    const events = await replica.store.events({ runId: conversationId, fromSeq: 0, limit: 10 });
+    expect(events).toHaveLength(1);
+    expect(events[0]).toMatchObject({ kind: 'stashed', opId: 'req', payload: { by: 'budget', project: 'default' } });
+    expect(JSON.stringify(events)).not.toContain('loadOrder');
+  });
+});

@@ -1,0 +1,118 @@
+import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import { LeftAlone } from '../../src/core/left-alone.ts';
+import type { RequestScope } from '../../src/core/ports/segments.ts';
+import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
+import { stashId } from '../../src/core/segments.ts';
+import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
+import { ContextBudget, type TakenStep } from '../../src/gc/budget.ts';
+import { ContextGc } from '../../src/gc/context-gc.ts';
+import { DirectiveBook } from '../../src/gc/directive-book.ts';
+import { Recorder } from '../../src/gc/recorder.ts';
+import type { SqliteStore } from '../../src/store/sqlite.ts';
+import { chatBody, type Message, toolTurn } from '../helpers/chat.ts';
+import { manualClock, openStore, TTL_MS } from '../helpers/rewriter.ts';
+
+export interface ReplicaParts {
+  readonly store?: SqliteStore;
+  readonly clock?: ReturnType<typeof manualClock>;
+  readonly minPruneChars?: number;
+  /** Tokens; 0 for no budget. */
+  readonly budget?: number;
+  readonly neverPruneTool?: (name: string) => boolean;
+}
+
+/** One process on a store: its pipeline, its memory and its tools. */
+export class Replica {
+  readonly clock: ReturnType<typeof manualClock>;
+  readonly store: SqliteStore;
+  readonly recorder: Recorder;
+  readonly gc: ContextGc;
+  readonly steps: TakenStep[] = [];
+  readonly failures: unknown[] = [];
+  readonly #rewriter: RequestRewriter;
+
+  constructor(parts: ReplicaParts = {}) {
+    this.clock = parts.clock ?? manualClock();
+    const { clock } = this;
+    this.store = parts.store ?? openStore(':memory:', clock);
+    const { store } = this;
+    const onFailure = (reason: string, cause: unknown): void => void this.failures.push(reason, cause);
+    this.recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
+    const flush = () => this.recorder.flush();
+    this.gc = new ContextGc({ store: store.segments, events: store, clock, flush, stashId, onFailure });
+    const onStep = (step: TakenStep): void => void this.steps.push(step);
+    const tokens = parts.budget ?? 0;
+    const collector = new ContextBudget({ store: store.segments, events: store, clock, tokens, onStep, onFailure });
+    this.#rewriter = new RequestRewriter({
+      store,
+      clock,
+      decisions: new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs: 30_000, memoBytes: 1_000_000 }),
+      leftAlone: new LeftAlone(store),
+      onFailure,
+      find: {
+        minPruneChars: parts.minPruneChars ?? 1_000,
+        maxInputChars: 2_000_000,
+        limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
+        neverPruneTool: parts.neverPruneTool ?? (() => false),
+        neverPrunePath: () => false,
+      },
+      render: { annotateLines: false, includeMarkers: true },
+      memoBytes: 10_000_000,
+      segments: {
+        directives: new DirectiveBook(store.segments),
+        onSeen: (request) => this.recorder.note(request),
+        ...(tokens > 0 && { collector }),
+      },
+    });
+  }
+
+  /** What a request is rewritten to, once its segments have been taken down. */
+  async send(messages: readonly Message[], scope: Partial<RequestScope> = {}): Promise<Rewritten> {
+    const whole = { project: 'default', task: '', requestId: 'req', ...scope };
+    const rewritten = await this.#rewriter.rewrite(chatBody(messages), whole);
+    await new Promise((resume) => setImmediate(resume));
+    return rewritten;
+  }
+
+  analyze(
+    over: Partial<Omit<AnalyzeInput, 'roots'>> & { roots?: Partial<AnalyzeInput['roots']> } = {},
+  ): Promise<Analysis> {
+    const { roots, ...rest } = over;
+    return this.gc.analyze({
+      project: 'default',
+      described: [],
+      ...rest,
+      roots: { ids: [], said: [], file: '', ...roots },
+    });
+  }
+
+  /** The candidate whose reason holds a word; `undefined` when there is none. */
+  async candidate(word: string, over: Parameters<Replica['analyze']>[0] = {}): Promise<RatedSegment | undefined> {
+    return (await this.analyze(over)).candidates.find(({ reason }) => reason.includes(word));
+  }
+}
+
+/** The messages of an agent at work. */
+export class Work {
+  readonly messages: Message[] = [
+    { role: 'system', content: 'You are a careful engineer.' },
+    { role: 'user', content: 'Find out why the checkout fails for some of the customers, and repair what is wrong.' },
+  ];
+  #calls = 0;
+
+  /** A call and its result; returns the index of the result. */
+  tool(name: string, args: object, content: unknown, said: string | null = null): number {
+    this.messages.push(...toolTurn(`call_${++this.#calls}`, name, args, content, said));
+    return this.messages.length - 1;
+  }
+
+  say(role: 'user' | 'assistant', content: unknown): number {
+    this.messages.push({ role, content });
+    return this.messages.length - 1;
+  }
+
+  /** So many messages of no weight, so that what came before is no longer new. */
+  idle(messages: number): void {
+    for (let i = 0; i < messages; i += 2) this.tool('noop', { step: this.#calls }, `nothing ${this.#calls}`);
+  }
+}
