@@ -75,7 +75,7 @@ class Talk {
       const lost = this.#ground.rewriter(other, settings);
       this.#same(out, (await lost.rewrite(body)).body, 'same bytes without the store');
     }
-    const plain = !this.#needsStore && !body.includes('prune_id=');
+    const plain = turns.every(({ kind }) => kind !== 'fed-back' && kind !== 'recovered'); // these need a store
     if (plain && this.#given.style.seed % 4 === 0) {
       const dry = await this.#ground.rewriter(other, settings).rewriteDry(body);
       this.#same(out, dry.body, 'a dry run says what would be cut');
