@@ -189,5 +189,7 @@ function prepareDatabase(db: Database.Database, path: string, readonly: boolean,
     const pageSize = Number(db.pragma('page_size', { simple: true }));
     db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxFileBytes / pageSize))}`);
   }
+  // what is deleted must not be found in the file's free pages; a deletion writes as much again, off the request path
+  db.pragma('secure_delete = ON');
   if (version < latest) migrate(db);
 }

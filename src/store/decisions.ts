@@ -170,6 +170,13 @@ export class Decisions {
     if (snapshot !== undefined) this.#snapshots.dropOrphan(snapshot);
   }
 
+  /** `removePrune` by id; returns how many were there. */
+  erase(pruneIds: readonly string[]): number {
+    const rows = pruneIds.flatMap((pruneId) => this.#prune.get(pruneId) ?? []);
+    for (const { id } of rows) this.removePrune(id);
+    return rows.length;
+  }
+
   removeWhole(id: number): void {
     this.#deleteWhole.run(id);
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   DirectiveChange,
   ProjectDirectives,
@@ -10,6 +11,8 @@ import type { Access } from './access.ts';
 import type { Keeper } from './keeper.ts';
 
 const MAX_PAGE = 10_000;
+const CHECKPOINT_TRIES = 5;
+const CHECKPOINT_PAUSE_MS = 20;
 
 /** Segments and directives on the store's file. */
 export class FileSegmentStore implements SegmentStore {
@@ -37,7 +40,7 @@ export class FileSegmentStore implements SegmentStore {
   }
 
   async change(change: DirectiveChange): Promise<void> {
-    const erased = await this.#access.write(({ directives, eraser }) => eraser.erase(directives.change(change)), {
+    const erased = await this.#access.write(({ directives, decisions }) => decisions.erase(directives.change(change)), {
       verify: true,
     });
     if (erased > 0) await this.#emptyLog();
@@ -45,12 +48,12 @@ export class FileSegmentStore implements SegmentStore {
 
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
-    const erased = await this.#access.write(({ segments, directives, eraser }) => {
+    const erased = await this.#access.write(({ segments, directives, decisions }) => {
       for (const batch of batches) segments.note(batch);
       const gone = batches.flatMap(({ project, segments: noted }) =>
         noted.flatMap(({ id, erase }) => (erase.length > 0 ? directives.ofDeleted(project, id, erase) : [])),
       );
-      return gone.length > 0 ? eraser.erase(gone) : 0;
+      return gone.length > 0 ? decisions.erase(gone) : 0;
     });
     if (erased > 0) await this.#emptyLog();
   }
@@ -77,8 +80,12 @@ export class FileSegmentStore implements SegmentStore {
     });
   }
 
-  /** What was erased still stands in the write-ahead log until that is copied; another reader may put it off. */
+  /** What was erased still stands in the write-ahead log until that is copied, which another reader may put off. */
   async #emptyLog(): Promise<void> {
-    await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false);
+    for (let tries = 0; tries < CHECKPOINT_TRIES; tries++) {
+      const done = await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false);
+      if (done) return;
+      await sleep(CHECKPOINT_PAUSE_MS);
+    }
   }
 }

@@ -2,7 +2,6 @@ import type { Database } from 'better-sqlite3';
 import { ChildLogs } from './child-logs.ts';
 import { Decisions } from './decisions.ts';
 import { DirectiveTable } from './directives.ts';
-import { Eraser } from './erase.ts';
 import { Events } from './events.ts';
 import { Marks } from './marks.ts';
 import { Replies } from './replies.ts';
@@ -30,7 +29,6 @@ export interface Tables {
   readonly usage: Usage;
   readonly segments: Segments;
   readonly directives: DirectiveTable;
-  readonly eraser: Eraser;
   readonly summaries: Summaries;
   readonly childLogs: ChildLogs;
   readonly replies: Replies;
@@ -40,18 +38,16 @@ export interface Tables {
 
 export function prepareTables(db: Database): Tables {
   const snapshots = new Snapshots(db);
-  const decisions = new Decisions(db, snapshots);
   const meter = db.prepare<[string], number>('SELECT value FROM meter WHERE name = ?').pluck();
   return {
     snapshots,
-    decisions,
+    decisions: new Decisions(db, snapshots),
     slides: new SlideTable(db),
     marks: new Marks(db),
     events: new Events(db),
     usage: new Usage(db),
     segments: new Segments(db),
     directives: new DirectiveTable(db),
-    eraser: new Eraser(db, decisions),
     summaries: new Summaries(db),
     childLogs: new ChildLogs(db),
     replies: new Replies(db),

@@ -1,27 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseMarker } from '../../src/engine/marker.ts';
 import { Agent, skeleton } from '../gc/agent.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
+import { markersIn } from '../helpers/markers.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 
 const LOG = serverLog(300);
 const SOURCE = sourceFile(30);
 
-async function setUp(env: Record<string, string> = {}) {
+async function setUp(env: Record<string, string> = {}, headers: Record<string, string> = {}) {
   const upstream = await startUpstream();
-  const proxy = await startProxy(upstream, { env });
-  return { upstream, proxy, agent: new Agent(proxy, upstream) };
+  const dbPath = join(tempFolder(), 'store.db');
+  const proxy = await startProxy(upstream, { env, dbPath });
+  return { upstream, proxy, dbPath, agent: new Agent(proxy, upstream, headers) };
+}
+
+/** A file that is read and edited, a log, and some turns after it. */
+function work(agent: Agent): { read: number; log: number } {
+  const read = agent.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
+  agent.tool('edit_file', { path: 'src/orders.ts', old: 'a', new: 'b' }, 'The file was changed.');
+  const log = agent.tool('bash', { command: 'npm start' }, LOG);
+  agent.chatter();
+  return { read, log };
+}
+
+function markerAt(body: Buffer, index: number) {
+  const content = contentAt(body, index);
+  const marker = parseMarker(content.trimEnd());
+  if (!marker || content.trimEnd().includes('\n')) throw new Error(`no lone marker: ${content.slice(0, 200)}`);
+  return marker;
 }
 
 describe('an agent that collects the garbage of its context', () => {
   it('finds what can go, stashes it, sees the marker, and has it back', async () => {
     const { proxy, agent } = await setUp();
-    const read = agent.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
-    agent.tool('edit_file', { path: 'src/orders.ts', old: 'a', new: 'b' }, 'The file was changed.');
-    const log = agent.tool('bash', { command: 'npm start' }, LOG);
-    agent.chatter();
+    const { read, log } = work(agent);
     const before = await agent.send();
     expect(contentAt(before, log)).toContain('⟦PRUNÉ');
 
@@ -39,13 +57,12 @@ describe('an agent that collects the garbage of its context', () => {
     expect(pruned).toEqual({ pruned_segments: [id], tokens_freed: first?.tokens, action: 'stashed', errors: [] });
 
     const after = await agent.send();
-    const marker = parseMarker(contentAt(after, read).trimEnd());
+    const marker = markerAt(after, read);
     expect(marker).toMatchObject({ startLine: 1, reason: 'mis de côté' });
     expect(skeleton(after)).toEqual(skeleton(before));
     const others = (body: Buffer) => messagesOf(body).filter((_, i) => i !== read);
     expect(others(after)).toEqual(others(before));
-    const recovered = await proxy.recover(marker?.pruneId ?? '', 1, marker?.endLine ?? 0);
-    expect(recovered).toBe(SOURCE.replace(/\n$/, ''));
+    expect(await proxy.recover(marker.pruneId, 1, marker.endLine)).toBe(SOURCE.replace(/\n$/, ''));
     expect((await agent.analyze()).pruning_candidates.map(({ segment_id }) => segment_id)).not.toContain(id);
 
     agent.chatter(1);
@@ -55,7 +72,207 @@ describe('an agent that collects the garbage of its context', () => {
     expect(await agent.pin([id])).toEqual({ pinned_segments: [id], errors: [] });
     expect(await agent.sendAndSee(read)).toBe(SOURCE);
     expect((await agent.prune([id])).errors).toEqual([expect.stringContaining('pinned')]);
+    expect(await agent.sendAndSee(read)).toBe(SOURCE);
     expect(await agent.unpin([id])).toEqual({ unpinned_segments: [id], errors: [] });
     expect(contentAt(await agent.send(), read)).toBe(contentAt(before, read));
+    expect((await agent.analyze()).pruning_candidates.map(({ segment_id }) => segment_id)).toContain(id);
+  });
+
+  it('gets what it recovered whole, although the same text is set aside above', async () => {
+    const { proxy, agent } = await setUp();
+    const { read } = work(agent);
+    await agent.send();
+    await agent.prune([(await agent.candidate('src/orders.ts')).segment_id]);
+    const marker = markerAt(await agent.send(), read);
+    const args = {
+      prune_id: marker.pruneId,
+      ranges: [{ start_line: 1, end_line: marker.endLine }],
+      include_line_numbers: false,
+    };
+    const { result } = await proxy.call('recover_text', args);
+    const answer = result?.content[0]?.text ?? '';
+    const back = agent.tool('mcp__mcp-pruner__recover_text', args, answer);
+    const body = await agent.send();
+    expect(contentAt(body, back)).toBe(answer);
+    expect(markerAt(body, read)).toEqual(marker);
+  });
+
+  it('deletes what nobody may see again: from the conversation, from the store and from its file', async () => {
+    const { proxy, agent, dbPath } = await setUp();
+    const secret = LOG.replaceAll('INFO', 'SECRET-7f3a');
+    const log = agent.tool('bash', { command: 'printenv' }, secret);
+    const { read } = work(agent);
+    const before = await agent.send();
+    const [old] = markersIn(contentAt(before, log));
+    const candidates = (await agent.analyze()).pruning_candidates.filter(({ reason }) => reason.startsWith('command'));
+    const wanted = candidates.map(({ segment_id }) => segment_id);
+    expect(wanted).toHaveLength(2);
+
+    const refused = await agent.prune(wanted, 'delete');
+    expect(refused).toMatchObject({
+      pruned_segments: [],
+      tokens_freed: 0,
+      errors: [expect.stringContaining('confirm')],
+    });
+    expect(messageBytes(await agent.send())).toEqual(messageBytes(before));
+
+    const deleted = await agent.prune(wanted, 'delete', { confirm: true });
+    expect(deleted).toMatchObject({ pruned_segments: wanted, action: 'deleted', errors: [] });
+    await expect(proxy.recover(old?.pruneId ?? '', 1, 5)).rejects.toThrow('prune_id_not_found');
+    const after = await agent.send();
+    const marker = markerAt(after, log);
+    expect(marker.reason).toMatch(/^supprimé/);
+    await expect(proxy.recover(marker.pruneId, 1, 5)).rejects.toThrow('prune_id_not_found');
+    expect(after.includes('SECRET-7f3a')).toBe(false);
+    expect(contentAt(after, read)).toBe(contentAt(before, read));
+    expect((await agent.pin(wanted)).errors).toEqual(wanted.map(() => expect.stringContaining('deleted')));
+    expect((await agent.prune(wanted, 'delete', { confirm: true })).tokens_freed).toBe(0);
+
+    agent.chatter(1);
+    const next = await agent.send();
+    expect(next.subarray(0, messageBytes(after).length)).toEqual(messageBytes(after));
+    await proxy.stop();
+    for (const side of ['', '-wal']) {
+      let bytes = Buffer.alloc(0);
+      try {
+        bytes = readFileSync(dbPath + side);
+      } catch {
+        continue; // no log is left after a clean stop
+      }
+      expect(bytes.includes('SECRET-7f3a'), side).toBe(false);
+    }
+  });
+
+  it('lets go of its own words and of a file of the user’s, however small, but never of the system prompt', async () => {
+    const { agent } = await setUp();
+    const file = sourceFile(5);
+    const attached = agent.say('user', `Here it is:\n<file path="src/small.ts">\n${file}</file>\nWhat do you think?`);
+    const thought = agent.say(
+      'assistant',
+      `I think that it is the queue. ${'It waits and waits for the charge. '.repeat(12)}`,
+    );
+    const other = agent.say('assistant', 'yes');
+    agent.chatter();
+    const before = await agent.send();
+    const candidates = (await agent.analyze()).pruning_candidates;
+    expect(candidates.map(({ reason }) => reason.split(':')[0]).sort()).toEqual([
+      'attached file src/small.ts',
+      'words of the assistant',
+    ]);
+    await agent.prune(candidates.map(({ segment_id }) => segment_id));
+    const after = await agent.send();
+    expect(contentAt(after, attached)).toMatch(
+      /^Here it is:\n<file path="src\/small.ts">\n⟦PRUNÉ: prune_id=prn_\w{12} lignes 1-\d+ \(\d+\) raison=mis de côté⟧\n<\/file>\nWhat do you think\?$/,
+    );
+    expect(markerAt(after, thought).reason).toBe('mis de côté');
+    expect(contentAt(after, other)).toBe('yes');
+    expect(messagesOf(after)[0]).toEqual(messagesOf(before)[0]);
+  });
+
+  it('says a thing again that it had set aside, and it stays', async () => {
+    const { agent } = await setUp();
+    const words = `Remember: ${'the charge waits for the queue. '.repeat(14)}`;
+    const first = agent.say('assistant', words);
+    agent.chatter();
+    await agent.send();
+    await agent.prune([(await agent.candidate('words of the assistant')).segment_id]);
+    const again = agent.say('assistant', words);
+    const body = await agent.send();
+    expect(markerAt(body, first).reason).toBe('mis de côté');
+    expect(contentAt(body, again)).toBe(words);
+  });
+});
+
+describe('what was asked of segments', () => {
+  it('holds after a restart, with the same bytes', async () => {
+    const { proxy, agent } = await setUp();
+    const { read, log } = work(agent);
+    await agent.send();
+    const stale = await agent.candidate('src/orders.ts');
+    const output = await agent.candidate('command output');
+    await agent.prune([stale.segment_id]);
+    await agent.pin([output.segment_id]);
+    const before = await agent.send();
+    markerAt(before, read);
+    expect(contentAt(before, log)).toBe(LOG);
+    await proxy.restart();
+    expect(messageBytes(await agent.send())).toEqual(messageBytes(before));
+    expect((await agent.prune([output.segment_id])).errors).toEqual([expect.stringContaining('pinned')]);
+    await agent.unpin([output.segment_id]);
+    expect(await agent.sendAndSee(log)).toContain('⟦PRUNÉ');
+  });
+
+  it('holds in another process on the same file from its next request on', async () => {
+    const { upstream, proxy, dbPath, agent } = await setUp();
+    const other = await startProxy(upstream, { dbPath });
+    const { read, log } = work(agent);
+    const before = await agent.send();
+    agent.moveTo(other);
+    expect(messageBytes(await agent.send())).toEqual(messageBytes(before));
+    const stale = await agent.candidate('src/orders.ts');
+    await agent.prune([stale.segment_id]);
+    agent.moveTo(proxy);
+    const after = await agent.send();
+    const marker = markerAt(after, read);
+    agent.moveTo(other);
+    expect(messageBytes(await agent.send())).toEqual(messageBytes(after));
+    expect(await other.recover(marker.pruneId, 1, marker.endLine)).toBe(SOURCE.replace(/\n$/, ''));
+    await agent.pin([stale.segment_id]);
+    agent.moveTo(proxy);
+    const pinned = await agent.send();
+    expect(contentAt(pinned, read)).toBe(SOURCE);
+    expect(contentAt(pinned, log)).toBe(contentAt(before, log));
+  });
+
+  it('belongs to the project that the request names, and to no other', async () => {
+    const { upstream, proxy, agent } = await setUp({}, { 'x-mcp-pruner-project': 'shop' });
+    const { read } = work(agent);
+    await agent.send();
+    expect(upstream.last.headers['x-mcp-pruner-project']).toBeUndefined();
+    expect((await agent.analyze()).pruning_candidates).toEqual([]);
+    const { segment_id } = await agent.candidate('src/orders.ts', { project_id: 'shop' });
+    expect(await agent.prune([segment_id])).toMatchObject({
+      pruned_segments: [],
+      errors: [`Segment ${segment_id} not found in project default.`],
+    });
+    await agent.prune([segment_id], 'stash', { project_id: 'shop' });
+    const elsewhere = new Agent(proxy, upstream, {}, agent.messages);
+    markerAt(await agent.send(), read);
+    expect(await elsewhere.sendAndSee(read)).toContain('loadOrder0');
+  });
+
+  it('takes no part in a request that switches pruning off', async () => {
+    const { upstream, proxy, agent } = await setUp();
+    const { read } = work(agent);
+    await agent.send();
+    await agent.prune([(await agent.candidate('src/orders.ts')).segment_id]);
+    const off = new Agent(proxy, upstream, { 'x-mcp-pruner': 'off' }, agent.messages);
+    expect(await off.sendAndSee(read)).toBe(SOURCE);
+  });
+});
+
+describe('a budget', () => {
+  it('makes the proxy set old results aside by itself, once, and says so in the log', async () => {
+    const { proxy, agent } = await setUp({
+      MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '20000',
+    });
+    const first = agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(40));
+    let body = await agent.send();
+    for (let i = 1; i < 26; i++) {
+      agent.tool('read_file', { path: `src/part${i}.ts` }, sourceFile(8, i * 3), `I read part ${i}.`);
+      const next = await agent.send();
+      const same = next.subarray(0, messageBytes(body).length).equals(messageBytes(body));
+      body = next;
+      if (!same) break;
+    }
+    const marker = markerAt(body, first);
+    expect(await proxy.recover(marker.pruneId, 1, marker.endLine)).toContain('loadOrder0');
+    agent.chatter(1);
+    const next = await agent.send();
+    expect(next.subarray(0, messageBytes(body).length)).toEqual(messageBytes(body));
+    const steps = (await proxy.logLines()).filter(({ msg }) => msg === 'context over its budget, parts stashed');
+    expect(steps).toHaveLength(1);
+    expect(steps[0]).toMatchObject({ project: 'default', requestId: expect.stringMatching(/^[0-9A-Z]{26}$/) });
+    expect(Number(steps[0]?.tokensSaved)).toBeGreaterThan(3_000);
   });
 });
