@@ -9,7 +9,7 @@ const TYPE =
   /^(?:class|interface|enum|struct|trait|impl|union|record|module|namespace|protocol|object)\b[^;]*$|^type\s+\w+\s+(?:struct|interface)\b|^type\s+\w+.*=|^CREATE\s+(?:OR\s+REPLACE\s+)?(?:TABLE|VIEW|TYPE)\b/i;
 const FUNCTION =
   /^(?:def\s+[\w.]|fn\s+\w|fun\s+\w|func[\s(]|function\b|defp?\s+\w|sub\s+\w|proc\s+\w|CREATE\s+(?:OR\s+REPLACE\s+)?(?:FUNCTION|PROCEDURE|TRIGGER)\b)/;
-const METHOD = /^\s*(?:public|private|protected|static|internal)\b[^=;]*\([^;]*\{?\s*$/;
+const METHOD = /^\s*(?:public|private|protected|static|internal)\b[^=;(]*\([^;]*$/;
 const C_HEAD = /^[A-Za-z_][\w*\t ]*[\t *]\w+\([^;]*$/;
 const SHELL_FUNCTION = /^\w[\w-]*\s*\(\)\s*\{?$/;
 
