@@ -15,6 +15,9 @@ const CEILING = 0.9;
 /** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
 const MILD = 0.75;
 
+/** Logs repeat themselves: a caller that asks for a deep cut of one gets it. */
+const LOG_BOLDNESS = 3;
+
 /** The largest number of lines that may go, and whether the limits can be met at all. */
 export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits): number {
   return Math.min(Math.floor(maxPruneRatio * lines + 1e-9), lines - minKeepLines);
@@ -26,7 +29,8 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
  */
 function boldness({ maxPruneRatio }: Limits, family: Family): number {
   if (maxPruneRatio >= CEILING) return 1;
-  return (family === 'log' ? 0.8 : 0.4) / (1 - maxPruneRatio) ** 0.7;
+  const bold = 0.4 / (1 - maxPruneRatio) ** 0.7;
+  return family === 'log' && maxPruneRatio > MILD ? LOG_BOLDNESS * bold : bold;
 }
 
 /** Puts together what the lines to cut are chosen from. */
