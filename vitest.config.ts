@@ -1,5 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], exclude: ['test/clients/**'], testTimeout: 20_000, hookTimeout: 20_000 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/clients/**'],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    // Many tests wait for processes and sockets: two side by side keep two cores busy.
+    maxWorkers: 2,
+    // A shared build machine may stall for longer than a test waits; what fails twice there is a failure.
+    retry: process.env.CI ? 2 : 0,
+  },
 });

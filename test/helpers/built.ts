@@ -19,17 +19,19 @@ function version(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
+let folder = '';
+
 /**
- * Path of a file of the compiled program, compiled from the sources as they are now unless that was done before. Several
- * test files may ask at the same time.
+ * Path of a file of the compiled program, compiled from the sources as they were when a test file first asked, unless
+ * that was done before. Several test files may ask at the same time.
  */
 export function compiled(file: string): string {
-  const folder = join(cache, version());
+  folder ||= join(cache, version());
   if (!existsSync(folder)) compileInto(folder);
   return join(folder, 'dist', file);
 }
 
-function compileInto(folder: string): void {
+function compileInto(target: string): void {
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, 'draft-'));
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
@@ -41,7 +43,7 @@ function compileInto(folder: string): void {
   }
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
   try {
-    renameSync(draft, folder);
+    renameSync(draft, target);
   } catch {
     rmSync(draft, { recursive: true, force: true }); // another test file was faster
   }
