@@ -1,7 +1,7 @@
 import { type Analysis, analyse } from './analysis.ts';
 import { budgetOf, choiceFor, keepFor } from './choice.ts';
 import { contributionsOf } from './contributions.ts';
-import { planFrom, planPrune } from './plan.ts';
+import { isCrumbs, planFrom, planPrune } from './plan.ts';
 import { RULES, type Rule } from './protect.ts';
 import { weighWords } from './relevance.ts';
 import type { Choice } from './select.ts';
@@ -46,7 +46,7 @@ export interface Explanation {
 
 /** Explains `planPrune(input)` region by region; `plan` is that very plan. Costs about two plans. */
 export function explainPlan(input: PruneInput): Explanation {
-  const analysis = analyse(input);
+  const analysis = isCrumbs(input.text) ? null : analyse(input);
   if (analysis === null || budgetOf(analysis.view.n, input.limits) < 1) {
     return { plan: planPrune(input), terms: [], threshold: 0, budget: 0, regions: [] };
   }

@@ -16,6 +16,7 @@ const LEAST_SAVED_SHARE = 0.1;
  * A plan without cuts and without warnings means that cutting does not pay. Never throws on any text or goal.
  */
 export function planPrune(input: PruneInput): Plan {
+  if (isCrumbs(input.text)) return unread(input);
   const analysis = analyse(input);
   if (analysis === null) return unread(input, 'timeout');
   if (input.limits.minKeepLines > analysis.view.n) return planOf(analysis, [], ['constraints_unmet']);
@@ -34,9 +35,20 @@ function planOf({ kind, view }: Analysis, cuts: readonly Cut[], warnings: readon
   return { sourceType: kind.sourceType, kind: kind.name, lineCount: view.n, cuts, warnings };
 }
 
-function unread(input: PruneInput, warning: PlanWarning): Plan {
+const MANY_CHARS = 50_000;
+const CRUMB_CHARS = 3;
+
+/** Whether a large text consists of next to nothing but line ends: there is no line worth judging, at any price. */
+export function isCrumbs(text: string): boolean {
+  if (text.length < MANY_CHARS) return false;
+  let lines = 0;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
+  return lines * CRUMB_CHARS > text.length;
+}
+
+function unread(input: PruneInput, ...warnings: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
-  return { sourceType: input.sourceType ?? 'logs', kind: 'unknown', lineCount, cuts: [], warnings: [warning] };
+  return { sourceType: input.sourceType ?? 'logs', kind: 'unknown', lineCount, cuts: [], warnings };
 }
 
 function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[] {

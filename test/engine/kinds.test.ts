@@ -256,4 +256,13 @@ describe('any text', () => {
     });
     expect(plan).toMatchObject({ cuts: [], warnings: ['timeout'], lineCount: splitLines(python).count });
   });
+
+  it('is left whole when it is large and hardly anything but line ends', () => {
+    const limits = { maxPruneRatio: 0.9, minKeepLines: 10 };
+    expect(planPrune({ text: 'x\n\n'.repeat(40_000), goal: 'x', limits })).toMatchObject({
+      cuts: [],
+      lineCount: 80_000,
+    });
+    expect(planPrune({ text: 'x\n', goal: 'x', limits }).warnings).toEqual(['constraints_unmet']);
+  });
 });
