@@ -3,6 +3,7 @@ import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decide, decisionKey, type Job } from './decide.ts';
 import { pruneIdOf } from './hash.ts';
 import type { Clock, Decision, LineScorer, NewDecision, Scored, Store } from './ports.ts';
+import { Turns } from './turns.ts';
 
 /** A decision with the key it stands under. */
 interface Remembered {
@@ -44,8 +45,6 @@ interface Fresh {
 
 /** Ids whose expiry is less than this share of the TTL old are not slid again. */
 const SLIDE_SHARE = 1 / 8;
-/** Once a request has computed for this long without a pause, others get a turn. */
-const YIELD_AFTER_MS = 20;
 
 /**
  * Makes each decision once and replays it for ever: memory first, then the store, and only then the engine. What it
@@ -54,6 +53,7 @@ const YIELD_AFTER_MS = 20;
 export class DecisionMaker {
   readonly #options: DecisionMakerOptions;
   readonly #memo: LRUCache<string, Remembered>;
+  readonly #turns = new Turns();
 
   constructor(options: DecisionMakerOptions) {
     this.#options = options;
@@ -162,15 +162,11 @@ export class DecisionMaker {
     }
     const scored = await this.#ask(open, deadline);
     const made: NewDecision[] = [];
-    let lastPause = performance.now();
+    const late = (): boolean => performance.now() > deadline;
     for (const [key, job] of open) {
       const opinions = scored.get(key)?.opinions;
-      const decision = this.#memo.get(key)?.decision ?? decide(job, key, () => performance.now() > deadline, opinions);
+      const decision = this.#memo.get(key)?.decision ?? (await this.#turns.run(() => decide(job, key, late, opinions)));
       made.push({ decision, text: job.text });
-      if (performance.now() - lastPause > YIELD_AFTER_MS) {
-        await new Promise((resume) => setImmediate(resume));
-        lastPause = performance.now();
-      }
     }
     return { made, fallbacks: [...scored.values()].flatMap(failureOf) };
   }
@@ -187,11 +183,11 @@ export class DecisionMaker {
   /** Writes what is new; returns what is to be used now, and how much the store refused. */
   async #makeDurable(fresh: readonly NewDecision[]): Promise<{ decisions: readonly Decision[]; refused: number }> {
     if (fresh.length === 0) return { decisions: [], refused: 0 };
-    const { store, timeoutMs, scorer } = this.#options;
+    const { store, timeoutMs } = this.#options;
     const { refused } = await store.commit({ decisions: fresh, touch: [] }, timeoutMs);
     const written = fresh.map(({ decision }) => decision).filter(({ key }) => !refused.includes(key));
-    if (scorer === undefined) return { decisions: written, refused: refused.length };
-    // Two requests at once may have had different answers; the first to be stored is the one that all use.
+    // Two requests at once may have had different answers (a backend's, or one ran out of time); the first to be
+    // stored is the one that all use.
     const first = await store.findDecisions(written.map(({ key }) => key));
     return { decisions: written.map((decision) => first.get(decision.key) ?? decision), refused: refused.length };
   }

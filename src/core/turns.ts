@@ -1,0 +1,29 @@
+/** How long work may go on, in one request or in several, before everything else gets a turn, in milliseconds. */
+const SLICE_MS = 20;
+
+/**
+ * Lets requests take turns at long synchronous work. `setImmediate` alone does not: all that wait for it go on one after
+ * the other before anything is read or written again, and a hundred large requests at once would stall every stream.
+ */
+export class Turns {
+  #workedMs = 0;
+  #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
+
+  /** Does one piece of work as soon as it is its turn; at once, before it returns, when there was little to do. */
+  async run<T>(piece: () => T): Promise<T> {
+    if (this.#waiting > 0 || this.#workedMs >= SLICE_MS) {
+      this.#waiting++;
+      this.#last = this.#last.then(() => new Promise((resume) => setImmediate(resume)));
+      await this.#last;
+      this.#waiting--;
+      this.#workedMs = 0;
+    }
+    const startedAt = performance.now();
+    try {
+      return piece();
+    } finally {
+      this.#workedMs += performance.now() - startedAt;
+    }
+  }
+}
