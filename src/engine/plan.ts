@@ -46,8 +46,9 @@ export function isCrumbs(text: string): boolean {
   return lines * CRUMB_CHARS > text.length;
 }
 
-function unread(input: PruneInput, ...warnings: PlanWarning[]): Plan {
+function unread(input: PruneInput, ...given: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
+  const warnings: PlanWarning[] = input.limits.minKeepLines > lineCount ? [...given, 'constraints_unmet'] : given;
   return { sourceType: input.sourceType ?? 'logs', kind: 'unknown', lineCount, cuts: [], warnings };
 }
 
