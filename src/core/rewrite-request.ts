@@ -54,6 +54,8 @@ const CHECKPOINTS = 4;
 const MAX_TOUCHED = 256;
 /** A smaller body with nothing to prune is walked faster than it is remembered. */
 const MIN_REMEMBERED_BYTES = 64 * 1024;
+/** From this size on the first request of a conversation may hold something that can be collected. */
+const MIN_TOLD_BYTES = 4 * 1024;
 
 /**
  * The pipeline of one request: find the texts, decide, splice. Nothing outside the cuts changes by a byte, and what
@@ -404,7 +406,7 @@ interface Seen {
 
 /** A small request that brings the user's first words: there is nothing in it that could be collected. */
 function hasOnlyBegun({ body, read: { first, found, messages } }: Seen): boolean {
-  if (first > 0 || found.length > 0 || body.length >= MIN_REMEMBERED_BYTES) return false;
+  if (first > 0 || found.length > 0 || body.length >= MIN_TOLD_BYTES) return false;
   return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
 }
 

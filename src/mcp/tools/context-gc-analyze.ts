@@ -105,7 +105,7 @@ function messageFor({ segments, total, candidates, taskUnknown }: Analysis, proj
   const parts: string[] = [];
   if (segments === 0 && total === 0) {
     parts.push(
-      `No candidates: no request of project ${JSON.stringify(project)} was seen. Requests name their project in the ` +
+      `No candidates: nothing of project ${JSON.stringify(project)} has been seen. Requests name their project in the ` +
         'header x-mcp-pruner-project; without it they belong to "default".',
     );
   } else if (total === 0) {
