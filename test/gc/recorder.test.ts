@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import type { SeenRequest, SegmentBatch, SegmentStore } from '../../src/core/ports/segments.ts';
+import { Recorder } from '../../src/gc/recorder.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+import { Replica, Work } from './session.ts';
+
+/** What reached the store, and a way to make it fail. */
+function recording() {
+  const batches: SegmentBatch[] = [];
+  const failures: unknown[] = [];
+  let broken = false;
+  const setBroken = (now: boolean): void => {
+    broken = now;
+  };
+  const store = {
+    note: async (noted: readonly SegmentBatch[]) => {
+      if (broken) throw new Error('locked');
+      batches.push(...noted);
+    },
+  } as unknown as SegmentStore;
+  const recorder = new Recorder({
+    store,
+    clock: { nowMs: () => 0 },
+    stashId: (_project, id) => `stash of ${id}`,
+    onFailure: (_reason, cause) => void failures.push(cause),
+  });
+  return { batches, failures, recorder, setBroken };
+}
+
+function request(ids: readonly string[], over: Partial<SeenRequest> = {}): SeenRequest {
+  return {
+    project: 'p',
+    task: 't',
+    conversationId: 'c',
+    messages: ids.length,
+    whole: true,
+    segments: ids.map((id, ordinal) => ({
+      id,
+      ordinal,
+      text: `text of ${id}`,
+      role: 'tool',
+      type: 'log',
+      effect: 'run',
+      tokens: 10,
+      lines: 1,
+      tool: 'bash',
+      path: '',
+      startLine: 0,
+      endLine: 0,
+      callId: '',
+      callKey: '',
+      wanted: '',
+      edited: [],
+      exempt: false,
+      directed: null,
+      pruneIds: [],
+    })),
+    ...over,
+  };
+}
+
+const written = (batches: readonly SegmentBatch[]) =>
+  batches.map(({ whole, turns, segments }) => [whole, turns, segments.map(({ id }) => id).join('')]);
+
+describe('taking down requests', () => {
+  it('writes what is new, and counts requests that bring nothing new together', async () => {
+    const { batches, recorder } = recording();
+    const all = request(['a', 'b', 'c', 'd']);
+    recorder.note(request(['a', 'b']));
+    recorder.note(request(['a', 'b']));
+    recorder.note(request(['a', 'b', 'c']));
+    recorder.note({ ...all, whole: false, segments: all.segments.slice(3) });
+    recorder.note(all);
+    await recorder.flush();
+    expect(written(batches)).toEqual([
+      [true, 2, 'ab'],
+      [false, 1, 'c'],
+      [false, 2, 'd'],
+    ]);
+  });
+
+  it('writes all anew once something has left the conversation, which tells what is still in it', async () => {
+    const { batches, recorder } = recording();
+    recorder.note(request(['a', 'b', 'c']));
+    recorder.note(request(['a', 'c']));
+    await recorder.flush();
+    expect(written(batches)).toEqual([
+      [true, 1, 'abc'],
+      [true, 1, 'ac'],
+    ]);
+  });
+
+  it('keeps conversations and projects apart', async () => {
+    const { batches, recorder } = recording();
+    recorder.note(request(['a']));
+    recorder.note(request(['a'], { project: 'q' }));
+    recorder.note(request(['a'], { conversationId: 'd' }));
+    await recorder.flush();
+    expect(written(batches)).toEqual([
+      [true, 1, 'a'],
+      [true, 1, 'a'],
+      [true, 1, 'a'],
+    ]);
+  });
+
+  it('asks for the erasure of what was deleted', async () => {
+    const { batches, recorder } = recording();
+    const [segment] = request(['a']).segments;
+    if (!segment) throw new Error('no segment');
+    recorder.note(request([], { segments: [{ ...segment, directed: 'delete', pruneIds: ['prn_1'] }] }));
+    await recorder.flush();
+    expect(batches[0]?.segments[0]?.erase).toEqual(['prn_1', 'stash of a']);
+  });
+
+  it('writes a long conversation in portions that count as one request', async () => {
+    const { batches, recorder } = recording();
+    recorder.note(request(Array.from({ length: 250 }, (_, i) => `s${i} `)));
+    await recorder.flush();
+    expect(batches.map(({ whole, turns, segments }) => [whole, turns, segments.length])).toEqual([
+      [true, 1, 100],
+      [false, 0, 100],
+      [false, 0, 50],
+    ]);
+  });
+
+  it('loses nothing for good when the store fails: the next request is taken down whole', async () => {
+    const { batches, failures, recorder, setBroken } = recording();
+    setBroken(true);
+    recorder.note(request(['a', 'b']));
+    await recorder.flush();
+    expect(failures).toHaveLength(1);
+    setBroken(false);
+    recorder.note(request(['a', 'b', 'c']));
+    await recorder.flush();
+    expect(written(batches)).toEqual([[true, 1, 'abc']]);
+  });
+
+  it('keeps no text', async () => {
+    const { batches, recorder } = recording();
+    recorder.note(request(['a']));
+    await recorder.flush();
+    expect(JSON.stringify(batches)).not.toContain('text of');
+  });
+});
+
+describe('what a request leaves in the store', () => {
+  it('is facts about its segments: what they are, where from, how large as forwarded', async () => {
+    const replica = new Replica();
+    const work = new Work();
+    work.tool('read_file', { path: 'src/orders.ts', offset: 10, limit: 40 }, sourceFile(30));
+    work.tool('read_file', { path: 'docs/guide.md' }, '# Guide\n\nRead it.\n');
+    work.tool('bash', { command: 'sed -n 5,9p src/stock.ts' }, 'a\nb\nc\nd\ne\n');
+    work.tool('bash', { command: 'npm test' }, serverLog(200));
+    work.tool('todo_write', { todos: [] }, 'Todos have been modified.');
+    work.say('user', 'This session is being continued from a previous conversation: all is well.');
+    await replica.send(work.messages);
+    await replica.recorder.flush();
+    const [conversation] = await replica.store.segments.conversations('default');
+    if (!conversation) throw new Error('no conversation');
+    const found = [...(await replica.store.segments.segments(conversation, { limit: 50 }))].reverse();
+    expect(
+      found.map(({ role, type, effect, tool, path, startLine, endLine }) => [
+        role,
+        type,
+        effect,
+        tool,
+        path,
+        startLine,
+        endLine,
+      ]),
+    ).toEqual([
+      ['user', 'message', 'asked', '', '', 0, 0],
+      ['tool', 'code', 'read', 'read_file', 'src/orders.ts', 10, 49],
+      ['tool', 'note', 'read', 'read_file', 'docs/guide.md', 0, 0],
+      ['tool', 'code', 'read', 'bash', 'src/stock.ts', 5, 9],
+      ['tool', 'log', 'run', 'bash', '', 0, 0],
+      ['tool', 'note', 'other', 'todo_write', '', 0, 0],
+      ['user', 'summary', 'asked', '', '', 0, 0],
+    ]);
+    const pruned = found[4];
+    expect(pruned?.lines).toBe(200);
+    expect(pruned?.tokens).toBeLessThan(3_000); // the log has some 8,000 before its lines are cut
+    expect(replica.failures).toEqual([]);
+  });
+});
