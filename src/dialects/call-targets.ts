@@ -24,7 +24,10 @@ export function editedFiles(call: ToolCall | undefined): string[] {
   if (!call) return [];
   const args = parseArgs(call.args);
   const command = stringOf(args, ['command', 'cmd', 'script']);
-  const files = command === '' ? editedByTool(call, args) : editedByCommand(command);
+  // `{"command":"str_replace","path":…}` names what the tool is to do, no program of a shell
+  const isVerb = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
+  if (isVerb && command === 'view') return [];
+  const files = command === '' || isVerb ? editedByTool(call, args) : editedByCommand(command);
   return [...new Set(files)].slice(0, MAX_FILES);
 }
 

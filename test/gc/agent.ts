@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { contentAt, type Message, messagesOf, toolTurn } from '../helpers/chat.ts';
 import type { FakeUpstream } from '../helpers/fake-upstream.ts';
-import type { TestProxy } from '../helpers/proxy.ts';
+import type { RpcAnswer } from '../helpers/proxy.ts';
 
 export interface Candidate {
   readonly segment_id: string;
@@ -29,15 +29,21 @@ export interface Pruned {
   readonly errors: readonly string[];
 }
 
+/** A proxy, wherever it runs. */
+export interface Endpoint {
+  readonly url: string;
+  call(name: string, args: object): Promise<RpcAnswer>;
+}
+
 /** An agent that works through the proxy with the official client, and keeps its conversation as agents do. */
 export class Agent {
   readonly messages: Message[];
   readonly #upstream: FakeUpstream;
   readonly #headers: Record<string, string>;
-  #proxy: TestProxy;
+  #proxy: Endpoint;
   #calls = 0;
 
-  constructor(proxy: TestProxy, upstream: FakeUpstream, headers: Record<string, string> = {}, messages?: Message[]) {
+  constructor(proxy: Endpoint, upstream: FakeUpstream, headers: Record<string, string> = {}, messages?: Message[]) {
     this.#proxy = proxy;
     this.#upstream = upstream;
     this.#headers = headers;
@@ -51,7 +57,7 @@ export class Agent {
   }
 
   /** The same conversation through another proxy. */
-  moveTo(proxy: TestProxy): void {
+  moveTo(proxy: Endpoint): void {
     this.#proxy = proxy;
   }
 
@@ -114,7 +120,7 @@ export class Agent {
   }
 }
 
-async function call<T>(proxy: TestProxy, name: string, args: object): Promise<T> {
+async function call<T>(proxy: Endpoint, name: string, args: object): Promise<T> {
   const { result, error } = await proxy.call(name, { project_id: 'default', ...args });
   if (!result) throw new Error(`${name}: ${JSON.stringify(error)}`);
   return JSON.parse(result.content[0]?.text ?? '') as T;

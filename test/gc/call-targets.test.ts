@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { askedLines, editedFiles } from '../../src/dialects/call-targets.ts';
+
+const call = (name: string, args: object | string) => ({
+  name,
+  args: typeof args === 'string' ? args : JSON.stringify(args),
+});
+
+describe('the files that a call changes', () => {
+  it.each([
+    ['write_file', { path: 'src/a.ts', content: 'x' }, ['src/a.ts']],
+    ['Edit', { file_path: '/w/src/a.ts', old_string: 'a', new_string: 'b' }, ['/w/src/a.ts']],
+    ['str_replace_based_edit_tool', { command: 'str_replace', path: 'src/a.ts' }, ['src/a.ts']],
+    ['str_replace_based_edit_tool', { command: 'view', path: 'src/a.ts' }, []],
+    ['MultiEdit', { file_path: 'a.ts', edits: [] }, ['a.ts']],
+    [
+      'apply_patch',
+      { input: '*** Begin Patch\n*** Add File: new.ts\n+x\n*** Delete File: old.ts\n' },
+      ['new.ts', 'old.ts'],
+    ],
+    ['apply_patch', '*** Begin Patch\n*** Update File: a/b.ts\n@@', ['a/b.ts']],
+    ['shell', { command: ['bash', '-lc', 'apply_patch <<EOF\n*** Update File: a.ts\nEOF'] }, ['a.ts']],
+    ['bash', { command: "sed -i 's/a/b/' src/a.ts && npm test" }, ['src/a.ts']],
+    ['bash', { command: 'cat > src/new.ts <<EOF\nx\nEOF' }, ['src/new.ts']],
+    ['bash', { command: 'make 2>&1 | tee -a build.log' }, ['build.log']],
+    ['bash', { command: 'grep -rn total src 2>/dev/null | head' }, []],
+    ['bash', { command: 'cat src/a.ts' }, []],
+    ['read_file', { path: 'src/a.ts' }, []],
+    ['search_files', { path: 'src', regex: 'update' }, []],
+    ['update_plan', { plan: [] }, []],
+    ['write_file', 'not json', []],
+  ])('%s %j: %j', (name, args, files) => {
+    expect(editedFiles(call(name, args))).toEqual(files);
+  });
+
+  it('are none for a result without a call', () => {
+    expect(editedFiles(undefined)).toEqual([]);
+  });
+
+  it('are found in time that grows with the arguments alone', () => {
+    const time = (command: string): number => {
+      const began = performance.now();
+      editedFiles(call('bash', { command }));
+      return performance.now() - began;
+    };
+    for (const unit of ['sed ', 'sed -i ', '> ', '>', 'tee ', '*** Update File: ', '+++ b/', ' \t', 'sed -n ']) {
+      expect(time(unit.repeat(20_000)), unit).toBeLessThan(1_000);
+    }
+    fc.assert(
+      fc.property(fc.string({ maxLength: 500 }), (text) => editedFiles(call('bash', { command: text })).length <= 20),
+    );
+  });
+});
+
+describe('the lines that a call asks for', () => {
+  it.each([
+    [{ path: 'a', start_line: 10, end_line: 20 }, 10, 20],
+    [{ path: 'a', offset: 10, limit: 5 }, 10, 14],
+    [{ path: 'a', limit: 5 }, 0, 5],
+    [{ path: 'a', view_range: [3, 9] }, 3, 9],
+    [{ path: 'a', view_range: [3, -1] }, 3, 0],
+    [{ path: 'a', start_line: '10' }, 10, 0],
+    [{ command: "sed -n '5,9p' a" }, 5, 9],
+    [{ command: 'cat a' }, 0, 0],
+    [{ path: 'a', start_line: -4, end_line: 1.5 }, 0, 0],
+  ])('%j: %d to %d', (args, startLine, endLine) => {
+    expect(askedLines(call('read', args))).toEqual({ startLine, endLine });
+  });
+});
