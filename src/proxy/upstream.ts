@@ -49,6 +49,7 @@ export class Upstream {
       headersTimeout: headersTimeoutMs,
       bodyTimeout: bodyTimeoutMs,
       connect: { timeout: 10_000 },
+      maxHeaderSize: 64 * 1024, // as much as a client may send
     });
   }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LeftAlone } from '../../src/core/left-alone.ts';
+import type { Store, StoreBatch } from '../../src/core/ports.ts';
 import { createPruner } from '../../src/core/pruner.ts';
 import { scanChatBody } from '../../src/dialects/chat-body.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
@@ -117,6 +118,27 @@ describe('a conversation that is left alone', () => {
     expect((await rewriter.rewrite(body)).body).toBe(body);
     const more = chatBody(longer);
     expect((await rewriter.rewrite(more)).body).toBe(more);
+  });
+});
+
+describe('a text whose id stands for another text already', () => {
+  it('goes whole, as no marker may lead to the wrong original', async () => {
+    const store = openStore();
+    const refusing: Store = Object.create(store, {
+      commit: {
+        value: async ({ decisions }: StoreBatch) => ({
+          missing: [],
+          refused: decisions.map(({ decision }) => decision.key),
+        }),
+      },
+    });
+    for (const name of ['epoch', 'findDecisions', 'wasServed', 'knownPruneIds'] as const) {
+      Object.defineProperty(refusing, name, { value: (store[name] as () => unknown).bind(store) });
+    }
+    const request = chatBody(oneResult(LOG));
+    const rewritten = await openRewriter({ store: refusing }).rewrite(request);
+    expect(verdicts(rewritten)).toEqual(['refused']);
+    expect(rewritten.body).toBe(request);
   });
 });
 

@@ -17,17 +17,24 @@ export interface WireRequest {
   readonly headers?: http.OutgoingHttpHeaders | readonly string[];
   readonly body?: Buffer | string;
   readonly agent?: http.Agent;
+  /** How large the answer's header fields may be together, in bytes. */
+  readonly maxHeaderSize?: number;
 }
 
 /** One HTTP exchange with exactly these headers; nothing is decoded. */
 export function send(
   url: string,
-  { method = 'GET', headers = {}, body, agent }: WireRequest = {},
+  { method = 'GET', headers = {}, body, agent, maxHeaderSize }: WireRequest = {},
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     const req = http.request(
       url,
-      { method, headers: headers as http.OutgoingHttpHeaders, agent: agent ?? false },
+      {
+        method,
+        headers: headers as http.OutgoingHttpHeaders,
+        agent: agent ?? false,
+        ...(maxHeaderSize && { maxHeaderSize }),
+      },
       (res) => {
         const chunks: Buffer[] = [];
         res.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -100,4 +100,13 @@ describe('a conversation of forty turns with a new question every ten', () => {
       }
     }
   });
+
+  it('goes upstream in the same bytes when it is sent many times at once', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const body = chatBody(requests[6] ?? []);
+    await Promise.all(Array.from({ length: 20 }, async () => (await proxy.chat(body)).text()));
+    expect(new Set(upstream.requests.map((request) => request.body.toString('latin1'))).size).toBe(1);
+    expect(upstream.last.body.includes('prune_id=')).toBe(true);
+  });
 });

@@ -232,6 +232,19 @@ describe('a stream that the upstream resets a hundred times', () => {
   });
 });
 
+describe('large header fields', () => {
+  it('come through in front of an answer', async () => {
+    const upstream = await startUpstream((_request, res) => {
+      for (let i = 0; i < 20; i++) res.setHeader(`x-policy-${i}`, 'p'.repeat(2_000));
+      res.end('{}');
+    });
+    const proxy = await startProxy(upstream);
+    const url = `${proxy.url}/v1/chat/completions`;
+    const large = await send(url, { method: 'POST', body: BODY, maxHeaderSize: 100_000 });
+    expect([large.status, large.headers['x-policy-19']]).toEqual([200, 'p'.repeat(2_000)]);
+  });
+});
+
 describe('trailers', () => {
   it('come through behind a streamed answer', async () => {
     const chunked =
