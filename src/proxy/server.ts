@@ -11,7 +11,11 @@ export interface ServerOptions {
   readonly port: number;
   /** How long requests under way may take to finish once the server stops. */
   readonly drainTimeoutMs: number;
+  /** How long a request's body may stand still on its way here. */
+  readonly bodyIdleTimeoutMs?: number;
 }
+
+const BODY_IDLE_MS = 600_000;
 
 export interface Listening {
   readonly url: string;
@@ -24,18 +28,20 @@ export interface Listening {
  * the hop's cost); everything else goes to the app.
  */
 export async function listen(options: ServerOptions): Promise<Listening> {
-  const { chat, app, host, port } = options;
+  const { chat, app, host, port, bodyIdleTimeoutMs = BODY_IDLE_MS } = options;
   let draining = false;
   const connections = new Connections();
   const server = createServer(
     {
       maxHeaderSize: 64 * 1024,
       headersTimeout: 30_000,
-      requestTimeout: 600_000,
+      requestTimeout: 0, // an upload may take as long as it flows
       keepAliveTimeout: 75_000,
       noDelay: true,
     },
     (req, res) => {
+      req.setTimeout(bodyIdleTimeoutMs);
+      req.once('end', () => req.socket.setTimeout(0)); // from here on it is the upstream that is waited for
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
       connections.begin(req.socket);
       res.once('close', () => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { listen } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { completion, event, startUpstream } from '../helpers/fake-upstream.ts';
@@ -124,6 +125,52 @@ describe.each(routes)('a client of %s', (_name, path) => {
     expect(first.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     socket.write(BODY);
     expect(await received(socket, (text) => text.includes('usage'))).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+describe('a body on its way', () => {
+  const startListening = async () => {
+    const bodies: string[] = [];
+    const server = await listen({
+      chat: null as never,
+      app: async (req, res) => {
+        try {
+          const chunks: Buffer[] = [];
+          for await (const chunk of req) chunks.push(chunk as Buffer);
+          bodies.push(Buffer.concat(chunks).toString());
+          setTimeout(() => res.end('{}'), 500); // longer than a body may stand still
+        } catch {
+          bodies.push('gone');
+        }
+      },
+      host: '127.0.0.1',
+      port: 0,
+      drainTimeoutMs: 0,
+      bodyIdleTimeoutMs: 250,
+    });
+    afterwards(() => server.close());
+    return { bodies, port: Number(new URL(server.url).port) };
+  };
+
+  it('may take as long as it flows, and the answer as long as it likes', async () => {
+    const { bodies, port } = await startListening();
+    const socket = await dial(port);
+    socket.write('POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n');
+    for (let i = 0; i < 10; i++) {
+      socket.write('x');
+      await new Promise((resolve) => setTimeout(resolve, 80));
+    }
+    expect(await received(socket, (text) => text.includes('{}'))).toMatch(/^HTTP\/1\.1 200 /);
+    expect(bodies).toEqual(['xxxxxxxxxx']);
+  });
+
+  it('that stands still is given up', async () => {
+    const { bodies, port } = await startListening();
+    const socket = await dial(port);
+    socket.write('POST /v1/files HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nxx');
+    expect(await received(socket)).toBe('');
+    await until(() => bodies.length === 1);
+    expect(bodies).toEqual(['gone']);
   });
 });
 
