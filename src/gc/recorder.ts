@@ -44,6 +44,7 @@ export class Recorder {
     const key = conversationKey(request);
     const shown = this.#shown.get(key);
     const now = new Map(request.segments.map((segment) => [segment.id, signatureOf(segment)]));
+    if (request.whole && shown && isPartOf(now, shown)) return;
     const left = request.whole && (shown === undefined || [...shown.keys()].some((id) => !now.has(id)));
     const changed = left
       ? request.segments
@@ -122,6 +123,11 @@ function* portions(batches: readonly SegmentBatch[]): Generator<readonly Segment
     }
   }
   if (portion.length > 0) yield portion;
+}
+
+/** Clients ask for a title or a summary with the same first words: that is no sign that the rest was dropped. */
+function isPartOf(now: Shown, shown: Shown): boolean {
+  return now.size < shown.size && [...now.keys()].every((id) => shown.has(id));
 }
 
 function conversationKey({ project, conversationId }: Pick<SeenRequest, 'project' | 'conversationId'>): string {

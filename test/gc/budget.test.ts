@@ -110,6 +110,22 @@ describe('a conversation that passes its budget', () => {
     expect(there.steps).toEqual([]);
   });
 
+  it('has the same bytes where only its beginning is remembered, for which the step does not hold', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const parts = { budget: 2 * BUDGET, minPruneChars: 1e9 };
+    const here = new Replica({ ...parts, store: openStore(path) });
+    const work = new Work();
+    work.say('user', 'These are words of the user, which stay. '.repeat(1_700)); // so that it is remembered at all
+    reading(26, work);
+    const { body } = await here.send(work.messages);
+    expect(here.steps).toHaveLength(1);
+    const there = new Replica({ ...parts, store: openStore(path) });
+    const start = work.messages.slice(0, 13);
+    expect(messagesOf((await there.send(start)).body)).toEqual(start);
+    expect((await there.send(work.messages)).body).toEqual(body);
+    expect(there.steps).toEqual([]);
+  });
+
   it('lets a pin bring back what a step set aside, for good', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const work = reading(22);

@@ -145,6 +145,7 @@ describe('a segment is no candidate', () => {
     await replica.send(work.messages);
     expect(await replica.candidate('command output')).toBeDefined();
     work.messages.splice(2, 2);
+    work.idle(2);
     await replica.send(work.messages);
     expect(await replica.candidate('command output')).toBeUndefined();
   });

@@ -82,11 +82,23 @@ describe('taking down requests', () => {
   it('writes all anew once something has left the conversation, which tells what is still in it', async () => {
     const { batches, recorder } = recording();
     recorder.note(request(['a', 'b', 'c']));
-    recorder.note(request(['a', 'c']));
+    recorder.note(request(['a', 'c', 'd']));
     await recorder.flush();
     expect(written(batches)).toEqual([
       [true, 1, 'abc'],
-      [true, 1, 'ac'],
+      [true, 1, 'acd'],
+    ]);
+  });
+
+  it('takes a side request with the same beginning, such as one for a title, for no change', async () => {
+    const { batches, recorder } = recording();
+    recorder.note(request(['a', 'b', 'c']));
+    recorder.note(request(['a']));
+    recorder.note(request(['a', 'b', 'c', 'd']));
+    await recorder.flush();
+    expect(written(batches)).toEqual([
+      [true, 1, 'abc'],
+      [false, 1, 'd'],
     ]);
   });
 
@@ -140,6 +152,50 @@ describe('taking down requests', () => {
     recorder.note(request(['a']));
     await recorder.flush();
     expect(JSON.stringify(batches)).not.toContain('text of');
+  });
+});
+
+describe('a small conversation that is sent again and again', () => {
+  const words = 'I have looked at the queue, and it waits for the charge before it goes on. '.repeat(3);
+
+  async function chat(replica: Replica, messages: Work['messages']): Promise<[string, number][]> {
+    await replica.send(messages);
+    await replica.recorder.flush();
+    const [conversation] = await replica.store.segments.conversations('default');
+    if (!conversation) return [];
+    const found = await replica.store.segments.segments(conversation, { limit: 50 });
+    return found.map(({ ordinal, seenTurn }): [string, number] => [`${ordinal}`, seenTurn]).reverse();
+  }
+
+  it('is taken down message by message, each of them once', async () => {
+    const replica = new Replica();
+    const work = new Work();
+    expect(await chat(replica, work.messages)).toEqual([]); // nothing in it yet that could be collected
+    work.say('assistant', words);
+    expect(await chat(replica, work.messages)).toEqual([
+      ['1', 1],
+      ['2', 1],
+    ]);
+    work.say('user', 'Go on.');
+    for (let i = 0; i < 3; i++) {
+      expect(await chat(replica, work.messages)).toEqual([
+        ['1', 1],
+        ['2', 1],
+        ['3', 2],
+      ]);
+    }
+  });
+
+  it('is taken down anew where it took another way', async () => {
+    const replica = new Replica();
+    const work = new Work();
+    work.say('assistant', words);
+    await chat(replica, work.messages);
+    work.messages[2] = { role: 'assistant', content: `No. ${words}` };
+    work.say('user', 'Why?');
+    expect(await chat(replica, work.messages)).toContainEqual(['3', 2]);
+    const all = await chat(replica, work.messages);
+    expect(all.filter(([, turn]) => turn === 2).map(([ordinal]) => ordinal)).toEqual(['1', '2', '3']);
   });
 });
 

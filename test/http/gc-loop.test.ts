@@ -241,6 +241,18 @@ describe('what was asked of segments', () => {
     expect(await elsewhere.sendAndSee(read)).toContain('loadOrder0');
   });
 
+  it.each([
+    ['no markers', { MCP_PRUNER_INCLUDE_MARKERS: 'false' }],
+    ['numbered lines', { MCP_PRUNER_ANNOTATE_LINES: 'true' }],
+  ])('leaves its one marker also where cuts are made with %s', async (_how, env) => {
+    const { proxy, agent } = await setUp(env);
+    const { read } = work(agent);
+    await agent.send();
+    await agent.prune([(await agent.candidate('src/orders.ts')).segment_id]);
+    const marker = markerAt(await agent.send(), read);
+    expect(await proxy.recover(marker.pruneId, 1, marker.endLine)).toBe(SOURCE.replace(/\n$/, ''));
+  });
+
   it('takes no part in a request that switches pruning off', async () => {
     const { upstream, proxy, agent } = await setUp();
     const { read } = work(agent);
