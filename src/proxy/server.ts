@@ -40,6 +40,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       noDelay: true,
     },
     (req, res) => {
+      if (req.url?.startsWith('http')) req.url = originForm(req.url);
       req.setTimeout(bodyIdleTimeoutMs);
       req.once('end', () => req.socket.setTimeout(0)); // from here on it is the upstream that is waited for
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
@@ -75,6 +76,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       return drain(server, connections, options.drainTimeoutMs);
     },
   };
+}
+
+/** Path and query of a request that names its whole address, as clients do that take us for a forward proxy. */
+function originForm(url: string): string {
+  const path = url.replace(/^https?:\/\/[^/?]*/, '');
+  return path.startsWith('/') ? path : `/${path}`;
 }
 
 function wantsWebSocket({ headers }: IncomingMessage): boolean {

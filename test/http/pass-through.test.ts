@@ -92,6 +92,22 @@ describe('everything but chat completions', () => {
     expect(upstream.last.body.includes('prune_id=')).toBe(true);
   });
 
+  it('may be asked for by its whole address', async () => {
+    const upstream = await echo();
+    const proxy = await startProxy(upstream);
+    const body = chatBody(oneResult(serverLog(200)));
+    for (const [path, seen] of [
+      ['http://127.0.0.1:8006/v1/models?x=1', '/v1/models?x=1'],
+      ['http://somewhere.example/v1/chat/completions', '/v1/chat/completions'],
+    ]) {
+      const socket = await dial(proxy.port);
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\n\r\n`);
+      socket.write(body);
+      expect(await received(socket, (text) => text.includes('HTTP/1.1 200'))).toContain(`x-seen: POST ${seen}`);
+    }
+    expect(upstream.last.body.includes('prune_id=')).toBe(true);
+  });
+
   it('keeps connections to the upstream open between requests', async () => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
