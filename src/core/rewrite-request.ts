@@ -9,12 +9,11 @@ import { pruneIdsIn } from './hash.ts';
 import { type LeftAlone, prefixHashes } from './left-alone.ts';
 import { messageTokens, requestTokens } from './message-tokens.ts';
 import { ripeTexts } from './own-markers.ts';
-import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from './ports/segments.ts';
+import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Decision, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
-import { seenSegments } from './seen-segments.ts';
+import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
 import { type Spliced, type SpliceInput, splice } from './splice.ts';
-import { ToldBodies } from './told-bodies.ts';
 
 export interface RewriterOptions {
   readonly store: Store;
@@ -54,8 +53,6 @@ const CHECKPOINTS = 4;
 const MAX_TOUCHED = 256;
 /** A smaller body with nothing to prune is walked faster than it is remembered. */
 const MIN_REMEMBERED_BYTES = 64 * 1024;
-/** From this size on the first request of a conversation may hold something that can be collected. */
-const MIN_TOLD_BYTES = 4 * 1024;
 
 /**
  * The pipeline of one request: find the texts, decide, splice. Nothing outside the cuts changes by a byte, and what
@@ -64,11 +61,15 @@ const MIN_TOLD_BYTES = 4 * 1024;
 export class RequestRewriter {
   readonly #options: RewriterOptions;
   readonly #memo: PrefixMemo;
-  readonly #told = new ToldBodies();
+  readonly #teller: SegmentTeller | null;
 
   constructor(options: RewriterOptions) {
+    const { segments, find, onFailure } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(options.memoBytes);
+    this.#teller = segments
+      ? new SegmentTeller({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
+      : null;
   }
 
   /**
@@ -89,26 +90,21 @@ export class RequestRewriter {
     const match = this.#find(body, epoch, directives.mark, now);
     const start = this.#read(body, match);
     if (this.#options.leftAlone.covers(body, start.scanned.messages)) {
-      return {
-        ...rewritten(
-          untouched(start),
-          splice(body, untouched(start), () => null, AS_IT_CAME),
-          [],
-        ),
-        leftAlone: true,
-      };
+      const alone = untouched(start);
+      return { ...rewritten(alone, { body, edits: [], outcomes: [], counts: [] }, []), leftAlone: true };
     }
     await this.#keepAlive(body, match?.checkpoint.at ?? 0);
     const deadline = this.#options.decisions.deadline();
     const read = this.#direct(body, start, match, scope, directives);
     const { decisionOf, fallbacks } = await this.#decide(read.found, read.outcomesBefore, deadline);
     const result = splice(body, read, decisionOf, this.#options.render);
-    const seen = { body, read, decisionOf, scope, directives };
-    if (mayCollect && (await this.#collected(seen, result.outcomes, deadline)))
+    const decided = { ...read, body, decisionOf, scope, directives };
+    if (mayCollect && (await this.#collected(decided, result.outcomes, deadline))) {
       return this.#rewrite(body, scope, false);
+    }
     const storedAtMs = read.match?.body.storedAtMs ?? now;
     this.#remember(body, read, result, { epoch, storedAtMs, directives: directives.mark, steps: read.steps.mark });
-    this.#tell(seen);
+    this.#teller?.tell(decided);
     return rewritten(read, result, fallbacks);
   }
 
@@ -189,67 +185,42 @@ export class RequestRewriter {
     if (directives.empty) return start;
     const steps = heldSteps(directives.stepsOf(start.conversationId), body, start.messages, match);
     const read = match && match.body.steps !== steps.mark ? this.#read(body, null) : start;
-    const toolOf = (index: number): string => read.callOf(index)?.name ?? read.messages[index]?.name ?? '';
+    const toolOf = (index: number): string => {
+      const message = read.messages[index];
+      return message?.role === 'assistant' || message?.role === 'user'
+        ? ''
+        : (read.callOf(index)?.name ?? message?.name ?? '');
+    };
     return { ...read, steps, found: direct(body, { ...read, toolOf }, scope.project, directives, steps) };
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
-  async #collected(seen: Seen, outcomes: readonly TextOutcome[], deadline: number): Promise<boolean> {
+  async #collected(
+    decided: DecidedRequest & ReadBody,
+    outcomes: readonly TextOutcome[],
+    deadline: number,
+  ): Promise<boolean> {
     const collector = this.#options.segments?.collector;
-    if (!collector) return false;
-    const { body, read, scope, directives } = seen;
-    const tokens = requestTokens(body, read.messages, read.tokens, outcomes);
-    if (!collector.wants(scope, read.conversationId, tokens)) return false;
-    const messages = read.messages.length - CHECKPOINTS; // the last ones may come back changed
-    const hash = messages > 0 ? prefixHashes(body, read.messages.slice(0, messages)).at(-1) : undefined;
+    if (!collector || !this.#teller) return false;
+    const { body, scope, directives, conversationId } = decided;
+    const tokens = requestTokens(body, decided.messages, decided.tokens, outcomes);
+    if (!collector.wants(scope, conversationId, tokens)) return false;
+    const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
+    const hash = messages > 0 ? prefixHashes(body, decided.messages.slice(0, messages)).at(-1) : undefined;
     if (hash === undefined) return false;
-    const step = { scope: hash, conversation: read.conversationId, messages };
-    let all = seen;
-    if (read.first > 0) {
-      const whole = this.#direct(body, this.#read(body, null), null, scope, directives);
-      const { decisionOf } = await this.#decide(whole.found, [], deadline);
-      all = { ...seen, read: whole, decisionOf };
+    let all: DecidedRequest = decided;
+    if (decided.first > 0) {
+      const read = this.#direct(body, this.#read(body, null), null, scope, directives);
+      const { decisionOf } = await this.#decide(read.found, [], deadline);
+      all = { ...read, body, decisionOf, scope, directives };
     }
     try {
-      return await collector.collect({ scope, request: this.#seen(all), tokens, step });
+      const step = { scope: hash, conversation: conversationId, messages };
+      return await collector.collect({ scope, request: this.#teller.seen(all), tokens, step });
     } catch (cause) {
       this.#options.onFailure('not_collected', cause);
       return false;
     }
-  }
-
-  /** Tells of the segments that are new once the request is on its way. */
-  #tell(seen: Seen): void {
-    const { segments, onFailure } = this.#options;
-    if (!segments || hasOnlyBegun(seen)) return;
-    const first = this.#firstUntold(seen);
-    if (first === seen.read.messages.length) return;
-    setImmediate(() => {
-      try {
-        segments.onSeen(this.#seen(seen, first));
-      } catch (cause) {
-        onFailure('segments_not_noted', cause);
-      }
-    });
-  }
-
-  #firstUntold({ body, read, scope, directives }: Seen): number {
-    // larger ones are remembered whole, and what was read is what is new
-    if (read.first > 0 || body.length >= MIN_REMEMBERED_BYTES) return read.first;
-    const key = [read.conversationId, scope.task, directives.mark, read.steps.mark, scope.project].join(' ');
-    return this.#told.tell(key, body, read.messages);
-  }
-
-  #seen({ body, read, decisionOf, scope, directives }: Seen, first = read.first): SeenRequest {
-    const directed = (id: string, index: number) => directives.of(id, index, read.steps.scopes);
-    return {
-      project: scope.project,
-      task: scope.task || read.conversationId,
-      conversationId: read.conversationId,
-      messages: read.messages.length,
-      whole: first === 0,
-      segments: seenSegments(body, { ...read, first, decisionOf, directed }, scope.project, this.#options.find),
-    };
   }
 
   /** Slides the expiry of every prune that a marker in the new part of the body names, whoever wrote it there. */
@@ -275,11 +246,7 @@ export class RequestRewriter {
     // what was deleted must not come into the store again
     for (const text of found) {
       const { job } = text;
-      if (job.cutWhole?.kind === 'deleted')
-        results.set(
-          text,
-          decide(job, job.cutWhole.key, () => false),
-        );
+      if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
     }
     const open = found.filter((text) => text.skip === '' && !results.has(text));
     if (open.length === 0) return settled;
@@ -395,24 +362,9 @@ interface ReadBody extends SpliceInput {
   readonly steps: HeldSteps;
 }
 
-/** A request that was decided about, for those who want to hear of its segments. */
-interface Seen {
-  readonly body: Buffer;
-  readonly read: ReadBody;
-  readonly decisionOf: (text: FoundText) => Decision | null;
-  readonly scope: RequestScope;
-  readonly directives: DirectivesView;
-}
-
-/** A small request that brings the user's first words: there is nothing in it that could be collected. */
-function hasOnlyBegun({ body, read: { first, found, messages } }: Seen): boolean {
-  if (first > 0 || found.length > 0 || body.length >= MIN_TOLD_BYTES) return false;
-  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
-}
-
+const NEVER = (): boolean => false;
 const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
-const AS_IT_CAME: RenderOptions = { annotateLines: false, includeMarkers: true };
 
 /** The same body with nothing to do in it. */
 function untouched(read: ReadBody): ReadBody {
