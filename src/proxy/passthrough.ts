@@ -27,9 +27,10 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
   const requests = new WeakMap<IncomingMessage, ClientRequest>();
   const late = new WeakSet<IncomingMessage>();
 
-  const failed = (req: IncomingMessage, res: ServerResponse, code: string): void => {
+  const failed = (req: IncomingMessage, res: ServerResponse, cause: string): void => {
+    const code = late.has(req) ? 'timeout' : cause;
     onUpstreamError(code);
-    sendUpstreamError(res, late.has(req) ? 'timeout' : code);
+    sendUpstreamError(res, code); // ends an answer that has begun
   };
 
   return createProxyMiddleware<Request, Response>({
@@ -66,9 +67,8 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
           if (hopByHop(name) && name !== 'transfer-encoding') delete proxyRes.headers[name];
         }
         proxyRes.once('close', () => {
-          if (proxyRes.complete) return;
-          onUpstreamError(late.has(req) ? 'timeout' : 'reset');
-          res.destroy(); // an answer that broke off must not look like one that goes on
+          // An answer that broke off must not look like one that goes on.
+          if (!proxyRes.complete && !res.destroyed) failed(req, res, 'reset');
         });
       },
       error: (cause, req, res) => {

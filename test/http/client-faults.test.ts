@@ -50,6 +50,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
     socket.destroy();
     await until(() => upstream.last.gone.aborted);
     expect(performance.now() - startedAt).toBeLessThan(200);
+    expect(await proxy.logText()).not.toContain('upstream failed');
   });
 
   it('that leaves with its body half sent disturbs nobody', async () => {
