@@ -115,7 +115,7 @@ function describe(
     callId: role === 'tool' ? source.callId : '',
     callKey: source.callKey,
     wanted: source.wanted,
-    edited: source.edited,
+    edited: FAILED.test(text.slice(0, 300)) ? [] : source.edited,
     exempt: source.exempt || holdsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
     directed: directed(id, messageIndex),
     pruneIds,
@@ -126,6 +126,10 @@ function isWithin({ literal, start, text: { length }, file }: TextSegment, text:
   if (literal.start !== text.literal.start) return false;
   return !file || (text.start >= start && text.start < start + length);
 }
+
+/** How tools begin to say that they changed nothing. */
+const FAILED =
+  /^[\W_]{0,40}(?:tool_use_error|error|failed|failure|exception|could not|cannot|can't|unable to|no such file|no match|string not found|old_string)\b/i;
 
 /** As forwarded but for its own stash: what it would take up, were it not set aside. */
 function tokensOf(text: string, made: readonly Decision[]): number {

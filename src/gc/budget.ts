@@ -1,5 +1,12 @@
 import { LRUCache } from 'lru-cache';
-import type { Collector, Directive, OverBudget, RequestScope, SegmentStore } from '../core/ports/segments.ts';
+import type {
+  Collector,
+  Directive,
+  OverBudget,
+  RequestScope,
+  SeenRequest,
+  SegmentStore,
+} from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
 import { factsOf } from './facts.ts';
 import { type Candidate, Sweep } from './sweep.ts';
@@ -29,8 +36,9 @@ export interface TakenStep {
 const DOWN_TO = 0.6;
 /** Each step makes the provider read the conversation anew; one that frees less than this share is not worth it. */
 const WORTHWHILE = 0.1;
-/** The newest messages are never touched: six calls and their results. */
+/** The newest messages are never touched: so many, and the results of the newest turns however many these are. */
 const NEWEST_MESSAGES = 12;
+const NEWEST_TURNS = 3;
 const MAX_CONVERSATIONS = 10_000;
 
 /**
@@ -53,7 +61,7 @@ export class ContextBudget implements Collector {
   async collect({ scope, request, tokens, step }: OverBudget): Promise<boolean> {
     const budget = this.#options.tokens;
     const plan = new Plan<Candidate>(tokens - budget * DOWN_TO);
-    const roots = { newest: NEWEST_MESSAGES, ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };
+    const roots = { newest: newestOf(request), ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };
     const sweep = new Sweep(roots, request.messages, (candidate) => plan.offer(candidate));
     for (const seen of [...request.segments].reverse()) {
       const may = (seen.role === 'tool' || seen.effect === 'attached') && !seen.exempt;
@@ -110,6 +118,19 @@ export class ContextBudget implements Collector {
     };
     await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
   }
+}
+
+/** How many messages at the end belong to the newest turns; results of calls made together stand in a row. */
+function newestOf({ messages, segments }: SeenRequest): number {
+  let turns = 0;
+  let start = messages + 1;
+  for (let i = segments.length - 1; i >= 0; i--) {
+    const { role, ordinal = 0 } = segments[i] ?? {};
+    if (role !== 'tool' || ordinal === start) continue;
+    if (ordinal < start - 1 && ++turns > NEWEST_TURNS) break;
+    start = ordinal;
+  }
+  return Math.max(NEWEST_MESSAGES, messages - start);
 }
 
 const NO_IDS: ReadonlySet<string> = new Set();

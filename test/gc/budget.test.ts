@@ -93,6 +93,24 @@ describe('a conversation that passes its budget', () => {
     expect(said(messagesOf(body))).toEqual(said(work.messages));
   });
 
+  it('keeps the results of the newest turns, however many calls were made at once', async () => {
+    const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
+    const messages = [...new Work().messages];
+    for (let turn = 0; turn < 4; turn++) {
+      const ids = Array.from({ length: 8 }, (_, i) => `call_${turn}_${i}`);
+      const calls = ids.map((id) => ({
+        id,
+        type: 'function',
+        function: { name: 'read_file', arguments: `{"path":"${id}"}` },
+      }));
+      messages.push({ role: 'assistant', content: null, tool_calls: calls });
+      messages.push(...ids.map((id, i) => ({ role: 'tool', tool_call_id: id, content: sourceFile(7, turn * 8 + i) })));
+    }
+    const gone = stashed((await replica.send(messages)).body);
+    expect(gone).toEqual([3, 4, 5, 6, 7, 8, 9, 10]); // the first turn alone, though there is more to be had
+    expect(replica.steps).toHaveLength(1);
+  });
+
   it('has the same bytes from another process, and after a restart', async () => {
     const path = join(tempFolder(), 'store.db');
     const parts = { budget: BUDGET, minPruneChars: 1e9 };

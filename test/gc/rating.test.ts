@@ -35,6 +35,16 @@ describe('a segment goes sooner', () => {
     expect((await replica.candidate('file read'))?.reason).toContain('edited later');
   });
 
+  it('but not when the edit failed', async () => {
+    const replica = new Replica();
+    const work = new Work();
+    work.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
+    work.tool('edit_file', { path: 'src/orders.ts' }, 'Error: old_string was not found in the file.');
+    work.idle(8);
+    await replica.send(work.messages);
+    expect((await replica.candidate('file read'))?.reason).not.toContain('edited later');
+  });
+
   it('when the same was listed, run or read again later', async () => {
     const replica = new Replica();
     const work = new Work();
