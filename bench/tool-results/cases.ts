@@ -7,6 +7,7 @@ import { listings } from './cases/listings.ts';
 import { numbered } from './cases/numbered.ts';
 import { packageLogs } from './cases/package-logs.ts';
 import { search } from './cases/search.ts';
+import { secondSet } from './cases/second-set.ts';
 import { serviceLogs } from './cases/service-logs.ts';
 import { sourceCode } from './cases/source-code.ts';
 import { stackTraces } from './cases/stack-traces.ts';
@@ -28,4 +29,5 @@ export const cases: readonly ToolResultCase[] = [
   ...tables,
   ...docs,
   ...numbered,
+  ...secondSet,
 ];
