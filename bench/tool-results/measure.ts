@@ -4,8 +4,9 @@ import { planPrune } from '../../src/engine/plan.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/render.ts';
 import { estimateTokens } from '../../src/engine/tokens.ts';
 import type { Limits, LineRange } from '../../src/engine/types.ts';
-import { BASELINES, select } from '../../src/eval/baselines.ts';
+import { BASELINES } from '../../src/eval/baselines.ts';
 import { keptBy, SAMPLE_ID } from '../../src/eval/score.ts';
+import { select } from '../../src/eval/select.ts';
 import { terms } from '../../src/eval/terms.ts';
 import type { ToolResultCase } from './case.ts';
 

@@ -2,17 +2,9 @@ import { createHash } from 'node:crypto';
 import { splitLines } from '../engine/lines.ts';
 import type { SourceType } from '../engine/types.ts';
 import { fileTypeOf, isGenerated, sourceTypeOf } from './file-types.ts';
-import {
-  type FileChange,
-  listChanges,
-  listCommits,
-  listHunks,
-  type ObjectAnswer,
-  ObjectReader,
-  type OldRange,
-  type Repository,
-} from './git.ts';
+import { type FileChange, listChanges, listCommits, listHunks, type OldRange, type Repository } from './git.ts';
 import { goalFromMessage } from './message.ts';
+import { type ObjectAnswer, ObjectReader } from './object-reader.ts';
 import { terms } from './terms.ts';
 
 /** One question to the pruner with a known answer: a text, what it is read for, and the lines that had to stay. */

@@ -1,8 +1,9 @@
 import { lineAt, splitLines } from '../engine/lines.ts';
 import type { Origin, Plan, PruneInput } from '../engine/types.ts';
-import { BASELINES, type BaselineInput, select } from './baselines.ts';
+import { BASELINES, type BaselineInput } from './baselines.ts';
 import type { EvalCase } from './cases.ts';
 import { budgetFor, keptBy, type Outcome, outcomeOf } from './score.ts';
+import { select } from './select.ts';
 import { structuralLines } from './structure.ts';
 import type { CaseRow } from './summary.ts';
 import { terms } from './terms.ts';

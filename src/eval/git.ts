@@ -27,7 +27,7 @@ export interface OldRange {
 }
 
 /** A child that says nothing for this long is given up. */
-const SILENCE_MS = 120_000;
+export const SILENCE_MS = 120_000;
 
 /** Nothing of the repository's or the user's configuration may run a program or reach out. */
 const SAFE = [
@@ -40,14 +40,16 @@ const SAFE = [
   'core.quotePath=false',
 ];
 
-type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
+/** A git process with all three streams. */
+export type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
 
-function start(path: string, args: readonly string[]): GitChild {
+/** Starts git on a repository; the caller ends it. */
+export function startGit(path: string, args: readonly string[]): GitChild {
   return spawn('git', [...SAFE, '-C', path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
 /** Why a child failed, in its own words on stderr: what it called fatal, or else its last line. */
-function lastWords(child: GitChild): () => string {
+export function lastWords(child: GitChild): () => string {
   let tail = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (chunk: string) => {
@@ -72,7 +74,7 @@ export async function* gitLines(
   input = '',
   separator = '\n',
 ): AsyncGenerator<string> {
-  const child = start(path, args);
+  const child = startGit(path, args);
   const words = lastWords(child);
   const ended = new Promise<number | Error>((resolve) => {
     child.once('error', resolve);
@@ -204,109 +206,4 @@ export async function listHunks(repo: Repository, commits: readonly string[]): P
     }
   }
   return out;
-}
-
-/** What `cat-file --batch` says of one object. */
-export type ObjectAnswer = { readonly data: Buffer } | { readonly tooBig: number } | { readonly missing: true };
-
-interface Waiting {
-  readonly resolve: (answer: ObjectAnswer) => void;
-  readonly reject: (cause: Error) => void;
-}
-
-/** Reads objects from one long-lived `git cat-file --batch`; what is too big is passed over without being held. */
-export class ObjectReader {
-  readonly #child: GitChild;
-  readonly #maxBytes: number;
-  readonly #waiting: Waiting[] = [];
-  #header = Buffer.alloc(0);
-  #parts: Buffer[] | null = null;
-  #size = 0;
-  /** Bytes of the current object still to come, its closing LF included; -1 between objects. */
-  #left = -1;
-  #failure: GitError | null = null;
-
-  constructor(repo: Repository, maxBytes: number) {
-    this.#maxBytes = maxBytes;
-    this.#child = start(repo.path, ['cat-file', '--batch']);
-    const words = lastWords(this.#child);
-    this.#child.stdout.on('data', (chunk: Buffer) => this.#take(chunk));
-    this.#child.stdout.on('error', (cause) => this.#fail(cause.message));
-    this.#child.stdin.on('error', (cause) => this.#fail(cause.message));
-    this.#child.once('error', (cause) => this.#fail(`cannot run git: ${cause.message}`));
-    this.#child.once('close', () => this.#fail(words() || 'git cat-file ended'));
-  }
-
-  read(id: string): Promise<ObjectAnswer> {
-    if (this.#failure) return Promise.reject(this.#failure);
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#fail(`git cat-file gave no answer for ${SILENCE_MS / 1000} s`);
-        this.#child.kill('SIGKILL');
-      }, SILENCE_MS);
-      this.#waiting.push({
-        resolve: (answer) => {
-          clearTimeout(timer);
-          resolve(answer);
-        },
-        reject: (cause) => {
-          clearTimeout(timer);
-          reject(cause);
-        },
-      });
-      this.#child.stdin.write(`${id}\n`);
-    });
-  }
-
-  close(): void {
-    this.#failure ??= new GitError('closed');
-    this.#child.stdin.end();
-    this.#child.kill();
-  }
-
-  #fail(message: string): void {
-    this.#failure ??= new GitError(message);
-    for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
-  }
-
-  #take(input: Buffer): void {
-    let chunk = input;
-    while (chunk.length > 0) {
-      if (this.#left < 0) {
-        const lf = chunk.indexOf(10);
-        this.#header = Buffer.concat([this.#header, lf < 0 ? chunk : chunk.subarray(0, lf)]);
-        if (lf < 0) return;
-        chunk = chunk.subarray(lf + 1);
-        this.#open(this.#header.toString('latin1'));
-        this.#header = Buffer.alloc(0);
-      } else {
-        const part = chunk.subarray(0, this.#left);
-        this.#parts?.push(part);
-        this.#left -= part.length;
-        chunk = chunk.subarray(part.length);
-        if (this.#left === 0) this.#finish();
-      }
-    }
-  }
-
-  /** Takes `<id> <type> <size>` or `<id> missing`. */
-  #open(header: string): void {
-    const size = Number(header.split(' ')[2]);
-    if (!Number.isInteger(size)) {
-      this.#waiting.shift()?.resolve({ missing: true });
-      return;
-    }
-    this.#size = size;
-    this.#left = size + 1;
-    this.#parts = size <= this.#maxBytes ? [] : null;
-  }
-
-  #finish(): void {
-    const parts = this.#parts;
-    this.#left = -1;
-    this.#parts = null;
-    this.#waiting
-      .shift()
-      ?.resolve(parts === null ? { tooBig: this.#size } : { data: Buffer.concat(parts).subarray(0, this.#size) });
-  }
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from '../../src/engine/lines.ts';
-import { BASELINES, select } from '../../src/eval/baselines.ts';
+import { BASELINES } from '../../src/eval/baselines.ts';
 import { keepsBounds } from '../../src/eval/evaluate.ts';
 import { areaOf, budgetFor, keptBy, outcomeOf, recallAt, runsOf } from '../../src/eval/score.ts';
+import { select } from '../../src/eval/select.ts';
 import { structuralLines } from '../../src/eval/structure.ts';
 import { type CaseRow, summarise } from '../../src/eval/summary.ts';
 import { terms } from '../../src/eval/terms.ts';
