@@ -1,4 +1,5 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
+import { LineWriter } from './line-writer.ts';
 import { describeError, hideSecrets } from './redact.ts';
 
 export type Log = Logger;
@@ -11,18 +12,12 @@ export interface LogOptions {
   readonly pretty: boolean;
 }
 
-/** Log lines that wait for a slow reader; beyond it new ones are dropped rather than memory filled. */
-const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** Waiting lines are written once they are this many bytes, or this old. */
-const TOGETHER_BYTES = 8 * 1024;
-const FLUSH_MS = 50;
-
 /**
- * Makes the logger: one JSON object a line, or pretty lines. Writing never blocks and never throws: a reader that is
- * slow, gone or full costs log lines and nothing else. Lines not yet written are flushed when the process exits.
+ * Makes the logger: one JSON object a line, or pretty lines. Writing never blocks and never throws.
  * Credentials are hidden in the fields of a line, but not in what is given to `child`.
  */
 export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log> {
+  const writer = new LineWriter(fd);
   return pino(
     {
       level,
@@ -33,33 +28,12 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
       },
       serializers: { err: describeError, error: describeError },
     },
-    pretty ? await prettyStream(fd) : jsonStream(fd),
+    pretty ? await prettyLines(writer) : writer,
   );
 }
 
-/** Lines that come close together are written together: one write a line would cost a busy proxy a tenth of its time. */
-function jsonStream(fd: number) {
-  const stream = pino.destination({ fd, sync: false, minLength: TOGETHER_BYTES, maxLength: MAX_WAITING_BYTES });
-  stream.on('error', () => {}); // a full disk must not end the process
-  let flushing = false;
-  return {
-    write(line: string): void {
-      stream.write(line);
-      if (flushing) return;
-      flushing = true;
-      setTimeout(() => {
-        flushing = false;
-        stream.flush();
-      }, FLUSH_MS).unref();
-    },
-    flush: (done?: (error?: Error) => void): void => stream.flush(done),
-    flushSync: (): void => stream.flushSync(),
-  };
-}
-
-async function prettyStream(fd: number) {
-  const { default: makePretty } = await import('pino-pretty'); // only a terminal pays for this import
-  const stream = makePretty({ destination: fd, sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
-  stream.on('error', () => {});
-  return stream;
+async function prettyLines(writer: LineWriter): Promise<{ write(line: string): void }> {
+  const { prettyFactory } = await import('pino-pretty'); // only a terminal pays for this import
+  const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
+  return { write: (line) => writer.write(pretty(line)) };
 }

@@ -100,7 +100,7 @@ describe('the log', () => {
     log.info({ url: 'http://127.0.0.1:8006' }, 'listening');
     await expect
       .poll(() => readFileSync(file, 'utf8'))
-      .toMatch(/INFO.*listening[\s\S]*url: "http:\/\/127\.0\.0\.1:8006"/);
+      .toMatch(/INFO.*listening[\s\S]*url.*"http:\/\/127\.0\.0\.1:8006"/);
   });
 
   it.runIf(process.platform === 'linux')('goes on when the disk is full', async () => {
@@ -112,6 +112,20 @@ describe('the log', () => {
     }
     closeSync(full);
   });
+
+  it.runIf(process.platform === 'linux').each(['a pipe without a reader', 'a full disk'])(
+    'lets the process end where nothing can be written: %s',
+    (where) => {
+      const script = `import { openSync } from 'node:fs';
+        const { createLog } = await import(${JSON.stringify(built.href)});
+        const log = await createLog({ level: 'info', fd: ${where === 'a full disk' ? "openSync('/dev/full', 'w')" : '1'}, pretty: false });
+        log.info('lost');
+        process.exit(7);`;
+      const shell = `"$0" --input-type=module -e "$1" | exec true; exit "\${PIPESTATUS[0]}"`;
+      const { status } = spawnSync('bash', ['-c', shell, process.execPath, script], { timeout: 20_000 });
+      expect(status).toBe(7);
+    },
+  );
 
   it('is whole when the process exits right after writing', () => {
     expect(existsSync(built), `${built.pathname} is missing: npm run build makes it`).toBe(true);
