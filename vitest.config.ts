@@ -8,7 +8,5 @@ export default defineConfig({
     hookTimeout: 30_000,
     // Many tests wait for processes and sockets: two side by side keep two cores busy.
     maxWorkers: 2,
-    // A shared build machine may stall for longer than a test waits; what fails twice there is a failure.
-    retry: process.env.CI ? 2 : 0,
   },
 });
