@@ -27,6 +27,7 @@ export class LineWriter {
   #rest: Buffer = Buffer.alloc(0);
   #writing = false;
   #timer: NodeJS.Timeout | null = null;
+  #onWritten: (() => void)[] = [];
 
   constructor(fd: number) {
     this.#fd = fd;
@@ -39,6 +40,12 @@ export class LineWriter {
     unwritten.add(this);
     if (this.#waiting.length >= TOGETHER_CHARS) this.#next();
     else this.#later(TOGETHER_MS);
+  }
+
+  /** Calls back once all lines taken so far are written, or lost. */
+  flush(onWritten: () => void): void {
+    this.#onWritten.push(onWritten);
+    this.#next();
   }
 
   /** The last chance, for all that the system has not been given yet. */
@@ -74,6 +81,7 @@ export class LineWriter {
     const bytes = this.#take();
     if (bytes.length === 0) {
       unwritten.delete(this);
+      for (const written of this.#onWritten.splice(0)) written();
       return;
     }
     this.#writing = true;

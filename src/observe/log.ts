@@ -32,8 +32,8 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
   );
 }
 
-async function prettyLines(writer: LineWriter): Promise<{ write(line: string): void }> {
+async function prettyLines(writer: LineWriter): Promise<Pick<LineWriter, 'write' | 'flush'>> {
   const { prettyFactory } = await import('pino-pretty'); // only a terminal pays for this import
   const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
-  return { write: (line) => writer.write(pretty(line)) };
+  return { write: (line) => writer.write(pretty(line)), flush: (onWritten) => writer.flush(onWritten) };
 }
