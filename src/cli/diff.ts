@@ -1,8 +1,8 @@
-import type { Decision } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/lines.ts';
 import type { Cut } from '../engine/types.ts';
 import { type Command, configOption, type Io } from './command.ts';
-import { findOriginal, type Original, withStore } from './open-store.ts';
+import { findOriginal, withStore } from './open-store.ts';
+import { writeHeader } from './prune-header.ts';
 import { type Paint, painter, printable } from './terminal.ts';
 
 /** Kept lines shown before and after a cut. */
@@ -23,22 +23,6 @@ export const diff: Command = {
     return 0;
   },
 };
-
-function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
-  const { decision, createdAtMs, expiresAtMs } = prune;
-  io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);
-  io.out(`${decision.lines} lines -> ${decision.keptLines}, about ${decision.tokensBefore} tokens -> `);
-  io.out(`${decision.tokensAfter}; cut ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least\n`);
-  if (decision.goal !== '') io.out(`goal: ${printable(decision.goal).replaceAll('\n', ' ')}\n`);
-}
-
-function origin({ kind, tool, sourceType }: Decision): string {
-  return printable([kind === '' ? sourceType : kind, ...(tool === '' ? [] : [`from ${tool}`])].join(' '));
-}
-
-function isoMinute(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
-}
 
 function writeCuts(lines: Lines, cuts: readonly Cut[], io: Io, paint: Paint): void {
   const width = String(lines.count).length;

@@ -27,6 +27,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     load: async () => (await import('./recover.ts')).recover,
   },
   diff: { summary: 'show what was cut from a text', load: async () => (await import('./diff.ts')).diff },
+  why: {
+    summary: 'say why each region of a text was kept or cut',
+    load: async () => (await import('./why.ts')).why,
+  },
   tail: { summary: 'follow what the proxy does', load: async () => (await import('./tail.ts')).tail },
   stats: {
     summary: 'show what was saved, by day, model and tool',

@@ -50,7 +50,9 @@ export interface Original {
 export async function findOriginal(store: Store, pruneId: string): Promise<Original> {
   const [prune, text] = [await store.findPrune(pruneId), await store.findOriginal(pruneId)];
   if (prune === null || text === null) {
-    throw new CommandFailed(`the store has no ${JSON.stringify(pruneId)}: it is unknown here or has expired`);
+    throw new CommandFailed(
+      `the store has no ${JSON.stringify(pruneId)}: it is unknown here, has expired or was deleted`,
+    );
   }
   return { prune, text };
 }

@@ -1,7 +1,7 @@
 import { splitLines } from '../engine/lines.ts';
 import { renderRanges } from '../engine/render.ts';
-import type { LineRange } from '../engine/types.ts';
-import { type Command, configOption, textOption, UsageError } from './command.ts';
+import { type Command, configOption, textOption } from './command.ts';
+import { parseRanges } from './line-ranges.ts';
 import { findOriginal, withStore } from './open-store.ts';
 import { printable } from './terminal.ts';
 
@@ -29,18 +29,4 @@ export const recover: Command = {
 
 function endedLines(text: string): string {
   return text === '' ? '' : `${text}\n`;
-}
-
-/** Reads `10-40`, `7` or several of them with commas between. */
-function parseRanges(text: string): LineRange[] {
-  return text.split(',').map((part) => {
-    const [, first, last] = /^\s*(\d{1,9})(?:-(\d{1,9}))?\s*$/.exec(part) ?? [];
-    const range = { startLine: Number(first), endLine: Number(last ?? first) };
-    if (first === undefined || range.startLine < 1 || range.startLine > range.endLine) {
-      throw new UsageError(
-        `--lines ${JSON.stringify(text)} is not a range of lines: write 10-40 or 3,10-40, from 1 on`,
-      );
-    }
-    return range;
-  });
 }

@@ -4,7 +4,7 @@ import { annotate, editsOf } from '../engine/render.ts';
 import { estimateTokens } from '../engine/tokens.ts';
 import type { Hints, Limits, Plan, SourceType } from '../engine/types.ts';
 import { keyOf, pruneIdOf } from './hash.ts';
-import type { Decision } from './ports.ts';
+import type { Decision, DecisionBasis } from './ports.ts';
 
 const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
 
@@ -86,7 +86,12 @@ export function decide(
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
   });
-  return decisionOf(job, key, plan);
+  const decision = decisionOf(job, key, plan);
+  return decision.pruneId === null ? decision : { ...decision, basis: basisOf(job, opinions !== null) };
+}
+
+function basisOf({ hints, limits, sourceType }: Job, opinions: boolean): DecisionBasis {
+  return { hints, limits, ...(sourceType && { sourceType }), ...(opinions && { opinions }) };
 }
 
 /** A decision to leave a text as it is. */

@@ -59,7 +59,8 @@ export class DecisionMaker {
     this.#options = options;
     this.#memo = new LRUCache({
       maxSize: Math.max(1, Math.floor(options.memoBytes)),
-      sizeCalculation: ({ decision }) => 600 + decision.goal.length + 120 * decision.cuts.length,
+      sizeCalculation: ({ decision }) =>
+        800 + decision.goal.length + (decision.basis?.hints.command?.length ?? 0) + 120 * decision.cuts.length,
     });
   }
 

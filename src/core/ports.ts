@@ -1,4 +1,4 @@
-import type { Cut, PlanWarning, SourceType } from '../engine/types.ts';
+import type { Cut, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
 
 /** Epoch milliseconds; handed in so that tests own the time. */
 export interface Clock {
@@ -59,6 +59,18 @@ export interface Decision {
   readonly goal: string;
   /** Name of the tool whose result it is, or `''`. */
   readonly tool: string;
+  /** What else decided, to explain it by; absent where nothing was ranked or an older program stored it. */
+  readonly basis?: DecisionBasis;
+}
+
+/** What a decision was made from, beside the text, the goal and the program. */
+export interface DecisionBasis {
+  readonly hints: Hints;
+  readonly limits: Limits;
+  /** As the caller named it; absent: the engine recognised it. */
+  readonly sourceType?: SourceType;
+  /** Another backend had a say; what it said is not kept. */
+  readonly opinions?: true;
 }
 
 /** An original together with the decision that refers to it. */

@@ -61,12 +61,12 @@ export function explainPlan(input: PruneInput): Explanation {
   const { words } = analysis;
   const terms = termsOf(analysis, words, spans);
   const regions = spans.map(({ from, to }, k): Region => {
-    const fate = fates[from] ?? { kept: true, because: 'whole', rule: '' };
+    const worth = worthOf(choice, from, to, all);
     return {
       startLine: from + 1,
       endLine: to + 1,
-      ...fate,
-      ...worthOf(choice, from, to, all),
+      ...fateOf(fates.slice(from, to + 1), worth.worth >= threshold),
+      ...worth,
       terms: terms[k] ?? [],
       measures: contributions[k] ?? [],
     };
@@ -96,6 +96,15 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
     return { kept: true, because: full ? 'budget' : 'marker', rule: '' };
   });
 }
+
+/** The strongest reason of a region's lines; a cut goes by what all of it is worth. */
+function fateOf(lines: readonly Fate[], worthy: boolean): Fate {
+  const [first = { kept: true, because: 'whole', rule: '' }] = lines;
+  if (!first.kept) return { ...first, because: worthy ? 'block' : 'noise' };
+  return STRONGEST_FIRST.map((because) => lines.find((line) => line.because === because)).find(Boolean) ?? first;
+}
+
+const STRONGEST_FIRST: readonly Because[] = ['relevance', 'block', 'budget', 'marker'];
 
 interface Span {
   readonly from: number;

@@ -84,10 +84,12 @@ describe('mcp-pruner recover', () => {
     expect(out).toContain('line 20 ␛[31mred');
   });
 
-  it.each(['recover', 'diff'])('says in one line when the id is unknown (%s)', async (command) => {
+  it.each(['recover', 'diff', 'why'])('says in one line when the id is unknown (%s)', async (command) => {
     const { code, out, err } = await run([command, 'prn_zzzzzzzzzzzz']);
     expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toMatch(/^mcp-pruner: the store has no "prn_zzzzzzzzzzzz": it is unknown here or has expired\n$/);
+    expect(err).toMatch(
+      /^mcp-pruner: the store has no "prn_zzzzzzzzzzzz": it is unknown here, has expired or was deleted\n$/,
+    );
   });
 });
 
@@ -163,7 +165,7 @@ describe('mcp-pruner stats', () => {
 });
 
 describe('a store that is not there', () => {
-  it.each([['recover', 'prn_x'], ['diff', 'prn_x'], ['stats']])(
+  it.each([['recover', 'prn_x'], ['diff', 'prn_x'], ['why', 'prn_x'], ['stats']])(
     'is named in one line and not made: %s',
     async (...args) => {
       const missing = join(folder, 'missing', 'store.db');

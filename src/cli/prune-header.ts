@@ -1,0 +1,21 @@
+import type { Decision } from '../core/ports.ts';
+import type { Io } from './command.ts';
+import type { Original } from './open-store.ts';
+import { type Paint, printable } from './terminal.ts';
+
+/** Tells what a prune id stands for: where from, how much went, when, and against which goal. */
+export function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
+  const { decision, createdAtMs, expiresAtMs } = prune;
+  io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);
+  io.out(`${decision.lines} lines -> ${decision.keptLines}, about ${decision.tokensBefore} tokens -> `);
+  io.out(`${decision.tokensAfter}; cut ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least\n`);
+  if (decision.goal !== '') io.out(`goal: ${printable(decision.goal).replaceAll('\n', ' ')}\n`);
+}
+
+function origin({ kind, tool, sourceType }: Decision): string {
+  return printable([kind === '' ? sourceType : kind, ...(tool === '' ? [] : [`from ${tool}`])].join(' '));
+}
+
+function isoMinute(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+}

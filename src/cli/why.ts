@@ -1,0 +1,149 @@
+import type { Decision } from '../core/ports.ts';
+import type { Why, WhyRegion } from '../core/why.ts';
+import { type Lines, lineAt, splitLines } from '../engine/lines.ts';
+import type { LineRange } from '../engine/types.ts';
+import { type Command, configOption, type Io, textOption } from './command.ts';
+import { parseRanges } from './line-ranges.ts';
+import { findOriginal, type Original, withStore } from './open-store.ts';
+import { writeHeader } from './prune-header.ts';
+import { type Paint, painter, printable } from './terminal.ts';
+import { caveat, inWords, wholeWords } from './why-words.ts';
+
+export const why: Command = {
+  usage: 'why <prune_id> [--lines 10-40] [--json]',
+  about:
+    'Says which rule or score kept or cut each region of a text, and against which goal. It explains the decision that is\n' +
+    'stored; where this version would decide otherwise, or another backend had a say, it says so and tells what is known.',
+  options: {
+    ...configOption,
+    lines: {
+      type: 'string',
+      value: '<ranges>',
+      doc: 'only the regions that hold these lines, such as 10-40 or 3,10-40',
+    },
+    json: { type: 'boolean', doc: 'print JSON' },
+  },
+  arguments: { least: 1, most: 1 },
+
+  async run(call, io) {
+    const [pruneId = ''] = call.positionals;
+    const asked = textOption(call, 'lines');
+    const ranges = asked === undefined ? null : parseRanges(asked);
+    const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
+    const { explainDecision } = await import('../core/why.ts');
+    const found = explainDecision(original.prune.decision, original.text);
+    const regions = ranges === null ? found.regions : found.regions.filter((region) => touches(region, ranges));
+    if (call.values.json === true) io.out(`${JSON.stringify(asJson(original, { ...found, regions }), null, 2)}\n`);
+    else write(original, { ...found, regions }, io);
+    return 0;
+  },
+};
+
+function touches({ startLine, endLine }: LineRange, ranges: readonly LineRange[]): boolean {
+  return ranges.some((range) => startLine <= range.endLine && range.startLine <= endLine);
+}
+
+function write(original: Original, found: Why, io: Io): void {
+  const paint = painter(io);
+  const { decision } = original.prune;
+  writeHeader(original, io, paint);
+  for (const line of preface(found, decision)) io.out(`${printable(line)}\n`);
+  if (found.regions.length === 0) {
+    io.out('no region has these lines\n');
+    return;
+  }
+  const lines = splitLines(original.text);
+  const width = Math.max(...found.regions.map((region) => rangeOf(region).length));
+  io.out('\n');
+  for (const region of found.regions) writeRegion(region, { found, decision, lines, width }, io, paint);
+}
+
+/** What holds for the text as a whole. */
+function preface(found: Why, { basis, goal, whole, lines, cuts }: Decision): string[] {
+  const { told, terms, threshold, budget, cutsToday } = found;
+  const ranked = told === 'ranked';
+  const limits = basis?.limits;
+  return [
+    goal === '' && told !== 'asked' ? 'no goal: ranked by information alone' : '',
+    ranked && goal !== '' ? `words of the goal that the text has: ${listed(terms)}` : '',
+    limits && budget !== null
+      ? `limits: at most ${budget} of ${lines} lines may go (max_prune_ratio ${limits.maxPruneRatio}, min_keep_lines ${limits.minKeepLines})`
+      : '',
+    ranked && threshold !== null && cuts.length > 0
+      ? `a region goes when its worth is below ${threshold.toFixed(2)}; 1.00 is what the text's average token is worth`
+      : '',
+    ranked && whole !== '' ? `left whole: ${wholeWords(whole)}` : '',
+    caveat(told, whole),
+    told === 'other_engine' ? `this version would cut: ${listed(cutsToday.map(rangeOf))}` : '',
+  ].filter((line) => line !== '');
+}
+
+const MOST_LISTED = 20;
+
+function listed(words: readonly string[]): string {
+  if (words.length === 0) return 'none';
+  const more = words.length - MOST_LISTED;
+  return `${words.slice(0, MOST_LISTED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function rangeOf({ startLine, endLine }: LineRange): string {
+  return startLine === endLine ? String(startLine) : `${startLine}-${endLine}`;
+}
+
+const EXCERPT = 60;
+
+function writeRegion(
+  region: WhyRegion,
+  { found, decision, lines, width }: { found: Why; decision: Decision; lines: Lines; width: number },
+  io: Io,
+  paint: Paint,
+): void {
+  const fate = region.kept ? '  kept  ' : '  cut   ';
+  const head = `${rangeOf(region).padStart(width)}${fate}${printable(inWords(region, found, decision.kind))}`;
+  const first = lineAt(lines, region.startLine)
+    .slice(0, 10 * EXCERPT)
+    .trim();
+  const excerpt = `${' '.repeat(width + fate.length)}${printable(first).replaceAll(/\s/g, ' ').slice(0, EXCERPT)}`;
+  io.out(`${paint(region.kept ? 'green' : 'red', head)}\n`);
+  if (first !== '') io.out(`${paint('dim', excerpt)}\n`);
+}
+
+/** The same for programs; every line number is 1-based and inclusive. */
+function asJson(
+  { prune: { decision } }: Original,
+  { told, terms, threshold, budget, cutsToday, regions }: Why,
+): object {
+  const { pruneId, goal, tool, sourceType, kind, whole, lines, keptLines, basis } = decision;
+  return {
+    prune_id: pruneId,
+    goal,
+    tool,
+    source_type: sourceType,
+    kind,
+    left_whole_because: whole === '' ? null : whole,
+    original_lines: lines,
+    kept_lines: keptLines,
+    limits: basis ? { max_prune_ratio: basis.limits.maxPruneRatio, min_keep_lines: basis.limits.minKeepLines } : null,
+    explained_by: told,
+    goal_words: terms,
+    worth_threshold: threshold === null ? null : rounded(threshold),
+    most_lines_to_prune: budget,
+    would_cut_today: cutsToday.map(({ startLine, endLine }) => ({ start_line: startLine, end_line: endLine })),
+    regions: regions.map(({ startLine, endLine, kept, because, rule, reason, score }) => ({
+      start_line: startLine,
+      end_line: endLine,
+      kept,
+      because,
+      rule: rule === '' ? null : rule,
+      reason: reason === '' ? null : reason,
+      worth: score === null ? null : rounded(score.worth),
+      tokens_est: score === null ? null : Math.round(score.tokens),
+      goal_words: score?.terms ?? [],
+      measures: (score?.measures ?? []).map(({ name, effect }) => ({ name, effect: rounded(effect) })),
+    })),
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

@@ -1,0 +1,131 @@
+import { type Because, type Explanation, explainPlan, type Region } from '../engine/explain.ts';
+import type { Rule } from '../engine/protect.ts';
+import type { LineRange } from '../engine/types.ts';
+import { decisionOf, type Job } from './decide.ts';
+import type { Decision, DecisionBasis } from './ports.ts';
+
+/**
+ * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from what was kept, so its
+ * rules and scores are the reasons. `opinions`: another backend's scores had a say and were not kept. `other_engine`:
+ * this engine would cut elsewhere. `unrecorded`: what it was made from was not kept. With these three only the cuts, their
+ * reasons and the rules are told. `asked`: somebody asked for the text to give way; nothing was ranked. `whole`: the
+ * text was left whole before anything was ranked.
+ */
+export type Told = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';
+
+/** A run of lines with one fate. */
+export interface WhyRegion extends LineRange {
+  readonly kept: boolean;
+  /** `unknown` where scores would have to tell, and cannot. */
+  readonly because: Because | 'asked' | 'unknown';
+  readonly rule: Rule;
+  /** As the marker gives it, `''` for what stays. */
+  readonly reason: string;
+  /** Only with `ranked`. */
+  readonly score: Pick<Region, 'worth' | 'tokens' | 'terms' | 'measures'> | null;
+}
+
+export interface Why {
+  readonly told: Told;
+  /** Words of the goal that the text has, heaviest first; only with `ranked`. */
+  readonly terms: readonly string[];
+  /** A region goes when its worth is below this; only with `ranked`. */
+  readonly threshold: number | null;
+  /** Most lines that the limits let go, or `null` where that is not known. */
+  readonly budget: number | null;
+  /** With `other_engine`: what this engine would cut. */
+  readonly cutsToday: readonly LineRange[];
+  readonly regions: readonly WhyRegion[];
+}
+
+/** Explains the decision that is stored, by its text; never a decision that would be made in its place today. */
+export function explainDecision(decision: Decision, text: string): Why {
+  const { basis, kind, whole } = decision;
+  if (kind === 'stashed' || kind === 'deleted') return untold(decision, 'asked');
+  if (whole !== '' && (basis === undefined || decision.warnings.length > 0)) return untold(decision, 'whole');
+  const today = explainPlan(inputOf(decision, text, basis));
+  if (basis === undefined) return byRules(decision, 'unrecorded', today);
+  if (basis.opinions) return byRules(decision, 'opinions', today);
+  const { cuts } = decisionOf(jobOf(decision, text, basis), decision.key, today.plan);
+  if (!sameRanges(cuts, decision.cuts)) {
+    return { ...byRules(decision, 'other_engine', today), cutsToday: cuts };
+  }
+  return ranked(decision, today);
+}
+
+function inputOf({ goal, sourceType }: Decision, text: string, basis: DecisionBasis | undefined) {
+  if (basis === undefined) return { text, goal, sourceType, limits: { maxPruneRatio: 1, minKeepLines: 0 } };
+  const { hints, limits, sourceType: named } = basis;
+  return { text, goal, hints, limits, ...(named && { sourceType: named }) };
+}
+
+function jobOf({ goal, textHash, tool }: Decision, text: string, { hints, limits }: DecisionBasis): Job {
+  return { text, textHash, goal, hints, limits, tool, scope: 'proxy' };
+}
+
+function sameRanges(a: readonly LineRange[], b: readonly LineRange[]): boolean {
+  return (
+    a.length === b.length && a.every((cut, i) => cut.startLine === b[i]?.startLine && cut.endLine === b[i].endLine)
+  );
+}
+
+function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Explanation): Why {
+  const reasons = new Map(cuts.map(({ startLine, reason }) => [startLine, reason]));
+  // where the cuts of a plan did not pay, all of its lines stayed
+  const whole = cuts.length === 0;
+  return {
+    told: 'ranked',
+    terms,
+    threshold,
+    budget,
+    cutsToday: [],
+    regions: regions.map(({ startLine, endLine, kept, because, rule, worth, tokens, terms: own, measures }) => ({
+      startLine,
+      endLine,
+      kept: kept || whole,
+      because: !kept && whole ? 'whole' : because,
+      rule,
+      reason: whole ? '' : (reasons.get(startLine) ?? ''),
+      score: { worth, tokens, terms: own, measures },
+    })),
+  };
+}
+
+/** What holds whoever ranked: the cuts as they are stored, and the rules by which lines must stay. */
+function byRules(decision: Decision, told: Told, { regions, budget }: Explanation): Why {
+  const rules = regions.filter(({ because }) => because === 'rule');
+  const out: WhyRegion[] = [];
+  for (const cut of [...decision.cuts, null]) {
+    const from = (out.at(-1)?.endLine ?? 0) + 1;
+    out.push(...keptBetween(from, (cut?.startLine ?? decision.lines + 1) - 1, rules));
+    if (cut) out.push({ ...cut, kept: false, because: 'unknown', rule: '', score: null });
+  }
+  return { ...EMPTY, told, budget: told === 'unrecorded' ? null : budget, regions: out };
+}
+
+function keptBetween(first: number, last: number, rules: readonly Region[]): WhyRegion[] {
+  const out: WhyRegion[] = [];
+  const add = (startLine: number, endLine: number, rule: Rule): void => {
+    const because = rule === '' ? 'unknown' : 'rule';
+    if (startLine <= endLine) out.push({ startLine, endLine, kept: true, because, rule, reason: '', score: null });
+  };
+  let next = first;
+  for (const { startLine, endLine, rule } of rules) {
+    if (endLine < next || startLine > last) continue;
+    add(next, startLine - 1, '');
+    add(Math.max(next, startLine), Math.min(last, endLine), rule);
+    next = endLine + 1;
+  }
+  add(next, last, '');
+  return out;
+}
+
+const EMPTY: Omit<Why, 'told' | 'regions'> = { terms: [], threshold: null, budget: null, cutsToday: [] };
+
+function untold({ cuts, lines }: Decision, told: 'asked' | 'whole'): Why {
+  const all = { startLine: 1, endLine: lines, rule: '', score: null } as const;
+  if (lines === 0) return { ...EMPTY, told, regions: [] };
+  if (cuts.length === 0) return { ...EMPTY, told, regions: [{ ...all, kept: true, because: 'whole', reason: '' }] };
+  const regions = cuts.map((cut): WhyRegion => ({ ...all, ...cut, kept: false, because: 'asked' }));
+  return { ...EMPTY, told, regions };
+}

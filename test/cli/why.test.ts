@@ -1,0 +1,182 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { deepinfraEnv, NOWHERE, pruneText } from '../backends/pruning.ts';
+import { type RerankCall, rerankAnswer, startReranker } from '../backends/services.ts';
+import { Agent } from '../gc/agent.ts';
+import { contentAt } from '../helpers/chat.ts';
+import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { markersIn } from '../helpers/markers.ts';
+import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+import { run } from './fake-io.ts';
+
+const LOG = serverLog(300);
+
+const why = (proxy: TestProxy, ...args: string[]) =>
+  run(['why', ...args], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock: { nowMs: Date.now } });
+
+interface Told {
+  readonly explained_by: string;
+  readonly goal: string;
+  readonly would_cut_today: readonly object[];
+  readonly regions: readonly {
+    readonly start_line: number;
+    readonly end_line: number;
+    readonly kept: boolean;
+    readonly because: string;
+    readonly rule: string | null;
+    readonly worth: number | null;
+  }[];
+}
+
+async function whyAsJson(proxy: TestProxy, pruneId: string): Promise<Told> {
+  const { code, out, err } = await why(proxy, pruneId, '--json');
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return JSON.parse(out) as Told;
+}
+
+/** A log and a source file through the proxy; the cuts as the markers tell them. */
+async function pruned() {
+  const upstream = await startUpstream();
+  const proxy = await startProxy(upstream);
+  const agent = new Agent(proxy, upstream);
+  const log = agent.tool('bash', { command: 'npm start' }, LOG);
+  const source = agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(40));
+  const body = await agent.send();
+  const of = (index: number) => markersIn(contentAt(body, index));
+  return { proxy, agent, log, cuts: of(log), sourceCuts: of(source) };
+}
+
+/** Changes what the store has of a prune, as another version or another time would have written it. */
+function restore(proxy: TestProxy, pruneId: string, change: (body: Record<string, unknown>) => void): void {
+  const db = new Database(proxy.dbPath);
+  const stored = db.prepare<[string], string>('SELECT body FROM prune WHERE prune_id = ?').pluck().get(pruneId);
+  const body = JSON.parse(stored ?? '') as Record<string, unknown>;
+  change(body);
+  db.prepare('UPDATE prune SET body = ? WHERE prune_id = ?').run(JSON.stringify(body), pruneId);
+  db.close();
+}
+
+describe('mcp-pruner why', () => {
+  it('says for each region which rule or score kept or cut it, and against which goal', async () => {
+    const { proxy, cuts } = await pruned();
+    const id = cuts[0]?.pruneId ?? '';
+    const { code, out } = await why(proxy, id);
+    expect(code).toBe(0);
+    expect(out).toContain('goal: npm start');
+    expect(out).toContain('words of the goal that the text has: fail, checkout, payment');
+    expect(out).toMatch(/limits: at most 270 of 300 lines may go \(max_prune_ratio 0\.9, min_keep_lines 20\)/);
+    expect(out).toMatch(/kept {2}rule failure: tells of a failure\n +2026-\S+ ERROR payment/);
+    expect(out).toMatch(/kept {2}rule trace: part of a stack trace\n +at chargeOrder/);
+    expect(out).toMatch(/kept {2}worth [\d.]+: not below 1\.00/);
+    for (const { startLine, endLine, reason } of cuts) {
+      const line = out.split('\n').find((shown) => shown.trimStart().startsWith(`${startLine}-${endLine}  cut`));
+      expect(line).toMatch(/cut {3}worth 0\.\d\d, below 1\.00/);
+      expect(line?.endsWith(`marked "${reason}"`)).toBe(true);
+    }
+  });
+
+  it('accounts for every line once, cut exactly where the markers stand', async () => {
+    const { proxy, cuts, sourceCuts } = await pruned();
+    for (const markers of [cuts, sourceCuts]) {
+      const { regions, explained_by } = await whyAsJson(proxy, markers[0]?.pruneId ?? '');
+      expect(explained_by).toBe('ranked');
+      let next = 1;
+      for (const { start_line, end_line } of regions) {
+        expect(start_line).toBe(next);
+        next = end_line + 1;
+      }
+      const cut = regions.filter(({ kept }) => !kept).map(({ start_line, end_line }) => [start_line, end_line]);
+      expect(cut).toEqual(markers.map(({ startLine, endLine }) => [startLine, endLine]));
+    }
+  });
+
+  it('shows only the regions of the lines that were asked for', async () => {
+    const { proxy, cuts } = await pruned();
+    const [{ pruneId, startLine, endLine } = { pruneId: '', startLine: 0, endLine: 0 }] = cuts;
+    const { out } = await why(proxy, pruneId, '--lines', `${startLine + 1}`);
+    expect(out.match(/ {2}(?:kept|cut ) {2}/g)).toHaveLength(1);
+    expect(out).toContain(`${startLine}-${endLine}  cut`);
+    expect((await why(proxy, pruneId, '--lines', '9000')).out).toMatch(/no region has these lines\n$/);
+    expect(await why(proxy, pruneId, '--lines', 'x')).toMatchObject({ code: 2, out: '' });
+  });
+
+  it('does not explain cuts that are not there when this version would cut elsewhere', async () => {
+    const { proxy, cuts } = await pruned();
+    const id = cuts[0]?.pruneId ?? '';
+    restore(proxy, id, (body) => {
+      body.cuts = [[20, 40, 'another version']];
+      body.keptLines = 279;
+    });
+    const { out } = await why(proxy, id);
+    expect(out).toContain('The engine of this version would cut elsewhere');
+    expect(out).toContain(`this version would cut: ${cuts[0]?.startLine}-${cuts[0]?.endLine}`);
+    expect(out).toMatch(/20-40 {2}cut {3}cut; no score of it is known; marked "another version"\n/);
+    expect(out).toMatch(/kept {2}rule failure: tells of a failure/);
+    expect(out).not.toContain('worth');
+    const { regions } = await whyAsJson(proxy, id);
+    expect(regions.filter(({ kept }) => !kept)).toMatchObject([{ start_line: 20, end_line: 40, worth: null }]);
+    expect(regions.at(-1)?.end_line).toBe(300);
+  });
+
+  it('says what it cannot know of a prune that an older version stored', async () => {
+    const { proxy, cuts } = await pruned();
+    const id = cuts[0]?.pruneId ?? '';
+    restore(proxy, id, (body) => {
+      body.basis = undefined;
+    });
+    expect((await why(proxy, id)).out).toContain('What it was decided from was not kept');
+    expect((await whyAsJson(proxy, id)).explained_by).toBe('unrecorded');
+  });
+
+  it('names another backend that had a say, whose scores are not kept', async () => {
+    const scores = (call: RerankCall) => rerankAnswer(call.documents.map((_, i) => (i % 7 === 0 ? 0.9 : 0.001)));
+    const service = await startReranker(() => 0.5);
+    service.respond = (res, { body }) => json(res, 200, scores(JSON.parse(body.toString('utf8')) as RerankCall));
+    const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(service, { DEEPINFRA_MAX_DOCS: '500' }) });
+    const { prune_id, annotations } = await pruneText(proxy, LOG, 'the failing payment', {}, 'logs');
+    expect(annotations.length).toBeGreaterThan(0);
+    const { out } = await why(proxy, prune_id);
+    expect(out).toContain('Another backend had a say in it and its scores are not kept');
+    expect(out).not.toContain('worth');
+    const { regions } = await whyAsJson(proxy, prune_id);
+    expect(regions.filter(({ kept }) => !kept)).toHaveLength(annotations.length);
+  });
+
+  it('says that a stashed segment gave way on request, and that a deleted one is gone', async () => {
+    const { proxy, agent, log } = await pruned();
+    agent.chatter();
+    await agent.send();
+    const { segment_id } = await agent.candidate(/command output by bash/);
+    await agent.prune([segment_id]);
+    const id = markersIn(await agent.sendAndSee(log))[0]?.pruneId ?? '';
+    const { out } = await why(proxy, id);
+    expect(out).toContain('Nothing was ranked: the whole text gave way to one marker.');
+    expect(out).toMatch(/1-300 {2}cut {3}set aside as a whole, on request or by the budget; marked "mis de côté"/);
+
+    await agent.prune([segment_id], 'delete', { confirm: true });
+    const gone = await why(proxy, id);
+    expect(gone).toMatchObject({ code: 1, out: '' });
+    expect(gone.err).toMatch(/^mcp-pruner: the store has no "prn_\w+": [^\n]+ was deleted\n$/);
+  });
+
+  it('says why a text given to prune_text was left whole', async () => {
+    const proxy = await startProxy(NOWHERE);
+    const small = await pruneText(proxy, 'one\ntwo\nthree\nfour\nfive\nsix\nseven\n', 'four', {});
+    expect((await why(proxy, small.prune_id)).out).toContain(
+      'left whole: all that could go would have saved too little',
+    );
+    const bound = await pruneText(proxy, 'one\ntwo\n', 'two', { min_keep_lines: 9 });
+    expect(bound.warnings).toEqual(['constraints_unmet']);
+    expect((await why(proxy, bound.prune_id)).out).toContain('it was left whole (its limits cannot be met)');
+  });
+
+  it('says in one line when the id is unknown', async () => {
+    const proxy = await startProxy(NOWHERE);
+    expect(await why(proxy, 'prn_zzzzzzzzzzzz')).toEqual({
+      code: 1,
+      out: '',
+      err: 'mcp-pruner: the store has no "prn_zzzzzzzzzzzz": it is unknown here, has expired or was deleted\n',
+    });
+  });
+});
