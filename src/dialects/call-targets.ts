@@ -1,4 +1,4 @@
-import { parseArgs, type ToolCall } from './tools.ts';
+import { fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** Lines of a file, 1-based and inclusive; 0 where a call does not say. */
 export interface FileLines {
@@ -24,10 +24,12 @@ export function editedFiles(call: ToolCall | undefined): string[] {
   if (!call) return [];
   const args = parseArgs(call.args);
   const command = stringOf(args, ['command', 'cmd', 'script']);
-  // `{"command":"str_replace","path":…}` names what the tool is to do, no program of a shell
-  const isVerb = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
-  if (isVerb && command === 'view') return [];
-  const files = command === '' || isVerb ? editedByTool(call, args) : editedByCommand(command);
+  const verb = fileVerb(args);
+  if (verb === 'look') return [];
+  const path = verb === 'change' ? stringOf(args, PATH_KEYS) : '';
+  // one word beside a path names what the tool is to do, no program of a shell
+  const isWord = /^\w+$/.test(command) && stringOf(args, PATH_KEYS) !== '';
+  const files = path !== '' ? [path] : command === '' || isWord ? editedByTool(call, args) : editedByCommand(command);
   return [...new Set(files)].slice(0, MAX_FILES);
 }
 

@@ -53,15 +53,42 @@ const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i
 export function callFacts(call: ToolCall | undefined): CallFacts {
   if (!call) return { hints: { origin: 'unknown' }, question: '', said: '' };
   const args = parseArgs(call.args);
-  const command = words(args, COMMAND_KEYS);
+  const verb = fileVerb(args);
+  const command = verb === null ? words(args, COMMAND_KEYS) : '';
   const path = words(args, PATH_KEYS);
   const query = words(args, QUERY_KEYS);
   const question = words(args, QUESTION_KEYS);
-  const origin = command ? originOfCommand(command) : originOfName(call.name, path !== '');
+  const origin = verb === 'look' ? 'read' : command ? originOfCommand(command) : originOfName(call.name, path !== '');
   const file = command && origin === 'read' ? fileOfCommand(command) : command ? '' : path;
   const hints: Hints = { origin, ...(file && { path: file }), ...(command && { command: command.slice(0, 2_000) }) };
   const said = [query, path, command].filter((part) => part !== '').join('\n');
   return { hints, question, said: (said || (args ? '' : call.args)).slice(0, MAX_SAID_CHARS) };
+}
+
+const LOOKING = new Set(['view', 'read', 'open', 'show']);
+const CHANGING = new Set([
+  'create',
+  'str_replace',
+  'insert',
+  'undo_edit',
+  'write',
+  'edit',
+  'replace',
+  'append',
+  'update',
+  'delete',
+  'rename',
+]);
+
+/**
+ * What an editor's tool is to do with a file: its `command` beside a path is a verb (`{"command":"view","path":…}`) and no
+ * program of a shell. `null` for every other call.
+ */
+export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look' | 'change' | null {
+  const command = args?.command;
+  if (typeof command !== 'string' || words(args, PATH_KEYS) === '') return null;
+  if (LOOKING.has(command)) return 'look';
+  return CHANGING.has(command) ? 'change' : null;
 }
 
 /** A call’s arguments as an object, one level deep; `null` when they are none. */

@@ -34,6 +34,11 @@ describe('where a result comes from', () => {
     ['bash', { command: 'cat a.json | jq .' }, 'command', undefined],
     ['shell', { command: ['bash', '-lc', 'cat src/a.ts'] }, 'read', 'src/a.ts'],
     ['shell', { command: ['bash', '-lc', 'npm test'] }, 'command', undefined],
+    ['str_replace_based_edit_tool', { command: 'view', path: 'src/a.ts' }, 'read', 'src/a.ts'],
+    ['str_replace_editor', { command: 'view', path: 'src/a.ts', view_range: [1, 20] }, 'read', 'src/a.ts'],
+    ['str_replace_editor', { command: 'str_replace', path: 'a.ts', old_str: 'x', new_str: 'y' }, 'read', 'a.ts'],
+    ['bash', { command: 'ls', path: '/w' }, 'listing', undefined],
+    ['bash', { command: 'make', path: '/w' }, 'command', undefined],
     ['whatever', { path: 'a.ts' }, 'read', 'a.ts'],
     ['whatever', { x: 1 }, 'unknown', undefined],
   ])('%s %j is %s', (name, args, origin, path) => {
@@ -62,6 +67,12 @@ describe('what the model wanted', () => {
 
   it('is told by patterns, paths and commands otherwise', () => {
     expect(factsOf('grep', { pattern: 'fillCache', path: 'src' }).said).toBe('fillCache\nsrc');
+  });
+
+  it('is told by the path alone where the command is what an editor does with it', () => {
+    const { said, hints } = factsOf('str_replace_based_edit_tool', { command: 'view', path: 'src/a.ts' });
+    expect(said).toBe('src/a.ts');
+    expect(hints.command).toBeUndefined();
   });
 
   it('is told by arguments that are no JSON as they stand', () => {

@@ -13,6 +13,9 @@ describe('the files that a call changes', () => {
     ['Edit', { file_path: '/w/src/a.ts', old_string: 'a', new_string: 'b' }, ['/w/src/a.ts']],
     ['str_replace_based_edit_tool', { command: 'str_replace', path: 'src/a.ts' }, ['src/a.ts']],
     ['str_replace_based_edit_tool', { command: 'view', path: 'src/a.ts' }, []],
+    ['editor', { command: 'create', path: 'src/a.ts', file_text: 'x' }, ['src/a.ts']],
+    ['editor', { command: 'insert', path: 'src/a.ts', insert_line: 3, new_str: 'x' }, ['src/a.ts']],
+    ['bash', { command: 'make', path: '/w' }, []],
     ['MultiEdit', { file_path: 'a.ts', edits: [] }, ['a.ts']],
     [
       'apply_patch',
