@@ -1,8 +1,8 @@
 import type { Analysis } from './analysis.ts';
+import { keepFences } from './fences.ts';
 import type { Family } from './kinds.ts';
 import { formatMarker } from './marker.ts';
 import { withOpinions } from './opinions.ts';
-import { RULES } from './protect.ts';
 import type { Choice } from './select.ts';
 import { estimateTokens } from './tokens.ts';
 import type { Limits, PruneInput } from './types.ts';
@@ -43,25 +43,21 @@ export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' |
     tokens[i] = count;
     all += count;
   }
+  const price = boldness(input.limits, analysis.kind.family) / Math.max(1, all);
+  const mild = analysis.kind.family === 'docs' && input.limits.maxPruneRatio <= MILD;
+  const keep = mild ? keepFences(analysis, (i) => price * (tokens[i] ?? 0) - (ranking.value[i] ?? 0)) : analysis.keep;
   const marker = { pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' };
   return withOpinions(input.externalScores, {
     n: view.n,
     value: ranking.value,
     tokens,
-    keep: keepFor(analysis, input.limits),
+    keep,
     glued: input.hints?.origin === 'read' ? wholeBlocks(analysis) : units.glued,
     parting: new Float64Array(view.n),
     markerTokens: estimateTokens(`${formatMarker(marker)}\n`),
-    price: boldness(input.limits, analysis.kind.family) / Math.max(1, all),
+    price,
     budget: budgetOf(view.n, input.limits),
   });
-}
-
-/** The rule by which each line must stay; with mild limits fenced blocks are structure too. */
-export function keepFor({ keep, kind, units }: Analysis, { maxPruneRatio }: Limits): Uint8Array {
-  if (kind.family !== 'docs' || maxPruneRatio > MILD) return keep;
-  const fence = RULES.indexOf('fence');
-  return keep.map((rule, i) => (rule === 0 && (units.glued[i] === 1 || units.glued[i + 1] === 1) ? fence : rule));
 }
 
 /** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */

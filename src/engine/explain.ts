@@ -1,5 +1,5 @@
 import { type Analysis, analyse } from './analysis.ts';
-import { budgetOf, choiceFor, keepFor } from './choice.ts';
+import { budgetOf, choiceFor } from './choice.ts';
 import { contributionsOf } from './contributions.ts';
 import { isCrumbs, planFrom, planPrune } from './plan.ts';
 import { RULES, type Rule } from './protect.ts';
@@ -55,18 +55,18 @@ export function explainPlan(input: PruneInput): Explanation {
   let all = 0;
   for (const t of choice.tokens) all += t;
   const threshold = choice.price * all;
-  const fates = fatesOf(keepFor(analysis, input.limits), choice, plan);
+  const fates = fatesOf(choice.keep, choice, plan);
   const spans = spansOf(fates);
   const contributions = contributionsOf(analysis, spans);
   const { words } = analysis;
   const terms = termsOf(analysis, words, spans);
   const regions = spans.map(({ from, to }, k): Region => {
-    const worth = worthOf(choice, from, to, all);
+    const fate = fates[from] ?? { kept: true, because: 'whole', rule: '' };
     return {
       startLine: from + 1,
       endLine: to + 1,
-      ...fateOf(fates.slice(from, to + 1), worth.worth >= threshold),
-      ...worth,
+      ...fate,
+      ...worthOf(choice, from, to, all),
       terms: terms[k] ?? [],
       measures: contributions[k] ?? [],
     };
@@ -96,15 +96,6 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
     return { kept: true, because: full ? 'budget' : 'marker', rule: '' };
   });
 }
-
-/** The strongest reason of a region's lines; a cut goes by what all of it is worth. */
-function fateOf(lines: readonly Fate[], worthy: boolean): Fate {
-  const [first = { kept: true, because: 'whole', rule: '' }] = lines;
-  if (!first.kept) return { ...first, because: worthy ? 'block' : 'noise' };
-  return STRONGEST_FIRST.map((because) => lines.find((line) => line.because === because)).find(Boolean) ?? first;
-}
-
-const STRONGEST_FIRST: readonly Because[] = ['relevance', 'block', 'budget', 'marker'];
 
 interface Span {
   readonly from: number;

@@ -1,5 +1,5 @@
 import type { Hints, SourceType } from './types.ts';
-import { contentOf, isBlankLine, type View } from './view.ts';
+import { contentOf, isBlankLine, isUnnumbered, type View } from './view.ts';
 
 /** What a kind's lines are like, and so how they are protected, ranked and cut. */
 export type Family = 'code' | 'docs' | 'log' | 'search' | 'diff' | 'listing' | 'json' | 'table';
@@ -139,6 +139,8 @@ export function recogniseKind(view: View, sourceType: SourceType | undefined, hi
 }
 
 function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | undefined): string {
+  const listed = listedKind(view, hints);
+  if (listed !== undefined) return listed;
   const seen = countShapes(view);
   const shaped = shapeName(seen, hints);
   const byPath = extensionKind(hints?.path);
@@ -156,6 +158,24 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   if (hints?.origin === 'command' && seen.codeLike < seen.lines * 0.6) return logName(seen);
   if (seen.codeLike > seen.lines * 0.25) return languageName(view);
   return docsName(seen);
+}
+
+const FRAME_LINES = 40;
+
+/**
+ * The kind of a file that a tool listed with numbers under a line of its own that names it (`[File: src/a.py (94 lines
+ * total)]`, `Here's the result of running cat -n on src/a.py:`).
+ */
+function listedKind(view: View, hints: Hints | undefined): string | undefined {
+  if (!view.numbered || hints?.path !== undefined) return undefined;
+  for (let i = 0; i < Math.min(view.n, FRAME_LINES); i++) {
+    if (!isUnnumbered(view, i)) continue;
+    for (const word of contentOf(view, i, 400).split(/[\s"'`()<>[\]:,;=]/)) {
+      const kind = word.includes('.') ? extensionKind(word) : undefined;
+      if (kind !== undefined) return kind;
+    }
+  }
+  return undefined;
 }
 
 function isLog(s: Shapes): boolean {
@@ -233,7 +253,7 @@ function countShapes(view: View): Shapes {
   const columns = new Columns();
   const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
   for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
-    if (isBlankLine(view, i)) continue;
+    if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
     const line = contentOf(view, i, 240);
     s.lines++;
     if (/^(?:diff --git |--- \S|\+\+\+ \S|index [0-9a-f]{7,})/.test(line)) s.diff++;
@@ -327,7 +347,10 @@ function docsName(s: Shapes): string {
 }
 
 const LANGUAGES: readonly (readonly [string, RegExp])[] = [
-  ['python', /^\s*(?:def \w+\(.*:$|class \w+.*:$|from \S+ import |import \w+$|elif .*:$|@\w+)/],
+  [
+    'python',
+    /^\s*(?:def \w+\(.*:$|class \w+.*:$|from \S+ import |import \w+$|(?:if|elif|for|while|with|except) .*:$|(?:else|try):$|@\w+|raise \w|return self\b|self\.\w+ =|"""$)/,
+  ],
   ['rust', /^\s*(?:pub |fn \w|impl\b|let mut |use \w+(?:::|;)|#\[)/],
   ['go', /^(?:package \w+$|func |import \(|type \w+ (?:struct|interface))|\s:= /],
   ['java', /^\s*(?:import (?:static )?[\w.]+;|package [\w.]+;|(?:public|private|protected) .*[{;]$|@Override)/],

@@ -61,3 +61,8 @@ export function contentOf(view: View, i: number, cap = 400): string {
 export function isBlankLine(view: View, i: number): boolean {
   return view.ink[i] === view.to[i];
 }
+
+/** Whether line index `i` of a numbered text bears no number: the tool that numbered the others put it there itself. */
+export function isUnnumbered(view: View, i: number): boolean {
+  return view.numbered && view.from[i] === view.lines.starts[i] && !isBlankLine(view, i);
+}

@@ -86,6 +86,25 @@ describe('source code', () => {
     expect(kept.some((line) => line.endsWith('return refund(order)'))).toBe(true);
     expect(kept.some((line) => line.endsWith('import os'))).toBe(true);
   });
+
+  it('is told from the tool around it in a window on a file, whose own lines stay', () => {
+    const window = python
+      .split('\n')
+      .slice(40, 160)
+      .map((line, i) => `${i + 41}:${line}`);
+    const head = [
+      'Text replaced. Please review the changes.',
+      '[File: src/orders.py (400 lines total)]',
+      '(40 more lines above)',
+    ];
+    const tail = ['(240 more lines below)', '(Open file: /repo/src/orders.py)', 'bash-$'];
+    const text = [...head, ...window, ...tail].join('\n');
+    const { plan, kept } = prune({ text, goal: 'step_9 forgets the amount', hints: command('open src/orders.py 41') });
+    expect(plan.kind).toBe('python');
+    expect(plan.cuts.length).toBeGreaterThan(0);
+    expect(kept.slice(0, 3)).toEqual(head);
+    expect(kept.slice(-3)).toEqual(tail);
+  });
 });
 
 const service = (middle: string): string =>
@@ -154,9 +173,12 @@ describe('documents', () => {
     expect(kept.filter((line) => line.startsWith('```')).length % 2).toBe(0);
   });
 
-  it('keep all fenced blocks where the cut is to be mild', () => {
-    const { cut } = prune({ text, goal: 'timeout', sourceType: 'docs', ratio: 0.5 });
-    expect(cut.filter((line) => line.startsWith('```') || line.startsWith('run '))).toEqual([]);
+  it('keep nineteen in twenty lines of their structure where the cut is to be mild', () => {
+    const structural = (line: string): boolean => line.startsWith('#') || line.startsWith('```');
+    const { kept, cut } = prune({ text, goal: 'timeout', sourceType: 'docs', ratio: 0.5 });
+    expect(cut.filter((line) => /^#+ /.test(line))).toEqual([]);
+    expect(kept.filter(structural).length).toBeGreaterThanOrEqual(0.95 * text.split('\n').filter(structural).length);
+    expect(cut.filter((line) => line.startsWith('```')).length % 2).toBe(0);
   });
 });
 
