@@ -1,7 +1,7 @@
 import type { SegmentStore, SegmentType, StoredConversation, StoredSegment } from '../core/ports/segments.ts';
 import { explain } from './explain.ts';
 import { addMentions, KeySet, pathKeys } from './keys.ts';
-import { type Candidate, type Roots, Sweep } from './sweep.ts';
+import { type Candidate, type Roots, Sweep, type SweptSegment } from './sweep.ts';
 import { Plan, Top } from './top.ts';
 
 /** What is to be looked at. */
@@ -93,11 +93,8 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
         counts.segments++;
         if (segment.directed === 'pin') counts.pinned++;
         else if (segment.directed !== null) counts.gone++;
-        sweep.feed({
-          ...segment,
-          survived: conversation.turns - segment.firstTurn,
-          ageHours: hoursSince(segment.createdMs, nowMs),
-        });
+        const survived = conversation.turns - segment.firstTurn;
+        sweep.feed(segment, { survived, hours: hoursSince(segment.createdMs, nowMs) });
       }
     }
   }
@@ -134,8 +131,8 @@ function hoursSince(createdMs: number, nowMs: number): number {
 }
 
 function ratedOf({ id, score, tokens, segment, standing }: Candidate): RatedSegment {
-  const { type, ageHours } = segment;
-  return { id, score, tokens, reason: explain(segment, standing), type, ageHours: Math.round(ageHours * 100) / 100 };
+  const ageHours = Math.round(standing.age.hours * 100) / 100;
+  return { id, score, tokens, reason: explain(segment, standing), type: segment.type, ageHours };
 }
 
 async function conversationsFor(
@@ -180,7 +177,7 @@ async function offerDescribed(
   const sweep = new Sweep({ ...roots, newest: 0, task: '' }, unknown.length, offer);
   for (const { id, type, tokens, createdAtMs, path } of unknown) {
     if (stored.has(id)) continue;
-    sweep.feed({
+    const facts: SweptSegment = {
       id,
       ordinal: 0,
       role: 'tool',
@@ -198,8 +195,7 @@ async function offerDescribed(
       edited: new Uint32Array(),
       directed: null,
       task: '',
-      survived: 0,
-      ageHours: createdAtMs === null ? 0 : hoursSince(createdAtMs, nowMs),
-    });
+    };
+    sweep.feed(facts, { survived: 0, hours: createdAtMs === null ? 0 : hoursSince(createdAtMs, nowMs) });
   }
 }

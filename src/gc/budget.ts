@@ -65,15 +65,9 @@ export class ContextBudget implements Collector {
     const sweep = new Sweep(roots, request.messages, (candidate) => plan.offer(candidate));
     for (const seen of [...request.segments].reverse()) {
       const may = (seen.role === 'tool' || seen.effect === 'attached') && !seen.exempt;
-      sweep.feed({
-        ...factsOf(seen),
-        // whatever else is in a conversation refers to segments, but is none of ours to take
-        ...(may ? {} : { tokens: 1 }),
-        directed: seen.directed,
-        task: '',
-        survived: (request.messages - seen.ordinal) >> 1,
-        ageHours: 0,
-      });
+      // whatever else is in a conversation refers to segments, but is none of ours to take
+      const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
+      sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }
     const freed = plan.tokens;
     const chosen = plan.take();

@@ -40,11 +40,11 @@ function reasons(segment: SweptSegment, standing: Standing): string[] {
   if (standing.stale) out.push('the file was edited later, so this copy is out of date');
   if (standing.superseded) out.push('the same was asked for again later');
   if (standing.otherTask) out.push('belongs to another task');
-  const { references, idle } = standing;
+  const { references, idle, age } = standing;
   if (references === 0) out.push(`nothing referred to it in the ${idle} messages since`);
   else out.push(`last referred to ${idle} messages ago (${references} in all)`);
   if (standing.reach > 0) out.push('recent messages lead to it');
-  if (segment.ageHours >= 1) out.push(`${Math.round(segment.ageHours)} h old`);
+  if (age.hours >= 1) out.push(`${Math.round(age.hours)} h old`);
   out.push(`takes up ${Math.round(segment.tokens)} tokens`);
   return out;
 }

@@ -1,72 +1,109 @@
 const FIRST_SLOTS = 1_024;
 /** Slots are in use up to this share; beyond it, looking for a free one takes too long. */
-const FULL = 0.6;
+const FULL = 0.5;
 const FREE = 0;
+/** Words of a slot: its key, how many references, the newest message with one, and how strongly roots lead there. */
+const WORDS = 4;
+const COUNT = 1;
+const ORDINAL = 2;
+const REACH = 3;
+
+/** What refers to any of several keys. */
+export interface References {
+  /** References to the key that has most. */
+  readonly count: number;
+  /** Index of the newest message with one, -1 without any. */
+  readonly ordinal: number;
+  /** How strongly roots lead there, 0..1. */
+  readonly reach: number;
+}
 
 /**
  * Who refers to what, by key: how many references, the newest message with one, and how strongly roots lead there. Lives
- * in typed arrays, because a long conversation asks it a dozen times for each segment.
+ * in one piece of memory with all of a slot side by side, because a long conversation asks it a dozen times for each
+ * segment and most of that time goes into fetching a slot.
  */
 export class ReferenceTable {
-  #keys = new Uint32Array(FIRST_SLOTS);
-  #counts = new Uint32Array(FIRST_SLOTS);
-  #ordinals = new Int32Array(FIRST_SLOTS);
-  #reaches = new Float32Array(FIRST_SLOTS);
+  #slots = FIRST_SLOTS;
+  #words = new Uint32Array(FIRST_SLOTS * WORDS);
+  #reaches = new Float32Array(this.#words.buffer);
   #size = 0;
 
   /** Notes a reference; the newest message must come first. 0 is no key. */
   add(key: number, ordinal: number, reach: number): void {
     if (key === FREE) return;
     let slot = this.find(key);
-    if (this.#keys[slot] === FREE) {
-      if (this.#size >= this.#keys.length * FULL) {
+    if (this.#words[slot] === FREE) {
+      if (this.#size >= this.#slots * FULL) {
         this.#grow();
         slot = this.find(key);
       }
       this.#size++;
-      this.#keys[slot] = key;
-      this.#ordinals[slot] = ordinal;
+      this.#words[slot] = key;
+      this.#words[slot + ORDINAL] = ordinal;
     }
-    this.#counts[slot] = this.count(slot) + 1;
-    if (reach > this.reach(slot)) this.#reaches[slot] = reach;
+    this.#words[slot + COUNT] = this.count(slot) + 1;
+    if (reach > this.reach(slot)) this.#reaches[slot + REACH] = reach;
+  }
+
+  /** Notes a reference to each of the keys. */
+  addAll(keys: Uint32Array, ordinal: number, reach: number): void {
+    for (let i = 0; i < keys.length; i++) this.add(keys[i] ?? FREE, ordinal, reach);
+  }
+
+  /** What is known of several keys together. */
+  sum(keys: Uint32Array): References {
+    const words = this.#words;
+    const reaches = this.#reaches;
+    let count = 0;
+    let ordinal = -1;
+    let reach = 0;
+    for (let i = 0; i < keys.length; i++) {
+      const slot = this.find(keys[i] ?? FREE);
+      const own = words[slot + COUNT] ?? 0;
+      if (own === 0) continue;
+      if (own > count) count = own;
+      const newest = words[slot + ORDINAL] ?? 0;
+      if (newest > ordinal) ordinal = newest;
+      const strongest = reaches[slot + REACH] ?? 0;
+      if (strongest > reach) reach = strongest;
+    }
+    return { count, ordinal, reach };
   }
 
   /** Where a key is, or would be: its `count` is then 0. */
   find(key: number): number {
-    const mask = this.#keys.length - 1;
-    let slot = (Math.imul(key, 0x9e3779b1) >>> 8) & mask;
-    for (let held = this.#keys[slot]; held !== key && held !== FREE; held = this.#keys[slot]) slot = (slot + 1) & mask;
+    const words = this.#words;
+    const end = words.length - 1;
+    let slot = ((Math.imul(key, 0x9e3779b1) >>> 8) * WORDS) & end;
+    for (let held = words[slot]; held !== key && held !== FREE; held = words[slot]) slot = (slot + WORDS) & end;
     return slot;
   }
 
   count(slot: number): number {
-    return this.#counts[slot] ?? 0;
+    return this.#words[slot + COUNT] ?? 0;
   }
 
   /** Index of the newest message that refers to it. */
   ordinal(slot: number): number {
-    return this.#ordinals[slot] ?? 0;
+    return this.#words[slot + ORDINAL] ?? 0;
   }
 
   /** 0..1. */
   reach(slot: number): number {
-    return this.#reaches[slot] ?? 0;
+    return this.#reaches[slot + REACH] ?? 0;
   }
 
   #grow(): void {
-    const [keys, counts, ordinals, reaches] = [this.#keys, this.#counts, this.#ordinals, this.#reaches];
-    const slots = keys.length * 2;
-    this.#keys = new Uint32Array(slots);
-    this.#counts = new Uint32Array(slots);
-    this.#ordinals = new Int32Array(slots);
-    this.#reaches = new Float32Array(slots);
-    keys.forEach((key, from) => {
-      if (key === FREE) return;
+    const old = this.#words;
+    this.#slots *= 2;
+    this.#words = new Uint32Array(this.#slots * WORDS);
+    this.#reaches = new Float32Array(this.#words.buffer);
+    for (let from = 0; from < old.length; from += WORDS) {
+      const key = old[from] ?? FREE;
+      if (key === FREE) continue;
       const slot = this.find(key);
-      this.#keys[slot] = key;
-      this.#counts[slot] = counts[from] ?? 0;
-      this.#ordinals[slot] = ordinals[from] ?? 0;
-      this.#reaches[slot] = reaches[from] ?? 0;
-    });
+      for (let word = 0; word < WORDS; word++) this.#words[slot + word] = old[from + word] ?? 0;
+    }
   }
 }

@@ -14,10 +14,14 @@ export interface Candidate extends Rated {
 export interface SweptSegment extends SegmentFacts {
   readonly directed: DirectiveAction | null;
   readonly task: string;
+}
+
+/** How long a segment has been there. */
+export interface Age {
   /** How many requests of its conversation it has seen since its first. */
   readonly survived: number;
   /** Since it came, in hours; 0 where time has no say. */
-  readonly ageHours: number;
+  readonly hours: number;
 }
 
 /** What must stay whatever a score says, besides what is pinned. */
@@ -44,6 +48,7 @@ export interface Standing {
   /** How strongly the roots lead to it, 0..1. */
   readonly reach: number;
   readonly otherTask: boolean;
+  readonly age: Age;
 }
 
 /** What the type of a segment says about how soon it goes. */
@@ -105,8 +110,8 @@ export class Sweep {
     for (const key of roots.mentions) this.#references.add(key, messages - 1, 1);
   }
 
-  feed(segment: SweptSegment): void {
-    const standing = this.#standing(segment);
+  feed(segment: SweptSegment, age: Age): void {
+    const standing = this.#standing(segment, age);
     const root = this.#isRoot(segment, standing);
     const visible = segment.directed === null || segment.directed === 'pin';
     if (visible && !root) this.#rate(segment, standing);
@@ -138,20 +143,9 @@ export class Sweep {
     return this.#references.reach(this.#references.find(segment.about[0] ?? 0)) >= 1;
   }
 
-  #standing(segment: SweptSegment): Standing {
+  #standing(segment: SweptSegment, age: Age): Standing {
     const { ordinal, about, effect, path, callKey } = segment;
-    let references = 0;
-    let reach = 0;
-    let last = ordinal;
-    const table = this.#references;
-    for (const key of about) {
-      const slot = table.find(key);
-      const count = table.count(slot);
-      if (count === 0) continue;
-      references = Math.max(references, count);
-      reach = Math.max(reach, table.reach(slot));
-      last = Math.max(last, table.ordinal(slot));
-    }
+    const { count: references, ordinal: newest, reach } = this.#references.sum(about);
     const file = path === '' ? 0 : (about[0] ?? 0);
     const isFile = effect === 'read' || effect === 'attached';
     const stale = isFile && file !== 0 && this.#edited.has(file);
@@ -159,7 +153,8 @@ export class Sweep {
     const superseded = repeated || (isFile && this.#readAgain(file, segment));
     const { task } = this.#roots;
     const otherTask = task !== '' && segment.task !== task;
-    return { stale, superseded, references, reach, idle: this.#messages - 1 - last, otherTask };
+    const last = Math.max(ordinal, newest);
+    return { stale, superseded, references, reach, idle: this.#messages - 1 - last, otherTask, age };
   }
 
   /** Whether a later read shows all the lines that this one does. */
@@ -172,7 +167,7 @@ export class Sweep {
 
   #note(segment: SweptSegment, reach: number, visible: boolean): void {
     const { ordinal, about, mentions, edited, effect, callKey, path } = segment;
-    for (const key of edited) this.#edited.add(key);
+    for (let i = 0; i < edited.length; i++) this.#edited.add(edited[i] ?? 0);
     if (!visible) return;
     if (callKey !== 0 && !this.#calls.has(callKey)) this.#calls.set(callKey, ordinal);
     if (path !== '' && (effect === 'read' || effect === 'attached')) {
@@ -181,7 +176,7 @@ export class Sweep {
       if (reads.length === 0) this.#reads.set(file, reads);
       if (reads.length < MAX_READS) reads.push(readOf(segment));
     }
-    for (const key of mentions) this.#references.add(key, ordinal, reach);
+    this.#references.addAll(mentions, ordinal, reach);
   }
 }
 
@@ -204,10 +199,10 @@ function candidateOf(segment: SweptSegment, standing: Standing): Candidate {
 
 /** How sure it is that nobody needs the segment any more, 0..1. */
 function worthless(segment: SweptSegment, standing: Standing): number {
-  const { references, idle, reach, stale, superseded, otherTask } = standing;
-  const old = segment.survived >= OLD_AFTER;
+  const { references, idle, reach, stale, superseded, otherTask, age } = standing;
+  const old = age.survived >= OLD_AFTER;
   let sure = 0.15 + 0.5 * (1 - Math.exp(-idle / 20)) + 0.2 / (1 + references);
-  sure += 0.1 * Math.min(1, segment.ageHours / 24) + (old ? 0.05 : 0);
+  sure += 0.1 * Math.min(1, age.hours / 24) + (old ? 0.05 : 0);
   sure *= TYPE_WEIGHT[segment.type] * (1 - 0.6 * reach) * (old ? 1 : 0.7);
   if (superseded) sure = Math.max(sure, 0.85 + sure / 10);
   if (stale) sure = Math.max(sure, 0.9 + sure / 10);

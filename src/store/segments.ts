@@ -25,34 +25,37 @@ interface ConversationRow {
   readonly seen_ms: number;
 }
 
-interface SegmentRow {
-  readonly id: number;
-  readonly name: string;
-  readonly conversation: string;
-  readonly task: string;
-  readonly ordinal: number;
-  readonly first_turn: number;
-  readonly seen_turn: number;
-  readonly created_ms: number;
-  readonly role: SegmentFacts['role'];
-  readonly type: SegmentFacts['type'];
-  readonly effect: SegmentFacts['effect'];
-  readonly tokens: number;
-  readonly lines: number;
-  readonly tool: string;
-  readonly path: string;
-  readonly start_line: number;
-  readonly end_line: number;
-  readonly call_key: number;
-  readonly about: Buffer;
-  readonly mentions: Buffer;
-  readonly edited: Buffer;
-  readonly action: DirectiveAction | null;
-}
+/** As `SELECT` names them: by place, because a full store has a hundred thousand rows to be read for one answer. */
+type SegmentRow = readonly [
+  row: number,
+  id: string,
+  conversation: string,
+  task: string,
+  ordinal: number,
+  firstTurn: number,
+  seenTurn: number,
+  createdMs: number,
+  role: SegmentFacts['role'],
+  type: SegmentFacts['type'],
+  effect: SegmentFacts['effect'],
+  tokens: number,
+  lines: number,
+  tool: string,
+  path: string,
+  startLine: number,
+  endLine: number,
+  callKey: number,
+  aboutBytes: number,
+  mentionsBytes: number,
+  keys: Buffer,
+  action: DirectiveAction | null,
+];
 
 const SELECT = `
-  SELECT s.*, c.name AS conversation,
-    (SELECT action FROM directive d WHERE d.project = s.project AND d.segment = s.name ORDER BY d.scope LIMIT 1) AS action
+  SELECT s.id, s.name, c.name, s.task, s.ordinal, s.first_turn, s.seen_turn, s.created_ms, s.role, s.type, s.effect,
+    s.tokens, s.lines, s.tool, s.path, s.start_line, s.end_line, s.call_key, length(s.about), length(s.mentions),
+    CAST(s.about || s.mentions || s.edited AS BLOB),
+    (SELECT action FROM directive d WHERE d.project = s.project AND d.segment = s.name ORDER BY d.scope LIMIT 1)
   FROM segment s JOIN conversation c ON c.id = s.conversation`;
 
 /** What conversations are made of: facts about their segments, no texts. */
@@ -102,10 +105,12 @@ export class Segments {
       `SELECT * FROM conversation c WHERE project = ? AND (task = ? OR EXISTS (
          SELECT 1 FROM segment WHERE conversation = c.id AND task = ?)) ORDER BY seen_ms DESC, id DESC LIMIT ?`,
     );
-    this.#page = db.prepare<[number, number, number, number], SegmentRow>(
-      `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
-    );
-    this.#one = db.prepare<[string, string], SegmentRow>(`${SELECT} WHERE s.project = ? AND s.name = ?`);
+    this.#page = db
+      .prepare<[number, number, number, number], SegmentRow>(
+        `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
+      )
+      .raw();
+    this.#one = db.prepare<[string, string], SegmentRow>(`${SELECT} WHERE s.project = ? AND s.name = ?`).raw();
     this.#count = db.prepare<[], number>('SELECT count(*) FROM segment').pluck();
     this.#oldest = db.prepare<[], Pick<ConversationRow, 'id' | 'seen_ms'>>(
       'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1',
@@ -208,30 +213,56 @@ function columnsOf(segment: NotedSegment): Record<string, string | number | Buff
   };
 }
 
-function segmentOf(row: SegmentRow): StoredSegment {
+function segmentOf([
+  row,
+  id,
+  conversation,
+  task,
+  ordinal,
+  firstTurn,
+  seenTurn,
+  createdMs,
+  role,
+  type,
+  effect,
+  tokens,
+  lines,
+  tool,
+  path,
+  startLine,
+  endLine,
+  callKey,
+  aboutBytes,
+  mentionsBytes,
+  bytes,
+  directed,
+]: SegmentRow): StoredSegment {
+  const keys = keysOf(bytes);
+  const mentionsFrom = aboutBytes >> 2;
+  const editedFrom = mentionsFrom + (mentionsBytes >> 2);
   return {
-    row: row.id,
-    id: row.name,
-    conversation: row.conversation,
-    task: row.task,
-    ordinal: row.ordinal,
-    firstTurn: row.first_turn,
-    seenTurn: row.seen_turn,
-    createdMs: row.created_ms,
-    role: row.role,
-    type: row.type,
-    effect: row.effect,
-    tokens: row.tokens,
-    lines: row.lines,
-    tool: row.tool,
-    path: row.path,
-    startLine: row.start_line,
-    endLine: row.end_line,
-    callKey: row.call_key,
-    about: keysOf(row.about),
-    mentions: keysOf(row.mentions),
-    edited: keysOf(row.edited),
-    directed: row.action,
+    row,
+    id,
+    conversation,
+    task,
+    ordinal,
+    firstTurn,
+    seenTurn,
+    createdMs,
+    role,
+    type,
+    effect,
+    tokens,
+    lines,
+    tool,
+    path,
+    startLine,
+    endLine,
+    callKey,
+    about: keys.subarray(0, mentionsFrom),
+    mentions: keys.subarray(mentionsFrom, editedFrom),
+    edited: keys.subarray(editedFrom),
+    directed,
   };
 }
 

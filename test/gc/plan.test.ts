@@ -26,7 +26,7 @@ function bySorting(list: readonly Rated[], target: number): Rated[] {
   return out;
 }
 
-function planOf(list: readonly Rated[], target: number): { chosen: Rated[]; tokens: number } {
+function planOf(list: readonly Rated[], target: number): { chosen: readonly Rated[]; tokens: number } {
   const plan = new Plan<Rated>(target);
   for (const candidate of list) plan.offer(candidate);
   return { tokens: plan.tokens, chosen: plan.take() };
@@ -52,6 +52,34 @@ describe('a plan', () => {
         if (last) expect(tokens - last.tokens).toBeLessThan(target);
         if (tokens < target) expect(chosen).toHaveLength(list.length);
       }),
+    );
+  });
+
+  it('is the same of thousands, which do not all fit in what it holds', () => {
+    const scores = fc.constantFrom(1, 7, 10_000);
+    const some = fc.record({
+      seed: fc.nat(),
+      count: fc.integer({ min: 900, max: 6_000 }),
+      scores,
+      percent: fc.integer({ min: 0, max: 110 }),
+    });
+    fc.assert(
+      fc.property(some, ({ seed, count, scores: different, percent }) => {
+        const pick = (i: number, limit: number) => (Math.imul(i + seed + 1, 2_654_435_761) >>> 7) % limit;
+        const list = Array.from(
+          { length: count },
+          (_, i): Rated => ({
+            id: `seg_${pick(i, count)}_${i}`,
+            score: pick(i * 3, different) / different,
+            tokens: 1 + pick(i * 7, 300),
+          }),
+        );
+        const target = Math.round((percent / 100) * list.reduce((sum, { tokens }) => sum + tokens, 0));
+        const { chosen, tokens } = planOf(list, target);
+        expect(chosen).toEqual(bySorting(list, target));
+        expect(tokens).toBe(chosen.reduce((sum, one) => sum + one.tokens, 0));
+      }),
+      { numRuns: 30 },
     );
   });
 
