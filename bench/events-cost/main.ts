@@ -12,7 +12,7 @@ import { EventLog } from '../../src/core/event-log.ts';
 import type { StoredEvent } from '../../src/core/ports.ts';
 import { createLog } from '../../src/observe/log.ts';
 import type { ChatReport } from '../../src/proxy/chat.ts';
-import { eventsOf } from '../../src/proxy/report.ts';
+import { eventsOf } from '../../src/proxy/report-events.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { chatBody } from '../../test/helpers/chat.ts';
 import { agentConversation } from '../../test/helpers/conversation.ts';

@@ -163,6 +163,18 @@ export function userTexts(bytes: Buffer, message: ScannedMessage): UserText[] {
   return texts;
 }
 
+/** The user's own words in a message, as far as they are known without the messages before it. */
+export function userWords(bytes: Buffer, message: ScannedMessage): string {
+  return said(userTexts(bytes, message));
+}
+
+function said(texts: readonly UserText[]): string {
+  return texts
+    .map(({ words }) => words)
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
 function readUser(
   bytes: Buffer,
   message: ScannedMessage,
@@ -171,7 +183,6 @@ function readUser(
   settings: FindSettings,
 ): FoundText[] {
   const texts = userTexts(bytes, message);
-  const words = texts.map((text) => text.words);
   const files = texts.flatMap((whole) =>
     whole.files.map(({ start, end, path }) => ({
       literal: whole.literal,
@@ -180,9 +191,9 @@ function readUser(
       path,
     })),
   );
-  const said = words.filter((part) => part !== '').join('\n');
-  if (said !== '' && conversation.id === '') conversation.begin(textHash(said));
-  conversation.userSaid(said);
+  const words = said(texts);
+  if (words !== '' && conversation.id === '') conversation.begin(textHash(words));
+  conversation.userSaid(words);
   if (message.opaque) return [];
   return files
     .filter(({ text }) => text.length >= settings.minPruneChars)

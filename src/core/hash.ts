@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -10,12 +10,12 @@ function sha256(data: string | Uint8Array): Buffer {
 export function textHash(text: string): string {
   // UTF-8 has no form for a lone surrogate, two different texts would share a hash.
   const bytes = text.isWellFormed() ? text : Buffer.concat([Buffer.from('utf16le\0'), Buffer.from(text, 'utf16le')]);
-  return sha256(bytes).toString('hex', 0, 16);
+  return hash('sha256', bytes, 'hex').slice(0, 32);
 }
 
 /** 32 hex digits over several strings; no two different lists give the same input. */
 export function keyOf(...parts: readonly string[]): string {
-  return sha256(JSON.stringify(parts)).toString('hex', 0, 16);
+  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 32);
 }
 
 /** 32 hex digits that stand for a list of numbers. */

@@ -21,9 +21,14 @@ export class LeftAlone {
     for (const hash of await this.#store.leftAlone()) this.#hashes.add(hash);
   }
 
+  /** Whether there is any such conversation. */
+  get any(): boolean {
+    return this.#hashes.size > 0;
+  }
+
   /** Whether these messages begin with those of a refused request. */
   covers(body: Buffer, messages: readonly ScannedMessage[]): boolean {
-    return this.#hashes.size > 0 && prefixHashes(body, messages).some((hash) => this.#hashes.has(hash));
+    return this.any && prefixHashes(body, messages).some((hash) => this.#hashes.has(hash));
   }
 
   /**

@@ -13,6 +13,7 @@ import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segment
 import type { Clock, Decision, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
 import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
+import { SmallBodies } from './small-bodies.ts';
 import { type Spliced, type SpliceInput, splice } from './splice.ts';
 
 export interface RewriterOptions {
@@ -62,14 +63,21 @@ export class RequestRewriter {
   readonly #options: RewriterOptions;
   readonly #memo: PrefixMemo;
   readonly #teller: SegmentTeller | null;
+  readonly #small: SmallBodies;
 
   constructor(options: RewriterOptions) {
     const { segments, find, onFailure } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(options.memoBytes);
+    this.#small = new SmallBodies(options);
     this.#teller = segments
       ? new SegmentTeller({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
       : null;
+  }
+
+  /** Whether `rewrite` would have nothing to do for a body; known at once for most small ones. */
+  mayPassOver(body: Buffer, scope: RequestScope = NO_SCOPE): boolean {
+    return this.#small.has(body, scope);
   }
 
   /**

@@ -3,11 +3,16 @@ import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput 
 import { type EventLog, MCP_RUN } from './event-log.ts';
 import type { Clock, EventRecord } from './ports.ts';
 
-/** A pruner whose work is told as events: names, numbers and codes, never what a client wrote freely. */
+/**
+ * A pruner whose work is told as events: names, numbers and codes, never what a client wrote freely.
+ *
+ * @param onPruned - told of each text that was pruned or went back whole
+ */
 export function toldPruner(
   pruner: Pruner & BulkPruner,
   events: Pick<EventLog, 'add' | 'runOf'>,
   clock: Clock,
+  onPruned: (result: PruneTextResult) => void = () => {},
 ): Pruner & BulkPruner {
   const about = (runId: string) => ({ tsMs: clock.nowMs(), runId, opId: null });
   const pruned = (input: PruneTextInput, result: PruneTextResult): EventRecord => ({
@@ -59,6 +64,7 @@ export function toldPruner(
     async pruneText(input, signal) {
       const result = await pruner.pruneText(input, signal);
       events.add([pruned(input, result)]);
+      onPruned(result);
       return result;
     },
     async pruneAll(inputs, signal) {
@@ -69,6 +75,7 @@ export function toldPruner(
           return result ? [pruned(input, result)] : [];
         }),
       );
+      for (const result of results) onPruned(result);
       return results;
     },
     recover: (input) => recovering([input], pruner.recover(input)),

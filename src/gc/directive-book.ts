@@ -63,6 +63,15 @@ export class DirectiveBook implements Directives {
     this.#store = store;
   }
 
+  known(project: string): DirectivesView | null {
+    const known = this.#views.get(project);
+    try {
+      return known && known.version === this.#store.directivesVersion() ? known.view : null;
+    } catch {
+      return null; // whoever reads them hears of it
+    }
+  }
+
   /** @throws StoreUnavailable when it cannot be known what was asked for */
   async view(project: string): Promise<DirectivesView> {
     const version = this.#store.directivesVersion();

@@ -18,6 +18,7 @@ export class BoundedLabels {
   /** The label's value for a name; an empty name is `none`. */
   of(name: string): string {
     if (name === '') return 'none';
+    if (this.#seen.has(name)) return name;
     const clean = name.slice(0, MAX_LENGTH).replaceAll(/[^\w.:/@+-]/g, '_');
     if (this.#seen.has(clean)) return clean;
     if (this.#seen.size >= this.#limit) return OTHER;

@@ -3,7 +3,7 @@ import { write, writeSync } from 'node:fs';
 /** Lines that wait for a slow reader; beyond it new ones are dropped rather than memory filled. */
 const MAX_WAITING_CHARS = 16 * 1024 * 1024;
 /** Lines that come close together are written together: one write a line would cost a busy proxy a tenth of its time. */
-const TOGETHER_CHARS = 8 * 1024;
+const TOGETHER_CHARS = 64 * 1024;
 const TOGETHER_MS = 50;
 /** How soon a reader that is behind is tried again, and for how long an ending process waits for it. */
 const RETRY_MS = 20;

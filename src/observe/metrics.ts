@@ -104,15 +104,17 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
 
   return {
-    request({ model, upstreamError, pruning, firstByteMs, ...rest }) {
+    request({ route, status, model, upstreamError, pruning, firstByteMs }) {
       const sample: RequestSample = {
-        ...rest,
-        firstByteMs: firstByteMs === null ? null : amount(firstByteMs),
+        route,
+        status,
         model: models.of(model),
+        firstByteMs: firstByteMs === null ? null : amount(firstByteMs),
         upstreamError: upstreamError === null ? null : reasons.of(upstreamError),
-        ...(pruning === undefined ? {} : { pruning: plainPruning(pruning) }),
+        ...(pruning && { pruning: plainPruning(pruning) }),
       };
-      record((to) => to.request(sample));
+      if (recorder) recorder.request(sample);
+      else record((to) => to.request(sample));
     },
     pruning(sample) {
       const plain = plainPruning(sample);

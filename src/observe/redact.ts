@@ -4,6 +4,10 @@ export const REDACTED = '[redacted]';
 const SECRET_KEY =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key$|(?:^|auth|access|bearer|refresh)[-_]?token$|passw(?:or)?d$|secret$/i;
 
+/** Names of fields that were found to be none, so that each is matched once. */
+const harmless = new Set<string>();
+const MAX_HARMLESS = 1_000;
+
 /** Nesting that is looked through; log fields are flat or nearly so. */
 const MAX_DEPTH = 5;
 
@@ -17,8 +21,9 @@ export function hideSecrets(fields: Record<string, unknown>): Record<string, unk
 
 function hideIn(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
   let out = fields;
-  for (const [key, value] of Object.entries(fields)) {
-    const shown = SECRET_KEY.test(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    const shown = isSecret(key) && value !== null && value !== undefined ? REDACTED : hideValue(value, depth);
     if (shown === value) continue;
     if (out === fields) out = { ...fields };
     out[key] = shown;
@@ -26,8 +31,20 @@ function hideIn(fields: Record<string, unknown>, depth: number): Record<string, 
   return out;
 }
 
+function isSecret(key: string): boolean {
+  if (harmless.has(key)) return false;
+  if (SECRET_KEY.test(key)) return true;
+  if (harmless.size < MAX_HARMLESS) harmless.add(key);
+  return false;
+}
+
+function isCredential(value: string): boolean {
+  const first = value.charCodeAt(0) | 0x20;
+  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', asked first: most strings are none
+}
+
 function hideValue(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return /^(?:bearer|basic) /i.test(value) ? REDACTED : value;
+  if (typeof value === 'string') return isCredential(value) ? REDACTED : value;
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
   if (depth >= MAX_DEPTH) return '[deep]';
   if (Array.isArray(value)) {

@@ -4,6 +4,7 @@ import { reasonOf } from '../core/failure-reason.ts';
 import type { LeftAlone } from '../core/left-alone.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
+import { describe } from '../core/small-bodies.ts';
 import { JsonShapeError } from '../dialects/json-cursor.ts';
 import { collectBody, decodeBody } from './body.ts';
 import { requestHeaders } from './headers.ts';
@@ -23,7 +24,8 @@ export interface ChatOptions {
   /** Longest time for finding, deciding and storing, in milliseconds; then the original goes. */
   readonly timeoutMs: number;
   readonly newRequestId: () => string;
-  readonly onReport: (report: ChatReport) => void;
+  /** Told that a request has ended; the report is made when it is asked for. */
+  readonly onReport: (report: () => ChatReport | Promise<ChatReport>) => void;
   /** A fault that was turned into a request forwarded as it came. */
   readonly onFault: (requestId: string, reason: string, cause: unknown) => void;
 }
@@ -65,22 +67,14 @@ export class ChatHandler {
   readonly #options: ChatOptions;
 
   constructor(options: ChatOptions) {
-    const { onFault, onReport } = options;
-    const tell = (requestId: string, reason: string, cause: unknown): void => {
-      try {
-        onFault(requestId, reason, cause);
-      } catch {
-        // whoever is to be told has failed itself; the request must not
-      }
-    };
+    const { onFault } = options;
     this.#options = {
       ...options,
-      onFault: tell,
-      onReport: (report) => {
+      onFault: (requestId, reason, cause) => {
         try {
-          onReport(report);
-        } catch (cause) {
-          tell(report.requestId, 'not_reported', cause);
+          onFault(requestId, reason, cause);
+        } catch {
+          // whoever is to be told has failed itself; the request must not
         }
       },
     };
@@ -134,6 +128,10 @@ class ChatExchange {
 
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
+    if (this.#mayPassOver(original)) {
+      const exchange = await this.#send(original, [], [], null);
+      return this.#report(null, true, exchange, original);
+    }
     const rewritten = await this.#prune(original);
     const pruned = rewritten !== null && !this.#options.shadow && rewritten.edited;
     if (!pruned) return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
@@ -146,14 +144,28 @@ class ChatExchange {
     await this.#options.leftAlone
       .add(rewritten.decoded, rewritten.messages)
       .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
-    await this.#report(rewritten, true, await this.#send(original, [], [], null));
+    this.#report(rewritten, true, await this.#send(original, [], [], null));
+  }
+
+  /** Most small requests: there is nothing to do, and what they are is read when it is told. */
+  #mayPassOver(original: Buffer): boolean {
+    if (this.#isOff() || this.#req.headers['content-encoding'] !== undefined) return false;
+    try {
+      return this.#options.rewriter.mayPassOver(original, scopeOf(this.#req.headers, this.#requestId));
+    } catch {
+      return false; // whatever is wrong is met again, and told, where one looks closer
+    }
+  }
+
+  #isOff(): boolean {
+    const off = this.#req.headers['x-mcp-pruner'];
+    return !this.#options.enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off');
   }
 
   /** `null`: nothing was looked at, or something failed; the original goes. */
-  async #prune(original: Buffer): Promise<(Rewritten & { readonly decoded: Buffer; readonly edited: boolean }) | null> {
-    const { enabled, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
-    const off = this.#req.headers['x-mcp-pruner'];
-    if (!enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off')) return null;
+  async #prune(original: Buffer): Promise<Pruned | null> {
+    const { shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
+    if (this.#isOff()) return null;
     const startedAt = performance.now();
     try {
       const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
@@ -173,7 +185,7 @@ class ChatExchange {
       this.#fallbacks.push(...rewritten.fallbacks);
       return { ...rewritten, decoded, edited: rewritten.body !== decoded };
     } catch (cause) {
-      const reason = cause instanceof JsonShapeError ? 'body_not_understood' : reasonOf(cause);
+      const reason = reasonOfFault(cause);
       this.#fallbacks.push(reason);
       this.#options.onFault(this.#requestId, reason, cause);
       return null;
@@ -209,9 +221,11 @@ class ChatExchange {
     );
   }
 
-  async #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): Promise<void> {
-    const usage = await this.#tap.usage();
-    this.#options.onReport({
+  /** @param unread - a body that went unread; it is read for the report */
+  #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange, unread?: Buffer): void {
+    const { onReport, onFault } = this.#options;
+    const tap = this.#tap;
+    const known: Omit<ChatReport, 'usage'> = {
       requestId: this.#requestId,
       conversationId: rewritten?.conversationId ?? '',
       model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
@@ -229,9 +243,43 @@ class ChatExchange {
       status: exchange.status,
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
-      usage,
-    });
+    };
+    const make = (): ChatReport | Promise<ChatReport> => {
+      const report = unread ? withDescription(known, unread, onFault) : known;
+      const usage = tap.usage();
+      return usage instanceof Promise ? usage.then((later) => ({ ...report, usage: later })) : { ...report, usage };
+    };
+    try {
+      onReport(make);
+    } catch (cause) {
+      onFault(this.#requestId, 'not_reported', cause);
+    }
   }
+}
+
+function withDescription(
+  report: Omit<ChatReport, 'usage'>,
+  body: Buffer,
+  onFault: ChatOptions['onFault'],
+): Omit<ChatReport, 'usage'> {
+  try {
+    const { model, ...described } = describe(body);
+    return { ...report, ...described, model: model.slice(0, MAX_MODEL_CHARS) };
+  } catch (cause) {
+    const reason = reasonOfFault(cause);
+    onFault(report.requestId, reason, cause);
+    return { ...report, fallbacks: [...report.fallbacks, reason] };
+  }
+}
+
+function reasonOfFault(cause: unknown): string {
+  return cause instanceof JsonShapeError ? 'body_not_understood' : reasonOf(cause);
+}
+
+/** What became of a body, as plain JSON. */
+interface Pruned extends Rewritten {
+  readonly decoded: Buffer;
+  readonly edited: boolean;
 }
 
 async function* restOf(req: IncomingMessage, start: readonly Buffer[]): AsyncGenerator<Buffer> {

@@ -22,18 +22,15 @@ const OWN = 'x-mcp-pruner';
  * @param without - further names (lower case) to leave out
  */
 export function requestHeaders(raw: readonly string[], without: readonly string[] = []): string[] {
-  const dropped = new Set([...without, ...namedByConnection(raw)]);
-  return pairs(raw, (name) => {
-    if (HOP_BY_HOP.has(name) || REQUEST_ONLY.has(name) || dropped.has(name)) return false;
-    return !ownHeader(name);
-  });
+  return endToEnd(raw, (name) => REQUEST_ONLY.has(name) || ownHeader(name) || without.includes(name));
 }
 
 /** The upstream's end-to-end fields for the client. */
 export function responseHeaders(raw: readonly string[]): string[] {
-  const dropped = namedByConnection(raw);
-  return pairs(raw, (name) => !HOP_BY_HOP.has(name) && !dropped.has(name));
+  return endToEnd(raw, NONE);
 }
+
+const NONE = (): boolean => false;
 
 /** Undici's raw headers as strings; bytes beyond ASCII keep their value as latin-1, as node:http has it. */
 export function rawStrings(raw: unknown): string[] {
@@ -41,13 +38,25 @@ export function rawStrings(raw: unknown): string[] {
   return raw.map((item: unknown) => (Buffer.isBuffer(item) ? item.toString('latin1') : String(item)));
 }
 
-function pairs(raw: readonly string[], keep: (name: string) => boolean): string[] {
+function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
   const out: string[] = [];
+  let named: Set<string> | null = null;
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = raw[i] ?? '';
-    if (keep(name.toLowerCase())) out.push(name, raw[i + 1] ?? '');
+    const field = raw[i] ?? '';
+    const name = field.toLowerCase();
+    if (name === 'connection' && namesOthers(raw[i + 1] ?? '')) named ??= namedByConnection(raw);
+    if (!HOP_BY_HOP.has(name) && !drop(name)) out.push(field, raw[i + 1] ?? '');
   }
-  return out;
+  return named === null ? out : without(out, named);
+}
+
+/** Whether a value of `Connection` is more than what nearly every request says. */
+function namesOthers(value: string): boolean {
+  return value !== 'keep-alive' && value !== 'close';
+}
+
+function without(fields: readonly string[], names: ReadonlySet<string>): string[] {
+  return fields.filter((_, i) => !names.has((fields[i - (i % 2)] ?? '').toLowerCase()));
 }
 
 /** Whether a field (lower case) belongs to one connection and never goes further. */

@@ -12,6 +12,7 @@ export function scopeOf(headers: IncomingHttpHeaders, requestId: string): Reques
 
 /** Node reads header bytes as latin-1; names beyond ASCII come as UTF-8. */
 function nameIn(value: string | string[] | undefined): string {
+  if (value === undefined) return '';
   const raw = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';
   const text = Buffer.from(raw, 'latin1').toString('utf8');
   return (text.includes('\ufffd') ? raw : text).slice(0, MAX_NAME_CHARS);

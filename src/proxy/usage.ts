@@ -40,34 +40,49 @@ export class UsageTap {
     }
   }
 
-  /** Never rejects; `null` when the answer reports nothing. */
-  async usage(): Promise<ProviderUsage | null> {
+  /** Neither throws nor rejects; `null` when the answer reports nothing. */
+  usage(): ProviderUsage | null | Promise<ProviderUsage | null> {
     const [only] = this.#chunks;
     const bytes = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
     this.#chunks = [];
     const decode = decoders.get(this.#encoding);
     if (bytes.length === 0 || (!decode && this.#encoding !== '' && this.#encoding !== 'identity')) return null;
-    try {
-      const plain = decode ? await decode(bytes, { maxOutputLength: 16 * COMPRESSED_BYTES }) : bytes;
-      return lastUsage(plain);
-    } catch {
-      return null;
-    }
+    if (!decode) return usageIn(bytes);
+    return decode(bytes, { maxOutputLength: 16 * COMPRESSED_BYTES }).then(usageIn, () => null);
+  }
+}
+
+function usageIn(bytes: Buffer): ProviderUsage | null {
+  try {
+    return lastUsage(bytes);
+  } catch {
+    return null;
   }
 }
 
 /** Reads the last `"usage": {…}` in a JSON or SSE answer. */
 function lastUsage(bytes: Buffer): ProviderUsage | null {
-  for (let at = bytes.lastIndexOf('"usage"'); at >= 0; at = at > 0 ? bytes.lastIndexOf('"usage"', at - 1) : -1) {
-    const open = bytes.indexOf('{', at + 7);
-    // `"usage": null` stands in every event but the last.
-    if (open < 0 || bytes.toString('latin1', at + 7, open).replaceAll(/[\s:]/g, '') !== '') continue;
+  for (let at = bytes.lastIndexOf(USAGE); at >= 0; at = at > 0 ? bytes.lastIndexOf(USAGE, at - 1) : -1) {
+    const open = objectBehind(bytes, at + USAGE.length);
+    if (open < 0) continue; // `"usage": null` stands in every event but the last
     const close = closing(bytes, open);
     if (close < 0) continue;
     const value: unknown = JSON.parse(bytes.toString('utf8', open, close + 1));
     return usageOf(value);
   }
   return null;
+}
+
+const USAGE = Buffer.from('"usage"');
+
+/** Where the object begins that is the value of a key which ends at `at`, or -1. */
+function objectBehind(bytes: Buffer, at: number): number {
+  for (let i = at; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === 0x7b) return i;
+    if (byte !== 0x3a && byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) return -1;
+  }
+  return -1;
 }
 
 function closing(bytes: Buffer, open: number): number {
@@ -90,7 +105,7 @@ function usageOf(value: unknown): ProviderUsage | null {
 }
 
 function field(value: unknown, name: string): unknown {
-  return value !== null && typeof value === 'object' ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
+  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 function count(value: unknown): number | null {

@@ -18,6 +18,8 @@ const CHECKPOINT_PAUSE_MS = 20;
 export class FileSegmentStore implements SegmentStore {
   readonly #access: Access;
   readonly #keeper: Keeper;
+  /** What was read in this turn of the event loop: requests that come together need one reading. */
+  #version: string | null = null;
 
   constructor(access: Access, keeper: Keeper) {
     this.#access = access;
@@ -25,9 +27,14 @@ export class FileSegmentStore implements SegmentStore {
   }
 
   directivesVersion(): string {
+    if (this.#version !== null) return this.#version;
     try {
       const generation = this.#keeper.connection().tables.meter('directive_generation');
-      return `${this.#keeper.serial}.${generation}`;
+      this.#version = `${this.#keeper.serial}.${generation}`;
+      setImmediate(() => {
+        this.#version = null;
+      });
+      return this.#version;
     } catch (cause) {
       throw this.#keeper.failed(cause);
     }
@@ -43,6 +50,7 @@ export class FileSegmentStore implements SegmentStore {
     const erased = await this.#access.write(({ directives, decisions }) => decisions.erase(directives.change(change)), {
       verify: true,
     });
+    this.#version = null;
     if (erased > 0) await this.#emptyLog();
   }
 
@@ -55,6 +63,7 @@ export class FileSegmentStore implements SegmentStore {
       );
       return gone.length > 0 ? decisions.erase(gone) : 0;
     });
+    this.#version = null;
     if (erased > 0) await this.#emptyLog();
   }
 

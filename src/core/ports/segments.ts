@@ -165,7 +165,10 @@ export interface DirectiveChange {
 
 /** Where segments and directives live. Methods may throw or reject with `StoreUnavailable`. */
 export interface SegmentStore {
-  /** Changes whenever directives of any project may have changed, whoever changed them. Cheap: once a request. */
+  /**
+   * Changes whenever directives of any project may have changed; a change by another process shows at the next turn of
+   * the event loop. Cheap: once a request.
+   */
   directivesVersion(): string;
   /** @param known - a generation that the caller has; `null` says that it still holds */
   directives(project: string, known?: number): Promise<ProjectDirectives | null>;
@@ -200,6 +203,8 @@ export interface DirectivesView {
 
 /** Answers what the directives say; rejects with `StoreUnavailable`. */
 export interface Directives {
+  /** The view as far as it needs no reading; `null` when it does, or when the store cannot be asked. */
+  known(project: string): DirectivesView | null;
   view(project: string): Promise<DirectivesView>;
 }
 

@@ -1,0 +1,71 @@
+import { type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
+import { type FindSettings, userWords } from './find-texts.ts';
+import { textHash } from './hash.ts';
+import type { LeftAlone } from './left-alone.ts';
+import type { RequestScope, SegmentPorts } from './ports/segments.ts';
+
+/** What decides whether there is anything to do for a small body. */
+export interface SmallBodiesOptions {
+  readonly find: FindSettings;
+  readonly leftAlone: LeftAlone;
+  readonly segments?: SegmentPorts;
+}
+
+/** What is told of a request, whatever became of it. */
+export interface Described {
+  readonly model: string;
+  readonly stream: boolean;
+  readonly messages: number;
+  /** Stands for the conversation: a hash of how it begins. */
+  readonly conversationId: string;
+}
+
+/** From this size on the first request of a conversation may hold something that can be collected. */
+export const MIN_TOLD_BYTES = 4 * 1024;
+
+/**
+ * Requests that have only begun and are smaller than any text that may be cut. Nothing that stands in them decides
+ * what is forwarded, so that they can go at once and be read afterwards, for the report.
+ */
+export class SmallBodies {
+  readonly #options: SmallBodiesOptions;
+  readonly #below: number;
+
+  constructor(options: SmallBodiesOptions) {
+    this.#options = options;
+    this.#below = Math.min(options.find.minPruneChars, MIN_TOLD_BYTES);
+  }
+
+  /** Whether a body is one, and neither directives nor refusals nor markers have a say. */
+  has(body: Buffer, scope: RequestScope): boolean {
+    const { leftAlone, segments } = this.#options;
+    if (body.length >= this.#below || leftAlone.any || segments?.collector !== undefined) return false;
+    if (segments && segments.directives.known(scope.project)?.empty !== true) return false;
+    // one with an answer in it is taken down, and one with a marker keeps a prune alive
+    return !body.includes('"assistant"') && !body.includes('prune_id=');
+  }
+}
+
+/**
+ * What is told of a body.
+ *
+ * @throws JsonShapeError when it is not understood
+ */
+export function describe(body: Buffer): Described {
+  const { model, stream, messages } = scanChatBody(body);
+  return { model, stream, messages: messages.length, conversationId: conversationIdOf(body, messages) };
+}
+
+/** Whether there is nothing but instructions and the user's first words. */
+export function haveOnlyBegun(messages: readonly ScannedMessage[]): boolean {
+  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
+}
+
+/** The same as a conversation that reads all of them has. */
+function conversationIdOf(body: Buffer, messages: readonly ScannedMessage[]): string {
+  for (const message of messages) {
+    const words = message.role === 'user' ? userWords(body, message) : '';
+    if (words !== '') return textHash(words);
+  }
+  return '';
+}

@@ -1,0 +1,42 @@
+import type { EventRecord } from '../core/ports.ts';
+import { type ChatReport, savedBy } from './chat.ts';
+import { tenths } from './report-line.ts';
+
+/** What a request was, what became of each text that was new in it, and what went wrong. */
+export function eventsOf(report: ChatReport, tsMs: number, shadow: boolean): EventRecord[] {
+  // a body that was not looked at belongs to no conversation: it is a run of its own
+  const runId = report.conversationId || report.requestId;
+  const opId = report.requestId;
+  const events: EventRecord[] = [];
+  const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
+    events.push({ tsMs, runId, opId, kind, level, payload });
+  };
+  add('request', report.status >= 400 ? 'warn' : 'info', {
+    model: report.model,
+    messages: report.messages,
+    candidates: report.outcomes.length,
+    tokens_saved: shadow || !report.forwardedOriginal ? savedBy(report.outcomes) : 0,
+    status: report.status,
+    end: report.end,
+    upstream_error: report.upstreamError,
+    total_ms: tenths(report.totalMs),
+    ...(shadow && { shadow }),
+  });
+  for (let i = report.newFrom; i < report.outcomes.length; i++) {
+    const outcome = report.outcomes[i];
+    if (!outcome) continue;
+    const { pruneId, whole, tool, kind, lines, keptLines, tokensBefore, tokensAfter } = outcome;
+    const text = { tool, lines, tokens_before: tokensBefore };
+    add('candidate', 'debug', { ...text, kind, message: outcome.messageIndex });
+    const after = { ...text, kept_lines: keptLines, tokens_after: tokensAfter };
+    if (pruneId) add('pruned', 'info', { prune_id: pruneId, kind, ...after });
+    else add('left_whole', 'debug', { reason: whole, ...after });
+  }
+  for (const reason of report.fallbacks) add('fallback', 'warn', { reason });
+  const { status } = report;
+  if (report.end === 'client_gone') add('client_failed', 'warn', { reason: 'gone', status });
+  else if (report.upstreamError !== null || status >= 500) {
+    add('upstream_failed', 'warn', { reason: report.upstreamError ?? 'status', status });
+  } else if (status >= 400) add('client_failed', 'warn', { reason: 'status', status });
+  return events;
+}

@@ -1,0 +1,101 @@
+import type { TextOutcome } from '../core/prefix-memo.ts';
+import type { ChatReport } from './chat.ts';
+
+/** Sums over all texts that were judged. */
+export interface OutcomeSums {
+  readonly pruned: number;
+  readonly lines: number;
+  readonly keptLines: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+const MAX_LISTED = 50;
+
+export function sumsOf(outcomes: readonly TextOutcome[]): OutcomeSums {
+  const sums = { pruned: 0, lines: 0, keptLines: 0, tokensBefore: 0, tokensAfter: 0 };
+  for (const outcome of outcomes) {
+    if (outcome.pruneId !== null) sums.pruned++;
+    sums.lines += outcome.lines;
+    sums.keptLines += outcome.keptLines;
+    sums.tokensBefore += outcome.tokensBefore;
+    sums.tokensAfter += outcome.tokensAfter;
+  }
+  return sums;
+}
+
+/**
+ * The fields of a request's log line.
+ *
+ * @param saved - tokens that were saved, or would have been in shadow mode
+ */
+export function lineOf(report: ChatReport, sums: OutcomeSums, saved: number, shadow: boolean): Record<string, unknown> {
+  const { outcomes, usage } = report;
+  const line: Record<string, unknown> = {
+    requestId: report.requestId,
+    conversationId: report.conversationId,
+    model: report.model,
+    stream: report.stream,
+    messages: report.messages,
+    candidates: outcomes.length,
+    pruned: sums.pruned,
+    leftWhole: outcomes.length === sums.pruned ? {} : reasonsIn(outcomes),
+    linesBefore: sums.lines,
+    linesAfter: sums.keptLines,
+    tokensBefore: sums.tokensBefore,
+    tokensAfter: sums.tokensBefore - saved,
+    tokensSaved: saved,
+  };
+  if (shadow) line.shadow = true;
+  line.new = sums.pruned === 0 ? [] : newIn(outcomes, report.newFrom);
+  line.pruneIds = sums.pruned === 0 ? [] : pruneIdsOf(outcomes);
+  line.bytesIn = report.bytesIn;
+  line.bytesOut = report.bytesOut;
+  if (usage) {
+    line.promptTokens = usage.promptTokens;
+    line.cachedTokens = usage.cachedTokens;
+    line.completionTokens = usage.completionTokens;
+  }
+  line.pruneMs = tenths(report.pruneMs);
+  line.firstByteMs = report.firstByteMs === null ? null : tenths(report.firstByteMs);
+  line.totalMs = tenths(report.totalMs);
+  line.status = report.status;
+  if (report.end !== 'answered') line.end = report.end;
+  if (report.upstreamError) line.upstreamError = report.upstreamError;
+  if (report.fallbacks.length > 0) line.fallbacks = report.fallbacks;
+  return line;
+}
+
+/** How many texts were left whole, by reason. */
+function reasonsIn(outcomes: readonly TextOutcome[]): Record<string, number> {
+  const whole: Record<string, number> = {};
+  for (const { pruneId, whole: why } of outcomes) if (pruneId === null) whole[why] = (whole[why] ?? 0) + 1;
+  return whole;
+}
+
+function newIn(outcomes: readonly TextOutcome[], newFrom: number): object[] {
+  return outcomes
+    .slice(newFrom)
+    .filter(({ pruneId }) => pruneId !== null)
+    .slice(0, MAX_LISTED)
+    .map(({ pruneId, tool, kind, lines, keptLines, tokensBefore, tokensAfter }) => ({
+      pruneId,
+      tool,
+      kind,
+      linesBefore: lines,
+      linesAfter: keptLines,
+      tokensBefore,
+      tokensAfter,
+    }));
+}
+
+function pruneIdsOf(outcomes: readonly TextOutcome[]): string[] {
+  const ids = new Set<string>();
+  for (const { pruneId } of outcomes) if (pruneId !== null) ids.add(pruneId);
+  return [...ids].slice(-MAX_LISTED);
+}
+
+/** Milliseconds with one decimal. */
+export function tenths(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

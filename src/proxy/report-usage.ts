@@ -1,0 +1,44 @@
+import type { UsageRecord } from '../core/ports.ts';
+import type { ChatReport } from './chat.ts';
+
+const DAY_MS = 86_400_000;
+/** Combinations of day, model and tool that wait at most. */
+const MAX_WAITING = 5_000;
+
+type Totals = { -readonly [Field in keyof UsageRecord]: UsageRecord[Field] };
+
+/** Adds requests up by day, model and tool until they are written: many of a kind are one row. */
+export class UsageTotals {
+  #waiting = new Map<string, Totals>();
+
+  /** @param counted - what was cut was also forwarded that way */
+  add({ model, outcomes }: ChatReport, atMs: number, counted: boolean): void {
+    // the request itself counts with the tool of its first text
+    const first = this.#of(model, outcomes[0]?.tool ?? '', atMs);
+    if (first) first.requests++;
+    for (const { tool, pruneId, tokensBefore, tokensAfter } of outcomes) {
+      const totals = this.#of(model, tool, atMs);
+      if (!totals) continue;
+      totals.candidates++;
+      if (counted && pruneId !== null) totals.pruned++;
+      totals.tokensBefore += tokensBefore;
+      totals.tokensAfter += counted ? tokensAfter : tokensBefore;
+    }
+  }
+
+  /** All that waits; it waits no more. */
+  take(): readonly UsageRecord[] {
+    const all = [...this.#waiting.values()];
+    this.#waiting = new Map();
+    return all;
+  }
+
+  #of(model: string, tool: string, atMs: number): Totals | undefined {
+    const key = `${Math.floor(atMs / DAY_MS)}\0${model}\0${tool}`;
+    const waiting = this.#waiting.get(key);
+    if (waiting || this.#waiting.size >= MAX_WAITING) return waiting;
+    const totals = { atMs, model, tool, requests: 0, candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0 };
+    this.#waiting.set(key, totals);
+    return totals;
+  }
+}

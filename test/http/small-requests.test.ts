@@ -1,0 +1,48 @@
+import { describe as about, expect, it } from 'vitest';
+import { describe } from '../../src/core/small-bodies.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+
+const small = (extra: object = {}): string =>
+  JSON.stringify({
+    model: 'gpt-4o',
+    messages: [
+      { role: 'system', content: 'You help.' },
+      { role: 'user', content: 'What is a monad? <system-reminder>be brief</system-reminder>' },
+    ],
+    ...extra,
+  });
+
+about('a small request that has only begun', () => {
+  it('goes as it came and is told of like any other', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const large = JSON.parse(small()) as { messages: object[] };
+    large.messages.push({ role: 'assistant', content: 'A monoid.' }, { role: 'user', content: 'x'.repeat(9_000) });
+    for (const body of [small(), small({ stream: false }), JSON.stringify(large)])
+      await (await proxy.chat(body)).text();
+    expect(String(upstream.requests[0]?.body)).toBe(small());
+    const [first, second, third] = await proxy.requestLines(3);
+    expect(first).toMatchObject({ model: 'gpt-4o', messages: 2, candidates: 0, status: 200, bytesIn: small().length });
+    expect(first?.conversationId).toMatch(/^[0-9a-f]{32}$/);
+    // the same conversation, whichever way its request was read
+    expect([second?.conversationId, third?.conversationId]).toEqual([first?.conversationId, first?.conversationId]);
+  });
+
+  it('goes as it came when it is no JSON, and the log says so', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    await (await proxy.chat('{"messages": [')).text();
+    await (await proxy.chat('{"messages": [')).text(); // the first one still had the directives to read
+    expect(upstream.requests.map(({ body }) => String(body))).toEqual(['{"messages": [', '{"messages": [']);
+    for (const line of await proxy.requestLines(2)) expect(line.fallbacks).toEqual(['body_not_understood']);
+  });
+
+  it('is described by its model, its messages and how it begins', () => {
+    const { conversationId, ...rest } = describe(Buffer.from(small({ stream: true })));
+    expect(rest).toEqual({ model: 'gpt-4o', stream: true, messages: 2 });
+    const reworded = small().replace('be brief', 'be long');
+    expect(describe(Buffer.from(reworded)).conversationId).toBe(conversationId);
+    expect(describe(Buffer.from(small().replace('monad', 'functor'))).conversationId).not.toBe(conversationId);
+  });
+});
