@@ -3,6 +3,7 @@ import express from 'express';
 import picomatch from 'picomatch';
 import { monotonicFactory } from 'ulid';
 import type { Settings } from './config/settings.ts';
+import type { PruneTextResult } from './core/api.ts';
 import { DecisionMaker } from './core/decision-maker.ts';
 import { LeftAlone } from './core/left-alone.ts';
 import type { SegmentPorts } from './core/ports/segments.ts';
@@ -60,7 +61,7 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
   const http = { enabled: true, host: settings.host, path: '/rpc', enableJson: true, stateless: true };
   const toolbox = openToolbox(
     settings,
-    { log, version, clock },
+    { log, version, clock, onPruned: (result) => countPruned(result) },
     {
       faces: ['rpc'],
       transports: () => ({ stdio: { enabled: false }, http: { ...http, port } }),
@@ -70,6 +71,15 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
   );
   const { store, scorer, pruner, registry, events, methods, capabilities, health } = toolbox;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
+  const countPruned = ({ stats, warnings }: PruneTextResult): void =>
+    metrics.pruning({
+      candidates: 1,
+      pruned: stats.prunedLines > 0 ? 1 : 0,
+      tokensBefore: stats.tokensEstBefore,
+      tokensAfter: stats.tokensEstAfter,
+      elapsedMs: stats.elapsedMs,
+      fallbacks: stats.usedFallback ? warnings.slice(-1) : [],
+    });
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const upstream = new Upstream({
     url: settings.upstreamUrl,
@@ -131,7 +141,12 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
       // asking another swe-pruner from here could send two servers that point at each other round in circles
       pruner:
         settings.backend === 'swe-pruner'
-          ? toldPruner(createPruner({ store, maxInputChars: settings.maxInputChars, onFailure }), events, clock)
+          ? toldPruner(
+              createPruner({ store, maxInputChars: settings.maxInputChars, onFailure }),
+              events,
+              clock,
+              countPruned,
+            )
           : pruner,
       options: {
         maxPruneRatio: settings.maxPruneRatio,
@@ -141,17 +156,7 @@ export async function startApp(settings: Settings, parts: AppParts): Promise<Run
         includeMarkers: settings.includeMarkers,
       },
       maxBodyBytes,
-      onResult: ({ pruneId, stats, warnings }) => {
-        log.info({ pruneId, ...stats, warnings }, 'prune');
-        metrics.pruning({
-          candidates: 1,
-          pruned: stats.prunedLines > 0 ? 1 : 0,
-          tokensBefore: stats.tokensEstBefore,
-          tokensAfter: stats.tokensEstAfter,
-          elapsedMs: stats.elapsedMs,
-          fallbacks: stats.usedFallback ? warnings.slice(-1) : [],
-        });
-      },
+      onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
       onFault: (err) => log.error({ err }, 'prune failed'),
     }),
   );

@@ -1,6 +1,6 @@
 import { type OpenScorer, openScorer } from './backends/open-scorer.ts';
 import type { Settings } from './config/settings.ts';
-import type { Pruner } from './core/api.ts';
+import type { Pruner, PruneTextResult } from './core/api.ts';
 import { EventLog, STORE_RUN } from './core/event-log.ts';
 import type { Clock, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
@@ -65,6 +65,8 @@ export interface ToolboxParts {
   readonly log: Log;
   readonly version: string;
   readonly clock: Clock;
+  /** Told of each text that `prune_text` and its like pruned or gave back whole. */
+  readonly onPruned?: (result: PruneTextResult) => void;
 }
 
 /** Pauses between steps of the store's upkeep: when there is more to do, and when there is not. */
@@ -78,7 +80,7 @@ const SWEEP_IDLE_MS = 2_000;
  */
 export function openToolbox(
   settings: Settings,
-  { log, version, clock }: ToolboxParts,
+  { log, version, clock, onPruned }: ToolboxParts,
   face: ToolboxFace,
   further: readonly Tool[] = [],
 ): Toolbox {
@@ -106,7 +108,7 @@ export function openToolbox(
     onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
     ...(scorer && { scorer }),
   });
-  const pruner = toldPruner(untold, events, clock);
+  const pruner = toldPruner(untold, events, clock, onPruned);
   const mode = settings.enabled ? settings.mode : 'off';
   const health = () =>
     healthReport(version, clock, {
