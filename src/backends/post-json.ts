@@ -16,11 +16,14 @@ export class CallFailure extends Error {
   readonly kind: CallFailureKind;
   /** The HTTP status of an answer that came whole, or was not waited for because of its status. */
   readonly status: number | null;
+  /** The answer's `Retry-After` as it came, or `null`. */
+  readonly retryAfter: string | null;
 
-  constructor(kind: CallFailureKind, status: number | null = null, detail = '') {
+  constructor(kind: CallFailureKind, status: number | null = null, detail = '', retryAfter: string | null = null) {
     super(detail === '' ? kind : `${kind}: ${detail}`);
     this.kind = kind;
     this.status = status;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -67,7 +70,8 @@ export class JsonPoster {
       const status = answer.statusCode;
       if (status < 200 || status > 299) {
         answer.body.dump({ limit: DRAIN_BYTES }).catch(() => {}); // the status says it all
-        throw new CallFailure('status', status, String(status));
+        const retryAfter = answer.headers['retry-after'];
+        throw new CallFailure('status', status, String(status), typeof retryAfter === 'string' ? retryAfter : null);
       }
       return { status, json: parse(await readAll(answer.body, post.maxBytes, status), status) };
     } catch (cause) {

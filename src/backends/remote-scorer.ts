@@ -27,6 +27,8 @@ export interface RemoteScorerOptions {
 
 const BREAKER_THRESHOLD = 5;
 const BREAKER_OPEN_MS = 30_000;
+/** However long a service asks to be left alone, it is asked again after this. */
+const LONGEST_RETRY_AFTER_MS = 60_000;
 /** Callers that wait no longer than this learn nothing about the service when their time runs out. */
 const TELLING_WAIT_MS = 100;
 
@@ -105,7 +107,8 @@ export class RemoteScorer implements LineScorer {
 
   /** Tells the breaker how a call ended; what its callers broke off says little. */
   #learn(failure: CallFailure, { abandoned, patienceMs }: SharedCall): void {
-    if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure));
+    const waitMs = retryAfterMs(failure, this.#options.clock.nowMs());
+    if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure), waitMs);
     else if (abandoned === 'timeout' && patienceMs >= TELLING_WAIT_MS) this.#breaker.failed('timeout');
     else this.#breaker.cancelled();
   }
@@ -159,6 +162,15 @@ const UNUSABLE: ReadonlySet<string> = new Set(['not_json', 'too_large', 'wrong_s
 function breakerKind({ kind, status }: CallFailure): string {
   if (kind !== 'status' || status === null) return kind;
   return status >= 500 ? 'status_5xx' : `status_${status}`;
+}
+
+/** How long an overloaded service asks to be left alone: seconds or a date; `null` where it does not say. */
+function retryAfterMs({ status, retryAfter }: CallFailure, nowMs: number): number | null {
+  if (retryAfter === null || (status !== 429 && status !== 503)) return null;
+  const isDate = /^[A-Z][a-z]{2}, \d\d /.test(retryAfter);
+  const dateMs = isDate ? Date.parse(retryAfter) - nowMs : Number.NaN;
+  const waitMs = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : dateMs;
+  return waitMs > 0 ? Math.min(waitMs, LONGEST_RETRY_AFTER_MS) : null;
 }
 
 /** A bug in reading an answer must not reach the caller either: it counts as an answer that cannot be used. */

@@ -69,6 +69,23 @@ describe('a circuit breaker', () => {
     expect(circuit.admits()).toBe(true);
   });
 
+  it('opens at the first failure for as long as the service asks, whatever the usual time', () => {
+    for (const waitMs of [200, 5_000]) {
+      const { it: circuit, clock, changes } = breaker(3);
+      circuit.failed('status_429', waitMs);
+      clock.at += waitMs - 1;
+      expect(circuit.admits()).toBe(false);
+      clock.at += 1;
+      expect(circuit.admits()).toBe(true);
+      circuit.failed('status_429');
+      clock.at += 999;
+      expect(circuit.admits()).toBe(false);
+      clock.at += 1;
+      expect(circuit.admits()).toBe(true);
+      expect(changes).toEqual(['status_429']);
+    }
+  });
+
   it('is not held open by a clock that was set back', () => {
     const { it: circuit, clock } = breaker(1);
     circuit.failed('timeout');
@@ -110,6 +127,39 @@ describe('a backend that is dead', () => {
     const log = await proxy.logText();
     expect(log).toContain('backend left alone for a while');
     expect(log).toContain('backend works again');
+  });
+
+  it.each([
+    ['429', '7', 7_000],
+    ['503', '2', 2_000],
+    ['503 with a date', 'Thu, 01 Jan 1970 00:16:50 GMT', 10_000],
+    ['429 that asks for an hour', '3600', 60_000],
+  ])('is left alone as long as it asks in Retry-After: %s', async (answer, retryAfter, waitMs) => {
+    const reranker = await startReranker(() => 0.5);
+    reranker.respond = (res) => {
+      res.setHeader('retry-after', retryAfter);
+      json(res, Number(answer.slice(0, 3)), { error: 'overloaded' });
+    };
+    const clock = new TestClock();
+    const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker), clock });
+    const ask = (goal: string): Promise<Pruned> => pruneText(proxy, TEXT, goal, {}, 'logs');
+    expect((await ask('goal 1')).warnings).toEqual(['deepinfra_error', 'deepinfra_http_error']);
+    clock.at += waitMs - 1;
+    expect((await ask('goal 2')).warnings).toEqual(['deepinfra_error', 'deepinfra_circuit_open']);
+    clock.at += 1;
+    expect((await ask('goal 3')).warnings).toEqual(['deepinfra_error', 'deepinfra_http_error']);
+    expect(reranker.calls).toHaveLength(2);
+  });
+
+  it.each(['0', '-5', 'soon', ''])('is asked again at once where Retry-After says nothing: %j', async (retryAfter) => {
+    const reranker = await startReranker(() => 0.5);
+    reranker.respond = (res) => {
+      res.setHeader('retry-after', retryAfter);
+      json(res, 429, { error: 'overloaded' });
+    };
+    const proxy = await startProxy(NOWHERE, { env: deepinfraEnv(reranker), clock: new TestClock() });
+    for (const goal of ['goal 1', 'goal 2']) await pruneText(proxy, TEXT, goal, {}, 'logs');
+    expect(reranker.calls).toHaveLength(2);
   });
 
   it('is not taken for dead when callers are impatient or leave', async () => {
