@@ -1,7 +1,8 @@
-import { mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { openSync, renameSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { makeFolder } from '../store/make-folder.ts';
 import type { Io } from './command.ts';
 
 /** The proxy of a run. */
@@ -109,7 +110,7 @@ async function keptAs(url: string, text: string): Promise<string> {
 
 /** Its lines must not run through what the agent draws on the terminal. */
 function openLogFile(path: string): { readonly path: string; readonly fd: number } {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(path, `${path}.1`);
   return { path, fd: openSync(path, 'a', 0o600) };
 }

@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, mkdirSync, openSync, rmSync, type Stats, statSync } from 'node:fs';
+import { accessSync, chmodSync, closeSync, constants, openSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { StoreFileError } from './errors.ts';
+import { makeFolder } from './make-folder.ts';
 import { checkSchema, migrate, migrations } from './migrations/migrate.ts';
 import { prepareTables, type Tables } from './tables.ts';
 
@@ -58,7 +59,7 @@ export class Connection {
       this.#sides = SIDE_FILES.map((side) => ({ path: path + side, identity: identity(path + side) }));
     } catch (cause) {
       this.db.close();
-      throw cause;
+      throw isOnReadonlyDisk(path) ? new StoreFileError('readonly', path, ON_READONLY_DISK, { cause }) : cause;
     }
   }
 
@@ -143,9 +144,22 @@ function identityOf(stat: Stats | undefined): string {
   return stat ? `${stat.dev}:${stat.ino}` : '';
 }
 
+const ON_READONLY_DISK =
+  'it lies on a read-only file system, and SQLite makes files beside it even to read; use a copy of it elsewhere';
+
+/** Of which SQLite only says that the file cannot be opened. */
+function isOnReadonlyDisk(path: string): boolean {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    return false;
+  } catch (cause) {
+    return cause instanceof Error && 'code' in cause && cause.code === 'EROFS';
+  }
+}
+
 /** Makes an empty file that only its owner can read, unless there is one; SQLite's side files inherit its mode. */
 function createFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   try {
     closeSync(openSync(path, 'wx', 0o600));
   } catch (cause) {

@@ -53,6 +53,20 @@ describe('a server that is killed at any moment', () => {
   }, 180_000);
 });
 
+describe('a server whose store cannot be made', () => {
+  // mkdir says there that there is no such folder, again and again
+  it.skipIf(process.platform !== 'linux')('serves unpruned, and says why', async () => {
+    const upstream = await startUpstream();
+    const dbPath = '/proc/no-such-folder/below/store.db';
+    const server = await startServerProcess({ env: environment(upstream, dbPath) });
+    const body = bodyOf(1);
+    expect((await server.chat(body)).status).toBe(200);
+    expect(upstream.last.body.equals(body)).toBe(true);
+    expect(server.log).toContain(dbPath);
+    expect(server.log).toContain("ENOENT: no such file or directory, mkdir '/proc/no-such-folder'");
+  });
+});
+
 describe('two servers on one file', () => {
   it('give the same bytes, and each recovers what the other cut', async () => {
     const upstream = await startUpstream();
