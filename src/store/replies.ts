@@ -18,6 +18,7 @@ export class Replies {
   readonly #keep;
   readonly #drop;
   readonly #dropClaim;
+  readonly #dropPrunes;
   readonly #expire;
   readonly #sizes;
   readonly #trim;
@@ -38,6 +39,7 @@ export class Replies {
     );
     this.#drop = db.prepare<[string, string]>('DELETE FROM reply WHERE tool = ? AND key = ?');
     this.#dropClaim = db.prepare<[string, string]>('DELETE FROM reply WHERE tool = ? AND key = ? AND text IS NULL');
+    this.#dropPrunes = db.prepare("DELETE FROM reply WHERE text IS NOT NULL AND instr(text, 'prn_') > 0");
     this.#expire = db.prepare<[number, number]>(
       'DELETE FROM reply WHERE id IN (SELECT id FROM reply WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)',
     );
@@ -67,6 +69,11 @@ export class Replies {
 
   drop(tool: string, key: string, kept: boolean): void {
     (kept ? this.#drop : this.#dropClaim).run(tool, key);
+  }
+
+  /** Deletes every answer that names a prune: it may hold lines of one that was erased, or of the same text. */
+  forgetPrunes(): void {
+    this.#dropPrunes.run();
   }
 
   /** Deletes what has expired, and what is too much; at most about `limit` rows. @returns how many */

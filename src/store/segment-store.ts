@@ -9,6 +9,7 @@ import type {
 } from '../core/ports/segments.ts';
 import type { Access } from './access.ts';
 import type { Keeper } from './keeper.ts';
+import type { Tables } from './tables.ts';
 
 const MAX_PAGE = 10_000;
 const CHECKPOINT_TRIES = 5;
@@ -47,7 +48,7 @@ export class FileSegmentStore implements SegmentStore {
   }
 
   async change(change: DirectiveChange): Promise<void> {
-    const erased = await this.#access.write(({ directives, decisions }) => decisions.erase(directives.change(change)), {
+    const erased = await this.#access.write((tables) => erase(tables, tables.directives.change(change)), {
       verify: true,
     });
     this.#version = null;
@@ -56,12 +57,13 @@ export class FileSegmentStore implements SegmentStore {
 
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
-    const erased = await this.#access.write(({ segments, directives, decisions }) => {
+    const erased = await this.#access.write((tables) => {
+      const { segments, directives } = tables;
       for (const batch of batches) segments.note(batch);
       const gone = batches.flatMap(({ project, segments: noted }) =>
         noted.flatMap(({ id, erase }) => (erase.length > 0 ? directives.ofDeleted(project, id, erase) : [])),
       );
-      return gone.length > 0 ? decisions.erase(gone) : 0;
+      return erase(tables, gone);
     });
     this.#version = null;
     if (erased > 0) await this.#emptyLog();
@@ -97,4 +99,11 @@ export class FileSegmentStore implements SegmentStore {
       await sleep(CHECKPOINT_PAUSE_MS);
     }
   }
+}
+
+/** Erases prunes, and kept answers that may hold lines of them. Returns how many prunes were there. */
+function erase({ decisions, replies }: Tables, pruneIds: readonly string[]): number {
+  const erased = pruneIds.length > 0 ? decisions.erase(pruneIds) : 0;
+  if (erased > 0) replies.forgetPrunes();
+  return erased;
 }

@@ -98,12 +98,17 @@ describe('an agent that collects the garbage of its context', () => {
   });
 
   it('deletes what nobody may see again: from the conversation, from the store and from its file', async () => {
-    const { proxy, agent, dbPath } = await setUp();
+    const env = { MCP_PRUNER_ENABLE_IDEMPOTENCY: 'true', MCP_PRUNER_ENABLE_BULK: 'true' };
+    const { proxy, agent, dbPath } = await setUp(env);
     const secret = LOG.replaceAll('INFO', 'SECRET-7f3a');
     const log = agent.tool('bash', { command: 'printenv' }, secret);
     const { read } = work(agent);
     const before = await agent.send();
     const [old] = markersIn(contentAt(before, log));
+    // an answer that is kept for a repeated call holds lines of it too
+    const entry = { prune_id: old?.pruneId, ranges: [{ start_line: 1, end_line: 99 }], include_line_numbers: false };
+    const recovered = () => proxy.call('recover_batch', { entries: [entry], idempotency_key: 'again' });
+    expect((await recovered()).result?.content[0]?.text).toContain('SECRET-7f3a');
     const candidates = (await agent.analyze()).pruning_candidates.filter(({ reason }) => reason.startsWith('command'));
     const wanted = candidates.map(({ segment_id }) => segment_id);
     expect(wanted).toHaveLength(2);
@@ -141,6 +146,8 @@ describe('an agent that collects the garbage of its context', () => {
       }
       expect(bytes.includes('SECRET-7f3a'), side).toBe(false);
     }
+    await proxy.start();
+    expect((await recovered()).error?.message).toBe('prune_id_not_found');
   });
 
   it('lets go of its own words and of a file of the user’s, however small, but never of the system prompt', async () => {
