@@ -1,32 +1,8 @@
-import { randomFillSync } from 'node:crypto';
-import express from 'express';
-import picomatch from 'picomatch';
-import { monotonicFactory } from 'ulid';
 import type { Settings } from './config/settings.ts';
-import type { PruneTextResult } from './core/api.ts';
-import { DecisionMaker } from './core/decision-maker.ts';
-import { LeftAlone } from './core/left-alone.ts';
-import type { SegmentPorts } from './core/ports/segments.ts';
-import type { Clock, LineScorer, Store } from './core/ports.ts';
-import { createPruner } from './core/pruner.ts';
-import { RequestRewriter } from './core/rewrite-request.ts';
-import { toldPruner } from './core/told-pruner.ts';
-import { ContextBudget } from './gc/budget.ts';
-import { DirectiveBook } from './gc/directive-book.ts';
-import { localGuard } from './mcp/guard.ts';
-import { INSTRUCTIONS } from './mcp/initialize.ts';
-import { pruneRouter } from './mcp/prune-route.ts';
-import { rpcRouter } from './mcp/rpc-routes.ts';
-import { McpServer } from './mcp/server.ts';
+import type { Clock } from './core/ports.ts';
+import { openKept } from './kept.ts';
 import type { Log } from './observe/log.ts';
-import { createMetrics } from './observe/metrics.ts';
-import { ChatHandler } from './proxy/chat.ts';
-import { sendError } from './proxy/openai-error.ts';
-import { passthrough } from './proxy/passthrough.ts';
-import { Reporter } from './proxy/report.ts';
 import { listen } from './proxy/server.ts';
-import { Upstream } from './proxy/upstream.ts';
-import { openToolbox, type Toolbox } from './toolbox.ts';
 
 /** A server that runs. */
 export interface RunningApp {
@@ -42,237 +18,39 @@ export interface AppParts {
   readonly clock?: Clock;
 }
 
-/** Bodies of `/rpc` and `/prune` may have this size at the least, and so many bytes for each character of a text. */
-const MIN_RPC_BODY_BYTES = 64 * 1024 * 1024;
-const BODY_BYTES_PER_CHAR = 8;
-
 /**
- * Builds the server from its settings and starts it: the one place that constructs.
+ * Builds the server from its settings and starts it. The port opens, and `/health` answers, once the store was tried;
+ * what comes before the rest is loaded waits for it.
  *
  * @throws the error of `listen` (`EADDRINUSE`, …). A store that cannot be opened does not stop the start: requests
  * then go through unpruned, the log says why, and pruning begins when the store is back.
  */
-export async function startApp(settings: Settings, parts: AppParts): Promise<RunningApp> {
-  const { log, version } = parts;
-  const clock = parts.clock ?? { nowMs: () => Date.now() };
-  let port: number | null = null;
-  // a text above the limit must still reach prune_text, which answers it with the no-op of 001 §9
-  const maxBodyBytes = Math.max(MIN_RPC_BODY_BYTES, BODY_BYTES_PER_CHAR * settings.maxInputChars);
-  const http = { enabled: true, host: settings.host, path: '/rpc', enableJson: true, stateless: true };
-  const toolbox = openToolbox(
-    settings,
-    { log, version, clock, onPruned: (result) => countPruned(result) },
-    {
-      faces: ['rpc'],
-      transports: () => ({ stdio: { enabled: false }, http: { ...http, port } }),
-      stays: false,
-      maxInputBytes: maxBodyBytes,
-    },
-  );
-  const { store, scorer, pruner, registry, events, methods, capabilities, health } = toolbox;
-  const metrics = createMetrics({ version, storeSizes: () => store.stats() });
-  const countPruned = ({ stats, warnings }: PruneTextResult): void =>
-    metrics.pruning({
-      candidates: 1,
-      pruned: stats.prunedLines > 0 ? 1 : 0,
-      tokensBefore: stats.tokensEstBefore,
-      tokensAfter: stats.tokensEstAfter,
-      elapsedMs: stats.elapsedMs,
-      fallbacks: stats.usedFallback ? warnings.slice(-1) : [],
-    });
-  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
-  const upstream = new Upstream({
-    url: settings.upstreamUrl,
-    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
-  });
-  const leftAlone = new LeftAlone(store);
-  await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
-  const chat = new ChatHandler({
-    rewriter: rewriterOf(
-      settings,
-      store,
-      clock,
-      leftAlone,
-      onFailure,
-      scorer,
-      segmentsOf(settings, toolbox, clock, log),
-    ),
-    leftAlone,
-    upstream,
-    enabled: settings.enabled,
-    shadow: settings.mode === 'shadow',
-    maxBodyBytes: settings.maxBodyBytes,
-    timeoutMs: settings.timeoutMs,
-    newRequestId: monotonicFactory(pooledRandom()),
-    onReport: (report) => reporter.report(report),
-    onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
-  });
-  const mcp = new McpServer({
-    registry,
-    faces: ['rpc'],
-    version,
-    instructions: INSTRUCTIONS,
-    methods,
-    capabilities,
-    onCall: ({ fault, ...record }) => {
-      if (fault === undefined) log.debug(record, 'rpc');
-      else log.error({ ...record, err: fault }, 'rpc failed');
-    },
-  });
-
-  const app = express().disable('x-powered-by');
-  const guard = localGuard({
-    allowedHosts: [...settings.allowedHosts, settings.host],
-    ...(settings.authToken !== null && { bearerToken: settings.authToken }),
-  });
-  app.get('/health', (_req, res) => void res.json(health()));
-  app.get('/metrics', guard, async (_req, res) => {
-    const { contentType, text } = await metrics.page();
-    res.setHeader('content-type', contentType);
-    res.end(text);
-  });
-  app.use('/rpc', guard, rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
-  app.use(
-    '/prune',
-    guard,
-    pruneRouter({
-      // asking another swe-pruner from here could send two servers that point at each other round in circles
-      pruner:
-        settings.backend === 'swe-pruner'
-          ? toldPruner(
-              createPruner({ store, maxInputChars: settings.maxInputChars, onFailure }),
-              events,
-              clock,
-              countPruned,
-            )
-          : pruner,
-      options: {
-        maxPruneRatio: settings.maxPruneRatio,
-        minKeepLines: settings.minKeepLines,
-        timeoutMs: settings.timeoutMs,
-        annotateLines: settings.annotateLines,
-        includeMarkers: settings.includeMarkers,
-      },
-      maxBodyBytes,
-      onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
-      onFault: (err) => log.error({ err }, 'prune failed'),
-    }),
-  );
-  app.use(
-    '/v1',
-    passthrough({
-      upstreamUrl: settings.upstreamUrl,
-      pathFor: (clientPath) => upstream.pathFor(clientPath),
-      headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-      bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
-      onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
-    }),
-  );
-  app.use((req, res) => {
-    sendError(
-      res,
-      404,
-      'not_found',
-      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
-    );
-  });
+export async function startApp(settings: Settings, { log, version, ...given }: AppParts): Promise<RunningApp> {
+  const parts = { log, version, clock: given.clock ?? { nowMs: () => Date.now() } };
+  const kept = openKept(settings, parts);
   const server = await listen({
-    chat,
-    app,
+    health: () => kept.health(),
     host: settings.host,
     port: settings.port,
     drainTimeoutMs: settings.drainTimeoutMs,
   }).catch(async (cause: unknown) => {
-    await toolbox.close();
+    await kept.store.close();
     throw cause;
   });
-
-  port = Number(new URL(server.url).port);
-
+  const port = Number(new URL(server.url).port);
+  const routes = await import('./routes.ts')
+    .then(({ openRoutes }) => openRoutes(settings, parts, kept, port))
+    .catch(async (cause: unknown) => {
+      await server.close();
+      await kept.store.close();
+      throw cause;
+    });
+  server.serve(routes);
   return {
     url: server.url,
     async close() {
       await server.close();
-      await reporter.flush();
-      await upstream.close();
-      await toolbox.close();
+      await routes.close();
     },
-  };
-}
-
-/** The pipeline of a request as the settings ask for it. */
-export function rewriterOf(
-  settings: Settings,
-  store: Store,
-  clock: Clock,
-  leftAlone: LeftAlone,
-  onFailure: (reason: string, cause: unknown) => void,
-  scorer: LineScorer | null,
-  segments?: SegmentPorts,
-): RequestRewriter {
-  const decisions = new DecisionMaker({
-    store,
-    clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    timeoutMs: settings.timeoutMs,
-    memoBytes: settings.memoMaxBytes / 4,
-    ...(scorer && { scorer }),
-  });
-  return new RequestRewriter({
-    store,
-    clock,
-    decisions,
-    leftAlone,
-    onFailure,
-    find: {
-      minPruneChars: settings.minPruneChars,
-      maxInputChars: settings.maxInputChars,
-      limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
-      neverPruneTool: globs(settings.neverPruneTools),
-      neverPrunePath: globs(settings.neverPrunePaths),
-    },
-    render: { annotateLines: settings.annotateLines, includeMarkers: settings.includeMarkers },
-    memoBytes: settings.memoMaxBytes,
-    ...(segments && { segments }),
-  });
-}
-
-/** What was asked of single segments, where they are taken down, and the budget if there is one. */
-function segmentsOf(settings: Settings, { store, recorder }: Toolbox, clock: Clock, log: Log): SegmentPorts {
-  const collector = new ContextBudget({
-    store: store.segments,
-    events: store,
-    clock,
-    tokens: settings.contextBudgetTokens,
-    onStep: (step) =>
-      log.info(
-        { ...step, tokensSaved: step.tokensBefore - step.tokensAfter },
-        'context over its budget, parts stashed',
-      ),
-    onFailure: (reason, err) => log.warn({ reason, err }, 'context not kept'),
-  });
-  return {
-    directives: new DirectiveBook(store.segments),
-    onSeen: (request) => recorder.note(request),
-    ...(settings.contextBudgetTokens > 0 && { collector }),
-  };
-}
-
-function globs(patterns: readonly string[]): (name: string) => boolean {
-  return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, basename: false });
-}
-
-/** Random numbers in [0, 1) from a pool of bytes: `ulid` would ask the system sixteen times for each id. */
-function pooledRandom(): () => number {
-  const pool = new Uint8Array(4096);
-  let next = pool.length;
-  return () => {
-    if (next === pool.length) {
-      randomFillSync(pool);
-      next = 0;
-    }
-    return (pool[next++] ?? 0) / 256;
   };
 }

@@ -84,14 +84,14 @@ function localTools({ pruner, say }: StdioAppParts, cwd: string, runner: Command
 const NO_HTTP = { enabled: false, host: null, port: null, path: null, enableJson: false, stateless: false };
 
 async function openTools(store: NonNullable<StdioAppParts['store']>, local: readonly Tool[]): Promise<Toolbox> {
-  const { openToolbox } = await import('./toolbox.ts');
+  const [{ openToolbox }, { openKept }] = await Promise.all([import('./toolbox.ts'), import('./kept.ts')]);
   const face = {
     faces: facesOf(store.tools),
     transports: () => ({ stdio: { enabled: true }, http: NO_HTTP }),
     stays: true,
     maxInputBytes: MAX_LINE_BYTES,
   };
-  return openToolbox(store.settings, store, face, local);
+  return openToolbox(store.settings, store, openKept(store.settings, store), face, local);
 }
 
 function facesOf(tools: 'pruner' | 'all'): readonly Face[] {

@@ -1,13 +1,14 @@
 import { type OpenScorer, openScorer } from './backends/open-scorer.ts';
 import type { Settings } from './config/settings.ts';
 import type { Pruner, PruneTextResult } from './core/api.ts';
-import { EventLog, STORE_RUN } from './core/event-log.ts';
+import type { EventLog } from './core/event-log.ts';
 import type { Clock, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
 import { stashId } from './core/segments.ts';
 import { toldPruner } from './core/told-pruner.ts';
 import { ContextGc } from './gc/context-gc.ts';
 import { Recorder } from './gc/recorder.ts';
+import type { Kept, KeptParts } from './kept.ts';
 import { Idempotency } from './mcp/idempotency.ts';
 import { enabledFlags, infoOf } from './mcp/info.ts';
 import type { JsonObject } from './mcp/json-rpc.ts';
@@ -18,7 +19,7 @@ import { contextGcAnalyzeTool } from './mcp/tools/context-gc-analyze.ts';
 import { contextGcPinTool, contextGcUnpinTool } from './mcp/tools/context-gc-pin.ts';
 import { contextGcPruneTool } from './mcp/tools/context-gc-prune.ts';
 import { eventsWatchTool } from './mcp/tools/events-watch.ts';
-import { type HealthReport, healthReport, healthTool } from './mcp/tools/health.ts';
+import { type HealthReport, healthTool } from './mcp/tools/health.ts';
 import { mcpCapabilitiesTool } from './mcp/tools/mcp-capabilities.ts';
 import { mcpInfoTool, type Transports } from './mcp/tools/mcp-info.ts';
 import { pruneBatchTool } from './mcp/tools/prune-batch.ts';
@@ -30,7 +31,7 @@ import { resourcesReadTool } from './mcp/tools/resources-read.ts';
 import { resourcesWatchTool } from './mcp/tools/resources-watch.ts';
 import type { Log } from './observe/log.ts';
 import { Resources } from './resources/registry.ts';
-import { openSqliteStore, type SqliteStore } from './store/sqlite.ts';
+import type { SqliteStore } from './store/sqlite.ts';
 
 /** The store, the pruner over it and the tools over both: what every server of this product has, on HTTP or stdio. */
 export interface Toolbox {
@@ -61,10 +62,7 @@ export interface ToolboxFace {
   readonly maxInputBytes: number;
 }
 
-export interface ToolboxParts {
-  readonly log: Log;
-  readonly version: string;
-  readonly clock: Clock;
+export interface ToolboxParts extends KeptParts {
   /** Told of each text that `prune_text` and its like pruned or gave back whole. */
   readonly onPruned?: (result: PruneTextResult) => void;
 }
@@ -74,33 +72,18 @@ const SWEEP_MORE_MS = 50;
 const SWEEP_IDLE_MS = 2_000;
 
 /**
- * Opens the store and builds the tools. A store that cannot be opened is no error here: calls that need it say so.
+ * Builds the tools over what is kept.
  *
  * @param further - tools of one face only, to stand on the same registry
  */
 export function openToolbox(
   settings: Settings,
   { log, version, clock, onPruned }: ToolboxParts,
+  kept: Kept,
   face: ToolboxFace,
   further: readonly Tool[] = [],
 ): Toolbox {
-  const store = openSqliteStore({
-    path: settings.dbPath,
-    clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    maxBytes: settings.storeMaxBytes,
-    maxEvents: settings.maxEvents,
-    log,
-    onSwept: (did) => {
-      const about = { tsMs: clock.nowMs(), level: 'info', runId: STORE_RUN, opId: null } as const;
-      events.add([{ ...about, kind: 'swept', payload: { ...did } }]);
-    },
-  });
-  const events = new EventLog({
-    store,
-    maxEvents: settings.maxEvents,
-    onLost: (err, count) => log.warn({ err, events: count }, 'events could not be written'),
-  });
+  const { store, events } = kept;
   const scorer = scorerOf(settings, log, clock);
   const untold = createPruner({
     store,
@@ -109,14 +92,7 @@ export function openToolbox(
     ...(scorer && { scorer }),
   });
   const pruner = toldPruner(untold, events, clock, onPruned);
-  const mode = settings.enabled ? settings.mode : 'off';
-  const health = () =>
-    healthReport(version, clock, {
-      store: store.problem()?.reason ?? 'ok',
-      mode,
-      backend: settings.backend,
-      ...(scorer && { backend_state: scorer.state }),
-    });
+  const health = () => kept.health(scorer?.state);
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'context not kept');
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
   const gc = new ContextGc({

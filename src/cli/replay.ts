@@ -28,7 +28,7 @@ export const replay: Command = {
   async run(call, io) {
     const { settings } = readSettings(call, io);
     const [{ rewriterOf }, { openSqliteStore }, { LeftAlone }] = await Promise.all([
-      import('../app.ts'),
+      import('../rewriter.ts'),
       import('../store/sqlite.ts'),
       import('../core/left-alone.ts'),
     ]);

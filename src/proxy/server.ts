@@ -1,12 +1,18 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ChatHandler } from './chat.ts';
 import { sendError } from './openai-error.ts';
 
-export interface ServerOptions {
-  readonly chat: ChatHandler;
-  /** Everything that is not chat completions. */
+/** Who answers. */
+export interface Routes {
+  readonly chat: Pick<ChatHandler, 'handle'>;
+  /** Everything that is neither chat completions nor `/health`. */
   readonly app: RequestListener;
+}
+
+export interface ServerOptions {
+  /** What `GET /health` answers, as JSON. */
+  readonly health: () => object;
   readonly host: string;
   readonly port: number;
   /** How long requests under way may take to finish once the server stops. */
@@ -19,17 +25,21 @@ const BODY_IDLE_MS = 600_000;
 
 export interface Listening {
   readonly url: string;
+  /** Answers from now on, what came before first. */
+  serve(routes: Routes): void;
   /** Refuses new requests, waits for those under way, then closes what is left. */
   close(): Promise<void>;
 }
 
 /**
- * The one port. Chat completions are served on the bare request before express's stack sees it (which would double
+ * The one port. It opens before there is anybody to answer but `/health`; requests wait for `serve`. Chat completions are served on the bare request before express's stack sees it (which would double
  * the hop's cost); everything else goes to the app.
  */
 export async function listen(options: ServerOptions): Promise<Listening> {
-  const { chat, app, host, port, bodyIdleTimeoutMs = BODY_IDLE_MS } = options;
+  const { health, host, port, bodyIdleTimeoutMs = BODY_IDLE_MS } = options;
   let draining = false;
+  let routes: Routes | null = null;
+  const waiting: (() => void)[] = [];
   const connections = new Connections();
   const server = createServer(
     {
@@ -50,13 +60,13 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         if (draining) connections.closeIdle(); // a connection kept alive would hold the drain up
       });
       if (draining) {
-        res.shouldKeepAlive = false;
-        sendError(res, 503, 'shutting_down', 'The proxy is stopping; try again in a moment.');
+        refuse(res);
       } else if (wantsWebSocket(req)) {
         res.shouldKeepAlive = false;
         sendError(res, 426, 'upgrade_refused', 'WebSocket is not offered here; send the request by POST.');
-      } else if (isChat(req)) void chat.handle(req, res);
-      else app(req, res);
+      } else if (isHealth(req)) sendJson(res, health());
+      else if (routes) answer(routes, req, res);
+      else waiting.push(() => (routes ? answer(routes, req, res) : refuse(res)));
     },
   );
   // Without a listener for 'upgrade' a request that offers another protocol (h2c) is an ordinary one.
@@ -71,11 +81,32 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   server.on('error', () => {}); // such as running out of file descriptors: those that are open go on
   return {
     url: urlOf(server),
+    serve: (those) => {
+      routes = those;
+      for (const go of waiting.splice(0)) go();
+    },
     close: () => {
       draining = true;
+      for (const go of waiting.splice(0)) go();
       return drain(server, connections, options.drainTimeoutMs);
     },
   };
+}
+
+function answer({ chat, app }: Routes, req: IncomingMessage, res: ServerResponse): void {
+  if (req.destroyed) return; // a client that left while it had to wait
+  if (isChat(req)) void chat.handle(req, res);
+  else app(req, res);
+}
+
+function refuse(res: ServerResponse): void {
+  res.shouldKeepAlive = false;
+  sendError(res, 503, 'shutting_down', 'The proxy is stopping; try again in a moment.');
+}
+
+function sendJson(res: ServerResponse, value: object): void {
+  const body = Buffer.from(JSON.stringify(value));
+  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
 }
 
 /** Path and query of a request that names its whole address, as clients do that take us for a forward proxy. */
@@ -88,11 +119,18 @@ function wantsWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /\bwebsocket\b/i.test(headers.upgrade);
 }
 
+function isHealth(req: IncomingMessage): boolean {
+  return (req.method === 'GET' || req.method === 'HEAD') && pathOf(req) === '/health';
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}
+
 function isChat(req: IncomingMessage): boolean {
   if (req.method !== 'POST') return false;
-  const url = req.url ?? '';
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
+  const path = pathOf(req);
   return path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');
 }
 

@@ -133,6 +133,13 @@ describe('a body on its way', () => {
   const startListening = async () => {
     const bodies: string[] = [];
     const server = await listen({
+      health: () => ({}),
+      host: '127.0.0.1',
+      port: 0,
+      drainTimeoutMs: 0,
+      bodyIdleTimeoutMs: 250,
+    });
+    server.serve({
       chat: null as never,
       app: async (req, res) => {
         try {
@@ -144,10 +151,6 @@ describe('a body on its way', () => {
           bodies.push('gone');
         }
       },
-      host: '127.0.0.1',
-      port: 0,
-      drainTimeoutMs: 0,
-      bodyIdleTimeoutMs: 250,
     });
     afterwards(() => server.close());
     return { bodies, port: Number(new URL(server.url).port) };

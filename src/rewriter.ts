@@ -1,0 +1,48 @@
+import picomatch from 'picomatch';
+import type { Settings } from './config/settings.ts';
+import { DecisionMaker } from './core/decision-maker.ts';
+import type { LeftAlone } from './core/left-alone.ts';
+import type { SegmentPorts } from './core/ports/segments.ts';
+import type { Clock, LineScorer, Store } from './core/ports.ts';
+import { RequestRewriter } from './core/rewrite-request.ts';
+
+/** The pipeline of a request as the settings ask for it. */
+export function rewriterOf(
+  settings: Settings,
+  store: Store,
+  clock: Clock,
+  leftAlone: LeftAlone,
+  onFailure: (reason: string, cause: unknown) => void,
+  scorer: LineScorer | null,
+  segments?: SegmentPorts,
+): RequestRewriter {
+  const decisions = new DecisionMaker({
+    store,
+    clock,
+    ttlMs: settings.pruneIdTtlS * 1000,
+    timeoutMs: settings.timeoutMs,
+    memoBytes: settings.memoMaxBytes / 4,
+    ...(scorer && { scorer }),
+  });
+  return new RequestRewriter({
+    store,
+    clock,
+    decisions,
+    leftAlone,
+    onFailure,
+    find: {
+      minPruneChars: settings.minPruneChars,
+      maxInputChars: settings.maxInputChars,
+      limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
+      neverPruneTool: globs(settings.neverPruneTools),
+      neverPrunePath: globs(settings.neverPrunePaths),
+    },
+    render: { annotateLines: settings.annotateLines, includeMarkers: settings.includeMarkers },
+    memoBytes: settings.memoMaxBytes,
+    ...(segments && { segments }),
+  });
+}
+
+function globs(patterns: readonly string[]): (name: string) => boolean {
+  return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, basename: false });
+}

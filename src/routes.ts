@@ -1,0 +1,208 @@
+import { randomFillSync } from 'node:crypto';
+import express from 'express';
+import { monotonicFactory } from 'ulid';
+import type { Settings } from './config/settings.ts';
+import type { PruneTextResult } from './core/api.ts';
+import { LeftAlone } from './core/left-alone.ts';
+import type { SegmentPorts } from './core/ports/segments.ts';
+import type { Clock } from './core/ports.ts';
+import { createPruner } from './core/pruner.ts';
+import { toldPruner } from './core/told-pruner.ts';
+import { ContextBudget } from './gc/budget.ts';
+import { DirectiveBook } from './gc/directive-book.ts';
+import type { Kept, KeptParts } from './kept.ts';
+import { localGuard } from './mcp/guard.ts';
+import { INSTRUCTIONS } from './mcp/initialize.ts';
+import { pruneRouter } from './mcp/prune-route.ts';
+import { rpcRouter } from './mcp/rpc-routes.ts';
+import { McpServer } from './mcp/server.ts';
+import type { Log } from './observe/log.ts';
+import { createMetrics } from './observe/metrics.ts';
+import { ChatHandler } from './proxy/chat.ts';
+import { sendError } from './proxy/openai-error.ts';
+import { passthrough } from './proxy/passthrough.ts';
+import { Reporter } from './proxy/report.ts';
+import type { Routes } from './proxy/server.ts';
+import { Upstream } from './proxy/upstream.ts';
+import { rewriterOf } from './rewriter.ts';
+import { openToolbox, type Toolbox } from './toolbox.ts';
+
+/** Bodies of `/rpc` and `/prune` may have this size at the least, and so many bytes for each character of a text. */
+const MIN_RPC_BODY_BYTES = 64 * 1024 * 1024;
+const BODY_BYTES_PER_CHAR = 8;
+
+/** All that is served, and its end. */
+export interface OpenRoutes extends Routes {
+  /** Writes what waits and lets go of everything, the store included. */
+  close(): Promise<void>;
+}
+
+/**
+ * Builds everything that answers requests. It takes the longer part of a start, mostly for loading libraries, so that
+ * it is loaded behind the open port.
+ *
+ * @param port - the one listened on
+ */
+export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kept, port: number): Promise<OpenRoutes> {
+  const { log, version, clock } = parts;
+  // a text above the limit must still reach prune_text, which answers it with the no-op of 001 §9
+  const maxBodyBytes = Math.max(MIN_RPC_BODY_BYTES, BODY_BYTES_PER_CHAR * settings.maxInputChars);
+  const http = { enabled: true, host: settings.host, path: '/rpc', enableJson: true, stateless: true };
+  const toolbox = openToolbox(settings, { ...parts, onPruned: (result) => countPruned(result) }, kept, {
+    faces: ['rpc'],
+    transports: () => ({ stdio: { enabled: false }, http: { ...http, port } }),
+    stays: false,
+    maxInputBytes: maxBodyBytes,
+  });
+  const { store, scorer, pruner, registry, events, methods, capabilities } = toolbox;
+  const metrics = createMetrics({ version, storeSizes: () => store.stats() });
+  const countPruned = ({ stats, warnings }: PruneTextResult): void =>
+    metrics.pruning({
+      candidates: 1,
+      pruned: stats.prunedLines > 0 ? 1 : 0,
+      tokensBefore: stats.tokensEstBefore,
+      tokensAfter: stats.tokensEstAfter,
+      elapsedMs: stats.elapsedMs,
+      fallbacks: stats.usedFallback ? warnings.slice(-1) : [],
+    });
+  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
+  const upstream = new Upstream({
+    url: settings.upstreamUrl,
+    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+  });
+  const leftAlone = new LeftAlone(store);
+  await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
+  const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
+  const chat = new ChatHandler({
+    rewriter: rewriterOf(
+      settings,
+      store,
+      clock,
+      leftAlone,
+      onFailure,
+      scorer,
+      segmentsOf(settings, toolbox, clock, log),
+    ),
+    leftAlone,
+    upstream,
+    enabled: settings.enabled,
+    shadow: settings.mode === 'shadow',
+    maxBodyBytes: settings.maxBodyBytes,
+    timeoutMs: settings.timeoutMs,
+    newRequestId: monotonicFactory(pooledRandom()),
+    onReport: (report) => reporter.report(report),
+    onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
+  });
+  const mcp = new McpServer({
+    registry,
+    faces: ['rpc'],
+    version,
+    instructions: INSTRUCTIONS,
+    methods,
+    capabilities,
+    onCall: ({ fault, ...record }) => {
+      if (fault === undefined) log.debug(record, 'rpc');
+      else log.error({ ...record, err: fault }, 'rpc failed');
+    },
+  });
+
+  const app = express().disable('x-powered-by');
+  const guard = localGuard({
+    allowedHosts: [...settings.allowedHosts, settings.host],
+    ...(settings.authToken !== null && { bearerToken: settings.authToken }),
+  });
+  app.get('/metrics', guard, async (_req, res) => {
+    const { contentType, text } = await metrics.page();
+    res.setHeader('content-type', contentType);
+    res.end(text);
+  });
+  app.use('/rpc', guard, rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
+  app.use(
+    '/prune',
+    guard,
+    pruneRouter({
+      // asking another swe-pruner from here could send two servers that point at each other round in circles
+      pruner:
+        settings.backend === 'swe-pruner'
+          ? toldPruner(
+              createPruner({ store, maxInputChars: settings.maxInputChars, onFailure }),
+              events,
+              clock,
+              countPruned,
+            )
+          : pruner,
+      options: {
+        maxPruneRatio: settings.maxPruneRatio,
+        minKeepLines: settings.minKeepLines,
+        timeoutMs: settings.timeoutMs,
+        annotateLines: settings.annotateLines,
+        includeMarkers: settings.includeMarkers,
+      },
+      maxBodyBytes,
+      onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
+      onFault: (err) => log.error({ err }, 'prune failed'),
+    }),
+  );
+  app.use(
+    '/v1',
+    passthrough({
+      upstreamUrl: settings.upstreamUrl,
+      pathFor: (clientPath) => upstream.pathFor(clientPath),
+      headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+      bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+      onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
+    }),
+  );
+  app.use((req, res) => {
+    sendError(
+      res,
+      404,
+      'not_found',
+      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
+    );
+  });
+  return {
+    chat,
+    app,
+    async close() {
+      await reporter.flush();
+      await upstream.close();
+      await toolbox.close();
+    },
+  };
+}
+
+/** What was asked of single segments, where they are taken down, and the budget if there is one. */
+function segmentsOf(settings: Settings, { store, recorder }: Toolbox, clock: Clock, log: Log): SegmentPorts {
+  const collector = new ContextBudget({
+    store: store.segments,
+    events: store,
+    clock,
+    tokens: settings.contextBudgetTokens,
+    onStep: (step) =>
+      log.info(
+        { ...step, tokensSaved: step.tokensBefore - step.tokensAfter },
+        'context over its budget, parts stashed',
+      ),
+    onFailure: (reason, err) => log.warn({ reason, err }, 'context not kept'),
+  });
+  return {
+    directives: new DirectiveBook(store.segments),
+    onSeen: (request) => recorder.note(request),
+    ...(settings.contextBudgetTokens > 0 && { collector }),
+  };
+}
+
+/** Random numbers in [0, 1) from a pool of bytes: `ulid` would ask the system sixteen times for each id. */
+function pooledRandom(): () => number {
+  const pool = new Uint8Array(4096);
+  let next = pool.length;
+  return () => {
+    if (next === pool.length) {
+      randomFillSync(pool);
+      next = 0;
+    }
+    return (pool[next++] ?? 0) / 256;
+  };
+}
