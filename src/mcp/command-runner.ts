@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { OutputCollector, WireBudget } from './output.ts';
+import { Warden } from './warden.ts';
 
 /** What a command left behind. */
 export interface Finished {
@@ -23,11 +24,12 @@ const CANCEL_GRACE_MS = 2_000;
 
 /**
  * Runs commands without a time limit and without a limit on their output. Each is the head of a process group of its
- * own, so that whatever it started ends with it.
+ * own, so that whatever it started ends with it, and with this process, however that ends.
  */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
   readonly #running = new Set<ChildProcess>();
+  readonly #warden = new Warden();
 
   constructor(options: CommandRunnerOptions) {
     this.#options = options;
@@ -52,7 +54,7 @@ export class CommandRunner {
 
     const cancel = (): void => void this.#end(child, CANCEL_GRACE_MS);
     signal.addEventListener('abort', cancel, { once: true });
-    this.#running.add(child);
+    this.#started(child);
     try {
       const [exitCode] = (await once(child, 'close', { signal })) as [number | null];
       const droppedBytes = stdout.dropped + stderr.dropped;
@@ -62,7 +64,7 @@ export class CommandRunner {
       throw cause;
     } finally {
       signal.removeEventListener('abort', cancel);
-      if (!signal.aborted) this.#running.delete(child);
+      if (!signal.aborted) this.#ended(child);
     }
   }
 
@@ -83,7 +85,17 @@ export class CommandRunner {
     signalGroup(child, 'SIGTERM');
     await groupEnds(child, graceMs);
     signalGroup(child, 'SIGKILL');
-    this.#running.delete(child);
+    this.#ended(child);
+  }
+
+  #started(child: ChildProcess): void {
+    this.#running.add(child);
+    if (hasGroups && child.pid !== undefined) this.#warden.watch(child.pid);
+  }
+
+  #ended(child: ChildProcess): void {
+    const isFirst = this.#running.delete(child);
+    if (isFirst && hasGroups && child.pid !== undefined) this.#warden.release(child.pid);
   }
 }
 

@@ -115,6 +115,21 @@ describe('a signal', () => {
     },
   );
 
+  it.skipIf(process.platform === 'win32')('SIGKILL ends all commands too, and none that had ended before', async () => {
+    const client = new RawClient();
+    const one = await startEndless(client);
+    const two = await startEndless(client, true);
+    // left behind by a command that is done, with its output elsewhere
+    const stays = Number(await client.call('bash', { command: 'sleep 1000 > /dev/null 2>&1 & echo $!' }));
+    client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: one.id } });
+    await allGone(one.pids);
+    client.child.kill('SIGKILL');
+    expect(await client.ended()).toEqual([null, 'SIGKILL']);
+    await allGone(two.pids);
+    expect(isAlive(stays)).toBe(true);
+    process.kill(stays);
+  });
+
   it('ends the server too when the client does not read and the pruner does not answer', async () => {
     const pruner = new FakeSwePruner();
     const client = new RawClient({ env: { PRUNER_URL: await pruner.start() } });
