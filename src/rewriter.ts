@@ -1,21 +1,25 @@
 import picomatch from 'picomatch';
 import type { Settings } from './config/settings.ts';
+import type { Decider } from './core/decider.ts';
 import { DecisionMaker } from './core/decision-maker.ts';
 import type { LeftAlone } from './core/left-alone.ts';
 import type { SegmentPorts } from './core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from './core/ports.ts';
 import { RequestRewriter } from './core/rewrite-request.ts';
 
+export interface RewriterParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly leftAlone: LeftAlone;
+  readonly onFailure: (reason: string, cause: unknown) => void;
+  readonly scorer?: LineScorer;
+  readonly decider?: Decider;
+  readonly segments?: SegmentPorts;
+}
+
 /** The pipeline of a request as the settings ask for it. */
-export function rewriterOf(
-  settings: Settings,
-  store: Store,
-  clock: Clock,
-  leftAlone: LeftAlone,
-  onFailure: (reason: string, cause: unknown) => void,
-  scorer: LineScorer | null,
-  segments?: SegmentPorts,
-): RequestRewriter {
+export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
+  const { store, clock, leftAlone, onFailure, scorer, decider, segments } = parts;
   const decisions = new DecisionMaker({
     store,
     clock,
@@ -23,6 +27,7 @@ export function rewriterOf(
     timeoutMs: settings.timeoutMs,
     memoBytes: settings.memoMaxBytes / 4,
     ...(scorer && { scorer }),
+    ...(decider && { decider }),
   });
   return new RequestRewriter({
     store,

@@ -54,7 +54,7 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
     stays: false,
     maxInputBytes: maxBodyBytes,
   });
-  const { store, scorer, pruner, registry, events, methods, capabilities } = toolbox;
+  const { store, scorer, decider, pruner, registry, events, methods, capabilities } = toolbox;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
   const countPruned = ({ stats, warnings }: PruneTextResult): void =>
     metrics.pruning({
@@ -75,15 +75,15 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
   const chat = new ChatHandler({
-    rewriter: rewriterOf(
-      settings,
+    rewriter: rewriterOf(settings, {
       store,
       clock,
       leftAlone,
       onFailure,
-      scorer,
-      segmentsOf(settings, toolbox, clock, log),
-    ),
+      decider,
+      ...(scorer && { scorer }),
+      segments: segmentsOf(settings, toolbox, clock, log),
+    }),
     leftAlone,
     upstream,
     enabled: settings.enabled,
@@ -126,7 +126,7 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
       pruner:
         settings.backend === 'swe-pruner'
           ? toldPruner(
-              createPruner({ store, maxInputChars: settings.maxInputChars, onFailure }),
+              createPruner({ store, maxInputChars: settings.maxInputChars, onFailure, decider }),
               events,
               clock,
               countPruned,

@@ -1,6 +1,7 @@
 import { type OpenScorer, openScorer } from './backends/open-scorer.ts';
 import type { Settings } from './config/settings.ts';
 import type { Pruner, PruneTextResult } from './core/api.ts';
+import { DecideHere, type Decider } from './core/decider.ts';
 import type { EventLog } from './core/event-log.ts';
 import type { Clock, Store } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
@@ -32,6 +33,7 @@ import { resourcesWatchTool } from './mcp/tools/resources-watch.ts';
 import type { Log } from './observe/log.ts';
 import { Resources } from './resources/registry.ts';
 import type { SqliteStore } from './store/sqlite.ts';
+import { DecideElsewhere } from './workers/decide-elsewhere.ts';
 
 /** The store, the pruner over it and the tools over both: what every server of this product has, on HTTP or stdio. */
 export interface Toolbox {
@@ -40,6 +42,8 @@ export interface Toolbox {
   readonly recorder: Recorder;
   /** The backend that the settings ask for; `null` when the engine ranks alone. */
   readonly scorer: OpenScorer | null;
+  /** Who decides about texts; large ones on threads of their own. */
+  readonly decider: Decider;
   readonly pruner: Pruner;
   readonly registry: ToolRegistry;
   /** What happens is told here. */
@@ -85,10 +89,13 @@ export function openToolbox(
 ): Toolbox {
   const { store, events } = kept;
   const scorer = scorerOf(settings, log, clock);
+  const fellBack = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
+  const decider = new DecideElsewhere({ here: new DecideHere(), onFailure: fellBack });
   const untold = createPruner({
     store,
     maxInputChars: settings.maxInputChars,
-    onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
+    onFailure: fellBack,
+    decider,
     ...(scorer && { scorer }),
   });
   const pruner = toldPruner(untold, events, clock, onPruned);
@@ -147,6 +154,7 @@ export function openToolbox(
   return {
     store,
     scorer,
+    decider,
     pruner,
     recorder,
     registry,
@@ -156,6 +164,7 @@ export function openToolbox(
     health,
     async close() {
       stopSweeping();
+      await decider.close();
       await scorer?.close();
       await recorder.flush();
       await events.flush();

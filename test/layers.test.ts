@@ -16,7 +16,7 @@ interface Layer {
 
 const PURE: Layer = { from: ['engine'] };
 const OUTER: Layer = { from: ['engine', 'errors'], types: ['core/ports'] };
-const SERVICES = ['store', 'backends', 'gc', 'resources', 'agents', 'config', 'observe'];
+const SERVICES = ['store', 'backends', 'workers', 'gc', 'resources', 'agents', 'config', 'observe'];
 const FACE: Layer = { from: ['engine', 'errors', 'core', 'dialects', 'goal'], types: SERVICES };
 const EVERYTHING: Layer = {
   from: ['engine', 'errors', 'core', 'dialects', 'goal', 'eval', 'app', ...SERVICES, 'proxy', 'mcp', 'dashboard'],
@@ -32,6 +32,7 @@ const layers: Readonly<Record<string, Layer>> = {
   eval: { from: ['engine', 'errors', 'core'] },
   store: OUTER,
   backends: OUTER,
+  workers: { from: ['engine', 'errors', 'core'] },
   agents: OUTER,
   gc: { ...OUTER, types: ['core/ports', 'store'] },
   resources: { ...OUTER, types: ['core/ports', 'store'] },

@@ -41,7 +41,12 @@ export const replay: Command = {
       maxEvents: settings.maxEvents,
     });
     let fault: unknown;
-    const rewriter = rewriterOf(offline, store, io.clock, new LeftAlone(store), (_, cause) => (fault ??= cause), null);
+    const rewriter = rewriterOf(offline, {
+      store,
+      clock: io.clock,
+      leftAlone: new LeftAlone(store),
+      onFailure: (_, cause) => (fault ??= cause),
+    });
     try {
       const parts: ReplayParts = {
         rewrite: async (body) => (await rewriter.rewrite(body)).body,

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { askAboutAll, backendTime } from './ask-backend.ts';
-import { decide, decisionKey, type Job } from './decide.ts';
+import { decisionKey, type Job } from './decide.ts';
+import { DecideHere, type Decider } from './decider.ts';
 import { pruneIdOf } from './hash.ts';
 import type { Clock, Decision, LineScorer, NewDecision, Scored, Store } from './ports.ts';
-import { Turns } from './turns.ts';
 
 /** A decision with the key it stands under. */
 interface Remembered {
@@ -24,6 +24,8 @@ export interface DecisionMakerOptions {
   readonly memoBytes: number;
   /** The backend that has a say; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
+  /** Who decides; by default it is done here. */
+  readonly decider?: Decider;
 }
 
 /** What became of the jobs, in their order: a decision that is durable, or `null` when the text must go whole. */
@@ -53,10 +55,11 @@ const SLIDE_SHARE = 1 / 8;
 export class DecisionMaker {
   readonly #options: DecisionMakerOptions;
   readonly #memo: LRUCache<string, Remembered>;
-  readonly #turns = new Turns();
+  readonly #decider: Decider;
 
   constructor(options: DecisionMakerOptions) {
     this.#options = options;
+    this.#decider = options.decider ?? new DecideHere();
     this.#memo = new LRUCache({
       maxSize: Math.max(1, Math.floor(options.memoBytes)),
       sizeCalculation: ({ decision }) =>
@@ -162,13 +165,13 @@ export class DecisionMaker {
       if (!known.has(key)) open.set(key, job);
     }
     const scored = await this.#ask(open, deadline);
-    const made: NewDecision[] = [];
-    const late = (): boolean => performance.now() > deadline;
-    for (const [key, job] of open) {
-      const opinions = scored.get(key)?.opinions;
-      const decision = this.#memo.get(key)?.decision ?? (await this.#turns.run(() => decide(job, key, late, opinions)));
-      made.push({ decision, text: job.text });
-    }
+    const made = await Promise.all(
+      [...open].map(async ([key, job]): Promise<NewDecision> => {
+        const opinions = scored.get(key)?.opinions ?? null;
+        const known = this.#memo.get(key)?.decision;
+        return { decision: known ?? (await this.#decider.decide(job, key, deadline, opinions)), text: job.text };
+      }),
+    );
     return { made, fallbacks: [...scored.values()].flatMap(failureOf) };
   }
 

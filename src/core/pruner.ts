@@ -4,7 +4,8 @@ import { estimateTokens } from '../engine/tokens.ts';
 import { PrunerError } from '../errors.ts';
 import type { BulkPruner, Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
 import { askBackend, backendTime } from './ask-backend.ts';
-import { decide, decisionKey, type Job, wholeDecision } from './decide.ts';
+import { decisionKey, type Job, wholeDecision } from './decide.ts';
+import { DecideHere, type Decider } from './decider.ts';
 import { reasonOf } from './failure-reason.ts';
 import { keyOf, numbersHash, textHash } from './hash.ts';
 import type { Decision, LineScorer, Scored, Store } from './ports.ts';
@@ -18,6 +19,8 @@ export interface PrunerOptions {
   readonly onFailure: (reason: string, cause: unknown) => void;
   /** The backend that has a say; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
+  /** Who decides; by default it is done here. */
+  readonly decider?: Decider;
 }
 
 /** How long a call waits for another writer of the store, in milliseconds. */
@@ -29,7 +32,8 @@ const USD_PER_MILLION_TOKENS = 3;
  * `prune_text` and `recover_text` over the store. A fault of ours never loses the caller's text: it comes back whole
  * with a warning (001 §9); a backend's fault costs its opinion only, and the engine ranks alone (001 §13).
  */
-export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
+export function createPruner(given: PrunerOptions): Pruner & BulkPruner {
+  const options: Options = { ...given, decider: given.decider ?? new DecideHere() };
   return {
     pruneText: (input, signal) => pruneText(options, input, signal),
     recover: (input) => recover(options, input),
@@ -37,6 +41,8 @@ export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
     recoverAll: (inputs) => recoverAll(options, inputs),
   };
 }
+
+type Options = Required<Pick<PrunerOptions, 'decider'>> & PrunerOptions;
 
 /** What is to be done with a text. */
 interface Outcome {
@@ -46,7 +52,7 @@ interface Outcome {
 }
 
 async function pruneText(
-  options: PrunerOptions,
+  options: Options,
   input: PruneTextInput,
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult> {
@@ -56,7 +62,7 @@ async function pruneText(
 
 /** As `BulkPruner.pruneAll`. */
 async function pruneAll(
-  options: PrunerOptions,
+  options: Options,
   inputs: readonly PruneTextInput[],
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult[]> {
@@ -65,7 +71,7 @@ async function pruneAll(
     for (const input of inputs) {
       const asked = await askFor(options, input, signal);
       const replayed = (await options.store.findDecisions([asked.key])).get(asked.key);
-      const outcome = replayed ? { decision: replayed, fault: faultOf(replayed) } : decideNow(options, asked);
+      const outcome = replayed ? { decision: replayed, fault: faultOf(replayed) } : await decideNow(options, asked);
       jobs.push({ asked, outcome, fresh: !replayed });
       await nextTurn(); // texts are many: others are served in between
       signal?.throwIfAborted();
@@ -157,12 +163,12 @@ async function ask(
 }
 
 /** A decision whose original is in the store; where that cannot be had, the text whole and a warning that says so. */
-async function decideDurably(options: PrunerOptions, asked: Asked): Promise<Outcome> {
+async function decideDurably(options: Options, asked: Asked): Promise<Outcome> {
   const { input, job, key } = asked;
   try {
     const replayed = (await options.store.findDecisions([key])).get(key);
     if (replayed) return { decision: replayed, fault: faultOf(replayed) };
-    const made = decideNow(options, asked);
+    const made = await decideNow(options, asked);
     const { refused } = await options.store.commit(
       { decisions: [{ decision: made.decision, text: input.text }], touch: [] },
       STORE_WAIT_MS,
@@ -174,11 +180,11 @@ async function decideDurably(options: PrunerOptions, asked: Asked): Promise<Outc
   return { decision: wholeDecision(job, key, 'recovery_unavailable'), fault: 'recovery_unavailable' };
 }
 
-function decideNow(options: PrunerOptions, { input, job, key, scored, startedAt }: Asked): Outcome {
+async function decideNow(options: Options, { input, job, key, scored, startedAt }: Asked): Promise<Outcome> {
   if (input.text.length > options.maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
     const deadline = startedAt + input.options.timeoutMs;
-    const decision = decide(job, key, () => performance.now() > deadline, scored?.opinions ?? null);
+    const decision = await options.decider.decide(job, key, deadline, scored?.opinions ?? null);
     // What time cut short must not be replayed as if the text had been judged.
     if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');
     return { decision, fault: faultOf(decision) };

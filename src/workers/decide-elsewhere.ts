@@ -1,0 +1,161 @@
+import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { type Job, wholeDecision } from '../core/decide.ts';
+import type { Decider } from '../core/decider.ts';
+import type { Decision } from '../core/ports.ts';
+import type { Answer, Task } from './task.ts';
+
+export interface DecideElsewhereOptions {
+  /** Decides about smaller texts, and about all where no thread can be had. */
+  readonly here: Decider;
+  /** Texts are large once there are so many UTF-16 units of them to decide about here, all together. */
+  readonly largeChars?: number;
+  /** The worker's program. */
+  readonly program?: URL;
+  /** Told when a thread ended by a fault of its own; its text is decided about here. */
+  readonly onFailure: (reason: string, cause: unknown) => void;
+}
+
+/** About 25 ms of work: below it a thread of its own costs more than the wait of others. */
+const LARGE_CHARS = 256 * 1024;
+const PROGRAM = new URL('./decide-worker.js', import.meta.url);
+/** How long past its deadline a thread may be silent before it is ended. */
+const GRACE_MS = 250;
+/** Threads that end by faults before no new one is started. */
+const MAX_FAULTS = 3;
+const MAX_THREADS = 4;
+
+interface Waiting {
+  readonly job: Job;
+  readonly key: string;
+  readonly deadline: number;
+  readonly opinions: Float64Array | null;
+  readonly settle: (decision: Decision | Promise<Decision>) => void;
+}
+
+/**
+ * Decides about large texts, and about many at once, on threads of their own, so that streams flow on meanwhile and the
+ * time-out holds whatever the work does. Threads start with the first large text and never keep the process alive.
+ */
+export class DecideElsewhere implements Decider {
+  readonly #options: DecideElsewhereOptions;
+  readonly #program: string | null;
+  readonly #waiting: Waiting[] = [];
+  readonly #idle: Worker[] = [];
+  readonly #all = new Set<Worker>();
+  /** Of texts that are being decided about here. */
+  #charsHere = 0;
+  #faults = 0;
+  #closed = false;
+
+  constructor(options: DecideElsewhereOptions) {
+    this.#options = options;
+    const file = fileURLToPath(options.program ?? PROGRAM);
+    this.#program = existsSync(file) ? file : null; // run from its sources there is none
+  }
+
+  decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
+    const { here, largeChars = LARGE_CHARS } = this.#options;
+    const small = job.keepWhole !== undefined || job.cutWhole || this.#charsHere + job.text.length < largeChars;
+    if (small || !this.#canStart()) {
+      this.#charsHere += job.text.length;
+      return here.decide(job, key, deadline, opinions).finally(() => {
+        this.#charsHere -= job.text.length;
+      });
+    }
+    return new Promise((settle) => {
+      this.#waiting.push({ job, key, deadline, opinions, settle });
+      this.#next();
+    });
+  }
+
+  /** Ends all threads; what waits is decided here. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const waiting of this.#waiting.splice(0)) this.#decideHere(waiting);
+    await Promise.all([...this.#all].map((worker) => worker.terminate()));
+  }
+
+  #canStart(): boolean {
+    return this.#program !== null && !this.#closed && this.#faults < MAX_FAULTS;
+  }
+
+  #next(): void {
+    while (this.#waiting.length > 0) {
+      const worker = this.#idle.pop() ?? this.#start();
+      if (!worker) break;
+      const task = this.#waiting.shift();
+      if (task) this.#give(worker, task);
+    }
+    if (this.#all.size === 0) for (const waiting of this.#waiting.splice(0)) this.#decideHere(waiting);
+  }
+
+  #start(): Worker | null {
+    if (this.#program === null || !this.#canStart() || this.#all.size >= threads()) return null;
+    const worker = new Worker(this.#program, { resourceLimits: { maxYoungGenerationSizeMb: 16 } });
+    worker.unref();
+    worker.on('error', () => {}); // its exit follows
+    worker.on('exit', () => this.#forget(worker));
+    this.#all.add(worker);
+    return worker;
+  }
+
+  #give(worker: Worker, waiting: Waiting): void {
+    const { job, key, deadline, opinions, settle } = waiting;
+    const timeoutMs = deadline - performance.now();
+    if (timeoutMs <= 0) {
+      this.#idle.push(worker);
+      settle(wholeDecision(job, key, 'timeout'));
+      return;
+    }
+    const onMessage = ({ decision }: Answer): void => {
+      finish();
+      this.#idle.push(worker);
+      if (decision) settle(decision);
+      else this.#decideHere(waiting);
+      this.#next();
+    };
+    const onEnd = (cause?: unknown): void => {
+      finish();
+      this.#drop(worker);
+      this.#faults++;
+      if (!this.#closed) this.#options.onFailure('worker_ended', cause);
+      this.#decideHere(waiting);
+      this.#next();
+    };
+    const tooLate = setTimeout(() => {
+      finish();
+      this.#drop(worker);
+      settle(wholeDecision(job, key, 'timeout'));
+      this.#next();
+    }, timeoutMs + GRACE_MS);
+    const finish = (): void => {
+      clearTimeout(tooLate);
+      worker.off('message', onMessage).off('error', onEnd).off('exit', onEnd);
+    };
+    worker.on('message', onMessage).on('error', onEnd).on('exit', onEnd);
+    worker.postMessage({ job, key, timeoutMs, opinions } satisfies Task);
+  }
+
+  #drop(worker: Worker): void {
+    this.#forget(worker);
+    worker.terminate().catch(() => {});
+  }
+
+  #forget(worker: Worker): void {
+    this.#all.delete(worker);
+    const at = this.#idle.indexOf(worker);
+    if (at >= 0) this.#idle.splice(at, 1);
+  }
+
+  #decideHere({ job, key, deadline, opinions, settle }: Waiting): void {
+    settle(this.#options.here.decide(job, key, deadline, opinions));
+  }
+}
+
+/** One core is left to the event loop. */
+function threads(): number {
+  return Math.min(MAX_THREADS, Math.max(1, availableParallelism() - 1));
+}

@@ -1,0 +1,17 @@
+import { parentPort } from 'node:worker_threads';
+import { decide } from '../core/decide.ts';
+import type { Answer, Task } from './task.ts';
+
+/** The other thread of `DecideElsewhere`: one task, one answer. */
+parentPort?.on('message', ({ job, key, timeoutMs, opinions }: Task) => {
+  const deadline = performance.now() + timeoutMs;
+  parentPort?.postMessage(answerTo(() => decide(job, key, () => performance.now() > deadline, opinions)));
+});
+
+function answerTo(work: () => Answer['decision']): Answer {
+  try {
+    return { decision: work() };
+  } catch {
+    return { decision: null }; // decided anew where a fault can be told
+  }
+}

@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decide, decisionKey, type Job } from '../../src/core/decide.ts';
+import { DecideHere, type Decider } from '../../src/core/decider.ts';
+import { textHash } from '../../src/core/hash.ts';
+import { DecideElsewhere, type DecideElsewhereOptions } from '../../src/workers/decide-elsewhere.ts';
+import { built } from '../cli/built.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const PROGRAM = pathToFileURL(built('workers/decide-worker.js'));
+const LARGE = serverLog(3_000);
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-workers-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function program(source: string): URL {
+  const file = join(folder, `${textHash(source)}.mjs`);
+  writeFileSync(file, `import { parentPort } from 'node:worker_threads';\n${source}`);
+  return pathToFileURL(file);
+}
+
+function jobOf(text: string): Job {
+  const limits = { maxPruneRatio: 0.9, minKeepLines: 20 };
+  const hints = { origin: 'command' } as const;
+  return { text, textHash: textHash(text), goal: 'why do orders fail', hints, limits, tool: 'bash', scope: 'proxy' };
+}
+
+/** Counts what is decided here. */
+class Here implements Decider {
+  readonly jobs: Job[] = [];
+  readonly #here = new DecideHere();
+
+  decide(...[job, ...rest]: Parameters<Decider['decide']>): ReturnType<Decider['decide']> {
+    this.jobs.push(job);
+    return this.#here.decide(job, ...rest);
+  }
+}
+
+function open(given: Partial<DecideElsewhereOptions> = {}) {
+  const here = new Here();
+  const failures: string[] = [];
+  const elsewhere = new DecideElsewhere({
+    here,
+    largeChars: 10_000,
+    program: PROGRAM,
+    onFailure: (reason) => failures.push(reason),
+    ...given,
+  });
+  afterwards(() => elsewhere.close());
+  const ask = (text: string, timeoutMs = 20_000) => {
+    const job = jobOf(text);
+    return elsewhere.decide(job, decisionKey(job), performance.now() + timeoutMs, null);
+  };
+  return { ask, here, failures, elsewhere };
+}
+
+describe('a large text', () => {
+  it('is decided on another thread as it would be here, while everything else goes on', async () => {
+    const { ask, here } = open();
+    let turns = 0;
+    const counting = setInterval(() => turns++, 1);
+    const made = await Promise.all([ask(LARGE), ask(`${LARGE}\n`), ask(LARGE)]);
+    clearInterval(counting);
+    const job = jobOf(LARGE);
+    const expected = decide(job, decisionKey(job), () => false);
+    expect(expected.cuts.length).toBeGreaterThan(0);
+    expect(made[0]).toEqual(expected);
+    expect(made[2]).toEqual(expected);
+    expect(here.jobs).toEqual([]);
+    expect(turns).toBeGreaterThan(2);
+  });
+
+  it('stays whole when its time is over before its turn comes', async () => {
+    const { ask } = open();
+    expect(await ask(LARGE, 0)).toMatchObject({ cuts: [], whole: 'timeout' });
+  });
+
+  it('stays whole in time when the thread does not end', async () => {
+    const { ask, here, failures } = open({
+      program: program("parentPort.on('message', () => { for (;;); });"),
+    });
+    const startedAt = performance.now();
+    expect(await ask(LARGE, 50)).toMatchObject({ cuts: [], whole: 'timeout' });
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect([here.jobs, failures]).toEqual([[], []]);
+  });
+
+  it('is decided here when the thread dies, and soon no thread is tried again', async () => {
+    const { ask, here, failures } = open({ program: program("parentPort.on('message', () => process.exit(1));") });
+    for (let i = 0; i < 5; i++) expect((await ask(LARGE)).cuts.length).toBeGreaterThan(0);
+    expect(here.jobs).toHaveLength(5);
+    expect(failures).toEqual(['worker_ended', 'worker_ended', 'worker_ended']);
+  });
+
+  it('is decided here when the thread fails at it, when there is no program, and after the end', async () => {
+    const failing = open({
+      program: program("parentPort.on('message', () => parentPort.postMessage({ decision: null }));"),
+    });
+    expect((await failing.ask(LARGE)).cuts.length).toBeGreaterThan(0);
+    const missing = open({ program: pathToFileURL(join(folder, 'nowhere.js')) });
+    expect((await missing.ask(LARGE)).cuts.length).toBeGreaterThan(0);
+    const ended = open();
+    await ended.elsewhere.close();
+    expect((await ended.ask(LARGE)).cuts.length).toBeGreaterThan(0);
+    expect([failing, missing, ended].map(({ here }) => here.jobs.length)).toEqual([1, 1, 1]);
+  });
+
+  it('is decided here when the server ends under way', async () => {
+    const { ask, here, elsewhere } = open({ program: program("parentPort.on('message', () => {});") });
+    const waiting = [ask(LARGE), ask(LARGE)];
+    await elsewhere.close();
+    for (const { cuts } of await Promise.all(waiting)) expect(cuts.length).toBeGreaterThan(0);
+    expect(here.jobs).toHaveLength(2);
+  });
+});
+
+describe('small texts', () => {
+  it('are decided here', async () => {
+    const { ask, here } = open();
+    for (let i = 0; i < 20; i++) await ask(serverLog(20, i));
+    expect(here.jobs).toHaveLength(20);
+  });
+
+  it('are decided elsewhere when there are many at once', async () => {
+    const { ask, here } = open();
+    const made = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(serverLog(20, i))));
+    expect(made).toHaveLength(20);
+    expect(here.jobs.length).toBeGreaterThan(0);
+    expect(here.jobs.length).toBeLessThan(10);
+  });
+});
