@@ -1,17 +1,30 @@
 import type { Analysis } from './analysis.ts';
+import { definitionsOf } from './definitions.ts';
 import { keepFences } from './fences.ts';
 import type { Family } from './kinds.ts';
 import { formatMarker } from './marker.ts';
 import { withOpinions } from './opinions.ts';
 import type { Choice } from './select.ts';
 import { estimateTokens } from './tokens.ts';
-import type { Limits, PruneInput } from './types.ts';
+import type { Limits, Origin, PruneInput } from './types.ts';
 
 /** Stands for the id of a prune where a marker's length is counted. */
 export const SAMPLE_ID = 'prn_0123456789ab';
 
 /** From this ratio on `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
 const CEILING = 0.9;
+/** There it is the origin that says how bold: a file that is read may be worked on, a program's output is looked through. */
+const CEILING_BOLDNESS: Readonly<Record<Origin, number>> = {
+  read: 0.75,
+  command: 2.2,
+  search: 1,
+  listing: 1,
+  unknown: 1.6,
+};
+/** There a document loses only what is clearly beside the goal: its words are seldom those of the goal. */
+const DOCUMENT_BOLDNESS = 0.65;
+/** There a definition of what the goal names is worth this many times what its going would save, so that it stays. */
+const DEFINITION_WORTH = 2;
 /** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
 const MILD = 0.75;
 
@@ -27,9 +40,12 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
  * What a share of the tokens is worth against the same share of what the goal needs. At 1 a line goes when it is thought
  * to hold less of what is needed than its share of the tokens. Below the ceiling the ratio says how bold the caller is.
  */
-function boldness({ maxPruneRatio }: Limits, family: Family): number {
-  if (maxPruneRatio >= CEILING) return 1;
-  const bold = 0.4 / (1 - maxPruneRatio) ** 0.7;
+function boldness({ maxPruneRatio }: Limits, family: Family, origin: Origin): number {
+  if (maxPruneRatio >= CEILING) {
+    if (family === 'docs') return DOCUMENT_BOLDNESS;
+    return family === 'code' ? CEILING_BOLDNESS[origin] : 1;
+  }
+  const bold = 0.25 / (1 - maxPruneRatio);
   return family === 'log' && maxPruneRatio > MILD ? LOG_BOLDNESS * bold : bold;
 }
 
@@ -43,21 +59,31 @@ export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' |
     tokens[i] = count;
     all += count;
   }
-  const price = boldness(input.limits, analysis.kind.family) / Math.max(1, all);
+  const price = boldness(input.limits, analysis.kind.family, input.hints?.origin ?? 'unknown') / Math.max(1, all);
   const mild = analysis.kind.family === 'docs' && input.limits.maxPruneRatio <= MILD;
   const keep = mild ? keepFences(analysis, (i) => price * (tokens[i] ?? 0) - (ranking.value[i] ?? 0)) : analysis.keep;
   const marker = { pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' };
+  const markerTokens = estimateTokens(`${formatMarker(marker)}\n`);
+  const value =
+    analysis.kind.family === 'code' && input.hints?.origin === 'read' && input.limits.maxPruneRatio >= CEILING
+      ? withDefinitions(analysis, (i) => DEFINITION_WORTH * price * ((tokens[i] ?? 0) + markerTokens))
+      : ranking.value;
   return withOpinions(input.externalScores, {
     n: view.n,
-    value: ranking.value,
+    value,
     tokens,
     keep,
     glued: input.hints?.origin === 'read' ? wholeBlocks(analysis) : units.glued,
     parting: new Float64Array(view.n),
-    markerTokens: estimateTokens(`${formatMarker(marker)}\n`),
+    markerTokens,
     price,
     budget: budgetOf(view.n, input.limits),
   });
+}
+
+function withDefinitions(analysis: Analysis, worth: (line: number) => number): Float64Array {
+  const defines = definitionsOf(analysis);
+  return analysis.ranking.value.map((own, i) => (defines[i] === 1 ? Math.max(own, worth(i)) : own));
 }
 
 /** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */

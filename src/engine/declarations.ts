@@ -34,3 +34,12 @@ export function opensFunction(line: string): boolean {
   if (CONTROL.test(line)) return false;
   return METHOD_LIKE.test(line) || BOUND_FUNCTION.test(line);
 }
+
+const KEYWORD_NAME =
+  /\b(?:class|interface|struct|enum|trait|type|def|fn|fun|func|function|module|namespace|record|union|object|impl|const|let|var)\s{1,4}(?:\([^()]{0,80}\)\s{0,4})?(?:self\.)?([A-Za-z_$][\w$]{0,80})/;
+const CALLED_NAME = /([A-Za-z_$][\w$]{0,80})\s?\(/;
+
+/** The name that a line gives to the function or type it opens, or `''`. */
+export function declaredName(line: string): string {
+  return (KEYWORD_NAME.exec(line) ?? CALLED_NAME.exec(line))?.[1] ?? '';
+}

@@ -8,6 +8,8 @@ export interface GoalTerm {
   readonly word: string;
   /** How much the goal insists on it, about 0.5..3. */
   readonly weight: number;
+  /** Whether it stands there on its own and not only as part of an identifier. */
+  readonly whole: boolean;
 }
 
 const MAX_GOAL_CHARS = 6000;
@@ -28,22 +30,23 @@ const STOP = new Set(STOP_WORDS.split(/\s+/).map(wordHash));
 export function goalTerms(goal: string): GoalTerm[] {
   const text = goal.slice(0, MAX_GOAL_CHARS);
   const title = text.indexOf('\n') < 0 ? text.length : text.indexOf('\n');
-  const found = new Map<number, { word: string; count: number; emphasis: number }>();
+  const found = new Map<number, { word: string; count: number; emphasis: number; whole: boolean }>();
   scanWords(text, 0, text.length, (hash, start, end, isPart) => {
     if (STOP.has(hash) || found.size >= MAX_TERMS * 4) return;
     const word = text.slice(start, end);
     const emphasis = (start < title ? 2 : 1) * (isPart ? 1 : spelling(text, start, end));
     const entry = found.get(hash);
-    if (entry === undefined) found.set(hash, { word, count: 1, emphasis });
+    if (entry === undefined) found.set(hash, { word, count: 1, emphasis, whole: !isPart });
     else {
       entry.count++;
+      if (!isPart) entry.whole = true;
       entry.emphasis = Math.max(entry.emphasis, emphasis);
     }
   });
   return [...found]
-    .map(([hash, { word, count, emphasis }]) => {
+    .map(([hash, { word, count, emphasis, whole }]) => {
       const weight = Math.sqrt(Math.min(count, 3)) * emphasis;
-      return { hash, word, weight };
+      return { hash, word, weight, whole };
     })
     .sort((a, b) => b.weight - a.weight)
     .slice(0, MAX_TERMS);

@@ -204,6 +204,7 @@ interface Shapes {
   listing: number;
   json: number;
   table: number;
+  aligned: number;
   testing: number;
   compiler: number;
   stamped: number;
@@ -240,6 +241,7 @@ function countShapes(view: View): Shapes {
     listing: 0,
     json: 0,
     table: 0,
+    aligned: 0,
     testing: 0,
     compiler: 0,
     stamped: 0,
@@ -251,6 +253,7 @@ function countShapes(view: View): Shapes {
     rst: 0,
   };
   const columns = new Columns();
+  const gaps = new Gaps();
   const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
   for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
     if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
@@ -262,6 +265,7 @@ function countShapes(view: View): Shapes {
     if (LISTING.test(line)) s.listing++;
     if (JSON_LINE.test(line)) s.json++;
     columns.add(line);
+    gaps.add(line);
     if (TESTING.test(line)) s.testing++;
     if (COMPILER.test(line)) s.compiler++;
     if (STAMPED.test(line)) s.stamped++;
@@ -273,6 +277,7 @@ function countShapes(view: View): Shapes {
     if (isProse(line)) s.prose++;
   }
   s.table = columns.agreeing();
+  s.aligned = gaps.agreeing();
   return s;
 }
 
@@ -295,6 +300,24 @@ class Columns {
 
   agreeing(): number {
     return Math.max(0, ...this.#counts.flatMap((map) => [...map.values()]));
+  }
+}
+
+/** Counts how many lines have their columns, two blanks or more apart, at the same places (`column -t`, `kubectl get`). */
+class Gaps {
+  readonly #counts = new Map<number, number>();
+
+  add(line: string): void {
+    if (line.startsWith(' ')) return;
+    for (let i = 3; i < line.length; i++) {
+      if (line.charCodeAt(i) === 32 || line.charCodeAt(i - 1) !== 32 || line.charCodeAt(i - 2) !== 32) continue;
+      this.#counts.set(i, (this.#counts.get(i) ?? 0) + 1);
+    }
+  }
+
+  /** Lines that agree on the second best place: one place alone is a list with explanations. */
+  agreeing(): number {
+    return [...this.#counts.values()].sort((a, b) => b - a)[1] ?? 0;
   }
 }
 
@@ -328,7 +351,7 @@ function shapeName(s: Shapes, hints: Hints | undefined): string | undefined {
   if (s.stamped > most) return undefined;
   if (s.grep > s.lines * 0.8 && s.compiler < s.lines * 0.3) return 'grep';
   if (s.listing > s.lines * 0.8) return 'listing';
-  if (isTable(s) && s.compiler + s.testing < s.lines * 0.1) return 'table';
+  if ((isTable(s) || s.aligned > s.lines * 0.9) && s.compiler + s.testing < s.lines * 0.1) return 'table';
   return undefined;
 }
 

@@ -6,7 +6,7 @@ import { protectLog } from './protect-log.ts';
 import type { Templates } from './templates.ts';
 import type { Hints } from './types.ts';
 import type { Units } from './units.ts';
-import { isUnnumbered, type View } from './view.ts';
+import { bearsNumber, isUnnumbered, type View } from './view.ts';
 
 /** Names of the rules by which a line must stay; a line's rule is an index into this list, 0 for none. */
 export const RULES = [
@@ -53,7 +53,7 @@ export function protectLines(
   for (let i = 0; i < head; i++) protect(i, 'frame');
   for (let i = view.n - tail; i < view.n; i++) protect(i, 'frame');
   protectDirectives(view, protect);
-  if (view.numbered) for (let i = 0; i < view.n; i++) if (isUnnumbered(view, i)) protect(i, 'frame');
+  if (view.numbered) protectCoordinates(view, protect);
   const inner = { first: head, end: Math.max(head, view.n - tail) };
   // the contract's rules go by the source type that the caller named, the finer ones by the kind that was recognised
   if (kind.sourceType === 'code') protectCode(view, kind, units, inner, protect);
@@ -71,6 +71,17 @@ export function protectLines(
 export interface Inner {
   readonly first: number;
   readonly end: number;
+}
+
+/** What a tool says right above and below the lines that it numbers: which file, how many lines more. */
+function protectCoordinates(view: View, protect: Protect): void {
+  for (let i = 0; i < view.n; ) {
+    let end = i;
+    while (end < view.n && isUnnumbered(view, end)) end++;
+    const joined = bearsNumber(view, i - 1) || bearsNumber(view, end);
+    for (let k = i; joined && k < end; k++) protect(k, 'frame');
+    i = Math.max(end, i + 1);
+  }
 }
 
 function protectDirectives(view: View, protect: Protect): void {

@@ -1,5 +1,5 @@
 import type { GoalTerm } from './goal-terms.ts';
-import { LEARNED, soften } from './learned.ts';
+import { LEARNED_LOG, soften } from './learned.ts';
 import { matchLines, spread, unitScale, weighWords } from './relevance.ts';
 import type { TakeSignal } from './signals.ts';
 import type { Templates } from './templates.ts';
@@ -40,14 +40,14 @@ export function tellsSuccess(line: string): boolean {
 export function rankLog(view: View, templates: Templates, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
   const scores = new Float64Array(view.n);
   measureLog(view, templates, words, terms, (name, byLine) => {
-    const weight = LEARNED.log[name] ?? 0;
+    const weight = LEARNED_LOG[name] ?? 0;
     if (weight === 0) return;
     for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] ?? 0) + weight * (byLine[i] ?? 0);
   });
   return soften(scores);
 }
 
-/** Measures what may tell needed lines of a log from others. The names are those of `LEARNED.log`. */
+/** Measures what may tell needed lines of a log from others. The names are those of `LEARNED_LOG`. */
 export function measureLog(
   view: View,
   { shape, count }: Templates,

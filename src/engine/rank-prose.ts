@@ -1,23 +1,30 @@
-import type { GoalTerm } from './goal-terms.ts';
-import { LEARNED, soften } from './learned.ts';
-import { measureLines } from './signals.ts';
-import type { Units } from './units.ts';
-import type { View } from './view.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import { LEARNED, type Learned, soften } from './learned.ts';
+import { type Circumstances, type Measured, measureLines } from './signals.ts';
 
-/** Ranks lines of code or prose by the learned model over what is measured of each line. */
-export function rankProse(
-  view: View,
-  family: 'code' | 'docs',
-  units: Units,
-  words: Vocabulary,
-  terms: readonly GoalTerm[],
-): Float64Array {
-  const scores = new Float64Array(view.n);
-  measureLines(view, units, words, terms, (name, byLine) => {
-    const weight = LEARNED[family][name] ?? 0;
+/**
+ * Ranks lines of code or prose by the learned model: what is measured of the goal's words at a line, and what the line is
+ * in itself, each trusted as much as the circumstances of the text allow.
+ */
+export function rankProse(measured: Measured, family: 'code' | 'docs'): Float64Array {
+  const { n } = measured.view;
+  const model: Learned = LEARNED[family];
+  const matches = new Float64Array(n);
+  const nature = new Float64Array(n);
+  const circumstances = measureLines(measured, (name, byLine) => {
+    const ofMatches = model.matches[name];
+    const weight = ofMatches ?? model.nature[name] ?? 0;
     if (weight === 0) return;
-    for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] ?? 0) + weight * (byLine[i] ?? 0);
+    const into = ofMatches === undefined ? nature : matches;
+    for (let i = 0; i < n; i++) into[i] = (into[i] ?? 0) + weight * (byLine[i] ?? 0);
   });
-  return soften(scores);
+  const inMatches = trustIn(model.trustInMatches, circumstances);
+  const inNature = trustIn(model.trustInNature, circumstances);
+  return soften(matches.map((m, i) => inMatches * m + inNature * (nature[i] ?? 0)));
+}
+
+/** By how much a group of measures counts more or less than on average. */
+export function trustIn(weights: Learned['trustInMatches'], circumstances: Circumstances): number {
+  let sum = weights.always;
+  for (const [name, value] of Object.entries(circumstances)) sum += (weights[name as keyof Circumstances] ?? 0) * value;
+  return Math.exp(sum);
 }

@@ -36,7 +36,7 @@ export function rankLines(
     switch (kind.family) {
       case 'code':
       case 'docs':
-        return rankProse(view, kind.family, units, words, terms);
+        return rankProse({ view, units, templates, words, terms }, kind.family);
       case 'log':
         return rankLog(view, templates, words, terms);
       case 'diff':

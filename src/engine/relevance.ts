@@ -105,21 +105,6 @@ export function unitScale(values: Float64Array): Float64Array {
   return values;
 }
 
-/** For each value the share of values below it, 0..1. */
-export function ranksOf(values: Float64Array): Float64Array {
-  const sorted = values.slice().sort();
-  return values.map((value) => {
-    let low = 0;
-    let high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((sorted[middle] ?? 0) < value) low = middle + 1;
-      else high = middle;
-    }
-    return low / Math.max(1, values.length - 1);
-  });
-}
-
 /** One number for each of `n` lines (a loop: `Float64Array.from` with a mapper is many times slower). */
 export function columnOf(n: number, of: (i: number) => number): Float64Array {
   const out = new Float64Array(n);

@@ -1,15 +1,19 @@
-import { columnOf, ranksOf, spread, unitScale } from './relevance.ts';
+import { declaredName } from './declarations.ts';
+import type { GoalTerm } from './goal-terms.ts';
+import { columnOf, unitScale } from './relevance.ts';
 import type { TakeSignal } from './signals.ts';
 import type { MatchMeasures } from './signals-match.ts';
 import type { Units } from './units.ts';
-import type { View } from './view.ts';
+import { contentOf, type View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
+import { wordHash } from './words.ts';
 
 /** Measures what the block around a line says of it: its own matches, its head's, its parent's, its company's. */
 export function measureBlocks(
   view: View,
   units: Units,
   words: Vocabulary,
+  terms: readonly GoalTerm[],
   matches: MatchMeasures,
   take: TakeSignal,
 ): void {
@@ -34,14 +38,14 @@ export function measureBlocks(
   const block = ofBlocks(raw);
   take('unit', ofLines(block));
   take('unitBest', ofLines(unitScale(best)));
-  take('unitRank', ofLines(ranksOf(block)));
   take('parent', ofLines(Float64Array.from(units.parent, (p) => (p < 0 ? 0 : (block[p] ?? 0)))));
   take('unitCover', ofLines(coverage(view, units, words, matches.weight)));
   take('head', ofLines(heads(view, units, words, matches.weight)));
-  const kin = company(view, words, matches);
-  take('kin', unitScale(spread(kin, 6)));
-  take('kinUnit', ofLines(ofBlocks(kin)));
-  take('unitSize', ofLines(size.map((s) => Math.log1p(s) / 6)));
+  take('named', ofLines(namesakes(view, units, terms)));
+  take('beside', ofLines(Float64Array.from(block, (_, u) => Math.max(block[u - 1] ?? 0, block[u + 1] ?? 0))));
+  const large = size.map((s) => Math.log1p(s) / 6);
+  take('unitSize', ofLines(large));
+  take('unitMass', ofLines(block.map((b, u) => b * (large[u] ?? 0))));
 }
 
 /** How much of all that the goal asks for occurs in each block. */
@@ -76,29 +80,26 @@ function heads(view: View, units: Units, words: Vocabulary, weight: Float64Array
   return unitScale(out);
 }
 
-const CLOSE_ENOUGH = 0.05;
+const HEAD_CHARS = 200;
 
-/** Lines whose words keep company with the goal's elsewhere in the text. */
-function company(view: View, words: Vocabulary, { close, weight }: MatchMeasures): Float64Array {
-  const kinship = new Float64Array(words.size);
+/** Blocks that declare a name that the goal spells out: 1, or less where several do. */
+export function namesakes(view: View, units: Units, terms: readonly GoalTerm[]): Float64Array {
+  const wanted = new Map<number, number>();
+  for (const { hash, whole } of terms) if (whole) wanted.set(hash, 0);
+  const found = new Int32Array(units.count);
+  const out = new Float64Array(units.count);
+  if (wanted.size === 0) return out;
   for (let i = 0; i < view.n; i++) {
-    const c = close[i] ?? 0;
-    if (c < CLOSE_ENOUGH) continue;
-    for (let k = words.first[i] ?? 0; k < (words.first[i + 1] ?? 0); k++) {
-      const id = words.ids[k] ?? 0;
-      kinship[id] = (kinship[id] ?? 0) + c;
-    }
+    const u = units.unit[i] ?? 0;
+    if (units.head[i] === 0 || found[u] !== 0) continue;
+    const hash = wordHash(declaredName(contentOf(view, i, HEAD_CHARS)));
+    const seen = wanted.get(hash);
+    if (seen === undefined) continue;
+    found[u] = hash;
+    wanted.set(hash, seen + 1);
   }
-  for (let id = 0; id < words.size; id++) {
-    const lines = words.lineCount[id] ?? 1;
-    const known = (weight[id] ?? 0) > 0 || lines < 2;
-    kinship[id] = known ? 0 : ((kinship[id] ?? 0) / (lines + 2)) * Math.log(1 + view.n / (lines + 0.5));
+  for (let u = 0; u < units.count; u++) {
+    if (found[u] !== 0) out[u] = 1 / Math.sqrt(wanted.get(found[u] ?? 0) ?? 1);
   }
-  return columnOf(view.n, (i) => {
-    const from = words.first[i] ?? 0;
-    const to = words.first[i + 1] ?? 0;
-    let sum = 0;
-    for (let k = from; k < to; k++) sum += kinship[words.ids[k] ?? 0] ?? 0;
-    return sum / Math.sqrt(to - from + 3);
-  });
+  return out;
 }

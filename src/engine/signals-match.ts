@@ -1,20 +1,20 @@
 import type { GoalTerm } from './goal-terms.ts';
-import { matchLines, ranksOf, spread, unitScale, weighWords } from './relevance.ts';
+import { matchLines, unitScale, weighWords } from './relevance.ts';
 import type { TakeSignal } from './signals.ts';
 import type { View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Where the goal's words stand, as the measures of blocks need it. */
+/** Where the goal's words stand, as the measures of blocks and of the whole text need it. */
 export interface MatchMeasures {
   /** Score of each line alone. */
   readonly raw: Float64Array;
-  /** The same smoothed over about two lines, at most 1. */
-  readonly close: Float64Array;
   /** What each word is worth to the goal, by word id. */
   readonly weight: Float64Array;
+  /** The most of what the text has of the goal that stands together at one place, 0..1. */
+  readonly together: number;
 }
 
-/** Measures how near each line is to the goal's words, over several distances. */
+/** Measures how much of the goal stands at each line and near it. */
 export function measureMatches(
   view: View,
   words: Vocabulary,
@@ -23,30 +23,67 @@ export function measureMatches(
 ): MatchMeasures {
   const weight = weighWords(view, words, terms);
   const raw = matchLines(view, words, weight);
-  const close = unitScale(spread(raw, 2));
-  const near20 = unitScale(spread(raw, 20));
+  const [cover3, cover10, cover40] = covers(view, words, weight);
+  let all = 0;
+  for (const w of weight) all += w;
+  const share = all === 0 ? cover10.slice() : cover10.map((c) => c / all);
+  let together = 0;
+  for (const s of share) if (s > together) together = s;
   take('raw', unitScale(raw.slice()));
-  take('near2', close);
-  take('near6', unitScale(spread(raw, 6)));
-  take('near20', near20);
-  take('near60', unitScale(spread(raw, 60)));
-  take('rank', ranksOf(near20));
-  take('phrase', phrases(view, words, weight));
-  return { raw, close, weight };
+  take('cover3', unitScale(cover3));
+  take('cover10', unitScale(cover10));
+  take('cover40', unitScale(cover40));
+  take('share', share);
+  return { raw, weight, together };
 }
 
-/** Words of the goal that stand side by side say more than apart. */
-function phrases(view: View, words: Vocabulary, weight: Float64Array): Float64Array {
-  const out = new Float64Array(view.n);
-  for (let i = 0; i < view.n; i++) {
-    let previous = 0;
-    let sum = 0;
+const REACHES = [3, 10, 40] as const;
+const FARTHEST = 240;
+/** Only the heaviest of the goal's words: the rest says little and costs as much. */
+const MOST_WORDS = 30;
+const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));
+
+/**
+ * How much of the goal stands around each line: every word counts once, by the nearest line that holds it, fading with
+ * the distance. So ten mentions of one word do not outweigh one of each of three.
+ */
+function covers(view: View, words: Vocabulary, weight: Float64Array): [Float64Array, Float64Array, Float64Array] {
+  const { n } = view;
+  const out: [Float64Array, Float64Array, Float64Array] = [
+    new Float64Array(n),
+    new Float64Array(n),
+    new Float64Array(n),
+  ];
+  const wanted: number[] = [];
+  for (let id = 0; id < weight.length; id++) if ((weight[id] ?? 0) > 0) wanted.push(id);
+  wanted.sort((a, b) => (weight[b] ?? 0) - (weight[a] ?? 0) || a - b);
+  wanted.length = Math.min(wanted.length, MOST_WORDS);
+  const places = new Map(wanted.map((id): [number, number[]] => [id, []]));
+  for (let i = 0; i < n; i++) {
     for (let k = words.first[i] ?? 0; k < (words.first[i + 1] ?? 0); k++) {
-      const w = weight[words.ids[k] ?? 0] ?? 0;
-      sum += Math.min(previous, w);
-      previous = w;
+      const id = words.ids[k] ?? 0;
+      if ((weight[id] ?? 0) === 0) continue;
+      const at = places.get(id);
+      if (at !== undefined && at.at(-1) !== i) at.push(i);
     }
-    out[i] = sum;
   }
-  return unitScale(out);
+  for (const [id, at] of places) addFading(out, at, weight[id] ?? 0, n);
+  return out;
+}
+
+/** Adds one word's share to all lines that have it near; `at` are the lines that hold it, ascending. */
+function addFading(out: readonly Float64Array[], at: readonly number[], worth: number, n: number): void {
+  at.forEach((line, k) => {
+    const before = at[k - 1];
+    const after = at[k + 1];
+    const from = before === undefined ? line - FARTHEST + 1 : Math.max(line - FARTHEST + 1, (before + line + 2) >> 1);
+    const to = after === undefined ? line + FARTHEST : Math.min(line + FARTHEST, (line + after + 2) >> 1);
+    FADES.forEach((fade, r) => {
+      const column = out[r];
+      if (column === undefined) return;
+      for (let i = Math.max(0, from); i < Math.min(n, to); i++) {
+        column[i] = (column[i] ?? 0) + worth * (fade[i < line ? line - i : i - line] ?? 0);
+      }
+    });
+  });
 }

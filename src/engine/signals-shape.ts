@@ -1,5 +1,6 @@
 import { columnOf } from './relevance.ts';
 import type { TakeSignal } from './signals.ts';
+import type { Templates } from './templates.ts';
 import { DECLARED, type Units } from './units.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -9,11 +10,20 @@ const CLOSER = /^[\s)\]};,]*$|^\s*end$/;
 const HEADING = /^#{1,6}\s|^[=~^-]{4,}$/;
 const LIST = /^\s*(?:[-*+]|\d+\.)\s/;
 const RARE = 8;
+const EDGE = 20;
+const READ_CHARS = 200;
 
 /** Measures what a line is in itself, whatever the goal. */
-export function measureShapes(view: View, units: Units, words: Vocabulary, take: TakeSignal): void {
+export function measureShapes(
+  view: View,
+  units: Units,
+  templates: Templates,
+  words: Vocabulary,
+  take: TakeSignal,
+): void {
   const n = view.n;
   const flags = { blank: new Uint8Array(n), comment: new Uint8Array(n), closer: new Uint8Array(n) };
+  const signs = newSigns(n);
   const declares = new Uint8Array(n);
   const imports = new Uint8Array(n);
   const heading = new Uint8Array(n);
@@ -29,7 +39,7 @@ export function measureShapes(view: View, units: Units, words: Vocabulary, take:
       flags.blank[i] = 1;
       continue;
     }
-    const line = contentOf(view, i, 200);
+    const line = contentOf(view, i, READ_CHARS);
     if (COMMENT.test(line)) flags.comment[i] = 1;
     else if (CLOSER.test(line)) flags.closer[i] = 1;
     const declared = units.declared[i] ?? 0;
@@ -37,6 +47,7 @@ export function measureShapes(view: View, units: Units, words: Vocabulary, take:
     else if (declared !== DECLARED.none) declares[i] = 1;
     if (HEADING.test(line)) heading[i] = 1;
     if (LIST.test(line)) list[i] = 1;
+    readSigns(line, i, signs);
   }
   take('blank', flags.blank);
   take('comment', flags.comment);
@@ -51,6 +62,23 @@ export function measureShapes(view: View, units: Units, words: Vocabulary, take:
     'position',
     columnOf(n, (i) => i / n),
   );
+  take(
+    'top',
+    columnOf(n, (i) => Math.exp(-i / EDGE)),
+  );
+  take(
+    'end',
+    columnOf(n, (i) => Math.exp((i + 1 - n) / EDGE)),
+  );
+  take(
+    'seen',
+    columnOf(n, (i) => Math.log(templates.count[templates.shape[i] ?? 0] ?? 1) / 6),
+  );
+  take(
+    'words',
+    columnOf(n, (i) => Math.log1p((words.first[i + 1] ?? 0) - (words.first[i] ?? 0)) / 4),
+  );
+  for (const [name, flagged] of Object.entries(signs)) take(name, flagged);
   take('rarity', rarity(view, words));
 }
 
@@ -65,4 +93,47 @@ function rarity(view: View, words: Vocabulary): Float64Array {
     for (let k = from; k < to; k++) sum += rare[words.ids[k] ?? 0] ?? 0;
     return to > from ? sum / (to - from) : 0;
   });
+}
+
+/** Flags of what stands in a line, by the names of their measures. */
+type Signs = Readonly<Record<'calls' | 'assigns' | 'quotes' | 'digits' | 'version' | 'link' | 'tick', Uint8Array>>;
+
+function newSigns(n: number): Signs {
+  const flags = (): Uint8Array => new Uint8Array(n);
+  return {
+    calls: flags(),
+    assigns: flags(),
+    quotes: flags(),
+    digits: flags(),
+    version: flags(),
+    link: flags(),
+    tick: flags(),
+  };
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
+
+/** Reads a line once, sign by sign (seven regular expressions would cost as much as the rest of the measures). */
+function readSigns(line: string, i: number, signs: Signs): void {
+  let previous = 0;
+  for (let at = 0; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code === 40) {
+      if (isLetter(previous) || isDigit(previous)) signs.calls[i] = 1;
+      else if (previous === 93) signs.link[i] = 1;
+    } else if (code === 61) {
+      const next = line.charCodeAt(at + 1);
+      const compares = previous === 61 || previous === 33 || previous === 60 || previous === 62;
+      if (!compares && next !== 61 && next !== 62 && signs.calls[i] === 0) signs.assigns[i] = 1;
+    } else if (code === 34 || code === 39) signs.quotes[i] = 1;
+    else if (code === 96) signs.tick[i] = 1;
+    else if (code === 47) {
+      if (previous === 58) signs.link[i] = 1;
+    } else if (isDigit(code)) {
+      signs.digits[i] = 1;
+      if (previous === 46 && isDigit(line.charCodeAt(at - 2))) signs.version[i] = 1;
+    }
+    previous = code;
+  }
 }

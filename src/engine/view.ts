@@ -32,7 +32,7 @@ export function viewText(text: string, skip: number): View {
     const start = lines.starts[i] ?? 0;
     let end = lines.starts[i + 1] ?? start;
     while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
-    let at = numbering === null ? start : numbering.contentStart(text, start, end);
+    let at = numbering === null ? start : Math.min(end, numbering.contentStart(text, start, end)); // the tab behind the number of a blank line is trimmed
     from[i] = at;
     let column = 0;
     while (at < end && isBlank(text.charCodeAt(at))) {
@@ -62,7 +62,12 @@ export function isBlankLine(view: View, i: number): boolean {
   return view.ink[i] === view.to[i];
 }
 
+/** Whether line index `i` bears a number; false outside the text. */
+export function bearsNumber(view: View, i: number): boolean {
+  return (view.from[i] ?? 0) > (view.lines.starts[i] ?? 0);
+}
+
 /** Whether line index `i` of a numbered text bears no number: the tool that numbered the others put it there itself. */
 export function isUnnumbered(view: View, i: number): boolean {
-  return view.numbered && view.from[i] === view.lines.starts[i] && !isBlankLine(view, i);
+  return view.numbered && !bearsNumber(view, i) && !isBlankLine(view, i);
 }

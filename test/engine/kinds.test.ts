@@ -87,6 +87,29 @@ describe('source code', () => {
     expect(kept.some((line) => line.endsWith('import os'))).toBe(true);
   });
 
+  it('is judged alike with blank lines that a number and a tab stand for', () => {
+    const numbered = python
+      .split('\n')
+      .map((line, i) => `${i + 1}\t${line}`)
+      .join('\n');
+    const cuts = (text: string) => prune({ text, goal: 'refund_order refunds the wrong amount', sourceType: 'code' });
+    expect(cuts(numbered).kept.filter((line) => line.includes('local_13_'))).toHaveLength(9);
+    expect(cuts(numbered).cut.length).toBeGreaterThan(100);
+  });
+
+  it('keeps what the goal names where it is defined, a constant too', () => {
+    const body = (name: string): string => many(20, (j) => `  const ${name}${j} = order.field${j} * ${j};`);
+    const text = `const MAX_RETRIES = 5;\n\n${many(30, (k) => `function ${k === 17 ? 'put' : `step${k}`}(order) {\n${body(`v${k}x`)}\n}\n`)}`;
+    const { kept, cut } = prune({
+      text,
+      goal: 'How many retries does put make?',
+      hints: { origin: 'read', path: 'a.js' },
+    });
+    expect(kept).toContain('const MAX_RETRIES = 5;');
+    expect(kept.filter((line) => line.includes('v17x'))).toHaveLength(20);
+    expect(cut.length).toBeGreaterThan(300);
+  });
+
   it('is told from the tool around it in a window on a file, whose own lines stay', () => {
     const window = python
       .split('\n')
@@ -183,6 +206,16 @@ describe('documents', () => {
 });
 
 describe('listed things', () => {
+  it('in columns that blanks align are a table, of which the row asked for stays', () => {
+    const row = (name: string, version: string): string => `${name.padEnd(28)}${version.padEnd(12)}MIT`;
+    const text = `${row('name', 'version')}\n${many(120, (k) => row(k === 70 ? 'vitest' : `package-${k * 37}`, `${k % 9}.${k}.0`))}`;
+    const { plan, kept } = prune({ text, goal: 'Which version of vitest is it?', hints: command('column -t list') });
+    expect(plan.kind).toBe('table');
+    expect(kept[0]).toBe(row('name', 'version'));
+    expect(kept).toContain(row('vitest', '7.70.0'));
+    expect(kept.length).toBeLessThan(60);
+  });
+
   it('of JSON lose whole elements only', () => {
     const records = Array.from({ length: 120 }, (_, k) => ({
       name: k === 70 ? 'lightning' : `package-${k}`,
