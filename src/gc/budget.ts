@@ -36,6 +36,8 @@ export interface TakenStep {
 const DOWN_TO = 0.6;
 /** Each step makes the provider read the conversation anew; one that frees less than this share is not worth it. */
 const WORTHWHILE = 0.1;
+/** One that leaves the conversation over its budget, because what must stay is larger, frees at least this share of it. */
+const WORTHWHILE_OVER = 1 / 3;
 /** The newest messages are never touched: so many, and the results of the newest turns however many these are. */
 const NEWEST_MESSAGES = 12;
 const NEWEST_TURNS = 3;
@@ -74,7 +76,7 @@ export class ContextBudget implements Collector {
     const key = `${request.conversationId} ${scope.project}`;
     const after = tokens - freed;
     this.#futile.set(key, after + budget * WORTHWHILE);
-    if (freed < budget * WORTHWHILE) {
+    if (freed < budget * WORTHWHILE || (after > budget && freed < tokens * WORTHWHILE_OVER)) {
       this.#futile.set(key, tokens + budget * WORTHWHILE);
       return false;
     }

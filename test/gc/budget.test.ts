@@ -58,6 +58,18 @@ describe('a conversation that passes its budget', () => {
     expect(replica.failures).toEqual([]);
   });
 
+  it('is collected rarely even where what must stay is larger than the budget', async () => {
+    const replica = new Replica({ budget: BUDGET / 4, minPruneChars: 1e9 });
+    const work = new Work();
+    const turns = 30;
+    for (let turn = 0; turn < turns; turn++) await replica.send(reading(1, work, turn).messages);
+    expect(replica.steps.length).toBeGreaterThan(1);
+    expect(replica.steps.length).toBeLessThan(turns / 3);
+    for (const { tokensBefore, tokensAfter } of replica.steps) {
+      expect(tokensAfter <= BUDGET / 4 || tokensBefore - tokensAfter >= tokensBefore / 3).toBe(true);
+    }
+  });
+
   it('keeps every word of the user and the assistant, what is pinned, what is exempt and what was asked back', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9, neverPruneTool: (name) => name === 'keep_me' });
     const work = new Work();
@@ -96,7 +108,7 @@ describe('a conversation that passes its budget', () => {
   it('keeps the results of the newest turns, however many calls were made at once', async () => {
     const replica = new Replica({ budget: BUDGET, minPruneChars: 1e9 });
     const messages = [...new Work().messages];
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < 5; turn++) {
       const ids = Array.from({ length: 8 }, (_, i) => `call_${turn}_${i}`);
       const calls = ids.map((id) => ({
         id,
@@ -107,7 +119,8 @@ describe('a conversation that passes its budget', () => {
       messages.push(...ids.map((id, i) => ({ role: 'tool', tool_call_id: id, content: sourceFile(7, turn * 8 + i) })));
     }
     const gone = stashed((await replica.send(messages)).body);
-    expect(gone).toEqual([3, 4, 5, 6, 7, 8, 9, 10]); // the first turn alone, though there is more to be had
+    const first = [3, 4, 5, 6, 7, 8, 9, 10];
+    expect(gone).toEqual([...first, ...first.map((index) => index + 9)]); // two turns, though there is more to be had
     expect(replica.steps).toHaveLength(1);
   });
 

@@ -142,6 +142,13 @@ describe('context_gc_analyze', () => {
     expect((await agent.analyze()).error).toBeUndefined();
   });
 
+  it('suggests unpinning when all that could go is pinned', async () => {
+    const { agent, ids } = await withCandidates();
+    await agent.pin(ids);
+    const { message } = await agent.analyze();
+    expect(message).toContain(`${ids.length} pinned: context_gc_unpin makes them candidates again.`);
+  });
+
   it('suggests unpinning when all segments are pinned', async () => {
     const { upstream, proxy } = await setUp();
     const file = sourceFile(12);

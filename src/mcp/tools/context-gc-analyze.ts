@@ -101,7 +101,7 @@ function candidateToWire({ id, score, tokens, reason, type, ageHours }: RatedSeg
   return { segment_id: id, score, tokens, reason, segment_type: type, age_hours: ageHours };
 }
 
-function messageFor({ segments, total, candidates, taskUnknown }: Analysis, project: string): string {
+function messageFor({ segments, total, candidates, pinned, taskUnknown }: Analysis, project: string): string {
   const parts: string[] = [];
   if (segments === 0 && total === 0) {
     parts.push(
@@ -113,6 +113,7 @@ function messageFor({ segments, total, candidates, taskUnknown }: Analysis, proj
       'No candidates: what there is is pinned, already pruned, recent, the task itself, in use, or too small to be worth a marker.',
     );
   }
+  if (total === 0 && pinned > 0) parts.push(`${pinned} pinned: context_gc_unpin makes them candidates again.`);
   if (taskUnknown) parts.push('No request of that task was seen; the whole project was looked at.');
   if (total > candidates.length) parts.push(`The ${candidates.length} candidates with the highest scores are listed.`);
   return parts.join(' ');
