@@ -8,7 +8,9 @@ export function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
   const { decision, createdAtMs, expiresAtMs } = prune;
   io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);
   io.out(`${decision.lines} lines -> ${decision.keptLines}, about ${decision.tokensBefore} tokens -> `);
-  io.out(`${decision.tokensAfter}; cut ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least\n`);
+  io.out(
+    `${decision.tokensAfter}; ${decision.cuts.length > 0 ? 'cut' : 'left whole'} ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least\n`,
+  );
   if (decision.goal !== '') io.out(`goal: ${printable(decision.goal).replaceAll('\n', ' ')}\n`);
 }
 

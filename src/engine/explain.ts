@@ -53,7 +53,7 @@ export function explainPlan(input: PruneInput): Explanation {
   const choice = choiceFor(analysis, input);
   const plan = planFrom(analysis, choice, input);
   let all = 0;
-  for (const t of choice.tokens) all += t;
+  for (const s of choice.size) all += s;
   const threshold = choice.price * all;
   const fates = fatesOf(choice.keep, choice, plan);
   const spans = spansOf(fates);
@@ -61,12 +61,12 @@ export function explainPlan(input: PruneInput): Explanation {
   const { words } = analysis;
   const terms = termsOf(analysis, words, spans);
   const regions = spans.map(({ from, to }, k): Region => {
-    const fate = fates[from] ?? { kept: true, because: 'whole', rule: '' };
+    const worth = worthOf(choice, from, to, all);
     return {
       startLine: from + 1,
       endLine: to + 1,
-      ...fate,
-      ...worthOf(choice, from, to, all),
+      ...fateOf(fates.slice(from, to + 1), worth.worth >= threshold),
+      ...worth,
       terms: terms[k] ?? [],
       measures: contributions[k] ?? [],
     };
@@ -87,7 +87,7 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
   const full = choice.budget - spent < Math.max(2, choice.n * 0.02);
   return Array.from({ length: choice.n }, (_, i): Fate => {
     const rule = RULES[rules[i] ?? 0] ?? '';
-    const worthy = (choice.value[i] ?? 0) >= choice.price * (choice.tokens[i] ?? 0);
+    const worthy = (choice.value[i] ?? 0) >= choice.price * (choice.size[i] ?? 0);
     if (cut[i] === 1) return { kept: false, because: worthy ? 'block' : 'noise', rule: '' };
     if (rule !== '') return { kept: true, because: 'rule', rule };
     if (plan.cuts.length === 0) return { kept: true, because: 'whole', rule: '' };
@@ -96,6 +96,15 @@ function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
     return { kept: true, because: full ? 'budget' : 'marker', rule: '' };
   });
 }
+
+/** The strongest reason of a region's lines; a cut goes by what all of it is worth. */
+function fateOf(lines: readonly Fate[], worthy: boolean): Fate {
+  const [first = { kept: true, because: 'whole', rule: '' }] = lines;
+  if (!first.kept) return { ...first, because: worthy ? 'block' : 'noise' };
+  return STRONGEST_FIRST.map((because) => lines.find((line) => line.because === because)).find(Boolean) ?? first;
+}
+
+const STRONGEST_FIRST: readonly Because[] = ['relevance', 'block', 'budget', 'marker'];
 
 interface Span {
   readonly from: number;
@@ -119,11 +128,13 @@ function spansOf(fates: readonly Fate[]): Span[] {
 function worthOf(choice: Choice, from: number, to: number, all: number): { worth: number; tokens: number } {
   let value = 0;
   let tokens = 0;
+  let size = 0;
   for (let i = from; i <= to; i++) {
     value += choice.value[i] ?? 0;
     tokens += choice.tokens[i] ?? 0;
+    size += choice.size[i] ?? 0;
   }
-  return { worth: tokens === 0 ? 0 : (value * all) / tokens, tokens };
+  return { worth: size === 0 ? 0 : (value * all) / size, tokens };
 }
 
 const MOST_TERMS = 8;

@@ -51,6 +51,21 @@ describe('explainPlan', () => {
     }
   });
 
+  it('never calls a region worth its tokens noise, nor one that stays for its worth kept by the limits', () => {
+    const log = Array.from({ length: 300 }, (_, i) =>
+      i === 180 ? 'ERROR payment 77 failed: cannot read total' : `INFO GET /v1/items/${i % 9} 200 ${i % 7}ms`,
+    ).join('\n');
+    const { regions, threshold } = explainPlan({
+      text: log,
+      goal: 'find the failing payment',
+      limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
+    });
+    for (const { because, worth } of regions) {
+      if (because === 'noise' || because === 'budget' || because === 'marker') expect(worth).toBeLessThan(threshold);
+    }
+    expect(regions.map(({ because }) => because)).toContain('relevance');
+  });
+
   it('says that a text is left whole when all cuts save too little', () => {
     const { plan, regions } = explainPlan({
       ...input,
