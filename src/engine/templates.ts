@@ -16,25 +16,26 @@ const MOST_VOLATILE = 64;
 const MAX_PROBES = 24;
 
 /** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
-export function readTemplates(view: View): Templates {
-  const shape = new Int32Array(view.n);
-  const count = new Int32Array(view.n);
-  const ordinal = new Int32Array(view.n);
+export function readTemplates({ codes, ink, to, n }: View): Templates {
+  const shape = new Int32Array(n);
+  const count = new Int32Array(n);
+  const ordinal = new Int32Array(n);
   let capacity = 1024;
-  while (capacity < view.n * 2) capacity *= 2;
+  while (capacity < n * 2) capacity *= 2;
   const hashes = new Int32Array(capacity);
   const slots = new Int32Array(capacity);
   let size = 0;
-  for (let i = 0; i < view.n; i++) {
-    const hash = shapeHash(view.text, view.ink[i] ?? 0, view.to[i] ?? 0);
+  for (let i = 0; i < n; i++) {
+    const hash = shapeHash(codes, ink[i] ?? 0, to[i] ?? 0);
     let slot = hash & (capacity - 1);
     let id = -1;
     for (let probe = 0; probe < MAX_PROBES; probe++) {
-      if (hashes[slot] === hash) {
+      const found = hashes[slot];
+      if (found === hash) {
         id = slots[slot] ?? 0;
         break;
       }
-      if (hashes[slot] === 0) {
+      if (found === 0) {
         hashes[slot] = hash;
         slots[slot] = size;
         id = size++;
@@ -50,16 +51,26 @@ export function readTemplates(view: View): Templates {
   return { shape, count, seenBefore: (line) => ordinal[line] ?? 0 };
 }
 
-function shapeHash(text: string, start: number, end: number): number {
+/** Nothing volatile begins with a unit of this class. */
+const PLAIN = 0;
+const FIGURE = 1;
+const HEX_LETTER = 2;
+const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
+const FIGURES = 48;
+
+function shapeHash(codes: Uint16Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   let at = start;
   for (let taken = 0; at < end && taken < SHAPE_CHARS; taken++) {
-    let code = text.charCodeAt(at);
-    const run = volatileEnd(text, at, end);
-    if (run > at) {
-      code = 48;
-      at = run;
-    } else at++;
+    let code = codes[at] ?? 0;
+    if (CLASSES[code] === PLAIN) at++;
+    else {
+      const run = volatileEnd(codes, at, end);
+      if (run > at) {
+        code = FIGURES;
+        at = run;
+      } else at++;
+    }
     hash = Math.imul(hash ^ code, 0x01000193);
   }
   hash ^= hash >>> 15;
@@ -69,20 +80,18 @@ function shapeHash(text: string, start: number, end: number): number {
 }
 
 /** End of a run of digits, or of at least six hexadecimal digits with a figure among them, that begins at `at`. */
-function volatileEnd(text: string, at: number, end: number): number {
-  let digits = false;
-  let letters = false;
+function volatileEnd(codes: Uint16Array, at: number, end: number): number {
+  let seen = 0;
   let i = at;
   const most = Math.min(end, at + MOST_VOLATILE);
   for (; i < most; i++) {
-    const code = text.charCodeAt(i);
-    if (code >= 48 && code <= 57) digits = true;
-    else if ((code >= 97 && code <= 102) || (code >= 65 && code <= 70)) letters = true;
-    else break;
+    const kind = CLASSES[codes[i] ?? 0] ?? PLAIN;
+    if (kind === PLAIN) break;
+    seen |= kind;
   }
-  if (!digits) return at;
-  if (!letters || i - at >= 6) return i;
+  if ((seen & FIGURE) === 0) return at;
+  if (seen === FIGURE || i - at >= 6) return i;
   i = at;
-  while (i < end && text.charCodeAt(i) >= 48 && text.charCodeAt(i) <= 57) i++;
+  while (i < end && CLASSES[codes[i] ?? 0] === FIGURE) i++;
   return i;
 }

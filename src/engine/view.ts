@@ -1,10 +1,17 @@
-import { type Lines, splitLines } from './lines.ts';
+import { codesOf } from './codes.ts';
+import type { Lines } from './lines.ts';
 import { findNumbering } from './numbering.ts';
+import { estimateLines } from './tokens.ts';
 
 /** A text as the engine looks at it: where each line's judged content lies, without number prefix and line ending. */
 export interface View {
   readonly lines: Lines;
   readonly text: string;
+  /** The text's UTF-16 units. */
+  readonly codes: Uint16Array;
+  /** Estimated tokens of each line, its ending included; and the same unrounded, in thousandths. */
+  readonly tokens: Float64Array;
+  readonly costs: Float64Array;
   /** Number of lines; arrays below are indexed from 0 for line 1. */
   readonly n: number;
   /** Offset behind a number prefix (`12→`), where the content with its indentation begins. */
@@ -21,22 +28,24 @@ export interface View {
 
 /** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */
 export function viewText(text: string, skip: number): View {
-  const lines = splitLines(text);
-  const n = lines.count;
+  const codes = codesOf(text);
+  const { count: n, starts, tokens, costs } = estimateLines(text, codes);
+  const lines: Lines = { text, count: n, starts };
   const numbering = findNumbering(lines, skip);
-  const from = new Uint32Array(n);
+  const from = numbering === null ? starts.subarray(0, n) : new Uint32Array(n);
   const ink = new Uint32Array(n);
   const to = new Uint32Array(n);
   const indent = new Uint8Array(n);
   for (let i = 0; i < n; i++) {
-    const start = lines.starts[i] ?? 0;
-    let end = lines.starts[i + 1] ?? start;
-    while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
-    let at = numbering === null ? start : Math.min(end, numbering.contentStart(text, start, end)); // the tab behind the number of a blank line is trimmed
-    from[i] = at;
+    const start = starts[i] ?? 0;
+    let end = starts[i + 1] ?? start;
+    while (end > start && isBlank(codes[end - 1] ?? 0)) end--;
+    let at = start;
+    // the tab behind the number of a blank line is trimmed
+    if (numbering !== null) from[i] = at = Math.min(end, numbering.contentStart(text, start, end));
     let column = 0;
-    while (at < end && isBlank(text.charCodeAt(at))) {
-      column = text.charCodeAt(at) === 9 ? (column + 4) & ~3 : column + 1;
+    while (at < end && isBlank(codes[at] ?? 0)) {
+      column = codes[at] === 9 ? (column + 4) & ~3 : column + 1;
       at++;
     }
     ink[i] = at;
@@ -44,7 +53,7 @@ export function viewText(text: string, skip: number): View {
     indent[i] = Math.min(column, 255);
   }
   for (let i = n - 2; i >= 0; i--) if (ink[i] === to[i]) indent[i] = indent[i + 1] ?? 0;
-  return { lines, text, n, from, ink, to, indent, numbered: numbering !== null };
+  return { lines, text, codes, tokens, costs, n, from, ink, to, indent, numbered: numbering !== null };
 }
 
 function isBlank(code: number): boolean {

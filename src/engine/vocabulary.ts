@@ -1,5 +1,5 @@
 import type { View } from './view.ts';
-import { scanWords } from './words.ts';
+import { listWords, WordList } from './words.ts';
 
 /** Which words stand on which line, as numbers. */
 export interface Vocabulary {
@@ -18,100 +18,103 @@ export interface Vocabulary {
   find(hash: number): number;
 }
 
+/** Reads all words of a text once. */
+export function readVocabulary({ codes, ink, to, n }: View): Vocabulary {
+  const list = new WordList(Math.max(256, codes.length >> 2));
+  const first = new Uint32Array(n + 1);
+  for (let line = 0; line < n; line++) {
+    first[line] = list.size;
+    listWords(codes, ink[line] ?? 0, to[line] ?? 0, list);
+  }
+  first[n] = list.size;
+  const table = new IdTable();
+  const ids = list.hash; // a hash gives way to its id
+  const firstAt = new Uint32Array(list.size);
+  const lineCount = new Int32Array(list.size);
+  const lastLine = new Int32Array(list.size);
+  for (let line = 0; line < n; line++) {
+    const behind = first[line + 1] ?? 0;
+    for (let k = first[line] ?? 0; k < behind; k++) {
+      const known = table.size;
+      const id = table.idOf(ids[k] ?? 0);
+      if (id === known) firstAt[id] = k;
+      ids[k] = id;
+      if (lastLine[id] === line + 1) continue;
+      lastLine[id] = line + 1;
+      lineCount[id] = (lineCount[id] ?? 0) + 1;
+    }
+  }
+  const { size } = table;
+  return {
+    ids,
+    first,
+    lineCount,
+    size,
+    start: firstAt.subarray(0, size).map((k) => list.start[k] ?? 0),
+    end: firstAt.subarray(0, size).map((k) => list.end[k] ?? 0),
+    find: (hash) => table.find(hash),
+  };
+}
+
 // past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic
 const MAX_PROBES = 24;
 
-/** Reads all words of a text once. */
-export function readVocabulary(view: View): Vocabulary {
-  let capacity = 1024;
-  let hashes = new Int32Array(capacity);
-  let slots = new Int32Array(capacity);
-  let size = 0;
-  let lineCount = new Int32Array(capacity);
-  let startOf = new Uint32Array(capacity);
-  let endOf = new Uint32Array(capacity);
-  let lastLine = new Int32Array(capacity).fill(-1);
-  let ids = new Int32Array(Math.max(256, view.text.length >> 3));
-  let used = 0;
-  const first = new Uint32Array(view.n + 1);
+/** Numbers different hashes from 0 in the order of their coming. */
+class IdTable {
+  size = 0;
+  #mask = 1023;
+  #hashes = new Int32Array(1024);
+  #ids = new Int32Array(1024);
 
-  const idOf = (hash: number): number => {
-    let slot = hash & (capacity - 1);
+  /** The id of a hash; its new one, `size` until now, when it comes first. */
+  idOf(hash: number): number {
+    if (this.size * 2 > this.#mask) this.#grow();
+    const hashes = this.#hashes;
+    const mask = this.#mask;
+    let slot = hash & mask;
     for (let probe = 0; probe < MAX_PROBES; probe++) {
       const found = hashes[slot] ?? 0;
-      if (found === hash) return slots[slot] ?? 0;
+      if (found === hash) return this.#ids[slot] ?? 0;
       if (found === 0) {
         hashes[slot] = hash;
-        slots[slot] = size;
-        return size++;
+        this.#ids[slot] = this.size;
+        return this.size++;
       }
-      slot = (slot + 1) & (capacity - 1);
+      slot = (slot + 1) & mask;
     }
-    return slots[hash & (capacity - 1)] ?? 0;
-  };
-  const grow = (): void => {
-    const oldHashes = hashes;
-    const oldSlots = slots;
-    capacity *= 2;
-    hashes = new Int32Array(capacity);
-    slots = new Int32Array(capacity);
+    return this.#ids[hash & mask] ?? 0;
+  }
+
+  /** The id of a hash, or -1. */
+  find(hash: number): number {
+    let slot = hash & this.#mask;
+    for (let probe = 0; probe < MAX_PROBES; probe++) {
+      const found = this.#hashes[slot] ?? 0;
+      if (found === hash) return this.#ids[slot] ?? -1;
+      if (found === 0) return -1;
+      slot = (slot + 1) & this.#mask;
+    }
+    return -1;
+  }
+
+  #grow(): void {
+    const oldHashes = this.#hashes;
+    const oldIds = this.#ids;
+    const capacity = oldHashes.length * 2;
+    const mask = capacity - 1;
+    const hashes = new Int32Array(capacity);
+    const ids = new Int32Array(capacity);
     for (let i = 0; i < oldHashes.length; i++) {
       const hash = oldHashes[i] ?? 0;
       if (hash === 0) continue;
-      let slot = hash & (capacity - 1);
-      for (let probe = 0; probe < MAX_PROBES && hashes[slot] !== 0; probe++) slot = (slot + 1) & (capacity - 1);
+      let slot = hash & mask;
+      for (let probe = 0; probe < MAX_PROBES && hashes[slot] !== 0; probe++) slot = (slot + 1) & mask;
       if (hashes[slot] !== 0) continue;
       hashes[slot] = hash;
-      slots[slot] = oldSlots[i] ?? 0;
+      ids[slot] = oldIds[i] ?? 0;
     }
-    lineCount = resized(lineCount, capacity);
-    startOf = widened(startOf, capacity);
-    endOf = widened(endOf, capacity);
-    const wider = new Int32Array(capacity).fill(-1);
-    wider.set(lastLine);
-    lastLine = wider;
-  };
-  let line = 0;
-  const take = (hash: number, start: number, end: number): void => {
-    if (size * 2 >= capacity) grow();
-    const known = size;
-    const id = idOf(hash);
-    if (size > known) {
-      startOf[id] = start;
-      endOf[id] = end;
-    }
-    if (used === ids.length) ids = resized(ids, used * 2);
-    ids[used++] = id;
-    if (lastLine[id] === line) return;
-    lastLine[id] = line;
-    lineCount[id] = (lineCount[id] ?? 0) + 1;
-  };
-  for (; line < view.n; line++) {
-    first[line] = used;
-    scanWords(view.text, view.ink[line] ?? 0, view.to[line] ?? 0, take);
+    this.#hashes = hashes;
+    this.#ids = ids;
+    this.#mask = mask;
   }
-  first[view.n] = used;
-  const find = (hash: number): number => {
-    let slot = hash & (capacity - 1);
-    for (let probe = 0; probe < MAX_PROBES; probe++) {
-      const found = hashes[slot] ?? 0;
-      if (found === hash) return slots[slot] ?? -1;
-      if (found === 0) return -1;
-      slot = (slot + 1) & (capacity - 1);
-    }
-    return -1;
-  };
-  return { ids, first, lineCount, size, start: startOf, end: endOf, find };
-}
-
-function resized(array: Int32Array<ArrayBuffer>, length: number): Int32Array<ArrayBuffer> {
-  const out = new Int32Array(length);
-  out.set(array);
-  return out;
-}
-
-function widened(array: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
-  const out = new Uint32Array(length);
-  out.set(array);
-  return out;
 }

@@ -1,3 +1,5 @@
+import { codesOf } from './codes.ts';
+
 /**
  * Words of a text as numbers, so that scanning allocates nothing: an identifier gives one hash for itself and, when it
  * has parts (`maxWait`, `max_wait`), one for each part. Lower case, lightly stemmed.
@@ -10,18 +12,116 @@ const DIGIT = 3;
 const JOINER = 4;
 const WIDE = 5;
 
-const CLASSES = new Uint8Array(128);
-for (let c = 97; c < 123; c++) CLASSES[c] = LOWER;
-for (let c = 65; c < 91; c++) CLASSES[c] = UPPER;
-for (let c = 48; c < 58; c++) CLASSES[c] = DIGIT;
-CLASSES[95] = JOINER;
+const CLASSES = new Uint8Array(65536)
+  .fill(LOWER, 97, 123)
+  .fill(UPPER, 65, 91)
+  .fill(DIGIT, 48, 58)
+  .fill(JOINER, 95, 96)
+  .fill(LOWER, 0xc0, 0x2000)
+  .fill(WIDE, 0x3040, 0xd7b0)
+  .fill(LOWER, 0xd7b0, 0xd800)
+  .fill(LOWER, 0xf900);
 
-function classOf(code: number): number {
-  if (code < 128) return CLASSES[code] ?? NONE;
-  if (code < 0xc0) return NONE;
-  if (code >= 0x2e80 && code < 0xd7b0) return code < 0x3040 ? NONE : WIDE;
-  if (code >= 0x2000 && code < 0x2e80) return NONE;
-  return code >= 0xd800 && code < 0xf900 ? NONE : LOWER;
+/** Longer ones are hashes and encoded data, no words. */
+const LONGEST = 80;
+
+/** Whether a part of an identifier begins, by eight times the class before and the class here. */
+const OPENS = new Uint8Array(64);
+const NEVER = 0;
+const ALWAYS = 1;
+/** An upper case letter among others: only the last one before a lower case letter (`HTTPServer`). */
+const BEFORE_LOWER = 2;
+for (const kind of [LOWER, UPPER, DIGIT]) OPENS[JOINER * 8 + kind] = ALWAYS;
+OPENS[LOWER * 8 + UPPER] = ALWAYS;
+OPENS[DIGIT * 8 + UPPER] = ALWAYS;
+OPENS[UPPER * 8 + UPPER] = BEFORE_LOWER;
+
+/** Words that were found, in order: the hash of each, where it stands, and whether it is part of the one before. */
+export class WordList {
+  hash: Int32Array;
+  start: Uint32Array;
+  end: Uint32Array;
+  part: Uint8Array;
+  size = 0;
+
+  constructor(room: number) {
+    this.hash = new Int32Array(room);
+    this.start = new Uint32Array(room);
+    this.end = new Uint32Array(room);
+    this.part = new Uint8Array(room);
+  }
+
+  add(hash: number, start: number, end: number, part: number): void {
+    const at = this.size++;
+    if (at === this.hash.length) this.#grow();
+    this.hash[at] = hash;
+    this.start[at] = start;
+    this.end[at] = end;
+    this.part[at] = part;
+  }
+
+  #grow(): void {
+    const { hash, start, end, part } = this;
+    const room = Math.max(64, hash.length * 2);
+    this.hash = new Int32Array(room);
+    this.start = new Uint32Array(room);
+    this.end = new Uint32Array(room);
+    this.part = new Uint8Array(room);
+    this.hash.set(hash);
+    this.start.set(start);
+    this.end.set(end);
+    this.part.set(part);
+  }
+}
+
+/** Adds every word in `[start, end)` of a text's UTF-16 units to a list, in order. */
+export function listWords(codes: Uint16Array, start: number, end: number, list: WordList): void {
+  let at = start;
+  while (at < end) {
+    let kind = CLASSES[codes[at] ?? 0] ?? NONE;
+    if (kind === NONE || kind === JOINER) {
+      at++;
+      continue;
+    }
+    const word = at;
+    if (kind === WIDE) {
+      at++;
+      list.add(hashOf(codes, word, at), word, at, 0);
+      continue;
+    }
+    let parts = 0;
+    let seen = 0;
+    let previous = NONE;
+    do {
+      const opens = OPENS[previous * 8 + kind];
+      if (opens === ALWAYS) parts++;
+      else if (opens === BEFORE_LOWER && at + 1 < end && CLASSES[codes[at + 1] ?? 0] === LOWER) parts++;
+      seen |= 1 << kind;
+      previous = kind;
+      at++;
+      if (at === end) break;
+      kind = CLASSES[codes[at] ?? 0] ?? NONE;
+    } while (kind !== NONE && kind !== WIDE);
+    const length = at - word;
+    const lettered = (seen & ((1 << LOWER) | (1 << UPPER))) !== 0;
+    if (length < (lettered ? 2 : 3) || length > LONGEST) continue;
+    list.add(hashOf(codes, word, stemEnd(codes, word, at)), word, at, 0);
+    if (parts > 0) listParts(codes, word, at, list);
+  }
+}
+
+function listParts(codes: Uint16Array, start: number, end: number, list: WordList): void {
+  let part = start;
+  let previous = JOINER;
+  for (let at = start; at <= end; at++) {
+    const kind = at < end ? (CLASSES[codes[at] ?? 0] ?? NONE) : JOINER;
+    const opens = kind === JOINER ? ALWAYS : (OPENS[previous * 8 + kind] ?? NEVER);
+    previous = kind;
+    if (opens === NEVER) continue;
+    if (opens === BEFORE_LOWER && (at + 1 >= end || CLASSES[codes[at + 1] ?? 0] !== LOWER)) continue;
+    if (at - part > 2) list.add(hashOf(codes, part, stemEnd(codes, part, at)), part, at, 1);
+    part = kind === JOINER ? at + 1 : at;
+  }
 }
 
 /** Takes one word: its hash, where it stands, and whether it is a part of an identifier already given. */
@@ -29,90 +129,53 @@ export type WordSink = (hash: number, start: number, end: number, isPart: boolea
 
 /** Reports every word in `[start, end)` of a text, in order. */
 export function scanWords(text: string, start: number, end: number, sink: WordSink): void {
-  let at = start;
-  while (at < end) {
-    let kind = classOf(text.charCodeAt(at));
-    if (kind === NONE || kind === JOINER) {
-      at++;
-      continue;
-    }
-    if (kind === WIDE) {
-      sink(hashOf(text, at, at + 1), at, at + 1, false);
-      at++;
-      continue;
-    }
-    const word = at;
-    let parts = 1;
-    let letters = 0;
-    let previous = kind;
-    for (; at < end; at++) {
-      kind = classOf(text.charCodeAt(at));
-      if (kind === NONE || kind === WIDE) break;
-      if (kind === LOWER || kind === UPPER) letters++;
-      if (at > word && opensPart(text, at, end, previous, kind)) parts++;
-      previous = kind;
-    }
-    const length = at - word;
-    if (letters === 0 ? length < 3 : length < 2) continue;
-    if (length > 80) continue; // hashes and encoded data are no words
-    sink(hashOf(text, word, stemEnd(text, word, at)), word, at, false);
-    if (parts > 1) scanParts(text, word, at, sink);
-  }
+  const list = new WordList((end - start) >> 2);
+  listWords(codesOf(text), start, end, list);
+  for (let k = 0; k < list.size; k++) sink(list.hash[k] ?? 0, list.start[k] ?? 0, list.end[k] ?? 0, list.part[k] === 1);
 }
 
-function opensPart(text: string, at: number, end: number, previous: number, kind: number): boolean {
-  if (kind === JOINER) return false;
-  if (previous === JOINER) return true;
-  if (kind === UPPER) {
-    if (previous === LOWER || previous === DIGIT) return true;
-    return previous === UPPER && at + 1 < end && classOf(text.charCodeAt(at + 1)) === LOWER;
-  }
-  return false;
-}
-
-function scanParts(text: string, start: number, end: number, sink: WordSink): void {
-  let part = start;
-  let previous = JOINER;
-  for (let at = start; at <= end; at++) {
-    const kind = at < end ? classOf(text.charCodeAt(at)) : JOINER;
-    if (at === end || kind === JOINER || opensPart(text, at, end, previous, kind)) {
-      if (at - part > 2) sink(hashOf(text, part, stemEnd(text, part, at)), part, at, true);
-      part = kind === JOINER ? at + 1 : at;
-    }
-    previous = kind;
-  }
-}
-
-const SUFFIXES = ['ations', 'ation', 'ings', 'ing', 'edly', 'ers', 'ies', 'ed', 'es', 'er', 'ly', 's'];
+/** By its last letter, the suffixes that a word may lose, the longest first. */
+const SUFFIXES = new Map(
+  Object.entries({
+    s: ['ations', 'ings', 'ers', 'ies', 'es', 's'],
+    g: ['ing'],
+    n: ['ation'],
+    y: ['edly', 'ly'],
+    d: ['ed'],
+    r: ['er'],
+  }).map(([last, suffixes]): [number, readonly Uint16Array[]] => [last.charCodeAt(0), suffixes.map(codesOf)]),
+);
+const LEAST_STEM = 4;
+const E = 101;
 
 /** Where the stem of the word in `[start, end)` ends; at least four characters stay. */
-function stemEnd(text: string, start: number, end: number): number {
-  if (end - start < 5) return end;
-  const last = text.charCodeAt(end - 1) | 32;
+function stemEnd(codes: Uint16Array, start: number, end: number): number {
+  if (end - start <= LEAST_STEM) return end;
+  const last = (codes[end - 1] ?? 0) | 32;
   let stem = end;
   // s, g, y, d, r, n end the suffixes above
   if (last === 115 || last === 103 || last === 121 || last === 100 || last === 114 || last === 110) {
-    for (const suffix of SUFFIXES) {
-      if (end - start - suffix.length < 4 || !endsWith(text, end, suffix)) continue;
-      stem = end - suffix.length;
-      break;
-    }
+    stem = end - suffixLength(codes, start, end, last);
   }
-  if (stem - start > 4 && (text.charCodeAt(stem - 1) | 32) === 101) stem--; // cache, caching
+  if (stem - start > LEAST_STEM && ((codes[stem - 1] ?? 0) | 32) === E) stem--; // cache, caching
   return stem;
 }
 
-function endsWith(text: string, end: number, suffix: string): boolean {
-  for (let i = 1; i <= suffix.length; i++) {
-    if ((text.charCodeAt(end - i) | 32) !== suffix.charCodeAt(suffix.length - i)) return false;
+function suffixLength(codes: Uint16Array, start: number, end: number, last: number): number {
+  for (const suffix of SUFFIXES.get(last) ?? []) {
+    const { length } = suffix;
+    if (end - start - length < LEAST_STEM) continue;
+    let i = 0;
+    while (i < length && ((codes[end - length + i] ?? 0) | 32) === suffix[i]) i++;
+    if (i === length) return length;
   }
-  return true;
+  return 0;
 }
 
-function hashOf(text: string, start: number, end: number): number {
+function hashOf(codes: Uint16Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let i = start; i < end; i++) {
-    const code = text.charCodeAt(i);
+    const code = codes[i] ?? 0;
     hash = Math.imul(hash ^ (code >= 65 && code <= 90 ? code | 32 : code), 0x01000193);
   }
   hash ^= hash >>> 15;
@@ -123,5 +186,6 @@ function hashOf(text: string, start: number, end: number): number {
 
 /** Hash of one word as `scanWords` would give it (stemmed, lower case). */
 export function wordHash(word: string): number {
-  return hashOf(word, 0, stemEnd(word, 0, word.length));
+  const codes = codesOf(word);
+  return hashOf(codes, 0, stemEnd(codes, 0, codes.length));
 }

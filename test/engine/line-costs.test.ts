@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { codesOf } from '../../src/engine/codes.ts';
+import { splitLines } from '../../src/engine/lines.ts';
+import { estimateLines, estimateTokens, tokensOf } from '../../src/engine/tokens.ts';
+
+const piece = fc.oneof(
+  fc.constantFrom(
+    '\n',
+    '\r\n',
+    ' ',
+    '  ',
+    '\t',
+    'word',
+    'Mixed_Case9',
+    '42',
+    '{',
+    '};',
+    'é',
+    '日本',
+    '🙂',
+    '\ud800',
+    '\u2028',
+  ),
+  fc.string(),
+);
+const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
+
+test('lines and their tokens found in one pass are those found one by one', () => {
+  fc.assert(
+    fc.property(text, (value) => {
+      const { count, starts, tokens } = estimateLines(value, codesOf(value));
+      const lines = splitLines(value);
+      expect(count).toBe(lines.count);
+      expect([...starts]).toEqual([...lines.starts]);
+      for (let i = 0; i < count; i++) {
+        expect(tokens[i]).toBe(estimateTokens(value, lines.starts[i] ?? 0, lines.starts[i + 1] ?? 0));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('what a text costs is the sum of what its lines cost', () => {
+  fc.assert(
+    fc.property(text, (value) => {
+      const { costs } = estimateLines(value, codesOf(value));
+      const sum = costs.reduce((a, b) => a + b, 0);
+      expect(tokensOf(sum, value, 0, value.length)).toBe(estimateTokens(value));
+    }),
+    { numRuns: 300 },
+  );
+});
