@@ -23,13 +23,17 @@ const CEILING_BOLDNESS: Readonly<Record<Origin, number>> = {
 };
 /** There a document loses only what is clearly beside the goal: its words are seldom those of the goal. */
 const DOCUMENT_BOLDNESS = 0.65;
+/** There every hit of a search may be the one that was looked for. */
+const HITS_BOLDNESS = 0.85;
 /** There a definition of what the goal names is worth this many times what its going would save, so that it stays. */
 const DEFINITION_WORTH = 2;
 /** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
 const MILD = 0.75;
 
+const BOLDNESS = 0.27;
 /** Logs repeat themselves: a caller that asks for a deep cut of one gets it. */
-const LOG_BOLDNESS = 3;
+const LOG_BOLDNESS = 0.19;
+const DEEP_LOG_BOLDNESS = 0.75;
 
 /** The largest number of lines that may go, and whether the limits can be met at all. */
 export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits): number {
@@ -37,45 +41,57 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
 }
 
 /**
- * What a share of the tokens is worth against the same share of what the goal needs. At 1 a line goes when it is thought
- * to hold less of what is needed than its share of the tokens. Below the ceiling the ratio says how bold the caller is.
+ * What a share of the size is worth against the same share of what the goal needs. At 1 a line goes when it is thought
+ * to hold less of what is needed than its share of the size. Below the ceiling the ratio says how bold the caller is.
  */
 function boldness({ maxPruneRatio }: Limits, family: Family, origin: Origin): number {
   if (maxPruneRatio >= CEILING) {
     if (family === 'docs') return DOCUMENT_BOLDNESS;
+    if (family === 'search') return HITS_BOLDNESS;
     return family === 'code' ? CEILING_BOLDNESS[origin] : 1;
   }
-  const bold = 0.25 / (1 - maxPruneRatio);
-  return family === 'log' && maxPruneRatio > MILD ? LOG_BOLDNESS * bold : bold;
+  const bold = 1 / (1 - maxPruneRatio);
+  if (family !== 'log') return BOLDNESS * bold;
+  return (maxPruneRatio > MILD ? DEEP_LOG_BOLDNESS : LOG_BOLDNESS) * bold;
+}
+
+const CHARS_PER_TOKEN = 3.3;
+
+/** Halfway between estimated tokens and length: neither alone is what a reader pays, and short lines weigh too much in the one. */
+function sizeOf(tokens: number, chars: number): number {
+  return (tokens + chars / CHARS_PER_TOKEN) / 2;
 }
 
 /** Puts together what the lines to cut are chosen from. */
 export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' | 'hints' | 'externalScores'>): Choice {
   const { view, units, ranking } = analysis;
   const tokens = new Float64Array(view.n);
+  const size = new Float64Array(view.n);
   let all = 0;
   for (let i = 0; i < view.n; i++) {
     const count = estimateTokens(view.text, view.lines.starts[i] ?? 0, view.lines.starts[i + 1] ?? 0);
     tokens[i] = count;
-    all += count;
+    size[i] = sizeOf(count, (view.lines.starts[i + 1] ?? 0) - (view.lines.starts[i] ?? 0));
+    all += size[i] ?? 0;
   }
   const price = boldness(input.limits, analysis.kind.family, input.hints?.origin ?? 'unknown') / Math.max(1, all);
   const mild = analysis.kind.family === 'docs' && input.limits.maxPruneRatio <= MILD;
-  const keep = mild ? keepFences(analysis, (i) => price * (tokens[i] ?? 0) - (ranking.value[i] ?? 0)) : analysis.keep;
-  const marker = { pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' };
-  const markerTokens = estimateTokens(`${formatMarker(marker)}\n`);
+  const keep = mild ? keepFences(analysis, (i) => price * (size[i] ?? 0) - (ranking.value[i] ?? 0)) : analysis.keep;
+  const marker = `${formatMarker({ pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' })}\n`;
+  const markerSize = sizeOf(estimateTokens(marker), marker.length);
   const value =
     analysis.kind.family === 'code' && input.hints?.origin === 'read' && input.limits.maxPruneRatio >= CEILING
-      ? withDefinitions(analysis, (i) => DEFINITION_WORTH * price * ((tokens[i] ?? 0) + markerTokens))
+      ? withDefinitions(analysis, (i) => DEFINITION_WORTH * price * ((size[i] ?? 0) + markerSize))
       : ranking.value;
   return withOpinions(input.externalScores, {
     n: view.n,
     value,
     tokens,
+    size,
     keep,
     glued: input.hints?.origin === 'read' ? wholeBlocks(analysis) : units.glued,
     parting: new Float64Array(view.n),
-    markerTokens,
+    markerSize,
     price,
     budget: budgetOf(view.n, input.limits),
   });

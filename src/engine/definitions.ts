@@ -1,6 +1,7 @@
 import type { Analysis } from './analysis.ts';
 import { weighWords } from './relevance.ts';
 import { namesakes } from './signals-block.ts';
+import type { Units } from './units.ts';
 import { contentOf, isBlankLine } from './view.ts';
 import { scanWords } from './words.ts';
 
@@ -8,6 +9,8 @@ import { scanWords } from './words.ts';
 const MOST_OF_TEXT = 0.25;
 /** The same for constants, in lines. */
 const MOST_CONSTANTS = 12;
+/** A member of more lines is more than a constant. */
+const MEMBER_LINES = 25;
 const READ_CHARS = 200;
 const CONSTANT =
   /^\s{0,40}(?:#\s{0,8}define\s{1,8}|(?:[A-Za-z][\w<>[\]]{0,60}\s{1,8}){0,6})([A-Z][A-Z\d]*_[A-Z\d_]*)(?:\s|=|:|$)/;
@@ -44,6 +47,16 @@ export function definitionsOf({
     });
     if (asked) constants.push(i);
   }
-  if (constants.length <= MOST_CONSTANTS) for (const i of constants) out[i] = 1;
+  if (constants.length <= MOST_CONSTANTS) for (const i of constants) markMember(units, i, out);
   return out;
+}
+
+/** Marks a constant with the comment that belongs to it, which in a file that is read goes or stays with it. */
+function markMember({ unit }: Units, line: number, out: Uint8Array): void {
+  let from = line;
+  while (from > 0 && unit[from - 1] === unit[line] && line - from < MEMBER_LINES) from--;
+  let to = line;
+  while (to + 1 < out.length && unit[to + 1] === unit[line] && to - from < MEMBER_LINES) to++;
+  if (to - from >= MEMBER_LINES) out[line] = 1;
+  else out.fill(1, from, to + 1);
 }

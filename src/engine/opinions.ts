@@ -12,13 +12,13 @@ const SURE_WORTH = 2;
  */
 export function withOpinions(opinions: Float64Array | undefined, choice: Choice): Choice {
   if (opinions === undefined) return choice;
-  const { tokens, price, markerTokens } = choice;
+  const { size, price, markerSize } = choice;
   const value = choice.value.map((own, i) => {
     const opinion = Math.min(1, Math.max(0, opinions[i] ?? Number.NaN));
     if (Number.isNaN(opinion)) return own;
     if (opinion < 0.5) return 2 * opinion * own;
-    // a line that stays alone in the middle of a cut costs its own tokens and a second marker
-    const worth = Math.max(own, SURE_WORTH * price * ((tokens[i] ?? 0) + markerTokens));
+    // a line that stays alone in the middle of a cut costs its own size and a second marker
+    const worth = Math.max(own, SURE_WORTH * price * ((size[i] ?? 0) + markerSize));
     return own + (2 * opinion - 1) * (worth - own);
   });
   return { ...choice, value };

@@ -5,15 +5,17 @@ export interface Choice {
   readonly value: Float64Array;
   /** Tokens that its going saves. */
   readonly tokens: Float64Array;
+  /** What its going is counted as in the choice: between its tokens and its length, which also costs. */
+  readonly size: Float64Array;
   /** Non-zero: must stay. */
   readonly keep: Uint8Array;
   /** Non-zero: shares the fate of the line before. */
   readonly glued: Uint8Array;
   /** Extra loss of parting a line from the one before. */
   readonly parting: Float64Array;
-  /** Tokens of a marker. */
-  readonly markerTokens: number;
-  /** Worth of a token saved, in units of `value`. */
+  /** The size of a marker. */
+  readonly markerSize: number;
+  /** Worth of a unit of size saved, in units of `value`. */
   readonly price: number;
   /** Most lines that may go. */
   readonly budget: number;
@@ -40,7 +42,7 @@ export function chooseRuns(choice: Choice): Run[] {
   // large one and the largest that fits is filled up run by run
   let low = 0;
   let high = 0;
-  for (let i = 0; i < choice.n; i++) high = Math.max(high, choice.price * (choice.tokens[i] ?? 0));
+  for (let i = 0; i < choice.n; i++) high = Math.max(high, choice.price * (choice.size[i] ?? 0));
   const over = cut.slice();
   let within = new Uint8Array(choice.n);
   for (let round = 0; round < ROUNDS && high - low > 1e-9; round++) {
@@ -59,8 +61,8 @@ export function chooseRuns(choice: Choice): Run[] {
 
 /** Finds the best cut under a charge for each line that goes; writes it and returns how many lines go. */
 function partition(choice: Choice, charge: number, cut: Uint8Array): number {
-  const { n, value, tokens, keep, glued, parting, price } = choice;
-  const opening = choice.markerTokens * price;
+  const { n, value, size, keep, glued, parting, price } = choice;
+  const opening = choice.markerSize * price;
   const from = new Uint8Array(n); // bit 0: best kept state comes from cut; bit 1: best cut state comes from cut
   let kept = 0;
   let gone = Number.NEGATIVE_INFINITY;
@@ -79,7 +81,7 @@ function partition(choice: Choice, charge: number, cut: Uint8Array): number {
       nextGone = gone;
       bits |= 2;
     }
-    nextGone += price * (tokens[i] ?? 0) - (value[i] ?? 0) - charge;
+    nextGone += price * (size[i] ?? 0) - (value[i] ?? 0) - charge;
     if (keep[i]) nextGone = Number.NEGATIVE_INFINITY;
     from[i] = bits;
     kept = nextKept;
@@ -115,9 +117,9 @@ function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
       while (from <= to && from > run.from && (choice.glued[from] || choice.parting[from])) from++;
       while (from <= to && to < run.to && (choice.glued[to + 1] || choice.parting[to + 1])) to--;
     }
-    let saved = joined ? choice.markerTokens : 0;
-    for (let i = from; i <= to; i++) saved += choice.tokens[i] ?? 0;
-    if (from > to || saved < choice.markerTokens * 1.5) continue;
+    let saved = joined ? choice.markerSize : 0;
+    for (let i = from; i <= to; i++) saved += choice.size[i] ?? 0;
+    if (from > to || saved < choice.markerSize * 1.5) continue;
     for (let i = from; i <= to; i++) within[i] = 1;
     left -= to - from + 1;
   }
@@ -125,12 +127,12 @@ function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
 
 function lossOf(choice: Choice, run: Run): number {
   let value = 0;
-  let tokens = 1;
+  let size = 1;
   for (let i = run.from; i <= run.to; i++) {
     value += choice.value[i] ?? 0;
-    tokens += choice.tokens[i] ?? 0;
+    size += choice.size[i] ?? 0;
   }
-  return value / tokens;
+  return value / size;
 }
 
 /** The runs of ones. */

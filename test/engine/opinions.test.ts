@@ -12,10 +12,11 @@ function choiceOf(value: readonly number[]): Choice {
     n,
     value: Float64Array.from(value),
     tokens: new Float64Array(n).fill(10),
+    size: new Float64Array(n).fill(10),
     keep: new Uint8Array(n),
     glued: new Uint8Array(n),
     parting: new Float64Array(n),
-    markerTokens: 40,
+    markerSize: 40,
     price: 0.03,
     budget: n,
   };
