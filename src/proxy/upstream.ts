@@ -129,10 +129,12 @@ class PassOn implements Dispatcher.DispatchHandler {
     if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, raw);
     else this.#res.writeHead(status, raw);
     // A body that is there already goes out with the head in one write; a stream's head must not wait for its first event.
-    setImmediate(() => {
-      if (!this.#wrote && !this.#res.writableEnded && !this.#res.destroyed) this.#res.flushHeaders();
-    });
+    process.nextTick(this.#flushHead);
   }
+
+  #flushHead = (): void => {
+    if (!this.#wrote && !this.#res.writableEnded && !this.#res.destroyed) this.#res.flushHeaders();
+  };
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#settled) return;
