@@ -2,7 +2,7 @@ import type { Analysis } from './analysis.ts';
 import { LEARNED, LEARNED_LOG } from './learned.ts';
 import { measureLog } from './rank-log.ts';
 import { trustIn } from './rank-prose.ts';
-import { measureLines } from './signals.ts';
+import { type Measure, measureLines } from './signals.ts';
 
 /** How a measure moved a region's score against the average of the text. */
 export interface Contribution {
@@ -67,7 +67,7 @@ function addEffects(
   n: number,
   name: string,
   weight: number,
-  byLine: ArrayLike<number>,
+  byLine: Measure,
 ): void {
   if (weight === 0) return;
   let all = 0;

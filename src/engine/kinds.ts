@@ -141,11 +141,12 @@ export function recogniseKind(view: View, sourceType: SourceType | undefined, hi
 function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | undefined): string {
   const listed = listedKind(view, hints);
   if (listed !== undefined) return listed;
-  const seen = countShapes(view);
-  const shaped = shapeName(seen, hints);
   const byPath = extensionKind(hints?.path);
-  if (byPath !== undefined && hints?.origin === 'read')
-    return isTable(seen) && byPath === 'markdown' ? 'table' : byPath;
+  const isRead = byPath !== undefined && hints?.origin === 'read';
+  if (isRead && byPath !== 'markdown') return byPath;
+  const seen = countShapes(view);
+  if (isRead) return isTable(seen) ? 'table' : byPath;
+  const shaped = shapeName(seen, hints);
   if (hints?.origin === 'search') return shaped ?? 'grep';
   if (hints?.origin === 'listing') return 'listing';
   if (shaped !== undefined) return shaped;

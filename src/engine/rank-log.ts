@@ -1,7 +1,7 @@
 import type { GoalTerm } from './goal-terms.ts';
 import { LEARNED_LOG, soften } from './learned.ts';
-import { matchLines, spread, unitScale, weighWords } from './relevance.ts';
-import type { TakeSignal } from './signals.ts';
+import { columnOf, matchLines, spread, unitScale, weighWords } from './relevance.ts';
+import { addMeasure, type TakeSignal } from './signals.ts';
 import type { Templates } from './templates.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -42,7 +42,7 @@ export function rankLog(view: View, templates: Templates, words: Vocabulary, ter
   measureLog(view, templates, words, terms, (name, byLine) => {
     const weight = LEARNED_LOG[name] ?? 0;
     if (weight === 0) return;
-    for (let i = 0; i < scores.length; i++) scores[i] = (scores[i] ?? 0) + weight * (byLine[i] ?? 0);
+    addMeasure(scores, byLine, weight);
   });
   return soften(scores);
 }
@@ -77,7 +77,6 @@ export function measureLog(
       if (opener >= 0) opens[opener] = Math.max(opens[opener] ?? 0, hot[i] ?? 0);
     } else if (WARM.test(line)) hot[i] = 0.1 / Math.sqrt(seen);
   }
-  const byLine = (of: (i: number) => number): Float64Array => Float64Array.from({ length: n }, (_, i) => of(i));
   take('hot', hot);
   take('heat1', unitScale(spread(hot, 1.5)));
   take('heat4', unitScale(spread(hot, 4)));
@@ -85,7 +84,7 @@ export function measureLog(
   let fading = 0;
   take(
     'after',
-    byLine((i) => {
+    columnOf(n, (i) => {
       fading = Math.max(fading * Math.exp(-1 / 6), hot[i] ?? 0);
       return fading;
     }),
@@ -97,14 +96,14 @@ export function measureLog(
   take('passed', passed);
   take(
     'late',
-    byLine((i) => (i / n) ** 4),
+    columnOf(n, (i) => (i / n) ** 4),
   );
   take(
     'indent',
-    byLine((i) => Math.min(8, view.indent[i] ?? 0) / 8),
+    columnOf(n, (i) => Math.min(8, view.indent[i] ?? 0) / 8),
   );
   take(
     'length',
-    byLine((i) => Math.log1p((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6),
+    columnOf(n, (i) => Math.log1p((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6),
   );
 }

@@ -1,5 +1,5 @@
 import { LEARNED, type Learned, soften } from './learned.ts';
-import { type Circumstances, type Measured, measureLines } from './signals.ts';
+import { addMeasure, type Circumstances, type Measured, measureLines } from './signals.ts';
 
 /**
  * Ranks lines of code or prose by the learned model: what is measured of the goal's words at a line, and what the line is
@@ -15,7 +15,7 @@ export function rankProse(measured: Measured, family: 'code' | 'docs'): Float64A
     const weight = ofMatches ?? model.nature[name] ?? 0;
     if (weight === 0) return;
     const into = ofMatches === undefined ? nature : matches;
-    for (let i = 0; i < n; i++) into[i] = (into[i] ?? 0) + weight * (byLine[i] ?? 0);
+    addMeasure(into, byLine, weight);
   });
   const inMatches = trustIn(model.trustInMatches, circumstances);
   const inNature = trustIn(model.trustInNature, circumstances);

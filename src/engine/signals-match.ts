@@ -39,6 +39,8 @@ export function measureMatches(
 
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
+/** Beyond so many times its reach nothing of a word is left. */
+const NEGLIGIBLE = 6;
 /** Only the heaviest of the goal's words: the rest says little and costs as much. */
 const MOST_WORDS = 30;
 const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));
@@ -73,17 +75,21 @@ function covers(view: View, words: Vocabulary, weight: Float64Array): [Float64Ar
 
 /** Adds one word's share to all lines that have it near; `at` are the lines that hold it, ascending. */
 function addFading(out: readonly Float64Array[], at: readonly number[], worth: number, n: number): void {
-  at.forEach((line, k) => {
-    const before = at[k - 1];
-    const after = at[k + 1];
-    const from = before === undefined ? line - FARTHEST + 1 : Math.max(line - FARTHEST + 1, (before + line + 2) >> 1);
-    const to = after === undefined ? line + FARTHEST : Math.min(line + FARTHEST, (line + after + 2) >> 1);
-    FADES.forEach((fade, r) => {
+  for (let k = 0; k < at.length; k++) {
+    const line = at[k] ?? 0;
+    const before = at[k - 1] ?? line - 2 * FARTHEST;
+    const after = at[k + 1] ?? line + 2 * FARTHEST;
+    const from = Math.max(0, line - FARTHEST + 1, (before + line + 2) >> 1);
+    const to = Math.min(n, line + FARTHEST, (line + after + 2) >> 1);
+    for (let r = 0; r < REACHES.length; r++) {
       const column = out[r];
-      if (column === undefined) return;
-      for (let i = Math.max(0, from); i < Math.min(n, to); i++) {
-        column[i] = (column[i] ?? 0) + worth * (fade[i < line ? line - i : i - line] ?? 0);
-      }
-    });
-  });
+      const fade = FADES[r];
+      if (column === undefined || fade === undefined) continue;
+      const reach = NEGLIGIBLE * (REACHES[r] ?? 0);
+      const first = Math.max(from, line - reach);
+      const last = Math.min(to, line + reach + 1);
+      for (let i = first; i < line && i < last; i++) column[i] = (column[i] ?? 0) + worth * (fade[line - i] ?? 0);
+      for (let i = line; i < last; i++) column[i] = (column[i] ?? 0) + worth * (fade[i - line] ?? 0);
+    }
+  }
 }

@@ -9,9 +9,30 @@ const COMMENT = /^\s*(?:#(?!\s*(?:include|define|if|endif|else|ifdef))|\/\/|\/\*
 const CLOSER = /^[\s)\]};,]*$|^\s*end$/;
 const HEADING = /^#{1,6}\s|^[=~^-]{4,}$/;
 const LIST = /^\s*(?:[-*+]|\d+\.)\s/;
+const OPENS_COMMENT = 1;
+const OPENS_CLOSER = 2;
+const OPENS_HEADING = 4;
+const OPENS_LIST = 8;
+/** Which rules a line may fit, by its first character. */
+const OPENINGS = new Uint8Array(128);
+const mayOpen = (rule: number, characters: string): void => {
+  for (let k = 0; k < characters.length; k++) {
+    const code = characters.charCodeAt(k);
+    OPENINGS[code] = (OPENINGS[code] ?? 0) | rule;
+  }
+};
+mayOpen(OPENS_COMMENT, '#/*"\'-<');
+mayOpen(OPENS_CLOSER, ')]};,e');
+mayOpen(OPENS_HEADING, '#=~^-');
+mayOpen(OPENS_LIST, '-*+0123456789');
 const RARE = 8;
 const EDGE = 20;
 const READ_CHARS = 200;
+/** Logarithms of small whole numbers: nearly all that are asked for. */
+const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
+const logOf = (whole: number): number => LOGS[whole] ?? Math.log1p(whole);
+/** How much a line belongs to an edge of the text, by its distance. */
+const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE));
 
 /** Measures what a line is in itself, whatever the goal. */
 export function measureShapes(
@@ -33,20 +54,22 @@ export function measureShapes(
   let start = 0;
   for (let i = 0; i < n; i++) {
     if (i > 0 && units.unit[i] !== units.unit[i - 1]) start = i;
-    depth[i] = Math.log1p(i - start) / 6;
-    length[i] = Math.log1p((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6;
+    depth[i] = logOf(i - start) / 6;
+    length[i] = logOf((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6;
     if (isBlankLine(view, i)) {
       flags.blank[i] = 1;
       continue;
     }
     const line = contentOf(view, i, READ_CHARS);
-    if (COMMENT.test(line)) flags.comment[i] = 1;
-    else if (CLOSER.test(line)) flags.closer[i] = 1;
+    // most lines begin with a letter, and no rule needs to look at them
+    const opening = OPENINGS[view.text.charCodeAt(view.ink[i] ?? 0)] ?? 0;
+    if ((opening & OPENS_COMMENT) !== 0 && COMMENT.test(line)) flags.comment[i] = 1;
+    else if ((opening & OPENS_CLOSER) !== 0 && CLOSER.test(line)) flags.closer[i] = 1;
     const declared = units.declared[i] ?? 0;
     if (declared === DECLARED.import) imports[i] = 1;
     else if (declared !== DECLARED.none) declares[i] = 1;
-    if (HEADING.test(line)) heading[i] = 1;
-    if (LIST.test(line)) list[i] = 1;
+    if ((opening & OPENS_HEADING) !== 0 && HEADING.test(line)) heading[i] = 1;
+    if ((opening & OPENS_LIST) !== 0 && LIST.test(line)) list[i] = 1;
     readSigns(line, i, signs);
   }
   take('blank', flags.blank);
@@ -64,19 +87,19 @@ export function measureShapes(
   );
   take(
     'top',
-    columnOf(n, (i) => Math.exp(-i / EDGE)),
+    columnOf(n, (i) => FADING[i] ?? 0),
   );
   take(
     'end',
-    columnOf(n, (i) => Math.exp((i + 1 - n) / EDGE)),
+    columnOf(n, (i) => FADING[n - 1 - i] ?? 0),
   );
   take(
     'seen',
-    columnOf(n, (i) => Math.log(templates.count[templates.shape[i] ?? 0] ?? 1) / 6),
+    columnOf(n, (i) => logOf((templates.count[templates.shape[i] ?? 0] ?? 1) - 1) / 6),
   );
   take(
     'words',
-    columnOf(n, (i) => Math.log1p((words.first[i + 1] ?? 0) - (words.first[i] ?? 0)) / 4),
+    columnOf(n, (i) => logOf((words.first[i + 1] ?? 0) - (words.first[i] ?? 0)) / 4),
   );
   for (const [name, flagged] of Object.entries(signs)) take(name, flagged);
   take('rarity', rarity(view, words));

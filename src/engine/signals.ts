@@ -7,8 +7,22 @@ import type { Units } from './units.ts';
 import type { View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Takes one measure of all lines: its name, and a number for each line, mostly 0..1. */
-export type TakeSignal = (name: string, byLine: ArrayLike<number>) => void;
+/** A measure of all lines: a number for each, mostly 0..1, or a flag for each. */
+export type Measure = Float64Array | Uint8Array;
+
+/** Takes one measure of all lines by its name. */
+export type TakeSignal = (name: string, byLine: Measure) => void;
+
+/** Adds a measure to sums, each line by the measure's weight. Two loops, since one over both kinds of array is slow. */
+export function addMeasure(sums: Float64Array, byLine: Measure, weight: number): void {
+  if (byLine instanceof Uint8Array) {
+    for (let i = 0; i < sums.length; i++) if (byLine[i] !== 0) sums[i] = (sums[i] ?? 0) + weight * (byLine[i] ?? 0);
+  } else addColumn(sums, byLine, weight);
+}
+
+function addColumn(sums: Float64Array, column: Float64Array, weight: number): void {
+  for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] ?? 0) + weight * (column[i] ?? 0);
+}
 
 /** What the measures are taken from. */
 export interface Measured {
