@@ -53,7 +53,7 @@ const MEASURES: Readonly<Record<string, string>> = {
   comment: 'comments',
   closer: 'closing brackets',
   declares: 'declarations',
-  imports: 'imports',
+  imports: 'import lines',
   heading: 'headings',
   list: 'lists',
   length: 'the length of its lines',

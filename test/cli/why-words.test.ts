@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { inWords } from '../../src/cli/why-words.ts';
+import type { Why, WhyRegion } from '../../src/core/why.ts';
+import { LEARNED, LEARNED_LOG } from '../../src/engine/learned.ts';
+import { RULES } from '../../src/engine/protect.ts';
+
+const why: Why = { told: 'ranked', terms: [], threshold: 1, budget: 9, cutsToday: [], regions: [] };
+const region: WhyRegion = {
+  startLine: 1,
+  endLine: 2,
+  kept: true,
+  because: 'relevance',
+  rule: '',
+  reason: '',
+  score: { worth: 2, tokens: 9, terms: [], measures: [] },
+};
+const weights = [LEARNED_LOG, ...Object.values(LEARNED).flatMap(({ matches, nature }) => [matches, nature])];
+const names = [...new Set(weights.flatMap((byName) => Object.keys(byName)))];
+
+describe('the words of an explanation', () => {
+  it.each(names)('name the measure %s', (name) => {
+    const score = { worth: 2, tokens: 9, terms: [], measures: [{ name, effect: 1 }] };
+    const [, words = name] = inWords({ ...region, score }, why, '').split('for it: ');
+    expect(words).not.toBe(name);
+  });
+
+  it.each(RULES.slice(1))('name the rule %s', (rule) => {
+    expect(inWords({ ...region, because: 'rule', rule }, why, '')).toMatch(new RegExp(`^rule ${rule}: .`));
+  });
+});
