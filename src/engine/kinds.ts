@@ -1,5 +1,6 @@
+import { countShapes, SAMPLE_LINES, type Shapes } from './shapes.ts';
 import type { Hints, SourceType } from './types.ts';
-import { contentOf, isBlankLine, isUnnumbered, type View } from './view.ts';
+import { contentOf, isUnnumbered, type View } from './view.ts';
 
 /** What a kind's lines are like, and so how they are protected, ranked and cut. */
 export type Family = 'code' | 'docs' | 'log' | 'search' | 'diff' | 'listing' | 'json' | 'table';
@@ -129,8 +130,6 @@ const SOURCE_TYPES: Readonly<Record<Family, SourceType>> = {
   table: 'docs',
 };
 
-const SAMPLE_LINES = 240;
-
 /** Recognises what a text is, from what the caller knows and from the text itself. */
 export function recogniseKind(view: View, sourceType: SourceType | undefined, hints: Hints | undefined): Kind {
   const name = nameOf(view, sourceType, hints);
@@ -144,11 +143,11 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   const byPath = extensionKind(hints?.path);
   const isRead = byPath !== undefined && hints?.origin === 'read';
   if (isRead && byPath !== 'markdown') return byPath;
+  if (hints?.origin === 'listing') return 'listing';
   const seen = countShapes(view);
   if (isRead) return isTable(seen) ? 'table' : byPath;
   const shaped = shapeName(seen, hints);
   if (hints?.origin === 'search') return shaped ?? 'grep';
-  if (hints?.origin === 'listing') return 'listing';
   if (shaped !== undefined) return shaped;
   if (byPath !== undefined) return byPath;
   if (sourceType === 'logs') return logName(seen);
@@ -195,151 +194,6 @@ export function extensionKind(path: string | undefined): string | undefined {
   if (name === 'dockerfile' || name === 'makefile' || name === 'cmakelists.txt') return 'shell';
   const dot = name.lastIndexOf('.');
   return dot < 0 ? undefined : BY_EXTENSION[name.slice(dot + 1)];
-}
-
-interface Shapes {
-  lines: number;
-  diff: number;
-  hunks: number;
-  grep: number;
-  listing: number;
-  json: number;
-  table: number;
-  aligned: number;
-  testing: number;
-  compiler: number;
-  stamped: number;
-  failing: number;
-  frames: number;
-  headings: number;
-  codeLike: number;
-  prose: number;
-  rst: number;
-}
-
-const GREP = /^(?:[\w.@~+-]*\/)?[\w.@~+/-]+[:-]\d+[:-]|^[\w.@~+-]*\/[\w.@~+/-]+:(?!\/\/)|^--$/;
-const LISTING =
-  /^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^total \d+$|^(?:\.{0,2}\/)?[\w.@+-]+(?:\/[\w.@+ -]+)+\/?$|^(?:[│|] {1,3}| {4})*[├└|`+][─-]{1,2} ?\S|^\.?\/?[\w./@+-]+:$/;
-const TESTING =
-  /^\s*(?:ok|not ok) \d+\b|^(?:PASS|FAIL|ok)\s|^\s*(?:✓|✔|✕|✗|✖|×|√)\s|^=== (?:RUN|PAUSE|CONT)|^\s*--- (?:PASS|FAIL|SKIP)|^test .*\.\.\. (?:ok|FAILED|ignored)|\b(?:PASSED|FAILED|SKIPPED|XFAIL|XPASS)\b|^\S+ \(\S+\) \.\.\. (?:ok|FAIL|ERROR|skipped)|^\[(?:INFO|ERROR)\] Tests run:|^TAP version/;
-const COMPILER =
-  /^\S+[:(]\d+[:,)]\s?(?:\d+[:)]?)?:?\s*(?:fatal )?(?:error|warning|note)\b|^(?:error|warning)(?:\[\w+\])?: |^\s+-->\s\S+:\d+|^make(?:\[\d+\])?: |: error TS\d+/;
-const STAMPED =
-  /^\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|^\[?\d\d:\d\d:\d\d|^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|^\S+ \S+ \S+ \[\d\d\/[A-Z][a-z]{2}\/|^\{"(?:\w*time\w*|ts|level|msg|@timestamp)"|^(?:INFO|DEBUG|WARN|WARNING|ERROR|TRACE|FATAL|npm|yarn|pip)\b/;
-const FAILING = /\b(?:error|exception|traceback|panic|fatal|failed)\b/i;
-const FRAME = /^\s+at .+[(:]\S*\d|^\s*File ".*", line \d+|^\s+\d+: 0x|^goroutine \d+ |^Caused by: |^Traceback \(/;
-const CODE_LIKE =
-  /[;{}]$|^\s*(?:def|class|import|from|return|if|for|while|func|fn|let|const|var|public|private|static|use|package|#include|end|elif|else|try|except)\b|^\s*(?:\/\/|\/\*|\*\s)|\w\(.*\)\s*[:{]?$|^\s*[\w.]+ = /;
-const JSON_LINE =
-  /^\s*(?:"(?:[^"\\]|\\.){0,200}"\s*:|[[\]{}],?$|"(?:[^"\\]|\\.){0,300}",?$|-?\d[\d.eE+-]*,?$|(?:true|false|null),?$)/;
-
-function countShapes(view: View): Shapes {
-  const s: Shapes = {
-    lines: 0,
-    diff: 0,
-    hunks: 0,
-    grep: 0,
-    listing: 0,
-    json: 0,
-    table: 0,
-    aligned: 0,
-    testing: 0,
-    compiler: 0,
-    stamped: 0,
-    failing: 0,
-    frames: 0,
-    headings: 0,
-    codeLike: 0,
-    prose: 0,
-    rst: 0,
-  };
-  const columns = new Columns();
-  const gaps = new Gaps();
-  const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
-  for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
-    if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
-    const line = contentOf(view, i, 240);
-    s.lines++;
-    if (/^(?:diff --git |--- \S|\+\+\+ \S|index [0-9a-f]{7,})/.test(line)) s.diff++;
-    if (/^@@ -\d/.test(line)) s.hunks++;
-    if (GREP.test(line)) s.grep++;
-    if (LISTING.test(line)) s.listing++;
-    if (JSON_LINE.test(line)) s.json++;
-    columns.add(line);
-    gaps.add(line);
-    if (TESTING.test(line)) s.testing++;
-    if (COMPILER.test(line)) s.compiler++;
-    if (STAMPED.test(line)) s.stamped++;
-    if (FAILING.test(line)) s.failing++;
-    if (FRAME.test(line)) s.frames++;
-    if (/^#{1,6} \S|^```/.test(line)) s.headings++;
-    if (/^(?:={4,}|-{4,}|~{4,}|\^{4,})$|^\.\. \w/.test(line)) s.rst++;
-    if (CODE_LIKE.test(line)) s.codeLike++;
-    if (isProse(line)) s.prose++;
-  }
-  s.table = columns.agreeing();
-  s.aligned = gaps.agreeing();
-  return s;
-}
-
-/** Counts how many lines agree in their number of separators. */
-class Columns {
-  readonly #counts = [new Map<number, number>(), new Map<number, number>(), new Map<number, number>()];
-
-  add(line: string): void {
-    const found = [0, 0, 0];
-    for (let i = 0; i < line.length; i++) {
-      const code = line.charCodeAt(i);
-      const which = code === 9 ? 0 : code === 44 ? 1 : code === 124 ? 2 : -1;
-      if (which >= 0) found[which] = (found[which] ?? 0) + 1;
-    }
-    found.forEach((number, which) => {
-      const map = this.#counts[which];
-      if (number > 1) map?.set(number, (map.get(number) ?? 0) + 1);
-    });
-  }
-
-  agreeing(): number {
-    return Math.max(0, ...this.#counts.flatMap((map) => [...map.values()]));
-  }
-}
-
-/** Counts how many lines have their columns, two blanks or more apart, at the same places (`column -t`, `kubectl get`). */
-class Gaps {
-  readonly #counts = new Map<number, number>();
-
-  add(line: string): void {
-    if (line.startsWith(' ')) return;
-    for (let i = 3; i < line.length; i++) {
-      if (line.charCodeAt(i) === 32 || line.charCodeAt(i - 1) !== 32 || line.charCodeAt(i - 2) !== 32) continue;
-      this.#counts.set(i, (this.#counts.get(i) ?? 0) + 1);
-    }
-  }
-
-  /** Lines that agree on the second best place: one place alone is a list with explanations. */
-  agreeing(): number {
-    return [...this.#counts.values()].sort((a, b) => b - a)[1] ?? 0;
-  }
-}
-
-/** A line of several words in lower case, few signs, no leading mark. */
-function isProse(line: string): boolean {
-  let words = 0;
-  let letters = 0;
-  let others = 0;
-  let run = 0;
-  for (let i = 0; i <= line.length; i++) {
-    const code = i < line.length ? line.charCodeAt(i) | 32 : 32;
-    if ((code >= 97 && code <= 122) || code > 127) {
-      letters++;
-      run++;
-      continue;
-    }
-    if (run > 1) words++;
-    run = 0;
-    if (code !== 32) others++;
-  }
-  return words >= 5 && letters > others * 6;
 }
 
 function shapeName(s: Shapes, hints: Hints | undefined): string | undefined {

@@ -1,5 +1,7 @@
+import { CRY, criesOf } from './cries.ts';
 import type { GoalTerm } from './goal-terms.ts';
 import { LEARNED_LOG, soften } from './learned.ts';
+import { openings } from './openings.ts';
 import { columnOf, matchLines, spread, unitScale, weighWords } from './relevance.ts';
 import { addMeasure, type TakeSignal } from './signals.ts';
 import type { Templates } from './templates.ts';
@@ -15,6 +17,11 @@ const WARM = /\bwarn(?:ing)?\b|\bretry|\bdeprecat|\bslow\b/i;
 const PASSED =
   /^\s*(?:ok \d+\b|# Subtest: |✓|✔|√|=== (?:RUN|PAUSE|CONT)|--- PASS|PASS\b)|\bPASSED\b|\.\.\. ok$|^\[\s*OK\s*\]/;
 const STEP = /##\[group\]|::group::|^\[Pipeline\] stage|^Step \d+\/\d+ :/;
+
+/** Whether `STEP` and `PASSED` may match, by the first character; what they need otherwise is a cry. */
+const OPENINGS = openings('[S', 'o#=-P[');
+const OPENS_STEP = 1;
+const OPENS_PASSED = 2;
 
 /** What one asks of any log: its lines are told apart by their nature, not by these words. */
 const SAID_OF_EVERY_LOG = new Set(
@@ -61,21 +68,26 @@ export function measureLog(
   const news = new Float64Array(n);
   const opens = new Float64Array(n);
   const passed = new Uint8Array(n);
+  const cries = criesOf(view);
   let opener = -1;
   for (let i = 0; i < n; i++) {
     if (isBlankLine(view, i)) continue;
     const seen = count[shape[i] ?? 0] ?? 1;
+    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+    const cry = cries[i] ?? 0;
+    news[i] = 1 / seen;
+    if (cry === 0 && opening === 0) continue;
     const line = contentOf(view, i, 600);
-    if (STEP.test(line)) opener = i;
-    if (tellsSuccess(line)) {
+    if (((cry & CRY.group) !== 0 || (opening & OPENS_STEP) !== 0) && STEP.test(line)) opener = i;
+    if (((cry & (CRY.result | CRY.dots)) !== 0 || (opening & OPENS_PASSED) !== 0) && tellsSuccess(line)) {
       passed[i] = 1;
+      news[i] = 0;
       continue;
     }
-    news[i] = 1 / seen;
-    if (HOT.test(line) && !COLD.test(line)) {
+    if ((cry & (CRY.failure | CRY.trouble | CRY.hot)) !== 0 && HOT.test(line) && !COLD.test(line)) {
       hot[i] = 1 / Math.sqrt(seen);
       if (opener >= 0) opens[opener] = Math.max(opens[opener] ?? 0, hot[i] ?? 0);
-    } else if (WARM.test(line)) hot[i] = 0.1 / Math.sqrt(seen);
+    } else if ((cry & CRY.warm) !== 0 && WARM.test(line)) hot[i] = 0.1 / Math.sqrt(seen);
   }
   take('hot', hot);
   take('heat1', unitScale(spread(hot, 1.5)));
