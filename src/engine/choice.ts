@@ -16,15 +16,15 @@ const CEILING = 0.9;
 /** There it is the origin that says how bold: a file that is read may be worked on, a program's output is looked through. */
 const CEILING_BOLDNESS: Readonly<Record<Origin, number>> = {
   read: 0.75,
-  command: 2.2,
+  command: 2.6,
   search: 1,
   listing: 1,
-  unknown: 1.6,
+  unknown: 1.8,
 };
 /** There a document loses only what is clearly beside the goal: its words are seldom those of the goal. */
 const DOCUMENT_BOLDNESS = 0.65;
 /** There every hit of a search may be the one that was looked for. */
-const HITS_BOLDNESS = 0.85;
+const HITS_BOLDNESS = 0.95;
 /** There a definition of what the goal names is worth this many times what its going would save, so that it stays. */
 const DEFINITION_WORTH = 2;
 /** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
