@@ -28,8 +28,9 @@ export interface AppParts {
 export async function startApp(settings: Settings, { log, version, ...given }: AppParts): Promise<RunningApp> {
   const parts = { log, version, clock: given.clock ?? { nowMs: () => Date.now() } };
   const kept = openKept(settings, parts);
+  let health = () => kept.health();
   const server = await listen({
-    health: () => kept.health(),
+    health: () => health(),
     host: settings.host,
     port: settings.port,
     drainTimeoutMs: settings.drainTimeoutMs,
@@ -45,6 +46,7 @@ export async function startApp(settings: Settings, { log, version, ...given }: A
       await kept.store.close();
       throw cause;
     });
+  health = () => routes.health();
   server.serve(routes);
   return {
     url: server.url,

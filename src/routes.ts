@@ -16,6 +16,7 @@ import { INSTRUCTIONS } from './mcp/initialize.ts';
 import { pruneRouter } from './mcp/prune-route.ts';
 import { rpcRouter } from './mcp/rpc-routes.ts';
 import { McpServer } from './mcp/server.ts';
+import type { HealthReport } from './mcp/tools/health.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { ChatHandler } from './proxy/chat.ts';
@@ -33,6 +34,8 @@ const BODY_BYTES_PER_CHAR = 8;
 
 /** All that is served, and its end. */
 export interface OpenRoutes extends Routes {
+  /** With the state of the backend, which is known from here on. */
+  health(): HealthReport;
   /** Writes what waits and lets go of everything, the store included. */
   close(): Promise<void>;
 }
@@ -165,6 +168,7 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
   return {
     chat,
     app,
+    health: toolbox.health,
     async close() {
       await reporter.flush();
       await upstream.close();
