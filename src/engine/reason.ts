@@ -48,7 +48,7 @@ function repeatedShape({ view, templates }: Analysis, run: Run): string {
     if (best < 0 || count > (counts.get(templates.shape[best] ?? 0) ?? 0)) best = i;
   }
   if (best < 0 || (counts.get(templates.shape[best] ?? 0) ?? 0) * 2 < looked) return '';
-  const words = contentOf(view, best, 200).match(/[\p{L}_/][\p{L}\d_./-]{2,}/gu) ?? [];
+  const words = contentOf(view, best, 200).match(/(?<![\p{L}\d])[\p{L}_/][\p{L}\d_./-]{2,}/gu) ?? [];
   return joined(words);
 }
 
