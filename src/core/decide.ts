@@ -1,8 +1,9 @@
 import { splitLines } from '../engine/lines.ts';
-import { planPrune } from '../engine/plan.ts';
+import { planRead } from '../engine/plan.ts';
 import { annotate, editsOf } from '../engine/render.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { estimateTokens, tokensOf } from '../engine/tokens.ts';
 import type { Hints, Limits, Plan, SourceType } from '../engine/types.ts';
+import type { View } from '../engine/view.ts';
 import { keyOf, pruneIdOf } from './hash.ts';
 import type { Decision, DecisionBasis } from './ports.ts';
 
@@ -77,7 +78,7 @@ export function decide(
 ): Decision {
   if (job.cutWhole) return cutDecision(job, key, job.cutWhole);
   if (job.keepWhole) return wholeDecision(job, key, job.keepWhole);
-  const plan = planPrune({
+  const { plan, view } = planRead({
     text: job.text,
     goal: job.goal,
     hints: job.hints,
@@ -86,7 +87,7 @@ export function decide(
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
   });
-  const decision = decisionOf(job, key, plan);
+  const decision = decisionOf(job, key, plan, { view });
   return decision.pruneId === null ? decision : { ...decision, basis: basisOf(job, opinions !== null) };
 }
 
@@ -120,24 +121,31 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
 function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
   const lineCount = splitLines(job.text).count;
   const cuts = lineCount === 0 ? [] : [{ startLine: 1, endLine: lineCount, reason }];
-  return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, always);
+  return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, { always });
 }
 
 /**
  * Turns a plan into a decision; one that would not make the text smaller, markers counted, leaves it whole.
  *
- * @param always - cut even then
+ * @param options - `always`: cut even then; `view`: the text as the plan read it, so that nothing is counted again
  */
-export function decisionOf(job: Job, key: string, plan: Plan, always = false): Decision {
+export function decisionOf(
+  job: Job,
+  key: string,
+  plan: Plan,
+  { always = false, view = null }: { readonly always?: boolean; readonly view?: View | null } = {},
+): Decision {
   const pruneId = pruneIdOf(key);
-  const lines = splitLines(job.text);
-  const tokensBefore = estimateTokens(job.text);
+  const lines = view?.lines ?? splitLines(job.text);
+  const tokensBefore = view ? tokensIn(view, 0, view.n) : estimateTokens(job.text);
   let tokensAfter = tokensBefore;
   let cutLines = 0;
-  for (const edit of editsOf(lines, annotate(plan.cuts, pruneId), MARKERS_ONLY)) {
-    tokensAfter += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
-  }
-  for (const cut of plan.cuts) cutLines += cut.endLine - cut.startLine + 1;
+  editsOf(lines, annotate(plan.cuts, pruneId), MARKERS_ONLY).forEach(({ start, end, text }, i) => {
+    const { startLine, endLine } = plan.cuts[i] ?? { startLine: 1, endLine: 0 };
+    const cut = view ? tokensIn(view, startLine - 1, endLine) : estimateTokens(job.text, start, end);
+    tokensAfter += estimateTokens(text) - cut;
+    cutLines += endLine - startLine + 1;
+  });
   const pays = cutLines > 0 && (always || tokensAfter < tokensBefore);
   return {
     key,
@@ -155,4 +163,11 @@ export function decisionOf(job: Job, key: string, plan: Plan, always = false): D
     goal: job.goal,
     tool: job.tool,
   };
+}
+
+/** `estimateTokens` of some lines in a row, as indexes `[from, end)`. */
+function tokensIn({ text, lines, costs }: View, from: number, end: number): number {
+  let cost = 0;
+  for (let i = from; i < end; i++) cost += costs[i] ?? 0;
+  return tokensOf(cost, text, lines.starts[from] ?? 0, lines.starts[end] ?? 0);
 }

@@ -65,13 +65,12 @@ function sizeOf(tokens: number, chars: number): number {
 /** Puts together what the lines to cut are chosen from. */
 export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' | 'hints' | 'externalScores'>): Choice {
   const { view, units, ranking } = analysis;
-  const tokens = new Float64Array(view.n);
+  const { tokens } = view;
+  const { starts } = view.lines;
   const size = new Float64Array(view.n);
   let all = 0;
   for (let i = 0; i < view.n; i++) {
-    const count = estimateTokens(view.text, view.lines.starts[i] ?? 0, view.lines.starts[i + 1] ?? 0);
-    tokens[i] = count;
-    size[i] = sizeOf(count, (view.lines.starts[i + 1] ?? 0) - (view.lines.starts[i] ?? 0));
+    size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (starts[i] ?? 0));
     all += size[i] ?? 0;
   }
   const price = boldness(input.limits, analysis.kind.family, input.hints?.origin ?? 'unknown') / Math.max(1, all);

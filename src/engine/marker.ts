@@ -11,8 +11,13 @@ export const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
+const MOST_CHARS = 120;
+/** What needs nothing done; most reasons. */
+const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;
+
 /** Makes any string fit to stand as a reason inside a marker: one line, no brackets of the marker's own, not long. */
 export function cleanReason(reason: string): string {
+  if (CLEAN.test(reason) && !reason.endsWith(' ')) return reason;
   let out = '';
   for (const char of reason) {
     const code = char.codePointAt(0) ?? 0;
@@ -25,7 +30,7 @@ export function cleanReason(reason: string): string {
       char === '⟧';
     const lone = code >= 0xd800 && code <= 0xdfff;
     out += unfit || lone ? ' ' : char;
-    if (out.length >= 120) break;
+    if (out.length >= MOST_CHARS) break;
   }
   return out.replaceAll(/ {2,}/g, ' ').trim();
 }

@@ -6,6 +6,7 @@ import { reasonFor } from './reason.ts';
 import { type Choice, chooseRuns, type Run } from './select.ts';
 import { estimateTokens } from './tokens.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
+import type { View } from './view.ts';
 
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
@@ -16,9 +17,19 @@ const LEAST_SAVED_SHARE = 0.1;
  * A plan without cuts and without warnings means that cutting does not pay. Never throws on any text or goal.
  */
 export function planPrune(input: PruneInput): Plan {
-  if (isCrumbs(input.text)) return unread(input);
+  return planRead(input).plan;
+}
+
+/** `planPrune`, and the text as it was read for it; `null` when it was not. */
+export function planRead(input: PruneInput): { readonly plan: Plan; readonly view: View | null } {
+  if (isCrumbs(input.text)) return { plan: unread(input), view: null };
   const analysis = analyse(input);
-  if (analysis === null) return unread(input, 'timeout');
+  return analysis === null
+    ? { plan: unread(input, 'timeout'), view: null }
+    : { plan: planOfAnalysis(analysis, input), view: analysis.view };
+}
+
+function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
   if (input.limits.minKeepLines > analysis.view.n) return planOf(analysis, [], ['constraints_unmet']);
   if (budgetOf(analysis.view.n, input.limits) < 1) return planOf(analysis, []);
   return planFrom(analysis, choiceFor(analysis, input), input);

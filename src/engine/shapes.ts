@@ -121,6 +121,20 @@ const ALL = (1 << RULES.length) - 1;
 const BY_FIRST = chances(({ first }) => first);
 const BY_INK = chances(({ ink }) => ink);
 const BY_LAST = chances(({ last }) => last);
+const BY_CRY = Uint16Array.from({ length: 256 }, (_, cries) => bitsOf((rule) => ((rule.cries ?? 0) & cries) !== 0));
+const HOLDING = RULES.flatMap((rule) =>
+  rule.holds === undefined ? [] : { needle: rule.holds, bits: bitsOf((r) => r === rule) },
+);
+
+function bitsOf(wanted: (rule: Rule) => boolean): number {
+  return RULES.reduce((bits, rule, k) => (wanted(rule) ? bits | (1 << k) : bits), 0);
+}
+
+function heldBy(line: string): number {
+  let bits = 0;
+  for (const held of HOLDING) if (line.includes(held.needle)) bits |= held.bits;
+  return bits;
+}
 
 export const SAMPLE_LINES = 240;
 const READ_CHARS = 240;
@@ -158,12 +172,9 @@ export function countShapes(view: View): Shapes {
     const ink = view.ink[i] ?? 0;
     const chance = chanceOf(view.codes, from, ink, whole);
     const cries = cryOf(view.codes, from, to);
-    for (let k = 0; k < RULES.length; k++) {
-      const rule = RULES[k];
-      if (rule === undefined || (((chance >> k) & 1) === 0 && ((rule.cries ?? 0) & cries) === 0)) {
-        if (rule?.holds === undefined || !line.includes(rule.holds)) continue;
-      }
-      if (rule.pattern.test(line)) s[rule.shape]++;
+    for (let may = chance | (BY_CRY[cries] ?? 0) | heldBy(line); may !== 0; may &= may - 1) {
+      const rule = RULES[31 - Math.clz32(may & -may)];
+      if (rule?.pattern.test(line)) s[rule.shape]++;
     }
     columns.add(view.codes, from, to);
     if (isProse(view.codes, from, to)) s.prose++;
