@@ -1,3 +1,12 @@
+import { codesOf } from './codes.ts';
+import { openings } from './openings.ts';
+
+const QUOTE = 34;
+const HASH = 35;
+const PARENTHESIS = 40;
+const LONGEST_WORD = 16;
+const WORD = new Uint8Array(65536).fill(1, 48, 58).fill(1, 65, 91).fill(1, 95, 96).fill(1, 97, 123);
+
 /** What a line of code declares. */
 export type Declared = 'none' | 'import' | 'type' | 'function';
 
@@ -12,6 +21,43 @@ const FUNCTION =
 const METHOD = /^\s*(?:public|private|protected|static|internal)\b[^=;(]*\([^;]*$/;
 const C_HEAD = /^[A-Za-z_][\w*\t ]*[\t *]\w+\([^;]*$/;
 const SHELL_FUNCTION = /^\w[\w-]*\s*\(\)\s*\{?$/;
+
+/** Words one of which stands first on every line that declares something, unless it begins in the first column. */
+const FIRST_WORDS = new Set(
+  `import from use package using const let var require require_relative require_once mod extern export default abstract
+  public private protected internal static final sealed async unsafe inline partial override virtual open data declare
+  pub class interface enum struct trait impl union record module namespace protocol object type create def defp fn fun
+  func function sub proc`
+    .split(/\s+/)
+    .map((word) => firstWord(codesOf(word), 0, word.length)),
+);
+/** The word (letters, digits, `_`) at a place as one number, case aside; 0 where there is none or a long one. */
+function firstWord(codes: Uint16Array, start: number, end: number): number {
+  let hash = 0;
+  for (let at = start; at < end; at++) {
+    const code = codes[at] ?? 0;
+    if (WORD[code] === 0) return hash;
+    if (at - start >= LONGEST_WORD) return 0;
+    hash = Math.imul(hash, 31) + (code | 32);
+  }
+  return hash;
+}
+
+/**
+ * Whether `declarationOf` may know a line; it need not be asked otherwise.
+ *
+ * @param from - where the line's content begins, `ink` where the first character that is no blank stands
+ */
+export function mayDeclare(codes: Uint16Array, from: number, ink: number, to: number): boolean {
+  const first = codes[ink] ?? 0;
+  if (first > 127 || first === HASH || first === QUOTE) return true;
+  if (WORD[first] === 0) return false;
+  if (FIRST_WORDS.has(firstWord(codes, ink, to))) return true;
+  if (ink > from) return false;
+  let at = ink;
+  while (at < to && codes[at] !== PARENTHESIS) at++;
+  return at < to;
+}
 
 /** Recognises imports and the heads of types and functions in the common languages, from one line. */
 export function declarationOf(line: string): Declared {
@@ -29,10 +75,15 @@ const METHOD_LIKE = /^\s*(?:[\w$<>[\],.?&*:~@]+\s+){0,6}[\w$#~]+(?:<[^>]*>)?\([^
 const BOUND_FUNCTION =
   /^\s*(?:export\s+)?(?:const|let|var|static|readonly|public|private)?\s*[\w$.]+\s*(?::[^=]+)?[:=]\s*(?:async\s*)?(?:function\b|\([^)]*\)\s*(?::[^=]+)?=>|\w+\s*=>|\($)/;
 
+const METHOD_ENDS = openings('{),(');
+
 /** Whether a line may open a function that `declarationOf` does not know: methods, bound functions, callbacks. */
 export function opensFunction(line: string): boolean {
-  if (CONTROL.test(line)) return false;
-  return METHOD_LIKE.test(line) || BOUND_FUNCTION.test(line);
+  const ended = line.trimEnd();
+  const opens = METHOD_ENDS[ended.charCodeAt(ended.length - 1)] !== 0;
+  const binds = opens || line.includes('=>') || line.includes('function');
+  if (!binds || CONTROL.test(line)) return false;
+  return (opens && METHOD_LIKE.test(line)) || BOUND_FUNCTION.test(line);
 }
 
 const KEYWORD_NAME =

@@ -1,4 +1,5 @@
 import type { Kind } from './kinds.ts';
+import { openings } from './openings.ts';
 import type { Inner, Protect } from './protect.ts';
 import { DECLARED, type Units } from './units.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
@@ -7,6 +8,7 @@ const HEADER_LINES = 6;
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = /^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/;
+const DECORATOR_OPENINGS = openings('@#[');
 
 /** Keeps the file header, imports, declarations and their decorators. */
 export function protectCode(view: View, kind: Kind, units: Units, inner: Inner, protect: Protect): void {
@@ -15,18 +17,22 @@ export function protectCode(view: View, kind: Kind, units: Units, inner: Inner, 
   let decorators = -1;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
-    const line = contentOf(view, i);
     const declared = units.declared[i] ?? 0;
     if (declared === DECLARED.none) {
-      if (!plain || !DECORATOR.test(line)) decorators = -1;
+      if (!plain || !isDecorator(view, i)) decorators = -1;
       else if (decorators < 0) decorators = i;
       continue;
     }
     protect(i, declared === DECLARED.import ? 'import' : 'declaration');
     if (decorators >= 0) for (let k = decorators; k < i; k++) protect(k, 'declaration');
     decorators = -1;
-    if (declared === DECLARED.import && plain) protectOpenImport(view, i, line, inner.end, protect);
+    if (declared === DECLARED.import && plain) protectOpenImport(view, i, contentOf(view, i), inner.end, protect);
   }
+}
+
+function isDecorator(view: View, i: number): boolean {
+  const may = DECORATOR_OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] !== 0;
+  return may && DECORATOR.test(contentOf(view, i));
 }
 
 function protectHeader(view: View, inner: Inner, protect: Protect): void {

@@ -1,4 +1,5 @@
 import { findElements } from './json-elements.ts';
+import { openings } from './openings.ts';
 import type { Inner, Protect } from './protect.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
@@ -21,9 +22,12 @@ export function protectSearch(view: View, inner: Inner, protect: Protect): void 
   }
 }
 
+const HEADER_OPENINGS = openings('di-+@norsBcAD');
+
 /** Keeps file and hunk headers. */
 export function protectDiff(view: View, protect: Protect): void {
   for (let i = 0; i < view.n; i++) {
+    if (HEADER_OPENINGS[view.codes[view.from[i] ?? 0] ?? 0] === 0) continue;
     const line = contentOf(view, i, 80);
     if (
       /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/.test(

@@ -1,6 +1,7 @@
-import { declarationOf, opensFunction } from './declarations.ts';
+import { declarationOf, mayDeclare, opensFunction } from './declarations.ts';
 import { findElements } from './json-elements.ts';
 import type { Kind } from './kinds.ts';
+import { openings } from './openings.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
 /** How a text falls into blocks. */
@@ -31,7 +32,10 @@ export function findUnits(view: View, kind: Kind): Units {
 function readDeclarations(view: View): Uint8Array {
   const out = new Uint8Array(view.n);
   for (let i = 0; i < view.n; i++) {
-    if (!isBlankLine(view, i)) out[i] = DECLARED[declarationOf(contentOf(view, i))];
+    const ink = view.ink[i] ?? 0;
+    const to = view.to[i] ?? 0;
+    if (ink < to && mayDeclare(view.codes, view.from[i] ?? 0, ink, to))
+      out[i] = DECLARED[declarationOf(contentOf(view, i))];
   }
   return out;
 }
@@ -82,6 +86,10 @@ class Builder {
 const CLOSING = /^(?:[}\])]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b|rescue\b)/;
 const LEADING = /^(?:@|#\[|\/\/\/?|\/\*|\*|#(?!\s*(?:include|define|if|endif|else|pragma)))/;
 const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
+/** Whether the patterns above may match, by the first character. */
+const OPENINGS = openings('}])efdcr{', '@#/*');
+const MAY_CLOSE = 1;
+const MAY_LEAD = 2;
 const LONG_UNIT = 40;
 
 /** Functions, types and top-level paragraphs, by declarations and indentation. */
@@ -103,8 +111,9 @@ function codeUnits(view: View): Units {
     }
     const indent = view.indent[i] ?? 0;
     const line = contentOf(view, i, 300);
-    const bare = line.trimStart();
-    const closing = CLOSING.test(bare) || bare.startsWith('{');
+    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+    const bare = opening === 0 ? line : line.trimStart();
+    const closing = (opening & MAY_CLOSE) !== 0 && (CLOSING.test(bare) || bare.startsWith('{'));
     let popped = false;
     while (stack.length > 0) {
       const top = stack[stack.length - 1];
@@ -113,7 +122,7 @@ function codeUnits(view: View): Units {
       popped = true;
     }
     const declared = b.declared[i] ?? 0;
-    if (declared === DECLARED.none && LEADING.test(bare)) {
+    if (declared === DECLARED.none && (opening & MAY_LEAD) !== 0 && LEADING.test(bare)) {
       if (leading < 0 || isBlankLine(view, i - 1)) leading = i;
       if (popped) {
         current = b.open(stack.at(-1)?.unit ?? -1);
@@ -151,6 +160,11 @@ function codeUnits(view: View): Units {
 }
 
 const FENCE = /^\s*(```+|~~~+)/;
+/** Whether a fence, a heading or an underline may begin so. */
+const DOC_OPENINGS = openings('`~', '#', '=-~^');
+const MAY_FENCE = 1;
+const MAY_HEAD = 2;
+const MAY_UNDERLINE = 4;
 
 /** Sections by heading, paragraphs inside them; fences hold together. */
 function docsUnits(view: View): Units {
@@ -159,15 +173,16 @@ function docsUnits(view: View): Units {
   let size = 0;
   let fence = '';
   for (let i = 0; i < view.n; i++) {
-    const line = contentOf(view, i, 200);
-    const [, mark] = FENCE.exec(line) ?? [];
+    const opening = DOC_OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+    const line = opening === 0 ? '' : contentOf(view, i, 200);
+    const [, mark] = (opening & MAY_FENCE) === 0 ? [] : (FENCE.exec(line) ?? []);
     if (fence !== '') {
       b.glued[i] = 1;
       b.unit[i] = current;
       if (mark?.startsWith(fence) && line.trim() === mark) fence = '';
       continue;
     }
-    const heading = /^#{1,6}\s/.test(line) || underlined(view, i);
+    const heading = ((opening & MAY_HEAD) !== 0 && /^#{1,6}\s/.test(line)) || underlined(view, i);
     if (heading) b.head[i] = 1;
     if (size > 0 && (heading || (isBlankLine(view, i) && size >= 10))) {
       current = b.open(-1);
@@ -182,6 +197,7 @@ function docsUnits(view: View): Units {
 
 function underlined(view: View, i: number): boolean {
   if (i + 1 >= view.n || isBlankLine(view, i)) return false;
+  if (((DOC_OPENINGS[view.codes[view.from[i + 1] ?? 0] ?? 0] ?? 0) & MAY_UNDERLINE) === 0) return false;
   return /^(?:={3,}|-{4,}|~{4,}|\^{4,})$/.test(contentOf(view, i + 1, 120));
 }
 
@@ -203,10 +219,16 @@ function elementUnits(view: View): Units {
 }
 
 const LONGEST_HUNK = 60;
+const AT_SIGN = 64;
+const LETTER_D = 100;
 
 /** Hunks, which hold together behind their header unless they are long. */
 function hunkUnits(view: View): Units {
-  const units = unitsAt(view, (line) => /^(?:diff |@@)/.test(line), 1);
+  const opens = (i: number): boolean => {
+    const first = view.codes[view.from[i] ?? 0];
+    return (first === LETTER_D || first === AT_SIGN) && /^(?:diff |@@)/.test(contentOf(view, i, 80));
+  };
+  const units = unitsAt(view, opens, 1);
   for (let i = 0; i < view.n; ) {
     let end = i + 1;
     while (end < view.n && units.unit[end] === units.unit[i]) end++;
@@ -217,12 +239,12 @@ function hunkUnits(view: View): Units {
   return units;
 }
 
-function unitsAt(view: View, starts: (line: string) => boolean, most: number): Units {
+function unitsAt(view: View, starts: (line: number) => boolean, most: number): Units {
   const b = new Builder(view.n);
   let current = b.open(-1);
   let size = 0;
   for (let i = 0; i < view.n; i++) {
-    if (size > 0 && ((most > 1 && size >= most) || starts(contentOf(view, i, 80)))) {
+    if (size > 0 && ((most > 1 && size >= most) || starts(i))) {
       current = b.open(-1);
       size = 0;
     }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { codesOf } from '../../src/engine/codes.ts';
 import { CRY, cryOf } from '../../src/engine/cries.ts';
+import { declarationOf, mayDeclare, opensFunction } from '../../src/engine/declarations.ts';
 import { countShapes, RULES } from '../../src/engine/shapes.ts';
 import { contentOf, isBlankLine, viewText } from '../../src/engine/view.ts';
 
@@ -54,4 +55,36 @@ test.each([
 test('nothing is found where no such word stands, not even pieces of one', () => {
   const text = 'fata pani erro rror exceptio not_ok cann ot retr';
   expect(cryOf(codesOf(text), 0, text.length)).toBe(0);
+});
+
+const codePiece = fc.constantFrom(
+  ...`import |from x import |#include <a>|use a::b|package |using a.b;|const {a} = require('b')|require 'a'|require_once |mod a;|extern crate |
+export default |pub(crate) |"C" |static |CLASS A|interface A|type A struct|type A = |CREATE TABLE |def a|defp a|fn a|func (|function |sub a|proc a|
+CREATE OR REPLACE FUNCTION |int main(|a-b() {|private a(|a |(|) {|;|=> |\u00a0|\u3000|  |\t|_|9`
+    .replaceAll('\n', '')
+    .split('|'),
+);
+
+test('no declaration is passed over by a look at its first word', () => {
+  fc.assert(
+    fc.property(fc.array(codePiece, { minLength: 1, maxLength: 4 }), (pieces) => {
+      const view = viewText(`${pieces.join('')}\n`, 0);
+      fc.pre(!isBlankLine(view, 0));
+      if (declarationOf(contentOf(view, 0)) === 'none') return;
+      expect(mayDeclare(view.codes, view.from[0] ?? 0, view.ink[0] ?? 0, view.to[0] ?? 0)).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test.each([
+  ['  async load(id) {', true],
+  ['  load(a,', true],
+  ['  const load = async (id) => id + 1;', true],
+  ['  load: function () { return 1; },', true],
+  ['  load(id): void  ', false],
+  ['  if (id) {', false],
+  ['  load(id);', false],
+])('whether “%s” opens a function: %s', (code, opens) => {
+  expect(opensFunction(code)).toBe(opens);
 });
