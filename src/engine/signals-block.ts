@@ -25,7 +25,11 @@ export function measureBlocks(
     size[u] = (size[u] ?? 0) + 1;
     if ((raw[i] ?? 0) > (best[u] ?? 0)) best[u] = raw[i] ?? 0;
   }
-  const ofLines = (values: ArrayLike<number>): Float64Array => columnOf(view.n, (i) => values[units.unit[i] ?? 0] ?? 0);
+  const ofLines = (values: Float64Array): Float64Array => {
+    const out = new Float64Array(view.n);
+    for (let i = 0; i < out.length; i++) out[i] = values[units.unit[i] ?? 0] ?? 0;
+    return out;
+  };
   const ofBlocks = (byLine: Float64Array): Float64Array => {
     const sum = new Float64Array(units.count);
     for (let i = 0; i < view.n; i++) {
@@ -38,14 +42,19 @@ export function measureBlocks(
   const block = ofBlocks(raw);
   take('unit', ofLines(block));
   take('unitBest', ofLines(unitScale(best)));
-  take('parent', ofLines(Float64Array.from(units.parent, (p) => (p < 0 ? 0 : (block[p] ?? 0)))));
+  take('parent', ofLines(columnOf(units.count, (u) => at(block, units.parent[u] ?? -1))));
   take('unitCover', ofLines(coverage(view, units, words, matches.weight)));
   take('head', ofLines(heads(view, units, words, matches.weight)));
   take('named', ofLines(namesakes(view, units, terms)));
-  take('beside', ofLines(Float64Array.from(block, (_, u) => Math.max(block[u - 1] ?? 0, block[u + 1] ?? 0))));
-  const large = size.map((s) => Math.log1p(s) / 6);
+  take('beside', ofLines(columnOf(units.count, (u) => Math.max(at(block, u - 1), at(block, u + 1)))));
+  const large = columnOf(units.count, (u) => Math.log1p(size[u] ?? 0) / 6);
   take('unitSize', ofLines(large));
-  take('unitMass', ofLines(block.map((b, u) => b * (large[u] ?? 0))));
+  take('unitMass', ofLines(columnOf(units.count, (u) => (block[u] ?? 0) * (large[u] ?? 0))));
+}
+
+/** A number of a list, 0 beyond its ends (asked there, an array answers many times slower). */
+function at(values: Float64Array, k: number): number {
+  return k >= 0 && k < values.length ? (values[k] ?? 0) : 0;
 }
 
 /** How much of all that the goal asks for occurs in each block. */

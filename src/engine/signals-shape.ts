@@ -51,18 +51,28 @@ export function measureShapes(
   const list = new Uint8Array(n);
   const depth = new Float64Array(n);
   const length = new Float64Array(n);
+  const position = new Float64Array(n);
+  const top = new Float64Array(n);
+  const end = new Float64Array(n);
+  const seen = new Float64Array(n);
+  const spoken = new Float64Array(n);
   let start = 0;
   for (let i = 0; i < n; i++) {
     if (i > 0 && units.unit[i] !== units.unit[i - 1]) start = i;
     depth[i] = logOf(i - start) / 6;
     length[i] = logOf((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6;
+    position[i] = i / n;
+    if (i < FADING.length) top[i] = FADING[i] ?? 0;
+    if (n - 1 - i < FADING.length) end[i] = FADING[n - 1 - i] ?? 0;
+    seen[i] = logOf((templates.count[templates.shape[i] ?? 0] ?? 1) - 1) / 6;
+    spoken[i] = logOf((words.first[i + 1] ?? 0) - (words.first[i] ?? 0)) / 4;
     if (isBlankLine(view, i)) {
       flags.blank[i] = 1;
       continue;
     }
-    const line = contentOf(view, i, READ_CHARS);
     // most lines begin with a letter, and no rule needs to look at them
-    const opening = OPENINGS[view.text.charCodeAt(view.ink[i] ?? 0)] ?? 0;
+    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+    const line = opening === 0 ? '' : contentOf(view, i, READ_CHARS);
     if ((opening & OPENS_COMMENT) !== 0 && COMMENT.test(line)) flags.comment[i] = 1;
     else if ((opening & OPENS_CLOSER) !== 0 && CLOSER.test(line)) flags.closer[i] = 1;
     const declared = units.declared[i] ?? 0;
@@ -70,7 +80,7 @@ export function measureShapes(
     else if (declared !== DECLARED.none) declares[i] = 1;
     if ((opening & OPENS_HEADING) !== 0 && HEADING.test(line)) heading[i] = 1;
     if ((opening & OPENS_LIST) !== 0 && LIST.test(line)) list[i] = 1;
-    readSigns(line, i, signs);
+    readSigns(view, i, signs);
   }
   take('blank', flags.blank);
   take('comment', flags.comment);
@@ -81,26 +91,11 @@ export function measureShapes(
   take('list', list);
   take('length', length);
   take('depthInUnit', depth);
-  take(
-    'position',
-    columnOf(n, (i) => i / n),
-  );
-  take(
-    'top',
-    columnOf(n, (i) => FADING[i] ?? 0),
-  );
-  take(
-    'end',
-    columnOf(n, (i) => FADING[n - 1 - i] ?? 0),
-  );
-  take(
-    'seen',
-    columnOf(n, (i) => logOf((templates.count[templates.shape[i] ?? 0] ?? 1) - 1) / 6),
-  );
-  take(
-    'words',
-    columnOf(n, (i) => logOf((words.first[i + 1] ?? 0) - (words.first[i] ?? 0)) / 4),
-  );
+  take('position', position);
+  take('top', top);
+  take('end', end);
+  take('seen', seen);
+  take('words', spoken);
   for (const [name, flagged] of Object.entries(signs)) take(name, flagged);
   take('rarity', rarity(view, words));
 }
@@ -137,26 +132,32 @@ function newSigns(n: number): Signs {
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
 
+/** The characters that `readSigns` looks at. */
+const SIGNS = new Uint8Array(65536).fill(1, 48, 58);
+for (const sign of '(=/"\'`') SIGNS[sign.charCodeAt(0)] = 1;
+
 /** Reads a line once, sign by sign (seven regular expressions would cost as much as the rest of the measures). */
-function readSigns(line: string, i: number, signs: Signs): void {
-  let previous = 0;
-  for (let at = 0; at < line.length; at++) {
-    const code = line.charCodeAt(at);
+function readSigns({ codes, from, to }: View, i: number, signs: Signs): void {
+  const start = from[i] ?? 0;
+  const end = Math.min(to[i] ?? 0, start + READ_CHARS);
+  for (let at = start; at < end; at++) {
+    const code = codes[at] ?? 0;
+    if (SIGNS[code] === 0) continue;
+    const previous = at > start ? (codes[at - 1] ?? 0) : 0;
     if (code === 40) {
       if (isLetter(previous) || isDigit(previous)) signs.calls[i] = 1;
       else if (previous === 93) signs.link[i] = 1;
     } else if (code === 61) {
-      const next = line.charCodeAt(at + 1);
+      const next = at + 1 < end ? codes[at + 1] : 0;
       const compares = previous === 61 || previous === 33 || previous === 60 || previous === 62;
       if (!compares && next !== 61 && next !== 62 && signs.calls[i] === 0) signs.assigns[i] = 1;
     } else if (code === 34 || code === 39) signs.quotes[i] = 1;
     else if (code === 96) signs.tick[i] = 1;
     else if (code === 47) {
       if (previous === 58) signs.link[i] = 1;
-    } else if (isDigit(code)) {
+    } else {
       signs.digits[i] = 1;
-      if (previous === 46 && isDigit(line.charCodeAt(at - 2))) signs.version[i] = 1;
+      if (previous === 46 && at - 2 >= start && isDigit(codes[at - 2] ?? 0)) signs.version[i] = 1;
     }
-    previous = code;
   }
 }

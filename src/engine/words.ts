@@ -184,8 +184,12 @@ function hashOf(codes: Uint16Array, start: number, end: number): number {
   return hash === 0 ? 1 : hash; // 0 marks an empty slot in tables
 }
 
+const scratch = new Uint16Array(LONGEST);
+
 /** Hash of one word as `scanWords` would give it (stemmed, lower case). */
 export function wordHash(word: string): number {
-  const codes = codesOf(word);
-  return hashOf(codes, 0, stemEnd(codes, 0, codes.length));
+  const { length } = word;
+  const codes = length <= LONGEST ? scratch : codesOf(word);
+  if (length <= LONGEST) for (let i = 0; i < length; i++) codes[i] = word.charCodeAt(i);
+  return hashOf(codes, 0, stemEnd(codes, 0, length));
 }
