@@ -36,6 +36,14 @@ export interface Measured {
 /** Facts of a text as a whole and its goal, by name, each about 0..1: how far its measures can be relied on. */
 export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'asked', number>>;
 
+/** No text that anybody wrote or printed is a heap of so many lines of next to nothing; its cost must be bounded. */
+function isDust({ n, text }: View): boolean {
+  return n > DUST_LINES && text.length < n * DUST_CHARS;
+}
+
+const DUST_LINES = 20_000;
+const DUST_CHARS = 10;
+
 /**
  * Measures what may tell needed lines of code or prose from others. The names are those of `LEARNED`.
  *
@@ -43,8 +51,10 @@ export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'b
  */
 export function measureLines({ view, units, templates, words, terms }: Measured, take: TakeSignal): Circumstances {
   const matches = measureMatches(view, words, terms, take);
-  measureBlocks(view, units, words, terms, matches, take);
-  measureShapes(view, units, templates, words, take);
+  if (!isDust(view)) {
+    measureBlocks(view, units, words, terms, matches, take);
+    measureShapes(view, units, templates, words, take);
+  }
   let wanted = 0;
   let found = 0;
   for (const { hash, weight } of terms) {
