@@ -103,7 +103,10 @@ function withDefinitions(analysis: Analysis, worth: (line: number) => number): F
 
 /** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */
 function wholeBlocks({ units, keep }: Analysis): Uint8Array {
-  return units.glued.map((glued, i) =>
-    glued === 1 || (i > 0 && units.unit[i] === units.unit[i - 1] && keep[i] === 0 && keep[i - 1] === 0) ? 1 : 0,
-  );
+  const { unit } = units;
+  const out = units.glued.slice();
+  for (let i = 1; i < out.length; i++) {
+    if (unit[i] === unit[i - 1] && keep[i] === 0 && keep[i - 1] === 0) out[i] = 1;
+  }
+  return out;
 }

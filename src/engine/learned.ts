@@ -154,5 +154,7 @@ export const LEARNED_LOG: Readonly<Record<string, number>> = {
 export function soften(scores: Float64Array): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
   for (const s of scores) if (s > most) most = s;
-  return scores.map((s) => Math.exp(s - most));
+  const out = new Float64Array(scores.length);
+  for (let i = 0; i < out.length; i++) out[i] = Math.exp((scores[i] ?? 0) - most);
+  return out;
 }

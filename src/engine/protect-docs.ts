@@ -6,16 +6,19 @@ import { contentOf, isBlankLine, type View } from './view.ts';
 const HEADING = /^#{1,6}\s/;
 const UNDERLINE = /^(?:=+|-{4,}|~{4,}|\^{4,}|"{4,}|\*{4,}|\+{4,})$/;
 /** Whether a heading, its underline or a fence may begin so. */
-const OPENINGS = openings('#=-~^"*+`');
+const OPENINGS = openings('#=-~^"*+', '`~');
+const MAY_FENCE = 2;
+const FENCE = /^\s*(?:```|~~~)/;
 
 /** Keeps the heading tree. Fences are whole by the units they form; their own lines stay too. */
 export function protectDocs(view: View, kind: Kind, inner: Inner, protect: Protect): void {
   if (kind.family !== 'docs') return;
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {
-    if (OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] === 0) continue;
+    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+    if (opening === 0 || (fenced && (opening & MAY_FENCE) === 0)) continue;
     const line = contentOf(view, i, 120);
-    if (/^\s*(?:```|~~~)/.test(line)) {
+    if ((opening & MAY_FENCE) !== 0 && FENCE.test(line)) {
       fenced = !fenced;
       continue;
     }

@@ -19,7 +19,8 @@ export function rankProse(measured: Measured, family: 'code' | 'docs'): Float64A
   });
   const inMatches = trustIn(model.trustInMatches, circumstances);
   const inNature = trustIn(model.trustInNature, circumstances);
-  return soften(matches.map((m, i) => inMatches * m + inNature * (nature[i] ?? 0)));
+  for (let i = 0; i < n; i++) matches[i] = inMatches * (matches[i] ?? 0) + inNature * (nature[i] ?? 0);
+  return soften(matches);
 }
 
 /** By how much a group of measures counts more or less than on average. */

@@ -25,10 +25,12 @@ export function measureBlocks(
     size[u] = (size[u] ?? 0) + 1;
     if ((raw[i] ?? 0) > (best[u] ?? 0)) best[u] = raw[i] ?? 0;
   }
+  const { unit } = units;
+  // lent to `take`, which is done with it when it returns
+  const lent = new Float64Array(view.n);
   const ofLines = (values: Float64Array): Float64Array => {
-    const out = new Float64Array(view.n);
-    for (let i = 0; i < out.length; i++) out[i] = values[units.unit[i] ?? 0] ?? 0;
-    return out;
+    for (let i = 0; i < lent.length; i++) lent[i] = values[unit[i] ?? 0] ?? 0;
+    return lent;
   };
   const ofBlocks = (byLine: Float64Array): Float64Array => {
     const sum = new Float64Array(units.count);

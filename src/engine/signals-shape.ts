@@ -30,7 +30,7 @@ const EDGE = 20;
 const READ_CHARS = 200;
 /** Logarithms of small whole numbers: nearly all that are asked for. */
 const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
-const logOf = (whole: number): number => LOGS[whole] ?? Math.log1p(whole);
+const logOf = (whole: number): number => (whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole));
 /** How much a line belongs to an edge of the text, by its distance. */
 const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE));
 

@@ -165,6 +165,8 @@ const DOC_OPENINGS = openings('`~', '#', '=-~^');
 const MAY_FENCE = 1;
 const MAY_HEAD = 2;
 const MAY_UNDERLINE = 4;
+const READ_CHARS = 200;
+const LEAST_FENCE = 3;
 
 /** Sections by heading, paragraphs inside them; fences hold together. */
 function docsUnits(view: View): Units {
@@ -174,8 +176,8 @@ function docsUnits(view: View): Units {
   let fence = '';
   for (let i = 0; i < view.n; i++) {
     const opening = DOC_OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
-    const line = opening === 0 ? '' : contentOf(view, i, 200);
-    const [, mark] = (opening & MAY_FENCE) === 0 ? [] : (FENCE.exec(line) ?? []);
+    const line = opening === 0 ? '' : contentOf(view, i, READ_CHARS);
+    const mark = (opening & MAY_FENCE) === 0 ? undefined : fenceMark(view, i, line);
     if (fence !== '') {
       b.glued[i] = 1;
       b.unit[i] = current;
@@ -193,6 +195,20 @@ function docsUnits(view: View): Units {
     if (mark !== undefined) fence = mark;
   }
   return b.done();
+}
+
+const BACKTICK = 96;
+const TILDE = 126;
+
+/** What opens or closes a fence on a line, if anything does. */
+function fenceMark({ codes, text, from, ink, to }: View, i: number, line: string): string | undefined {
+  const start = ink[i] ?? 0;
+  const sign = codes[start];
+  if (sign !== BACKTICK && sign !== TILDE) return FENCE.exec(line)?.[1];
+  const end = Math.min(to[i] ?? 0, (from[i] ?? 0) + READ_CHARS);
+  let at = start;
+  while (at < end && codes[at] === sign) at++;
+  return at - start < LEAST_FENCE ? undefined : text.slice(start, at);
 }
 
 function underlined(view: View, i: number): boolean {
