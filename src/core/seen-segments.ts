@@ -99,6 +99,8 @@ function describe(
   const pruneIds = made.flatMap(({ pruneId }) => pruneId ?? []).filter((pruneId) => pruneId !== stashId(project, id));
   const effect = effectOf(segment, source);
   const path = segment.file ? segment.path : source.path;
+  // mostly a segment is the very text that a decision was made about, and counted already
+  const whole = found.length === 1 && found[0]?.job.textHash === segment.textHash ? made[0] : undefined;
   return {
     id,
     text,
@@ -106,8 +108,8 @@ function describe(
     role,
     type: typeOf(segment, effect, source, path, made),
     effect,
-    tokens: tokensOf(text, made),
-    lines: splitLines(text).count,
+    tokens: tokensOf(whole?.tokensBefore ?? estimateTokens(text), made),
+    lines: whole?.lines ?? splitLines(text).count,
     tool: source.tool,
     path,
     startLine: source.startLine,
@@ -132,11 +134,11 @@ const FAILED =
   /^[\W_]{0,40}(?:tool_use_error|error|failed|failure|exception|could not|cannot|can't|unable to|no such file|no match|string not found|old_string)\b/i;
 
 /** As forwarded but for its own stash: what it would take up, were it not set aside. */
-function tokensOf(text: string, made: readonly Decision[]): number {
+function tokensOf(all: number, made: readonly Decision[]): number {
   const saved = made
     .filter(({ kind }) => kind !== 'stashed' && kind !== 'deleted')
     .reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
-  return Math.max(1, estimateTokens(text) - saved);
+  return Math.max(1, all - saved);
 }
 
 function effectOf({ role, file }: TextSegment, { origin, edited }: Source): Effect {
