@@ -246,13 +246,22 @@ function contentsOf(text: string): Leaf[] {
     return leaves.filter(({ path }) => {
       const [top, message, field] = path;
       if (top !== 'messages' || field !== 'content') return false;
-      const role: unknown = JSON.parse(roles.get(message) ?? '""');
+      const role = roleIn(roles.get(message));
       const allowed = role === 'tool' || role === 'function' || role === 'user';
       return allowed && (path.length === 3 || (path.length === 5 && path[4] === 'text'));
     });
   } catch (cause) {
     if (cause instanceof NotJson) throw new Broken('only JSON is cut', 'a body that is not JSON was changed');
     throw cause;
+  }
+}
+
+/** A role whose escapes are broken is none that anybody knows. */
+function roleIn(literal = '""'): unknown {
+  try {
+    return JSON.parse(literal);
+  } catch {
+    return '';
   }
 }
 

@@ -79,7 +79,8 @@ export class Conversation {
 
   /** The call that a result answers, by its id or (legacy) by its function's name. */
   callOf(toolCallId: string, name: string): CallInContext | undefined {
-    return this.#calls.get(toolCallId) ?? this.#calls.get(name);
+    const byId = toolCallId === '' ? undefined : this.#calls.get(toolCallId);
+    return byId ?? this.#calls.get(name);
   }
 
   /**

@@ -8,7 +8,7 @@ const WATCH = `g=' '
 while read -r sign group; do
   case $sign in
     +) g="$g$group " ;;
-    -) g="\${g%% $group *} \${g#* $group }" ;;
+    -) case $g in *" $group "*) g="\${g%% $group *} \${g#* $group }" ;; esac ;;
   esac
 done
 for group in $g; do kill -s KILL -- "-$group"; done`;

@@ -215,7 +215,10 @@ describe('sc://snapshots', () => {
       goal: args.goal_hint,
       tool: 'prune_text',
     });
-    expect(stats).toMatchObject(payload.stats as object);
+    const { tokens_est_after: kept, ...rest } = payload.stats as Record<string, number>;
+    expect(stats).toMatchObject(rest);
+    // one is summed up line by line, the other is that of the whole text
+    expect(Math.abs(Number(stats?.['tokens_est_after' as keyof typeof stats]) - Number(kept))).toBeLessThanOrEqual(2);
   });
 
   it('are told apart when unknown, expired, of another kind or not to be watched', async () => {
