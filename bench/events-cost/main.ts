@@ -110,7 +110,7 @@ async function eventsOnce(reports: readonly ChatReport[], writes: number, dbPath
   const every = Math.ceil(reports.length / writes);
   const startedAt = performance.now();
   for (const [i, report] of reports.entries()) {
-    log.add(eventsOf(report, 1, false));
+    log.add(eventsOf(report, 1, 0, false));
     if ((i + 1) % every === 0) await log.flush();
   }
   await log.flush();

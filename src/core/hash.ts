@@ -1,31 +1,31 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-function sha256(data: string | Uint8Array): Buffer {
-  return createHash('sha256').update(data).digest();
+function hex32(data: string | Uint8Array): string {
+  return hash('sha256', data, 'hex').slice(0, 32);
 }
 
 /** 32 hex digits that stand for a text, UTF-16 unit for unit (lone surrogates included). */
 export function textHash(text: string): string {
   // UTF-8 has no form for a lone surrogate, two different texts would share a hash.
   const bytes = text.isWellFormed() ? text : Buffer.concat([Buffer.from('utf16le\0'), Buffer.from(text, 'utf16le')]);
-  return hash('sha256', bytes, 'hex').slice(0, 32);
+  return hex32(bytes);
 }
 
 /** 32 hex digits over several strings; no two different lists give the same input. */
 export function keyOf(...parts: readonly string[]): string {
-  return hash('sha256', JSON.stringify(parts), 'hex').slice(0, 32);
+  return hex32(JSON.stringify(parts));
 }
 
 /** 32 hex digits that stand for a list of numbers. */
 export function numbersHash(numbers: Float64Array): string {
-  return sha256(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)).toString('hex', 0, 16);
+  return hex32(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
 }
 
 /** `prn_` + 12 base-32 characters (60 bits), derived from a decision's key so that it never changes. */
 export function pruneIdOf(key: string): string {
-  return `prn_${base32(sha256(`prune_id\0${key}`))}`;
+  return `prn_${base32(`prune_id\0${key}`)}`;
 }
 
 /**
@@ -36,10 +36,12 @@ export function pruneIdOf(key: string): string {
  * @param hash - `textHash` of the text
  */
 export function segmentIdOf(role: string, source: string, hash: string): string {
-  return `seg_${base32(sha256(`segment_id\0${JSON.stringify([role, source, hash])}`))}`;
+  return `seg_${base32(`segment_id\0${JSON.stringify([role, source, hash])}`)}`;
 }
 
-function base32(digest: Buffer): string {
+/** The first 60 bits of a text's hash. */
+function base32(text: string): string {
+  const digest = hash('sha256', text, 'buffer');
   let id = '';
   for (let i = 0; i < 12; i++) id += ALPHABET.charAt((digest[i] ?? 0) & 31);
   return id;

@@ -2,7 +2,7 @@ import type { HeldSteps } from './directed.ts';
 import type { FindSettings } from './find-texts.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from './ports/segments.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
-import { haveOnlyBegun, MIN_TOLD_BYTES } from './small-bodies.ts';
+import { MIN_TOLD_BYTES } from './small-bodies.ts';
 import { ToldBodies } from './told-bodies.ts';
 
 /** A request that was decided about. */
@@ -68,5 +68,5 @@ export class SegmentTeller {
 /** A small request that brings the user's first words: there is nothing in it that could be collected. */
 function hasOnlyBegun({ body, first, found, messages }: DecidedRequest): boolean {
   if (first > 0 || found.length > 0 || body.length >= MIN_TOLD_BYTES) return false;
-  return haveOnlyBegun(messages);
+  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
 }

@@ -56,11 +56,6 @@ export function describe(body: Buffer): Described {
   return { model, stream, messages: messages.length, conversationId: conversationIdOf(body, messages) };
 }
 
-/** Whether there is nothing but instructions and the user's first words. */
-export function haveOnlyBegun(messages: readonly ScannedMessage[]): boolean {
-  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
-}
-
 /** The same as a conversation that reads all of them has. */
 function conversationIdOf(body: Buffer, messages: readonly ScannedMessage[]): string {
   for (const message of messages) {

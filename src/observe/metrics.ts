@@ -113,8 +113,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         upstreamError: upstreamError === null ? null : reasons.of(upstreamError),
         ...(pruning && { pruning: plainPruning(pruning) }),
       };
-      if (recorder) recorder.request(sample);
-      else record((to) => to.request(sample));
+      record((to) => to.request(sample));
     },
     pruning(sample) {
       const plain = plainPruning(sample);

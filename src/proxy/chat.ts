@@ -128,11 +128,12 @@ class ChatExchange {
 
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
-    if (this.#mayPassOver(original)) {
+    const off = this.#isOff();
+    if (!off && this.#mayPassOver(original)) {
       const exchange = await this.#send(original, [], [], null);
       return this.#report(null, true, exchange, original);
     }
-    const rewritten = await this.#prune(original);
+    const rewritten = off ? null : await this.#prune(original);
     const pruned = rewritten !== null && !this.#options.shadow && rewritten.edited;
     if (!pruned) return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     // The body is sent as plain JSON, whatever encoding the client had chosen.
@@ -149,7 +150,7 @@ class ChatExchange {
 
   /** Most small requests: there is nothing to do, and what they are is read when it is told. */
   #mayPassOver(original: Buffer): boolean {
-    if (this.#isOff() || this.#req.headers['content-encoding'] !== undefined) return false;
+    if (this.#req.headers['content-encoding'] !== undefined) return false;
     try {
       return this.#options.rewriter.mayPassOver(original, scopeOf(this.#req.headers, this.#requestId));
     } catch {
@@ -162,10 +163,9 @@ class ChatExchange {
     return !this.#options.enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off');
   }
 
-  /** `null`: nothing was looked at, or something failed; the original goes. */
+  /** `null`: the body could not be looked at, or something failed; the original goes. */
   async #prune(original: Buffer): Promise<Pruned | null> {
     const { shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
-    if (this.#isOff()) return null;
     const startedAt = performance.now();
     try {
       const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
@@ -302,6 +302,6 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
 }
 
 /** Tokens that pruning takes off a request. */
-export function savedBy(outcomes: readonly TextOutcome[]): number {
+function savedBy(outcomes: readonly TextOutcome[]): number {
   return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
 }

@@ -1,9 +1,13 @@
 import type { EventRecord } from '../core/ports.ts';
-import { type ChatReport, savedBy } from './chat.ts';
+import type { ChatReport } from './chat.ts';
 import { tenths } from './report-line.ts';
 
-/** What a request was, what became of each text that was new in it, and what went wrong. */
-export function eventsOf(report: ChatReport, tsMs: number, shadow: boolean): EventRecord[] {
+/**
+ * What a request was, what became of each text that was new in it, and what went wrong.
+ *
+ * @param saved - tokens that were saved, or would have been in shadow mode
+ */
+export function eventsOf(report: ChatReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
   // a body that was not looked at belongs to no conversation: it is a run of its own
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;
@@ -15,7 +19,7 @@ export function eventsOf(report: ChatReport, tsMs: number, shadow: boolean): Eve
     model: report.model,
     messages: report.messages,
     candidates: report.outcomes.length,
-    tokens_saved: shadow || !report.forwardedOriginal ? savedBy(report.outcomes) : 0,
+    tokens_saved: saved,
     status: report.status,
     end: report.end,
     upstream_error: report.upstreamError,

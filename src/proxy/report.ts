@@ -111,7 +111,7 @@ export class Reporter {
       },
     });
     this.#usage.add(report, atMs, saved > 0);
-    this.#options.events.add(eventsOf(report, atMs, shadow));
+    this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
   async #write(): Promise<void> {
