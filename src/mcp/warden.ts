@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
  * Reads `+ <group>` and `- <group>` from the pipe that its maker holds, and kills what is left when that closes, which
  * it does however its maker ends.
  */
-const WATCH = `g=' '
+export const WATCH = `g=' '
 while read -r sign group; do
   case $sign in
     +) g="$g$group " ;;
