@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog, type Log } from '../../src/observe/log.ts';
 
-const built = new URL('../../dist/observe/log.js', import.meta.url);
 let folder: string;
 let file: string;
 let fd: number;
@@ -20,6 +21,19 @@ afterEach(() => {
   closeSync(fd);
   rmSync(folder, { recursive: true });
 });
+
+/** The log in one file that a process of its own can load. */
+async function bundledLog(): Promise<string> {
+  const bundle = await rolldown({
+    input: fileURLToPath(new URL('../../src/observe/log.ts', import.meta.url)),
+    platform: 'node',
+    external: ['pino-pretty'],
+  });
+  const path = join(folder, 'log.mjs');
+  await bundle.write({ file: path, format: 'esm' });
+  await bundle.close();
+  return pathToFileURL(path).href;
+}
 
 /** What was written, once it ends with the end of a line. */
 async function written(): Promise<string> {
@@ -115,9 +129,9 @@ describe('the log', () => {
 
   it.runIf(process.platform === 'linux').each(['a pipe without a reader', 'a full disk'])(
     'lets the process end where nothing can be written: %s',
-    (where) => {
+    async (where) => {
       const script = `import { openSync } from 'node:fs';
-        const { createLog } = await import(${JSON.stringify(built.href)});
+        const { createLog } = await import(${JSON.stringify(await bundledLog())});
         const log = await createLog({ level: 'info', fd: ${where === 'a full disk' ? "openSync('/dev/full', 'w')" : '1'}, pretty: false });
         log.info('lost');
         process.exit(7);`;
@@ -127,9 +141,8 @@ describe('the log', () => {
     },
   );
 
-  it('is whole when the process exits right after writing', () => {
-    expect(existsSync(built), `${built.pathname} is missing: npm run build makes it`).toBe(true);
-    const module = JSON.stringify(built.href);
+  it('is whole when the process exits right after writing', async () => {
+    const module = JSON.stringify(await bundledLog());
     const script = `const { createLog } = await import(${module});
       const log = await createLog({ level: 'info', fd: 1, pretty: false });
       for (let i = 0; i < 500; i++) log.info({ i }, 'x'.repeat(200));

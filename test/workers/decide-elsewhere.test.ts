@@ -11,7 +11,7 @@ import { built } from '../cli/built.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { serverLog } from '../helpers/texts.ts';
 
-const PROGRAM = pathToFileURL(built('workers/decide-worker.js'));
+const PROGRAM = pathToFileURL(built('parts/decide-worker.js'));
 const LARGE = serverLog(3_000);
 let folder: string;
 
