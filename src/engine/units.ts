@@ -1,26 +1,11 @@
-import { declarationOf, mayDeclare, opensFunction } from './declarations.ts';
+import { codeUnits, readDeclarations } from './code-units.ts';
 import { findElements } from './json-elements.ts';
 import type { Kind } from './kinds.ts';
 import { openings } from './openings.ts';
+import { UnitBuilder, type Units } from './unit-builder.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
 
-/** How a text falls into blocks. */
-export interface Units {
-  /** Number of the block that a line belongs to; blocks are contiguous and ascend from 0. */
-  readonly unit: Int32Array;
-  readonly count: number;
-  /** Enclosing block (a method's class), or -1, by block. */
-  readonly parent: Int32Array;
-  /** 1 where a line may not be parted from the one before (inside a fence, a trace, an element). */
-  readonly glued: Uint8Array;
-  /** What each line declares, one of `DECLARED`; all 0 for texts that are no code. */
-  readonly declared: Uint8Array;
-  /** 1 where a line opens a block: a declaration, a heading. */
-  readonly head: Uint8Array;
-}
-
-/** Codes of what a line declares. */
-export const DECLARED = { none: 0, import: 1, type: 2, function: 3 } as const;
+export { DECLARED, type Units } from './unit-builder.ts';
 
 /** Divides a text into the blocks that are cut or kept together. */
 export function findUnits(view: View, kind: Kind): Units {
@@ -29,134 +14,12 @@ export function findUnits(view: View, kind: Kind): Units {
   return otherUnits(view, kind);
 }
 
-function readDeclarations(view: View): Uint8Array {
-  const out = new Uint8Array(view.n);
-  for (let i = 0; i < view.n; i++) {
-    const ink = view.ink[i] ?? 0;
-    const to = view.to[i] ?? 0;
-    if (ink < to && mayDeclare(view.codes, view.from[i] ?? 0, ink, to))
-      out[i] = DECLARED[declarationOf(contentOf(view, i))];
-  }
-  return out;
-}
-
 function otherUnits(view: View, kind: Kind): Units {
   if (kind.family === 'docs') return docsUnits(view);
   if (kind.family === 'json') return elementUnits(view);
   if (kind.family === 'diff') return hunkUnits(view);
   if (kind.family === 'log') return unitsAt(view, () => false, 12);
   return unitsAt(view, () => true, 1);
-}
-
-class Builder {
-  readonly unit: Int32Array;
-  readonly glued: Uint8Array;
-  readonly head: Uint8Array;
-  declared: Uint8Array;
-  readonly #parents: number[] = [];
-
-  constructor(n: number) {
-    this.unit = new Int32Array(n);
-    this.glued = new Uint8Array(n);
-    this.head = new Uint8Array(n);
-    this.declared = new Uint8Array(n);
-  }
-
-  get last(): number {
-    return this.#parents.length - 1;
-  }
-
-  open(parent: number): number {
-    this.#parents.push(parent);
-    return this.last;
-  }
-
-  done(): Units {
-    return {
-      unit: this.unit,
-      count: this.#parents.length,
-      parent: Int32Array.from(this.#parents),
-      glued: this.glued,
-      head: this.head,
-      declared: this.declared,
-    };
-  }
-}
-
-const CLOSING = /^(?:[}\])]|end\b|fi\b|done\b|esac\b|else\b|elif\b|except\b|finally\b|catch\b|rescue\b)/;
-const LEADING = /^(?:@|#\[|\/\/\/?|\/\*|\*|#(?!\s*(?:include|define|if|endif|else|pragma)))/;
-const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
-/** Whether the patterns above may match, by the first character. */
-const OPENINGS = openings('}])efdcr{', '@#/*');
-const MAY_CLOSE = 1;
-const MAY_LEAD = 2;
-const LONG_UNIT = 40;
-
-/** Functions, types and top-level paragraphs, by declarations and indentation. */
-function codeUnits(view: View): Units {
-  const b = new Builder(view.n);
-  b.declared = readDeclarations(view);
-  const stack: { indent: number; unit: number; type: boolean }[] = [];
-  let current = b.open(-1);
-  let size = 0;
-  let leading = -1;
-  const move = (from: number, to: number, unit: number): void => {
-    for (let k = from; k < to; k++) b.unit[k] = unit;
-  };
-  for (let i = 0; i < view.n; i++) {
-    b.unit[i] = current;
-    size++;
-    if (isBlankLine(view, i)) {
-      continue;
-    }
-    const indent = view.indent[i] ?? 0;
-    const line = contentOf(view, i, 300);
-    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
-    const bare = opening === 0 ? line : line.trimStart();
-    const closing = (opening & MAY_CLOSE) !== 0 && (CLOSING.test(bare) || bare.startsWith('{'));
-    let popped = false;
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1];
-      if (top === undefined || indent > top.indent || (indent === top.indent && closing)) break;
-      stack.pop();
-      popped = true;
-    }
-    const declared = b.declared[i] ?? 0;
-    if (declared === DECLARED.none && (opening & MAY_LEAD) !== 0 && LEADING.test(bare)) {
-      if (leading < 0 || isBlankLine(view, i - 1)) leading = i;
-      if (popped) {
-        current = b.open(stack.at(-1)?.unit ?? -1);
-        b.unit[i] = current;
-        size = 1;
-        leading = i;
-      }
-      continue;
-    }
-    const declares = declared === DECLARED.type || declared === DECLARED.function;
-    const inType = (stack.at(-1)?.type ?? true) && !closing;
-    const opens = declares || (inType && (opensFunction(line) || (indent === 0 && OPENER.test(bare))));
-    if (declares) b.head[i] = 1;
-    if (opens) {
-      const from = leading >= 0 ? leading : i;
-      const unit = from === 0 && current === 0 ? 0 : b.open(stack.at(-1)?.unit ?? -1);
-      move(from, i + 1, unit);
-      current = unit;
-      size = i + 1 - from;
-      if (!declares) b.head[i] = 1;
-      stack.push({ indent, unit, type: declared === DECLARED.type });
-    } else if (inType && leading > 0 && i - leading < size - 1) {
-      // a member with a comment of its own
-      current = b.open(stack.at(-1)?.unit ?? -1);
-      move(leading, i + 1, current);
-      size = i + 1 - leading;
-    } else if (popped || (indent === 0 && size > LONG_UNIT && i > 0 && isBlankLine(view, i - 1))) {
-      current = b.open(stack.at(-1)?.unit ?? -1);
-      b.unit[i] = current;
-      size = 1;
-    }
-    leading = -1;
-  }
-  return b.done();
 }
 
 const FENCE = /^\s*(```+|~~~+)/;
@@ -170,7 +33,7 @@ const LEAST_FENCE = 3;
 
 /** Sections by heading, paragraphs inside them; fences hold together. */
 function docsUnits(view: View): Units {
-  const b = new Builder(view.n);
+  const b = new UnitBuilder(view.n);
   let current = b.open(-1);
   let size = 0;
   let fence = '';
@@ -256,7 +119,7 @@ function hunkUnits(view: View): Units {
 }
 
 function unitsAt(view: View, starts: (line: number) => boolean, most: number): Units {
-  const b = new Builder(view.n);
+  const b = new UnitBuilder(view.n);
   let current = b.open(-1);
   let size = 0;
   for (let i = 0; i < view.n; i++) {

@@ -1,0 +1,53 @@
+/** How a text falls into blocks. */
+export interface Units {
+  /** Number of the block that a line belongs to; blocks are contiguous and ascend from 0. */
+  readonly unit: Int32Array;
+  readonly count: number;
+  /** Enclosing block (a method's class), or -1, by block. */
+  readonly parent: Int32Array;
+  /** 1 where a line may not be parted from the one before (inside a fence, a trace, an element). */
+  readonly glued: Uint8Array;
+  /** What each line declares, one of `DECLARED`; all 0 for texts that are no code. */
+  readonly declared: Uint8Array;
+  /** 1 where a line opens a block: a declaration, a heading. */
+  readonly head: Uint8Array;
+}
+
+/** Codes of what a line declares. */
+export const DECLARED = { none: 0, import: 1, type: 2, function: 3 } as const;
+
+/** Gathers the blocks of a text while its lines are gone through. */
+export class UnitBuilder {
+  readonly unit: Int32Array;
+  readonly glued: Uint8Array;
+  readonly head: Uint8Array;
+  declared: Uint8Array;
+  readonly #parents: number[] = [];
+
+  constructor(n: number) {
+    this.unit = new Int32Array(n);
+    this.glued = new Uint8Array(n);
+    this.head = new Uint8Array(n);
+    this.declared = new Uint8Array(n);
+  }
+
+  get last(): number {
+    return this.#parents.length - 1;
+  }
+
+  open(parent: number): number {
+    this.#parents.push(parent);
+    return this.last;
+  }
+
+  done(): Units {
+    return {
+      unit: this.unit,
+      count: this.#parents.length,
+      parent: Int32Array.from(this.#parents),
+      glued: this.glued,
+      head: this.head,
+      declared: this.declared,
+    };
+  }
+}
