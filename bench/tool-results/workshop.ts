@@ -8,6 +8,11 @@ export class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
 
+/** What programs are run with: npm hands its own options down (`npm run --silent` silences the npm that a case runs). */
+function environment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
+}
+
 /** A temp folder, real tools, and the packages in node_modules: what the texts are made from. */
 export class Workshop {
   readonly root = mkdtempSync(join(tmpdir(), 'tool-results-'));
@@ -41,7 +46,7 @@ export class Workshop {
       timeout: 120_000,
       maxBuffer: 64 << 20,
       env: {
-        ...process.env,
+        ...environment(),
         LC_ALL: 'C.UTF-8',
         NO_COLOR: '1',
         FORCE_COLOR: undefined,
