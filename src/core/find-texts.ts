@@ -144,31 +144,39 @@ export interface UserText {
 
 /** Takes a user's message apart into words and files. */
 export function userTexts(bytes: Buffer, message: ScannedMessage): UserText[] {
-  const texts: UserText[] = [];
-  let announced = '';
+  const texts: { readonly literal: Span; readonly text: string }[] = [];
   for (const { literal } of message.texts) {
     const text = decodeString(bytes, literal.start, literal.end);
-    if (text === null) continue;
+    if (text !== null) texts.push({ literal, text });
+  }
+  return takenApart(texts);
+}
+
+type Taken = Pick<UserText, 'files' | 'words'>;
+
+function takenApart<Text extends { readonly text: string }>(texts: readonly Text[]): (Text & Taken)[] {
+  let announced = '';
+  return texts.map((whole) => {
+    const { text } = whole;
     if (announced !== '') {
       // The part before this one said that this part is a file.
-      texts.push({ literal, text, files: [{ start: 0, end: text.length, path: announced }], words: '' });
+      const files = [{ start: 0, end: text.length, path: announced }];
       announced = '';
-      continue;
+      return { ...whole, files, words: '' };
     }
     announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
     const blocks = findFileBlocks(text);
     const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
-    texts.push({ literal, text, files, words: ownWords(text, blocks) });
-  }
-  return texts;
+    return { ...whole, files, words: ownWords(text, blocks) };
+  });
 }
 
-/** The user's own words in a message, as far as they are known without the messages before it. */
-export function userWords(bytes: Buffer, message: ScannedMessage): string {
-  return said(userTexts(bytes, message));
+/** The user's own words in the texts of a message, as far as they are known without the messages before it. */
+export function userWords(texts: readonly string[]): string {
+  return said(takenApart(texts.map((text) => ({ text }))));
 }
 
-function said(texts: readonly UserText[]): string {
+function said(texts: readonly Taken[]): string {
   return texts
     .map(({ words }) => words)
     .filter((part) => part !== '')

@@ -1,4 +1,4 @@
-import { type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
+import { JsonShapeError } from '../dialects/json-cursor.ts';
 import { type FindSettings, userWords } from './find-texts.ts';
 import { textHash } from './hash.ts';
 import type { LeftAlone } from './left-alone.ts';
@@ -47,20 +47,48 @@ export class SmallBodies {
 }
 
 /**
- * What is told of a body.
+ * What is told of a small body. It goes out as it came, so that it is read the cheapest way: as a whole.
  *
  * @throws JsonShapeError when it is not understood
  */
 export function describe(body: Buffer): Described {
-  const { model, stream, messages } = scanChatBody(body);
-  return { model, stream, messages: messages.length, conversationId: conversationIdOf(body, messages) };
+  const { model, stream, messages } = objectIn(body);
+  const list: readonly unknown[] = Array.isArray(messages) ? messages : [];
+  return {
+    model: typeof model === 'string' ? model : '',
+    stream: stream === true,
+    messages: list.length,
+    conversationId: conversationIdOf(list),
+  };
+}
+
+function objectIn(body: Buffer): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString());
+  } catch (cause) {
+    throw new JsonShapeError('no JSON', { cause });
+  }
+  if (!isObject(value) || Array.isArray(value)) throw new JsonShapeError('no JSON object');
+  return value;
 }
 
 /** The same as a conversation that reads all of them has. */
-function conversationIdOf(body: Buffer, messages: readonly ScannedMessage[]): string {
+function conversationIdOf(messages: readonly unknown[]): string {
   for (const message of messages) {
-    const words = message.role === 'user' ? userWords(body, message) : '';
+    const words = isObject(message) && message.role === 'user' ? userWords(textsOf(message.content)) : '';
     if (words !== '') return textHash(words);
   }
   return '';
+}
+
+function textsOf(content: unknown): string[] {
+  if (typeof content === 'string') return [content];
+  if (!Array.isArray(content)) return [];
+  const parts = content.filter(isObject).filter(({ type }) => type === 'text');
+  return parts.map(({ text }) => text).filter((text) => typeof text === 'string');
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

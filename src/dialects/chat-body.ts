@@ -84,11 +84,12 @@ function readMessage(cursor: JsonCursor, into: ScannedMessage[]): void {
   let opaque = false;
   const texts: ScannedText[] = [];
   const calls: ScannedCall[] = [];
-  const seen = new Set<string>();
+  let seen = 0;
   const span = cursor.object((key) => {
-    if (!MESSAGE_KEYS.has(key)) return;
-    if (seen.has(key)) opaque = true;
-    seen.add(key);
+    const bit = MESSAGE_KEYS.get(key);
+    if (bit === undefined) return;
+    if ((seen & bit) !== 0) opaque = true;
+    seen |= bit;
     if (key === 'role') role = stringHere(cursor);
     else if (key === 'tool_call_id') toolCallId = stringHere(cursor);
     else if (key === 'name') name = stringHere(cursor);
@@ -99,7 +100,10 @@ function readMessage(cursor: JsonCursor, into: ScannedMessage[]): void {
   into.push({ span, role, texts, toolCallId, name, calls, opaque });
 }
 
-const MESSAGE_KEYS = new Set(['role', 'content', 'tool_call_id', 'name', 'tool_calls', 'function_call']);
+/** The keys that matter, a bit for each. */
+const MESSAGE_KEYS = new Map(
+  ['role', 'content', 'tool_call_id', 'name', 'tool_calls', 'function_call'].map((key, i) => [key, 1 << i]),
+);
 
 function stringHere(cursor: JsonCursor): string {
   return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';

@@ -202,15 +202,17 @@ class ChatExchange {
     decline?: (status: number) => boolean,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#options.shadow ? savedBy(rewritten.outcomes) : 0;
+    const headers = requestHeaders(this.#req.rawHeaders, without);
+    headers.push(...extraRequestHeaders);
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     return this.#options.upstream.exchange(
       {
         method: 'POST',
         path: this.#options.upstream.pathFor(this.#req.url ?? '/'),
-        headers: [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders],
+        headers,
         body,
         extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
-        onHead: (_status, _type, encoding) => {
+        onHead: (encoding) => {
           this.#firstByteMs ??= performance.now() - this.#startedAt;
           this.#tap.head(encoding);
         },

@@ -25,18 +25,18 @@ export function requestHeaders(raw: readonly string[], without: readonly string[
   return endToEnd(raw, (name) => REQUEST_ONLY.has(name) || ownHeader(name) || without.includes(name));
 }
 
-/** The upstream's end-to-end fields for the client. */
-export function responseHeaders(raw: readonly string[]): string[] {
-  return endToEnd(raw, NONE);
+/**
+ * The upstream's end-to-end fields for the client.
+ *
+ * @param raw - undici's raw fields; bytes beyond ASCII keep their value as latin-1, as node:http has it
+ */
+export function responseHeaders(raw: unknown): string[] {
+  if (!Array.isArray(raw)) return [];
+  const strings = raw.map((item: unknown) => (Buffer.isBuffer(item) ? item.toString('latin1') : String(item)));
+  return endToEnd(strings, NONE);
 }
 
 const NONE = (): boolean => false;
-
-/** Undici's raw headers as strings; bytes beyond ASCII keep their value as latin-1, as node:http has it. */
-export function rawStrings(raw: unknown): string[] {
-  if (!Array.isArray(raw)) return [];
-  return raw.map((item: unknown) => (Buffer.isBuffer(item) ? item.toString('latin1') : String(item)));
-}
 
 function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
   const out: string[] = [];

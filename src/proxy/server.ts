@@ -51,12 +51,11 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     },
     (req, res) => {
       if (req.url?.startsWith('http')) req.url = originForm(req.url);
-      req.setTimeout(bodyIdleTimeoutMs);
-      req.once('end', () => req.socket.setTimeout(0)); // from here on it is the upstream that is waited for
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
-      connections.begin(req.socket);
+      const { socket } = req;
+      connections.begin(socket, req);
       res.once('close', () => {
-        connections.end(req.socket);
+        connections.end(socket);
         if (draining) connections.closeIdle(); // a connection kept alive would hold the drain up
       });
       if (draining) {
@@ -71,6 +70,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   );
   // Without a listener for 'upgrade' a request that offers another protocol (h2c) is an ordinary one.
   server.on('connection', (socket) => connections.add(socket));
+  server.timeout = bodyIdleTimeoutMs;
+  server.on('timeout', (socket: Socket) => {
+    if (!connections.waits(socket)) socket.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -147,29 +150,41 @@ async function drain(server: Server, connections: Connections, timeoutMs: number
   clearTimeout(hurry);
 }
 
-/** The open connections and how many requests are under way on each. Node does not count one that never asked as idle. */
+interface UnderWay {
+  requests: number;
+  last: IncomingMessage | null;
+}
+
+/** The open connections and what is under way on each. Node does not count one that never asked as idle. */
 class Connections {
-  readonly #underWay = new Map<Socket, number>();
+  readonly #open = new Map<Socket, UnderWay>();
 
   add(socket: Socket): void {
-    this.#underWay.set(socket, 0);
-    socket.once('close', () => this.#underWay.delete(socket));
+    this.#open.set(socket, { requests: 0, last: null });
+    socket.once('close', () => this.#open.delete(socket));
   }
 
-  begin(socket: Socket): void {
-    this.#count(socket, 1);
+  begin(socket: Socket, request: IncomingMessage): void {
+    const underWay = this.#open.get(socket);
+    if (!underWay) return; // it has closed already
+    underWay.requests++;
+    underWay.last = request;
   }
 
   end(socket: Socket): void {
-    this.#count(socket, -1);
+    const underWay = this.#open.get(socket);
+    if (!underWay) return;
+    underWay.requests--;
+    if (underWay.requests === 0) underWay.last = null;
   }
 
-  #count(socket: Socket, by: number): void {
-    const count = this.#underWay.get(socket);
-    if (count !== undefined) this.#underWay.set(socket, count + by); // absent: it has closed already
+  /** Whether it stands still because an answer is waited for: the whole request is here. */
+  waits(socket: Socket): boolean {
+    const underWay = this.#open.get(socket);
+    return underWay !== undefined && underWay.requests > 0 && underWay.last?.complete === true;
   }
 
   closeIdle(): void {
-    for (const [socket, count] of this.#underWay) if (count === 0) socket.end();
+    for (const [socket, { requests }] of this.#open) if (requests === 0) socket.end();
   }
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { type Dispatcher, Pool } from 'undici';
-import { rawStrings, responseHeaders } from './headers.ts';
+import { responseHeaders } from './headers.ts';
 import { sendUpstreamError } from './openai-error.ts';
 
 export interface UpstreamOptions {
@@ -24,7 +24,7 @@ export interface UpstreamRequest {
   readonly extraHeaders: readonly string[];
   /** Sees each piece of the answer on its way; must not keep or change it. */
   readonly onData?: (chunk: Buffer) => void;
-  readonly onHead?: (status: number, contentType: string, contentEncoding: string) => void;
+  readonly onHead?: (contentEncoding: string) => void;
 }
 
 /** How an exchange ended. */
@@ -86,12 +86,16 @@ export class Upstream {
 /** Reasons that node:http takes; it throws at others, such as one in Latin-1 that was read as UTF-8. */
 const WRITABLE = /^[\t\x20-\x7e]*$/;
 
-/** Passes one answer on to the client. */
+/**
+ * Passes one answer on to the client. It speaks undici's older handler interface: the newer one is a wrapper around it
+ * that makes an object of the fields of every answer, which nobody here needs.
+ */
 class PassOn implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest;
   readonly #res: ServerResponse;
   readonly #resolve: (exchange: Exchange) => void;
-  #controller: Dispatcher.DispatchController | null = null;
+  #abort: ((cause?: Error) => void) | null = null;
+  #resume: (() => void) | null = null;
   #status = 0;
   #settled = false;
   #wrote = false;
@@ -104,58 +108,55 @@ class PassOn implements Dispatcher.DispatchHandler {
     if (res.destroyed) this.#onClose();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#settled) controller.abort(new Error('client gone'));
+  onConnect(abort: (cause?: Error) => void): void {
+    this.#abort = abort;
+    if (this.#settled) abort(new Error('client gone'));
   }
 
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-    statusMessage?: string,
-  ): void {
-    if (status < 200 || this.#settled) return;
+  onHeaders(status: number, raw: Buffer[], resume: () => void, statusMessage: string): boolean {
+    if (status < 200 || this.#settled) return true;
     this.#status = status;
     if (this.#request.decline?.(status)) {
       this.#settle({ kind: 'declined', status });
-      controller.abort(new Error('declined'));
-      return;
+      this.#abort?.(new Error('declined'));
+      return true;
     }
-    this.#request.onHead?.(status, String(headers['content-type'] ?? ''), String(headers['content-encoding'] ?? ''));
-    const raw = [...responseHeaders(rawStrings(controller.rawHeaders)), ...this.#request.extraHeaders];
+    this.#resume = resume;
+    const fields = responseHeaders(raw);
+    this.#request.onHead?.(fieldIn(fields, 'content-encoding'));
+    fields.push(...this.#request.extraHeaders);
     this.#res.on('drain', this.#onDrain);
     this.#res.sendDate = false;
-    if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, raw);
-    else this.#res.writeHead(status, raw);
+    if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
+    else this.#res.writeHead(status, fields);
     // A body that is there already goes out with the head in one write; a stream's head must not wait for its first event.
     process.nextTick(this.#flushHead);
+    return true;
   }
 
   #flushHead = (): void => {
     if (!this.#wrote && !this.#res.writableEnded && !this.#res.destroyed) this.#res.flushHeaders();
   };
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#settled) return;
+  /** `false` asks for no more until the client has taken what it was given. */
+  onData(chunk: Buffer): boolean {
+    if (this.#settled) return true;
     this.#wrote = true;
     this.#request.onData?.(chunk);
-    if (!this.#res.write(chunk)) controller.pause();
+    return this.#res.write(chunk);
   }
 
-  onResponseEnd(
-    _controller: Dispatcher.DispatchController,
-    trailers: Record<string, string | string[] | undefined>,
-  ): void {
+  onComplete(trailers: readonly (Buffer | string)[] | null): void {
     if (this.#settled) return;
-    if (Object.keys(trailers).length > 0 && !this.#res.hasHeader('content-length')) {
-      this.#res.addTrailers(trailers as Record<string, string>);
+    if (trailers && trailers.length > 0 && !this.#res.hasHeader('content-length')) {
+      const fields = responseHeaders(trailers);
+      this.#res.addTrailers(pairsOf(fields));
     }
     this.#settle({ kind: 'answered', status: this.#status, error: null });
     this.#res.end();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | null, cause: Error): void {
+  onError(cause: Error): void {
     this.fail(cause);
   }
 
@@ -176,12 +177,12 @@ class PassOn implements Dispatcher.DispatchHandler {
     this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error), error });
   }
 
-  #onDrain = (): void => this.#controller?.resume();
+  #onDrain = (): void => this.#resume?.();
 
   #onClose = (): void => {
     if (this.#settled) return;
     this.#settle({ kind: 'client_gone', status: this.#status });
-    this.#controller?.abort(new Error('client gone'));
+    this.#abort?.(new Error('client gone'));
   };
 
   #settle(exchange: Exchange): void {
@@ -190,6 +191,18 @@ class PassOn implements Dispatcher.DispatchHandler {
     this.#res.off('drain', this.#onDrain);
     this.#resolve(exchange);
   }
+}
+
+/** A field's value, `''` when it is not there. */
+function fieldIn(fields: readonly string[], name: string): string {
+  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
+  return '';
+}
+
+function pairsOf(fields: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) pairs.push([fields[i] ?? '', fields[i + 1] ?? '']);
+  return pairs;
 }
 
 /** A short constant code for what went wrong on the way to the upstream. */

@@ -22,7 +22,7 @@ function version(): string {
 let folder = '';
 
 /**
- * Path of a file of the compiled program, compiled from the sources as they were when a test file first asked, unless
+ * Path of a file of the built program, built from the sources as they were when a test file first asked, unless
  * that was done before. Several test files may ask at the same time.
  */
 export function compiled(file: string): string {
@@ -34,13 +34,7 @@ export function compiled(file: string): string {
 function compileInto(target: string): void {
   mkdirSync(cache, { recursive: true });
   const draft = mkdtempSync(join(cache, 'draft-'));
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  try {
-    execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--outDir', join(draft, 'dist')], { cwd: root });
-  } catch (error) {
-    // Type errors are for the type check to tell; what can be run is run.
-    if (!existsSync(join(draft, 'dist', 'cli.js'))) throw error;
-  }
+  execFileSync(process.execPath, [join(root, 'build.mjs'), join(draft, 'dist')], { cwd: root });
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'));
   try {
     renameSync(draft, target);
