@@ -1,8 +1,9 @@
 import type { Analysis } from './analysis.ts';
 import { LEARNED, LEARNED_LOG } from './learned.ts';
+import type { Measure } from './measures.ts';
 import { measureLog } from './rank-log.ts';
 import { trustIn } from './rank-prose.ts';
-import { type Measure, measureLines } from './signals.ts';
+import { measureLines } from './signals.ts';
 
 /** How a measure moved a region's score against the average of the text. */
 export interface Contribution {
@@ -35,24 +36,16 @@ export function contributionsOf(analysis: Analysis, spans: readonly Span[]): Con
   );
 }
 
-function ofLog({ view, templates, words, terms }: Analysis, spans: readonly Span[]): Contribution[][] {
-  const out = spans.map((): Contribution[] => []);
-  measureLog(view, templates, words, terms, (name, byLine) => {
-    addEffects(out, spans, view.n, name, LEARNED_LOG[name] ?? 0, byLine);
-  });
-  return out;
+function ofLog(analysis: Analysis, spans: readonly Span[]): Contribution[][] {
+  return effectsOf(measureLog(analysis), LEARNED_LOG, spans, analysis.view.n);
 }
 
 function ofProse(analysis: Analysis, family: 'code' | 'docs', spans: readonly Span[]): Contribution[][] {
   const { n } = analysis.view;
   const { matches, nature, trustInMatches, trustInNature } = LEARNED[family];
-  const ofMatches = spans.map((): Contribution[] => []);
-  const ofNature = spans.map((): Contribution[] => []);
-  const circumstances = measureLines(analysis, (name, byLine) => {
-    const weight = matches[name];
-    if (weight === undefined) addEffects(ofNature, spans, n, name, nature[name] ?? 0, byLine);
-    else addEffects(ofMatches, spans, n, name, weight, byLine);
-  });
+  const { measures, circumstances } = measureLines(analysis);
+  const ofMatches = effectsOf(measures, matches, spans, n);
+  const ofNature = effectsOf(measures, nature, spans, n);
   const scaled = (list: Contribution[] | undefined, factor: number): Contribution[] =>
     (list ?? []).map(({ name, effect }) => ({ name, effect: effect * factor }));
   const inMatches = trustIn(trustInMatches, circumstances);
@@ -60,21 +53,25 @@ function ofProse(analysis: Analysis, family: 'code' | 'docs', spans: readonly Sp
   return spans.map((_, k) => [...scaled(ofMatches[k], inMatches), ...scaled(ofNature[k], inNature)]);
 }
 
-/** Adds to each span what a measure says of it against the average of all lines. */
-function addEffects(
-  out: readonly Contribution[][],
+/** What each measure says of each span against the average of all lines. */
+function effectsOf(
+  measures: readonly Measure[],
+  weights: Readonly<Record<string, number>>,
   spans: readonly Span[],
   n: number,
-  name: string,
-  weight: number,
-  byLine: Measure,
-): void {
-  if (weight === 0) return;
-  let all = 0;
-  for (let i = 0; i < n; i++) all += byLine[i] ?? 0;
-  spans.forEach(({ from, to }, k) => {
-    let sum = 0;
-    for (let i = from; i <= to; i++) sum += byLine[i] ?? 0;
-    out[k]?.push({ name, effect: weight * (sum / (to - from + 1) - all / Math.max(1, n)) });
-  });
+): Contribution[][] {
+  const out = spans.map((): Contribution[] => []);
+  for (const { name, values, unit } of measures) {
+    const weight = weights[name] ?? 0;
+    if (weight === 0) continue;
+    const at = (i: number): number => values[unit === null ? i : (unit[i] ?? 0)] ?? 0;
+    let all = 0;
+    for (let i = 0; i < n; i++) all += at(i);
+    spans.forEach(({ from, to }, k) => {
+      let sum = 0;
+      for (let i = from; i <= to; i++) sum += at(i);
+      out[k]?.push({ name, effect: weight * (sum / (to - from + 1) - all / Math.max(1, n)) });
+    });
+  }
+  return out;
 }

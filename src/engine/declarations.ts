@@ -29,10 +29,19 @@ const FIRST_WORDS = new Set(
   pub class interface enum struct trait impl union record module namespace protocol object type create def defp fn fun
   func function sub proc`
     .split(/\s+/)
-    .map((word) => firstWord(codesOf(word), 0, word.length)),
+    .map(firstWordOf),
 );
+/** Tells most words that are none of these by their last bits. */
+const MAY_BE_FIRST = new Uint8Array(1024);
+for (const word of FIRST_WORDS) MAY_BE_FIRST[word & 1023] = 1;
+
+/** A word as `firstWord` reads it. */
+export function firstWordOf(word: string): number {
+  return firstWord(codesOf(word), 0, word.length);
+}
+
 /** The word (letters, digits, `_`) at a place as one number, case aside; 0 where there is none or a long one. */
-function firstWord(codes: Uint16Array, start: number, end: number): number {
+export function firstWord(codes: Uint16Array, start: number, end: number): number {
   let hash = 0;
   for (let at = start; at < end; at++) {
     const code = codes[at] ?? 0;
@@ -52,7 +61,8 @@ export function mayDeclare(codes: Uint16Array, from: number, ink: number, to: nu
   const first = codes[ink] ?? 0;
   if (first > 127 || first === HASH || first === QUOTE) return true;
   if (WORD[first] === 0) return false;
-  if (FIRST_WORDS.has(firstWord(codes, ink, to))) return true;
+  const word = firstWord(codes, ink, to);
+  if (MAY_BE_FIRST[word & 1023] === 1 && FIRST_WORDS.has(word)) return true;
   if (ink > from) return false;
   let at = ink;
   while (at < to && codes[at] !== PARENTHESIS) at++;

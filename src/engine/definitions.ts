@@ -1,5 +1,4 @@
 import type { Analysis } from './analysis.ts';
-import { weighWords } from './relevance.ts';
 import { namesakes } from './signals-block.ts';
 import type { Units } from './units.ts';
 import { contentOf, isBlankLine } from './view.ts';
@@ -26,7 +25,8 @@ export function definitionsOf({
   units,
   words,
   terms,
-}: Pick<Analysis, 'view' | 'units' | 'words' | 'terms'>): Uint8Array {
+  match,
+}: Pick<Analysis, 'view' | 'units' | 'words' | 'terms' | 'match'>): Uint8Array {
   const out = new Uint8Array(view.n);
   const named = namesakes(view, units, terms);
   let lines = 0;
@@ -34,7 +34,7 @@ export function definitionsOf({
   if (lines <= view.n * MOST_OF_TEXT) {
     for (let i = 0; i < view.n; i++) if ((named[units.unit[i] ?? 0] ?? 0) > 0 && !isBlankLine(view, i)) out[i] = 1;
   }
-  const weight = weighWords(view, words, terms);
+  const { weight } = match;
   const constants: number[] = [];
   for (let i = 0; i < view.n && constants.length <= MOST_CONSTANTS; i++) {
     if (isBlankLine(view, i)) continue;

@@ -153,7 +153,7 @@ export const LEARNED_LOG: Readonly<Record<string, number>> = {
 /** Turns weighted sums into shares up to a common factor; the largest becomes 1. */
 export function soften(scores: Float64Array): Float64Array {
   let most = Number.NEGATIVE_INFINITY;
-  for (const s of scores) if (s > most) most = s;
+  for (let i = 0; i < scores.length; i++) most = Math.max(most, scores[i] ?? 0);
   const out = new Float64Array(scores.length);
   for (let i = 0; i < out.length; i++) out[i] = Math.exp((scores[i] ?? 0) - most);
   return out;

@@ -1,7 +1,5 @@
-import type { GoalTerm } from './goal-terms.ts';
 import { RULES } from './protect.ts';
-import { tellingTerms } from './rank-log.ts';
-import { matchLines, weighWords } from './relevance.ts';
+import { type GoalMatch, scoreLines } from './relevance.ts';
 import type { Templates } from './templates.ts';
 import type { View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -20,13 +18,13 @@ export function keepNews(
   view: View,
   { shape, count }: Templates,
   words: Vocabulary,
-  terms: readonly GoalTerm[],
+  match: GoalMatch,
   keep: Uint8Array,
 ): void {
-  const weight = weighWords(view, words, tellingTerms(terms));
+  const weight = match.weight.slice();
   const most = Math.max(SELDOM_WORD, view.n * MOST_SHARE);
   for (let id = 0; id < words.size; id++) if ((words.lineCount[id] ?? 0) > most) weight[id] = 0;
-  const raw = matchLines(view, words, weight);
+  const raw = scoreLines(view, words, { weight, hits: match.hits, first: match.first });
   let best = 0;
   for (let i = 0; i < view.n; i++) if (keep[i] === 0) best = Math.max(best, raw[i] ?? 0);
   if (best === 0) return;

@@ -1,12 +1,11 @@
+import type { Reading } from './analysis.ts';
 import { CRY, criesOf } from './cries.ts';
 import type { GoalTerm } from './goal-terms.ts';
 import { LEARNED_LOG, soften } from './learned.ts';
+import { addMeasures, type Measure, measure } from './measures.ts';
 import { openings } from './openings.ts';
-import { columnOf, matchLines, spread, unitScale, weighWords } from './relevance.ts';
-import { addMeasure, type TakeSignal } from './signals.ts';
-import type { Templates } from './templates.ts';
+import { spread, unitScale } from './relevance.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
-import type { Vocabulary } from './vocabulary.ts';
 import { wordHash } from './words.ts';
 
 const HOT =
@@ -43,27 +42,19 @@ export function tellsSuccess(line: string): boolean {
   return PASSED.test(line);
 }
 
+/** What of a text its lines are ranked by as those of a log. */
+type LogReading = Pick<Reading, 'view' | 'templates' | 'match'>;
+
 /** Ranks lines of a program's output: rare failures and what is about them, rare shapes, the goal's words, the end. */
-export function rankLog(view: View, templates: Templates, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
-  const scores = new Float64Array(view.n);
-  measureLog(view, templates, words, terms, (name, byLine) => {
-    const weight = LEARNED_LOG[name] ?? 0;
-    if (weight === 0) return;
-    addMeasure(scores, byLine, weight);
-  });
+export function rankLog(reading: LogReading): Float64Array {
+  const scores = new Float64Array(reading.view.n);
+  addMeasures(scores, measureLog(reading), LEARNED_LOG);
   return soften(scores);
 }
 
 /** Measures what may tell needed lines of a log from others. The names are those of `LEARNED_LOG`. */
-export function measureLog(
-  view: View,
-  { shape, count }: Templates,
-  words: Vocabulary,
-  terms: readonly GoalTerm[],
-  take: TakeSignal,
-): void {
-  const n = view.n;
-  const raw = matchLines(view, words, weighWords(view, words, tellingTerms(terms)));
+export function measureLog({ view, templates: { shape, count }, match }: LogReading): Measure[] {
+  const { n } = view;
   const hot = new Float64Array(n);
   const news = new Float64Array(n);
   const opens = new Float64Array(n);
@@ -89,33 +80,42 @@ export function measureLog(
       if (opener >= 0) opens[opener] = Math.max(opens[opener] ?? 0, hot[i] ?? 0);
     } else if ((cry & CRY.warm) !== 0 && WARM.test(line)) hot[i] = 0.1 / Math.sqrt(seen);
   }
-  take('hot', hot);
-  take('heat1', unitScale(spread(hot, 1.5)));
-  take('heat4', unitScale(spread(hot, 4)));
-  take('heat12', unitScale(spread(hot, 12)));
+  return [
+    measure('hot', hot),
+    measure('heat1', unitScale(spread(hot, 1.5))),
+    measure('heat4', unitScale(spread(hot, 4))),
+    measure('heat12', unitScale(spread(hot, 12))),
+    measure('after', afterglow(hot)),
+    measure('opens', opens),
+    measure('near', unitScale(spread(match.raw, 3))),
+    measure('match', unitScale(match.raw.slice())),
+    measure('news', news),
+    measure('passed', passed),
+    ...measurePlaces(view),
+  ];
+}
+
+const AFTERGLOW = Math.exp(-1 / 6);
+
+/** How hot the hottest line above is still, itself included. */
+function afterglow(hot: Float64Array): Float64Array {
+  const out = new Float64Array(hot.length);
   let fading = 0;
-  take(
-    'after',
-    columnOf(n, (i) => {
-      fading = Math.max(fading * Math.exp(-1 / 6), hot[i] ?? 0);
-      return fading;
-    }),
-  );
-  take('opens', opens);
-  take('near', unitScale(spread(raw, 3)));
-  take('match', unitScale(raw));
-  take('news', news);
-  take('passed', passed);
-  take(
-    'late',
-    columnOf(n, (i) => (i / n) ** 4),
-  );
-  take(
-    'indent',
-    columnOf(n, (i) => Math.min(8, view.indent[i] ?? 0) / 8),
-  );
-  take(
-    'length',
-    columnOf(n, (i) => Math.log1p((view.to[i] ?? 0) - (view.ink[i] ?? 0)) / 6),
-  );
+  for (let i = 0; i < out.length; i++) {
+    fading = Math.max(fading * AFTERGLOW, hot[i] ?? 0);
+    out[i] = fading;
+  }
+  return out;
+}
+
+function measurePlaces({ n, indent, ink, to }: View): Measure[] {
+  const late = new Float64Array(n);
+  const deep = new Float64Array(n);
+  const length = new Float64Array(n);
+  for (let i = 0; i < n; i++) {
+    late[i] = (i / n) ** 4;
+    deep[i] = Math.min(8, indent[i] ?? 0) / 8;
+    length[i] = Math.log1p((to[i] ?? 0) - (ink[i] ?? 0)) / 6;
+  }
+  return [measure('late', late), measure('indent', deep), measure('length', length)];
 }

@@ -1,10 +1,8 @@
-import type { GoalTerm } from './goal-terms.ts';
 import type { Family } from './kinds.ts';
-import { columnOf, matchLines, spread, unitScale, weighWords } from './relevance.ts';
+import { columnOf, spread, unitScale } from './relevance.ts';
 import type { Templates } from './templates.ts';
 import type { Units } from './units.ts';
 import type { View } from './view.ts';
-import type { Vocabulary } from './vocabulary.ts';
 
 /** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
 const EVEN_SHARE = { search: 0.8, listing: 0.3, json: 0.3, table: 0.3 } as const;
@@ -13,17 +11,19 @@ const SHARPNESS = 3;
 const LIFT = 0.8;
 const MAX_DEPTH = 64;
 
-/** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */
+/**
+ * Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone.
+ *
+ * @param raw - the score of each line alone
+ */
 export function rankLookup(
   view: View,
   family: Family,
   units: Units,
   { shape, count }: Templates,
-  words: Vocabulary,
-  terms: readonly GoalTerm[],
+  raw: Float64Array,
 ): Float64Array {
   const n = view.n;
-  const raw = matchLines(view, words, weighWords(view, words, terms));
   const best = new Float64Array(units.count);
   const size = new Float64Array(units.count);
   for (let i = 0; i < n; i++) {
@@ -79,9 +79,8 @@ function depthOf(view: View, i: number): number {
   return to - from;
 }
 
-/** Ranks hunks by the goal's words in them and near them. */
-export function rankDiff(view: View, units: Units, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
-  const raw = matchLines(view, words, weighWords(view, words, terms));
+/** Ranks hunks by the goal's words in them and near them; `raw` is the score of each line alone. */
+export function rankDiff(view: View, units: Units, raw: Float64Array): Float64Array {
   const near = unitScale(spread(raw, 8));
   const sum = new Float64Array(units.count);
   const size = new Float64Array(units.count);

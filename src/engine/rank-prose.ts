@@ -1,5 +1,6 @@
 import { LEARNED, type Learned, soften } from './learned.ts';
-import { addMeasure, type Circumstances, type Measured, measureLines } from './signals.ts';
+import { addMeasures } from './measures.ts';
+import { type Circumstances, type Measured, measureLines } from './signals.ts';
 
 /**
  * Ranks lines of code or prose by the learned model: what is measured of the goal's words at a line, and what the line is
@@ -10,17 +11,18 @@ export function rankProse(measured: Measured, family: 'code' | 'docs'): Float64A
   const model: Learned = LEARNED[family];
   const matches = new Float64Array(n);
   const nature = new Float64Array(n);
-  const circumstances = measureLines(measured, (name, byLine) => {
-    const ofMatches = model.matches[name];
-    const weight = ofMatches ?? model.nature[name] ?? 0;
-    if (weight === 0) return;
-    const into = ofMatches === undefined ? nature : matches;
-    addMeasure(into, byLine, weight);
-  });
+  const { measures, circumstances } = measureLines(measured);
+  addMeasures(matches, measures, model.matches);
+  addMeasures(nature, measures, model.nature);
   const inMatches = trustIn(model.trustInMatches, circumstances);
   const inNature = trustIn(model.trustInNature, circumstances);
-  for (let i = 0; i < n; i++) matches[i] = inMatches * (matches[i] ?? 0) + inNature * (nature[i] ?? 0);
+  blend(matches, inMatches, nature, inNature);
   return soften(matches);
+}
+
+/** Sums two columns into the first, each by its factor. */
+function blend(into: Float64Array, factor: number, other: Float64Array, otherFactor: number): void {
+  for (let i = 0; i < into.length; i++) into[i] = factor * (into[i] ?? 0) + otherFactor * (other[i] ?? 0);
 }
 
 /** By how much a group of measures counts more or less than on average. */

@@ -1,12 +1,8 @@
-import type { GoalTerm } from './goal-terms.ts';
-import type { Kind } from './kinds.ts';
+import type { Reading } from './analysis.ts';
 import { rankLog } from './rank-log.ts';
 import { rankDiff, rankLookup } from './rank-lookup.ts';
 import { rankProse } from './rank-prose.ts';
-import type { Templates } from './templates.ts';
-import type { Units } from './units.ts';
-import type { View } from './view.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import { sumOf } from './relevance.ts';
 
 /** What each line is worth to the goal. */
 export interface Ranking {
@@ -17,32 +13,29 @@ export interface Ranking {
 }
 
 /** Ranks all lines against the goal, by the nature of the kind. */
-export function rankLines(
-  view: View,
-  kind: Kind,
-  units: Units,
-  templates: Templates,
-  words: Vocabulary,
-  terms: readonly GoalTerm[],
-): Ranking {
+export function rankLines(reading: Reading): Ranking {
+  const { terms, words } = reading;
   const goalHit = terms.some((term) => words.find(term.hash) >= 0);
-  const value = rankByFamily();
-  let sum = 0;
-  for (const v of value) sum += v;
-  if (sum > 0) for (let i = 0; i < value.length; i++) value[i] = (value[i] ?? 0) / sum;
+  const value = rankByFamily(reading);
+  divide(value, sumOf(value));
   return { value, goalHit };
+}
 
-  function rankByFamily(): Float64Array {
-    switch (kind.family) {
-      case 'code':
-      case 'docs':
-        return rankProse({ view, units, templates, words, terms }, kind.family);
-      case 'log':
-        return rankLog(view, templates, words, terms);
-      case 'diff':
-        return rankDiff(view, units, words, terms);
-      default:
-        return rankLookup(view, kind.family, units, templates, words, terms);
-    }
+function divide(values: Float64Array, by: number): void {
+  if (by > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / by;
+}
+
+function rankByFamily(reading: Reading): Float64Array {
+  const { view, kind, units, templates, match } = reading;
+  switch (kind.family) {
+    case 'code':
+    case 'docs':
+      return rankProse(reading, kind.family);
+    case 'log':
+      return rankLog(reading);
+    case 'diff':
+      return rankDiff(view, units, match.raw);
+    default:
+      return rankLookup(view, kind.family, units, templates, match.raw);
   }
 }

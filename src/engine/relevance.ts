@@ -17,18 +17,20 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
     if (id >= 0) weight[id] = term.weight * idf(id);
   }
   const byStart = new Map<number, GoalTerm[]>();
+  const starts = new Uint8Array(STARTS);
   for (const term of terms) {
     if (term.word.length < STEM_CHARS) continue;
     const key = startKey(term.word, 0);
     const list = byStart.get(key);
+    starts[key & (STARTS - 1)] = 1;
     if (list === undefined) byStart.set(key, [term]);
     else list.push(term);
   }
   if (byStart.size === 0) return weight;
-  for (let id = 0; id < words.size; id++) {
+  for (const id of wordsBeginningLike(view, words, starts)) {
+    if (weight[id] !== 0) continue;
     const start = words.start[id] ?? 0;
     const length = (words.end[id] ?? 0) - start;
-    if (weight[id] !== 0 || length < STEM_CHARS) continue;
     for (const term of byStart.get(startKey(view.text, start)) ?? []) {
       const kinship = related(view.text, start, length, term.word);
       if (kinship > 0) weight[id] = Math.max(weight[id] ?? 0, kinship * term.weight * idf(id));
@@ -37,6 +39,21 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
   return weight;
 }
 
+/** Words that may begin like the goal's: those with a slot of `starts` set by their `startKey`. */
+function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, starts: Uint8Array): number[] {
+  const found: number[] = [];
+  for (let id = 0; id < size; id++) {
+    const at = start[id] ?? 0;
+    if ((end[id] ?? 0) - at < STEM_CHARS) continue;
+    let key = 0;
+    for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + ((codes[at + i] ?? 0) | 32);
+    if (starts[key & (STARTS - 1)] !== 0) found.push(id);
+  }
+  return found;
+}
+
+/** Slots of a table that tells most words which begin like none of the goal's. */
+const STARTS = 4096;
 const STEM_CHARS = 4;
 const KINSHIP = 0.4;
 
@@ -56,26 +73,71 @@ function related(text: string, start: number, length: number, word: string): num
   return common > STEM_CHARS && common >= 0.6 * Math.max(length, word.length) ? KINSHIP : 0;
 }
 
-/** BM25 of each line alone; `weight` as `weighWords` gives it. */
-export function matchLines(view: View, words: Vocabulary, weight: Float64Array): Float64Array {
+/** Where the goal's words stand in a text, and what they are worth there. */
+export interface GoalMatch {
+  /** What each word is worth to the goal, by word id. */
+  readonly weight: Float64Array;
+  /** Indexes into the vocabulary's `ids` at which a word of some worth stands, ascending. */
+  readonly hits: readonly number[];
+  /** `hits[first[i]] … hits[first[i + 1] - 1]` belong to line index `i`. */
+  readonly first: Uint32Array;
+  /** BM25 of each line alone. */
+  readonly raw: Float64Array;
+}
+
+/** Finds the goal's words in a text and scores each line by them. */
+export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTerm[]): GoalMatch {
+  const weight = weighWords(view, words, terms);
+  const first = new Uint32Array(view.n + 1);
+  const hits = hitsOf(words, weight, first);
+  return { weight, hits, first, raw: scoreLines(view, words, { weight, hits, first }) };
+}
+
+/** The hits of a match; fills in its `first`. */
+function hitsOf({ ids, first: words }: Vocabulary, weight: Float64Array, first: Uint32Array): number[] {
+  const hits: number[] = [];
+  for (let i = 1; i < first.length; i++) {
+    const end = words[i] ?? 0;
+    for (let k = words[i - 1] ?? 0; k < end; k++) if (weight[ids[k] ?? 0] !== 0) hits.push(k);
+    first[i] = hits.length;
+  }
+  return hits;
+}
+
+/** BM25 of each line alone, by words of these weights; each of some weight is among `hits`. */
+export function scoreLines(
+  view: View,
+  words: Vocabulary,
+  { weight, hits, first }: Pick<GoalMatch, 'weight' | 'hits' | 'first'>,
+): Float64Array {
   const raw = new Float64Array(view.n);
-  const average = words.ids.length === 0 ? 1 : Math.max(1, (words.first[view.n] ?? 0) / Math.max(1, view.n));
+  const average = Math.max(1, words.total / Math.max(1, view.n));
   for (let i = 0; i < view.n; i++) {
-    const start = words.first[i] ?? 0;
-    const end = words.first[i + 1] ?? 0;
+    const start = first[i] ?? 0;
+    const end = first[i + 1] ?? 0;
+    if (start === end) continue;
     let sum = 0;
-    const norm = K1 * (1 - B + (B * Math.min(end - start, 60)) / average);
-    for (let k = start; k < end; k++) {
-      const w = weight[words.ids[k] ?? 0] ?? 0;
-      if (w > 0 && !repeated(words.ids, start, k)) sum += (w * (K1 + 1)) / (1 + norm);
+    const norm = K1 * (1 - B + (B * Math.min(words.spoken[i] ?? 0, 60)) / average);
+    for (let h = start; h < end; h++) {
+      const w = weight[words.ids[hits[h] ?? 0] ?? 0] ?? 0;
+      if (w > 0 && !repeated(words, hits, start, h)) sum += (w * (K1 + 1)) / (1 + norm);
     }
     raw[i] = sum;
   }
   return raw;
 }
 
-function repeated(ids: Int32Array, start: number, k: number): boolean {
-  for (let j = Math.max(start, k - 40); j < k; j++) if (ids[j] === ids[k]) return true;
+/** A word counts once among so many that follow each other. */
+const REPEAT_WORDS = 40;
+
+function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: number, h: number): boolean {
+  const at = hits[h] ?? 0;
+  const since = (ordinal[at] ?? 0) - REPEAT_WORDS;
+  for (let j = h - 1; j >= start; j--) {
+    const before = hits[j] ?? 0;
+    if ((ordinal[before] ?? 0) < since) return false;
+    if (ids[before] === ids[at]) return true;
+  }
   return false;
 }
 
@@ -97,10 +159,22 @@ export function spread(values: Float64Array, reach: number): Float64Array {
   return out;
 }
 
+/** The largest of numbers of which none is below 0. */
+export function largestOf(values: Float64Array): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i] ?? 0);
+  return most;
+}
+
+export function sumOf(values: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i] ?? 0;
+  return sum;
+}
+
 /** Scales so that the largest is 1. */
 export function unitScale(values: Float64Array): Float64Array {
-  let most = 0;
-  for (const v of values) if (v > most) most = v;
+  const most = largestOf(values);
   if (most > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / most;
   return values;
 }

@@ -1,8 +1,7 @@
 import { declaredName } from './declarations.ts';
 import type { GoalTerm } from './goal-terms.ts';
-import { columnOf, unitScale } from './relevance.ts';
-import type { TakeSignal } from './signals.ts';
-import type { MatchMeasures } from './signals-match.ts';
+import { type Measure, measure } from './measures.ts';
+import { type GoalMatch, unitScale } from './relevance.ts';
 import type { Units } from './units.ts';
 import { contentOf, type View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -14,44 +13,60 @@ export function measureBlocks(
   units: Units,
   words: Vocabulary,
   terms: readonly GoalTerm[],
-  matches: MatchMeasures,
-  take: TakeSignal,
+  match: GoalMatch,
+): Measure[] {
+  const { unit, count } = units;
+  const size = new Float64Array(count);
+  const best = new Float64Array(count);
+  const block = new Float64Array(count);
+  gather(unit, match.raw, size, best, block);
+  unitScale(block);
+  const parent = new Float64Array(count);
+  const beside = new Float64Array(count);
+  const large = new Float64Array(count);
+  const mass = new Float64Array(count);
+  relate(units.parent, size, block, { parent, beside, large, mass });
+  return [
+    measure('unit', block, unit),
+    measure('unitBest', unitScale(best), unit),
+    measure('parent', parent, unit),
+    measure('unitCover', coverage(view, units, words, match), unit),
+    measure('head', heads(view, units, words, match), unit),
+    measure('named', namesakes(view, units, terms), unit),
+    measure('beside', beside, unit),
+    measure('unitSize', large, unit),
+    measure('unitMass', mass, unit),
+  ];
+}
+
+/** Fills in the size, the best line and the score of each block. */
+function gather(
+  unit: Int32Array,
+  raw: Float64Array,
+  size: Float64Array,
+  best: Float64Array,
+  block: Float64Array,
 ): void {
-  const { raw } = matches;
-  const size = new Float64Array(units.count);
-  const best = new Float64Array(units.count);
-  for (let i = 0; i < view.n; i++) {
-    const u = units.unit[i] ?? 0;
+  for (let i = 0; i < unit.length; i++) {
+    const u = unit[i] ?? 0;
+    const match = raw[i] ?? 0;
     size[u] = (size[u] ?? 0) + 1;
-    if ((raw[i] ?? 0) > (best[u] ?? 0)) best[u] = raw[i] ?? 0;
+    block[u] = (block[u] ?? 0) + match;
+    if (match > (best[u] ?? 0)) best[u] = match;
   }
-  const { unit } = units;
-  // lent to `take`, which is done with it when it returns
-  const lent = new Float64Array(view.n);
-  const ofLines = (values: Float64Array): Float64Array => {
-    for (let i = 0; i < lent.length; i++) lent[i] = values[unit[i] ?? 0] ?? 0;
-    return lent;
-  };
-  const ofBlocks = (byLine: Float64Array): Float64Array => {
-    const sum = new Float64Array(units.count);
-    for (let i = 0; i < view.n; i++) {
-      const u = units.unit[i] ?? 0;
-      sum[u] = (sum[u] ?? 0) + (byLine[i] ?? 0);
-    }
-    for (let u = 0; u < units.count; u++) sum[u] = (sum[u] ?? 0) / Math.sqrt((size[u] ?? 0) + 8);
-    return unitScale(sum);
-  };
-  const block = ofBlocks(raw);
-  take('unit', ofLines(block));
-  take('unitBest', ofLines(unitScale(best)));
-  take('parent', ofLines(columnOf(units.count, (u) => at(block, units.parent[u] ?? -1))));
-  take('unitCover', ofLines(coverage(view, units, words, matches.weight)));
-  take('head', ofLines(heads(view, units, words, matches.weight)));
-  take('named', ofLines(namesakes(view, units, terms)));
-  take('beside', ofLines(columnOf(units.count, (u) => Math.max(at(block, u - 1), at(block, u + 1)))));
-  const large = columnOf(units.count, (u) => Math.log1p(size[u] ?? 0) / 6);
-  take('unitSize', ofLines(large));
-  take('unitMass', ofLines(columnOf(units.count, (u) => (block[u] ?? 0) * (large[u] ?? 0))));
+  for (let u = 0; u < block.length; u++) block[u] = (block[u] ?? 0) / Math.sqrt((size[u] ?? 0) + 8);
+}
+
+type Relations = Readonly<Record<'parent' | 'beside' | 'large' | 'mass', Float64Array>>;
+
+function relate(parents: Int32Array, size: Float64Array, block: Float64Array, out: Relations): void {
+  const { parent, beside, large, mass } = out;
+  for (let u = 0; u < block.length; u++) {
+    parent[u] = at(block, parents[u] ?? -1);
+    beside[u] = Math.max(at(block, u - 1), at(block, u + 1));
+    large[u] = Math.log1p(size[u] ?? 0) / 6;
+    mass[u] = (block[u] ?? 0) * (large[u] ?? 0);
+  }
 }
 
 /** A number of a list, 0 beyond its ends (asked there, an array answers many times slower). */
@@ -60,17 +75,19 @@ function at(values: Float64Array, k: number): number {
 }
 
 /** How much of all that the goal asks for occurs in each block. */
-function coverage(view: View, units: Units, words: Vocabulary, weight: Float64Array): Float64Array {
-  const out = new Float64Array(units.count);
-  const seen = new Int32Array(words.size).fill(-1);
+function coverage({ n }: View, { unit, count }: Units, { ids, size }: Vocabulary, match: GoalMatch): Float64Array {
+  const { weight, hits, first } = match;
+  const out = new Float64Array(count);
+  const seen = new Int32Array(size).fill(-1);
   let all = 0;
   for (const w of weight) all += w;
   if (all === 0) return out;
-  for (let i = 0; i < view.n; i++) {
-    const u = units.unit[i] ?? 0;
-    for (let k = words.first[i] ?? 0; k < (words.first[i + 1] ?? 0); k++) {
-      const id = words.ids[k] ?? 0;
-      if ((weight[id] ?? 0) === 0 || seen[id] === u) continue;
+  for (let i = 0; i < n; i++) {
+    const u = unit[i] ?? 0;
+    const end = first[i + 1] ?? 0;
+    for (let h = first[i] ?? 0; h < end; h++) {
+      const id = ids[hits[h] ?? 0] ?? 0;
+      if (seen[id] === u) continue;
       seen[id] = u;
       out[u] = (out[u] ?? 0) + (weight[id] ?? 0) / all;
     }
@@ -79,13 +96,15 @@ function coverage(view: View, units: Units, words: Vocabulary, weight: Float64Ar
 }
 
 /** How much of the goal stands in the line that opens each block (a function's name, a section's heading). */
-function heads(view: View, units: Units, words: Vocabulary, weight: Float64Array): Float64Array {
-  const out = new Float64Array(units.count);
-  for (let i = 0; i < view.n; i++) {
-    if (units.head[i] === 0) continue;
+function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, match: GoalMatch): Float64Array {
+  const { weight, hits, first } = match;
+  const out = new Float64Array(count);
+  for (let i = 0; i < n; i++) {
+    if (head[i] === 0) continue;
+    const end = first[i + 1] ?? 0;
     let sum = 0;
-    for (let k = words.first[i] ?? 0; k < (words.first[i + 1] ?? 0); k++) sum += weight[words.ids[k] ?? 0] ?? 0;
-    const u = units.unit[i] ?? 0;
+    for (let h = first[i] ?? 0; h < end; h++) sum += weight[ids[hits[h] ?? 0] ?? 0] ?? 0;
+    const u = unit[i] ?? 0;
     if (sum > (out[u] ?? 0)) out[u] = sum;
   }
   return unitScale(out);

@@ -18,15 +18,22 @@ const MAX_PROBES = 24;
 /** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
 export function readTemplates({ codes, ink, to, n }: View): Templates {
   const shape = new Int32Array(n);
+  for (let i = 0; i < n; i++) shape[i] = shapeHash(codes, ink[i] ?? 0, to[i] ?? 0);
   const count = new Int32Array(n);
   const ordinal = new Int32Array(n);
+  numberShapes(shape, count, ordinal);
+  return { shape, count, seenBefore: (line) => ordinal[line] ?? 0 };
+}
+
+/** Turns hashes of shapes into ids and counts them; `ordinal` gets how many lines of the same shape stand above. */
+function numberShapes(shape: Int32Array, count: Int32Array, ordinal: Int32Array): void {
   let capacity = 1024;
-  while (capacity < n * 2) capacity *= 2;
+  while (capacity < shape.length * 2) capacity *= 2;
   const hashes = new Int32Array(capacity);
   const slots = new Int32Array(capacity);
   let size = 0;
-  for (let i = 0; i < n; i++) {
-    const hash = shapeHash(codes, ink[i] ?? 0, to[i] ?? 0);
+  for (let i = 0; i < shape.length; i++) {
+    const hash = shape[i] ?? 0;
     let slot = hash & (capacity - 1);
     let id = -1;
     for (let probe = 0; probe < MAX_PROBES; probe++) {
@@ -48,7 +55,6 @@ export function readTemplates({ codes, ink, to, n }: View): Templates {
     ordinal[i] = count[id] ?? 0;
     count[id] = (count[id] ?? 0) + 1;
   }
-  return { shape, count, seenBefore: (line) => ordinal[line] ?? 0 };
 }
 
 /** Nothing volatile begins with a unit of this class. */
@@ -57,19 +63,39 @@ const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
 const FIGURES = 48;
+const LEAST_HEX = 6;
 
+/** Hash of a line's shape, in which a run of digits, or of at least six hexadecimal digits with a figure among them, is one unit. */
 function shapeHash(codes: Uint16Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   let at = start;
+  /** Up to where it is known that nothing volatile begins. */
+  let plain = start;
   for (let taken = 0; at < end && taken < SHAPE_CHARS; taken++) {
     let code = codes[at] ?? 0;
-    if (CLASSES[code] === PLAIN) at++;
+    if (at < plain || CLASSES[code] === PLAIN) at++;
     else {
-      const run = volatileEnd(codes, at, end);
-      if (run > at) {
+      let seen = 0;
+      let figures = at;
+      let run = at;
+      const most = Math.min(end, at + MOST_VOLATILE);
+      while (run < most) {
+        const kind = CLASSES[codes[run] ?? 0] ?? PLAIN;
+        if (kind === PLAIN) break;
+        seen |= kind;
+        run++;
+        if (seen === FIGURE) figures = run;
+      }
+      const hex = (seen & FIGURE) !== 0 && run - at >= LEAST_HEX;
+      if (hex) figures = run;
+      if (figures > at) {
         code = FIGURES;
-        at = run;
-      } else at++;
+        at = figures;
+      } else {
+        // without a figure in it none of the run is volatile, unless it was longer than looked at
+        if ((seen & FIGURE) === 0 && run < at + MOST_VOLATILE) plain = run;
+        at++;
+      }
     }
     hash = Math.imul(hash ^ code, 0x01000193);
   }
@@ -77,21 +103,4 @@ function shapeHash(codes: Uint16Array, start: number, end: number): number {
   hash = Math.imul(hash, 0x2c1b3c6d);
   hash ^= hash >>> 12;
   return hash === 0 ? 1 : hash;
-}
-
-/** End of a run of digits, or of at least six hexadecimal digits with a figure among them, that begins at `at`. */
-function volatileEnd(codes: Uint16Array, at: number, end: number): number {
-  let seen = 0;
-  let i = at;
-  const most = Math.min(end, at + MOST_VOLATILE);
-  for (; i < most; i++) {
-    const kind = CLASSES[codes[i] ?? 0] ?? PLAIN;
-    if (kind === PLAIN) break;
-    seen |= kind;
-  }
-  if ((seen & FIGURE) === 0) return at;
-  if (seen === FIGURE || i - at >= 6) return i;
-  i = at;
-  while (i < end && CLASSES[codes[i] ?? 0] === FIGURE) i++;
-  return i;
 }

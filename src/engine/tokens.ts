@@ -1,30 +1,35 @@
 /** Classes of UTF-16 units for the estimate. */
-const SPACE = 0;
+const BLANK = 0;
 const LETTER = 1;
 const DIGIT = 2;
 const PUNCT = 3;
 const LINE_END = 4;
 const OTHER = 5;
+/** Costs what a blank costs, but a line may begin and end with it. */
+const CONTROL = 6;
 /** Stands for what is before a text. */
 const NOTHING = 7;
 const LINE_FEED = 10;
 
-const CLASSES = new Uint8Array(65536).fill(OTHER).fill(PUNCT, 0, 128).fill(SPACE, 0, 33).fill(DIGIT, 48, 58);
-CLASSES.fill(LETTER, 65, 91).fill(LETTER, 97, 123);
-CLASSES[127] = SPACE;
+const CLASSES = new Uint8Array(65536).fill(OTHER).fill(PUNCT, 0, 128).fill(CONTROL, 0, 33).fill(DIGIT, 48, 58);
+CLASSES.fill(LETTER, 65, 91).fill(LETTER, 97, 123).fill(BLANK, 9, 14);
+CLASSES[32] = BLANK;
+CLASSES[127] = CONTROL;
 CLASSES[LINE_FEED] = LINE_END;
 
 /** Tokens that a unit of each class costs; then what a word costs besides, and what a run of blanks saves. */
-const UNIT_COSTS = [0, 0.173, 0.76, 0.66, 1.49, 1.45];
+const UNIT_COSTS = [0, 0.173, 0.76, 0.66, 1.49, 1.45, 0];
 const WORD_COST = 0.088;
 const RUN_SAVING = 0.09;
+const isSpace = (kind: number): boolean => kind === BLANK || kind === CONTROL;
 
 /** What a unit costs, in thousandths of a token so that sums are exact: by eight times the class before it and its own. */
 const COSTS = new Float64Array(64);
 for (let previous = 0; previous < 8; previous++) {
   for (const [kind, cost] of UNIT_COSTS.entries()) COSTS[previous * 8 + kind] = Math.round(cost * 1000);
   if (previous !== LETTER) COSTS[previous * 8 + LETTER] = Math.round((WORD_COST + (UNIT_COSTS[LETTER] ?? 0)) * 1000);
-  if (previous !== SPACE) COSTS[previous * 8 + SPACE] = -Math.round(RUN_SAVING * 1000);
+  if (isSpace(previous)) continue;
+  COSTS[previous * 8 + BLANK] = COSTS[previous * 8 + CONTROL] = -Math.round(RUN_SAVING * 1000);
 }
 
 /**
@@ -44,11 +49,14 @@ export function estimateTokens(text: string, start = 0, end = text.length): numb
   return tokensOf(cost, text, start, end);
 }
 
-/** Lines of a text and what they cost. */
+/** Lines of a text: where they are and what they cost. */
 export interface LineCosts {
   readonly count: number;
   /** Where each line begins, and at last where the text ends. */
   readonly starts: Uint32Array;
+  /** Where the first unit of each line stands that is no blank, and behind the last one; equal where there is none. */
+  readonly ink: Uint32Array;
+  readonly to: Uint32Array;
   /** Tokens of each line with its ending, as `estimateTokens` gives them. */
   readonly tokens: Float64Array;
   /** The same unrounded, in thousandths: the sum over some lines in a row is their common cost. */
@@ -57,47 +65,90 @@ export interface LineCosts {
 
 /** Finds the lines of a text and estimates each, in one pass. `codes` are the text's UTF-16 units. */
 export function estimateLines(text: string, codes: Uint16Array): LineCosts {
-  const end = codes.length;
-  let room = Math.max(16, end >> 5);
-  let starts = new Uint32Array(room);
-  let costs = new Float64Array(room);
-  let count = 0;
-  let cost = 0;
-  let previous = NOTHING;
-  for (let i = 0; i < end; i++) {
-    const kind = CLASSES[codes[i] ?? 0] ?? OTHER;
-    cost += COSTS[previous * 8 + kind] ?? 0;
-    previous = kind;
-    if (kind !== LINE_END && i < end - 1) continue;
-    costs[count++] = cost;
-    cost = 0;
-    previous = NOTHING;
-    if (count + 1 >= room) {
-      room *= 2;
-      starts = copied(starts, new Uint32Array(room));
-      costs = copied(costs, new Float64Array(room));
-    }
-    starts[count] = i + 1;
-  }
-  const tokens = new Float64Array(count);
-  for (let i = 0; i < count; i++) tokens[i] = tokensOf(costs[i] ?? 0, text, starts[i] ?? 0, starts[i + 1] ?? 0);
-  return { count, starts: starts.slice(0, count + 1), tokens, costs: costs.slice(0, count) };
+  const table = new LineTable(Math.max(64, codes.length >> 4));
+  const count = scanLines(codes, table);
+  const starts = table.starts.subarray(0, count + 1);
+  const costs = table.costs.subarray(0, count);
+  const tokens = tokensOfLines(text, starts, costs);
+  return { count, starts, ink: table.ink.subarray(0, count), to: table.to.subarray(0, count), tokens, costs };
 }
 
-function copied<T extends Uint32Array | Float64Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
+class LineTable {
+  starts: Uint32Array;
+  ink: Uint32Array;
+  to: Uint32Array;
+  costs: Float64Array;
+  /** Lines that there is room for. */
+  room: number;
+
+  constructor(room: number) {
+    this.starts = new Uint32Array(room + 1);
+    this.ink = new Uint32Array(room);
+    this.to = new Uint32Array(room);
+    this.costs = new Float64Array(room);
+    this.room = room;
+  }
+
+  grow(): void {
+    const { starts, ink, to, costs } = this;
+    this.room *= 2;
+    this.starts = new Uint32Array(this.room + 1);
+    this.ink = new Uint32Array(this.room);
+    this.to = new Uint32Array(this.room);
+    this.costs = new Float64Array(this.room);
+    this.starts.set(starts);
+    this.ink.set(ink);
+    this.to.set(to);
+    this.costs.set(costs);
+  }
+}
+
+/** Fills a table with the lines of a text and returns how many they are. Nothing else: it is compiled in the midst of its first run. */
+function scanLines(codes: Uint16Array, table: LineTable): number {
+  const end = codes.length;
+  let count = 0;
+  for (let i = 0; i < end; count++) {
+    if (count === table.room) table.grow();
+    let cost = 0;
+    let previous = NOTHING;
+    let kind = BLANK;
+    let ink = -1;
+    let to = i;
+    for (; i < end; i++) {
+      kind = CLASSES[codes[i] ?? 0] ?? OTHER;
+      cost += COSTS[previous * 8 + kind] ?? 0;
+      previous = kind;
+      if (kind === BLANK) continue;
+      if (kind === LINE_END) break;
+      if (ink < 0) ink = i;
+      to = i + 1;
+    }
+    // a blank line has its ink where it begins to be trimmed
+    table.ink[count] = ink < 0 ? to : ink;
+    table.to[count] = to;
+    table.costs[count] = cost;
+    if (kind === LINE_END) i++;
+    table.starts[count + 1] = i;
+  }
+  return count;
+}
+
+function tokensOfLines(text: string, starts: Uint32Array, costs: Float64Array): Float64Array {
+  const tokens = new Float64Array(costs.length);
+  for (let i = 0; i < tokens.length; i++) tokens[i] = tokensOf(costs[i] ?? 0, text, starts[i] ?? 0, starts[i + 1] ?? 0);
+  return tokens;
 }
 
 /** Tokens of the part of a text that costs so much. */
 export function tokensOf(cost: number, text: string, start: number, end: number): number {
-  const tokens = cost % 1000 === 500 ? Math.round(sumByClass(text, start, end)) : Math.round(cost / 1000);
+  const half = cost > 0 && cost - Math.floor(cost / 1000) * 1000 === 500;
+  const tokens = half ? Math.round(sumByClass(text, start, end)) : Math.round(cost / 1000);
   return Math.max(start < end ? 1 : 0, tokens);
 }
 
 /** Which way a half is rounded has always been left to this sum, and stored decisions hang on it. */
 function sumByClass(text: string, start: number, end: number): number {
-  const units = [0, 0, 0, 0, 0, 0];
+  const units = [0, 0, 0, 0, 0, 0, 0];
   let words = 0;
   let runs = 0;
   let previous = NOTHING;
@@ -105,7 +156,7 @@ function sumByClass(text: string, start: number, end: number): number {
     const kind = CLASSES[text.charCodeAt(i)] ?? OTHER;
     units[kind] = (units[kind] ?? 0) + 1;
     if (kind === LETTER && previous !== LETTER) words++;
-    if (kind === SPACE && previous !== SPACE) runs++;
+    if (isSpace(kind) && !isSpace(previous)) runs++;
     previous = kind;
   }
   const of = (kind: number): number => (UNIT_COSTS[kind] ?? 0) * (units[kind] ?? 0);

@@ -18,8 +18,7 @@ function otherUnits(view: View, kind: Kind): Units {
   if (kind.family === 'docs') return docsUnits(view);
   if (kind.family === 'json') return elementUnits(view);
   if (kind.family === 'diff') return hunkUnits(view);
-  if (kind.family === 'log') return unitsAt(view, () => false, 12);
-  return unitsAt(view, () => true, 1);
+  return evenUnits(view.n, kind.family === 'log' ? 12 : 1);
 }
 
 const FENCE = /^\s*(```+|~~~+)/;
@@ -107,7 +106,7 @@ function hunkUnits(view: View): Units {
     const first = view.codes[view.from[i] ?? 0];
     return (first === LETTER_D || first === AT_SIGN) && /^(?:diff |@@)/.test(contentOf(view, i, 80));
   };
-  const units = unitsAt(view, opens, 1);
+  const units = unitsAt(view, opens);
   for (let i = 0; i < view.n; ) {
     let end = i + 1;
     while (end < view.n && units.unit[end] === units.unit[i]) end++;
@@ -118,12 +117,12 @@ function hunkUnits(view: View): Units {
   return units;
 }
 
-function unitsAt(view: View, starts: (line: number) => boolean, most: number): Units {
+function unitsAt(view: View, starts: (line: number) => boolean): Units {
   const b = new UnitBuilder(view.n);
   let current = b.open(-1);
   let size = 0;
   for (let i = 0; i < view.n; i++) {
-    if (size > 0 && ((most > 1 && size >= most) || starts(i))) {
+    if (size > 0 && starts(i)) {
       current = b.open(-1);
       size = 0;
     }
@@ -131,4 +130,13 @@ function unitsAt(view: View, starts: (line: number) => boolean, most: number): U
     size++;
   }
   return b.done();
+}
+
+/** Blocks of so many lines each. */
+function evenUnits(n: number, lines: number): Units {
+  const unit = new Int32Array(n);
+  for (let i = 0; i < n; i++) unit[i] = (i / lines) | 0;
+  const count = Math.max(1, Math.ceil(n / lines));
+  const parent = new Int32Array(count).fill(-1);
+  return { unit, count, parent, glued: new Uint8Array(n), head: new Uint8Array(n), declared: new Uint8Array(n) };
 }

@@ -1,6 +1,6 @@
 import { codesOf } from './codes.ts';
 import type { Lines } from './lines.ts';
-import { findNumbering } from './numbering.ts';
+import { findNumbering, type Numbering } from './numbering.ts';
 import { estimateLines } from './tokens.ts';
 
 /** A text as the engine looks at it: where each line's judged content lies, without number prefix and line ending. */
@@ -29,32 +29,56 @@ export interface View {
 /** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */
 export function viewText(text: string, skip: number): View {
   const codes = codesOf(text);
-  const { count: n, starts, tokens, costs } = estimateLines(text, codes);
+  const { count: n, starts, ink, to, tokens, costs } = estimateLines(text, codes);
   const lines: Lines = { text, count: n, starts };
   const numbering = findNumbering(lines, skip);
   const from = numbering === null ? starts.subarray(0, n) : new Uint32Array(n);
-  const ink = new Uint32Array(n);
-  const to = new Uint32Array(n);
+  if (numbering !== null) skipNumbers(text, codes, starts, numbering, from, ink, to);
   const indent = new Uint8Array(n);
-  for (let i = 0; i < n; i++) {
-    const start = starts[i] ?? 0;
-    let end = starts[i + 1] ?? start;
-    while (end > start && isBlank(codes[end - 1] ?? 0)) end--;
-    let at = start;
-    // the tab behind the number of a blank line is trimmed
-    if (numbering !== null) from[i] = at = Math.min(end, numbering.contentStart(text, start, end));
-    let column = 0;
-    while (at < end && isBlank(codes[at] ?? 0)) {
-      column = codes[at] === 9 ? (column + 4) & ~3 : column + 1;
-      at++;
-    }
-    ink[i] = at;
-    to[i] = end;
-    indent[i] = Math.min(column, 255);
-  }
-  for (let i = n - 2; i >= 0; i--) if (ink[i] === to[i]) indent[i] = indent[i + 1] ?? 0;
+  measureIndents(codes, from, ink, to, indent);
   return { lines, text, codes, tokens, costs, n, from, ink, to, indent, numbered: numbering !== null };
 }
+
+/** Fills `from` with where the content behind each number begins, and moves `ink` behind it. */
+function skipNumbers(
+  text: string,
+  codes: Uint16Array,
+  starts: Uint32Array,
+  numbering: Numbering,
+  from: Uint32Array,
+  ink: Uint32Array,
+  to: Uint32Array,
+): void {
+  for (let i = 0; i < from.length; i++) {
+    const end = to[i] ?? 0;
+    // the tab behind the number of a blank line is trimmed
+    let at = Math.min(end, numbering.contentStart(text, starts[i] ?? 0, end));
+    from[i] = at;
+    while (at < end && isBlank(codes[at] ?? 0)) at++;
+    ink[i] = at;
+  }
+}
+
+function measureIndents(
+  codes: Uint16Array,
+  from: Uint32Array,
+  ink: Uint32Array,
+  to: Uint32Array,
+  indent: Uint8Array,
+): void {
+  let column = 0;
+  for (let i = indent.length - 1; i >= 0; i--) {
+    const end = ink[i] ?? 0;
+    // a blank line takes the next line's
+    if (end !== to[i]) {
+      column = 0;
+      for (let at = from[i] ?? 0; at < end; at++) column = codes[at] === TAB ? (column + 4) & ~3 : column + 1;
+    }
+    indent[i] = Math.min(column, 255);
+  }
+}
+
+const TAB = 9;
 
 function isBlank(code: number): boolean {
   return code === 32 || (code >= 9 && code <= 13);

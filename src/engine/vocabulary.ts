@@ -1,12 +1,18 @@
 import type { View } from './view.ts';
-import { listWords, WordList } from './words.ts';
+import { ALL_WORDS, listWords, type Wanted, WordList } from './words.ts';
 
-/** Which words stand on which line, as numbers. */
+/** Which words stand on which line, as numbers; those that were wanted. */
 export interface Vocabulary {
   /** Word ids of all lines one after another, repeats included. */
   readonly ids: Int32Array;
   /** `ids[first[i]] … ids[first[i + 1] - 1]` belong to line index `i`. */
   readonly first: Uint32Array;
+  /** How many words stand before each of `ids`, those included that nobody wanted. */
+  readonly ordinal: Uint32Array;
+  /** Number of words on each line, wanted or not. */
+  readonly spoken: Uint32Array;
+  /** Number of words in all, wanted or not. */
+  readonly total: number;
   /** Number of lines that hold a word, by word id. */
   readonly lineCount: Int32Array;
   /** Number of different words. */
@@ -18,42 +24,62 @@ export interface Vocabulary {
   find(hash: number): number;
 }
 
-/** Reads all words of a text once. */
-export function readVocabulary({ codes, ink, to, n }: View): Vocabulary {
-  const list = new WordList(Math.max(256, codes.length >> 2));
+/** Reads the words of a text once; all of them unless only some are wanted. */
+export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabulary {
+  const { codes, n } = view;
+  const list = new WordList(Math.max(256, wanted === ALL_WORDS ? codes.length >> 2 : codes.length >> 5));
   const first = new Uint32Array(n + 1);
-  for (let line = 0; line < n; line++) {
-    first[line] = list.size;
-    listWords(codes, ink[line] ?? 0, to[line] ?? 0, list);
-  }
-  first[n] = list.size;
+  const spoken = new Uint32Array(n);
+  listLines(view, list, wanted, first, spoken);
+  const { hash, size: length, seen: total, ordinal } = list;
+  const start = new Uint32Array(length);
+  const end = new Uint32Array(length);
+  const lineCount = new Int32Array(length);
   const table = new IdTable();
-  const ids = list.hash; // a hash gives way to its id
-  const firstAt = new Uint32Array(list.size);
-  const lineCount = new Int32Array(list.size);
-  const lastLine = new Int32Array(list.size);
+  numberWords(list, first, table, { start, end, lineCount });
+  const find = (hash: number): number => table.find(hash);
+  return { ids: hash, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
+}
+
+function listLines(
+  { codes, ink, to, n }: View,
+  list: WordList,
+  wanted: Wanted,
+  first: Uint32Array,
+  spoken: Uint32Array,
+): void {
   for (let line = 0; line < n; line++) {
-    const behind = first[line + 1] ?? 0;
-    for (let k = first[line] ?? 0; k < behind; k++) {
+    const before = list.seen;
+    listWords(codes, ink[line] ?? 0, to[line] ?? 0, list, wanted);
+    first[line + 1] = list.size;
+    spoken[line] = list.seen - before;
+  }
+}
+
+/** Turns the hashes of words into their ids, and notes of each word where it stands first and on how many lines. */
+function numberWords(
+  list: WordList,
+  first: Uint32Array,
+  table: IdTable,
+  { start, end, lineCount }: Pick<Vocabulary, 'start' | 'end' | 'lineCount'>,
+): void {
+  const ids = list.hash;
+  const lastLine = new Int32Array(list.size);
+  for (let line = 1; line < first.length; line++) {
+    const behind = first[line] ?? 0;
+    for (let k = first[line - 1] ?? 0; k < behind; k++) {
       const known = table.size;
       const id = table.idOf(ids[k] ?? 0);
-      if (id === known) firstAt[id] = k;
+      if (id === known) {
+        start[id] = list.start[k] ?? 0;
+        end[id] = list.end[k] ?? 0;
+      }
       ids[k] = id;
-      if (lastLine[id] === line + 1) continue;
-      lastLine[id] = line + 1;
+      if (lastLine[id] === line) continue;
+      lastLine[id] = line;
       lineCount[id] = (lineCount[id] ?? 0) + 1;
     }
   }
-  const { size } = table;
-  return {
-    ids,
-    first,
-    lineCount,
-    size,
-    start: firstAt.subarray(0, size).map((k) => list.start[k] ?? 0),
-    end: firstAt.subarray(0, size).map((k) => list.end[k] ?? 0),
-    find: (hash) => table.find(hash),
-  };
 }
 
 // past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic

@@ -36,18 +36,24 @@ OPENS[LOWER * 8 + UPPER] = ALWAYS;
 OPENS[DIGIT * 8 + UPPER] = ALWAYS;
 OPENS[UPPER * 8 + UPPER] = BEFORE_LOWER;
 
-/** Words that were found, in order: the hash of each, where it stands, and whether it is part of the one before. */
+/** Words that were found, in order: the hash of each, where it stands, and which of all words it is. */
 export class WordList {
   hash: Int32Array;
   start: Uint32Array;
   end: Uint32Array;
+  /** How many words stand before it, those included that nobody wanted. */
+  ordinal: Uint32Array;
+  /** Whether it is part of the one before that is none. */
   part: Uint8Array;
   size = 0;
+  /** How many words there were, wanted or not. */
+  seen = 0;
 
   constructor(room: number) {
     this.hash = new Int32Array(room);
     this.start = new Uint32Array(room);
     this.end = new Uint32Array(room);
+    this.ordinal = new Uint32Array(room);
     this.part = new Uint8Array(room);
   }
 
@@ -57,25 +63,46 @@ export class WordList {
     this.hash[at] = hash;
     this.start[at] = start;
     this.end[at] = end;
+    this.ordinal[at] = this.seen;
     this.part[at] = part;
   }
 
   #grow(): void {
-    const { hash, start, end, part } = this;
+    const { hash, start, end, ordinal, part } = this;
     const room = Math.max(64, hash.length * 2);
     this.hash = new Int32Array(room);
     this.start = new Uint32Array(room);
     this.end = new Uint32Array(room);
+    this.ordinal = new Uint32Array(room);
     this.part = new Uint8Array(room);
     this.hash.set(hash);
     this.start.set(start);
     this.end.set(end);
+    this.ordinal.set(ordinal);
     this.part.set(part);
   }
 }
 
-/** Adds every word in `[start, end)` of a text's UTF-16 units to a list, in order. */
-export function listWords(codes: Uint16Array, start: number, end: number, list: WordList): void {
+/** Which words are wanted, by how they begin: 1 for each `beginning` that is. Others are counted, and no more. */
+export type Wanted = Uint8Array;
+
+const BEGINNINGS = 1024;
+export const ALL_WORDS: Wanted = new Uint8Array(BEGINNINGS).fill(1);
+
+/** What the first two units of a word have in common with their other case (and with some other units). */
+function beginning(first: number, second: number): number {
+  return ((first & 31) << 5) | (second & 31);
+}
+
+/** Wants words that may be one of these, or begin like one of them. */
+export function wantedLike(words: Iterable<string>): Wanted {
+  const wanted = new Uint8Array(BEGINNINGS);
+  for (const word of words) wanted[beginning(word.charCodeAt(0), word.charCodeAt(1))] = 1;
+  return wanted;
+}
+
+/** Adds the wanted words in `[start, end)` of a text's UTF-16 units to a list, in order. */
+export function listWords(codes: Uint16Array, start: number, end: number, list: WordList, wanted: Wanted): void {
   let at = start;
   while (at < end) {
     let kind = CLASSES[codes[at] ?? 0] ?? NONE;
@@ -87,6 +114,7 @@ export function listWords(codes: Uint16Array, start: number, end: number, list: 
     if (kind === WIDE) {
       at++;
       list.add(hashOf(codes, word, at), word, at, 0);
+      list.seen++;
       continue;
     }
     let parts = 0;
@@ -105,12 +133,12 @@ export function listWords(codes: Uint16Array, start: number, end: number, list: 
     const length = at - word;
     const lettered = (seen & ((1 << LOWER) | (1 << UPPER))) !== 0;
     if (length < (lettered ? 2 : 3) || length > LONGEST) continue;
-    list.add(hashOf(codes, word, stemEnd(codes, word, at)), word, at, 0);
-    if (parts > 0) listParts(codes, word, at, list);
+    addWord(codes, word, at, 0, list, wanted);
+    if (parts > 0) listParts(codes, word, at, list, wanted);
   }
 }
 
-function listParts(codes: Uint16Array, start: number, end: number, list: WordList): void {
+function listParts(codes: Uint16Array, start: number, end: number, list: WordList, wanted: Wanted): void {
   let part = start;
   let previous = JOINER;
   for (let at = start; at <= end; at++) {
@@ -119,9 +147,16 @@ function listParts(codes: Uint16Array, start: number, end: number, list: WordLis
     previous = kind;
     if (opens === NEVER) continue;
     if (opens === BEFORE_LOWER && (at + 1 >= end || CLASSES[codes[at + 1] ?? 0] !== LOWER)) continue;
-    if (at - part > 2) list.add(hashOf(codes, part, stemEnd(codes, part, at)), part, at, 1);
+    if (at - part > 2) addWord(codes, part, at, 1, list, wanted);
     part = kind === JOINER ? at + 1 : at;
   }
+}
+
+function addWord(codes: Uint16Array, start: number, end: number, part: number, list: WordList, wanted: Wanted): void {
+  if (wanted[beginning(codes[start] ?? 0, codes[start + 1] ?? 0)] === 1) {
+    list.add(hashOf(codes, start, stemEnd(codes, start, end)), start, end, part);
+  }
+  list.seen++;
 }
 
 /** Takes one word: its hash, where it stands, and whether it is a part of an identifier already given. */
@@ -130,7 +165,7 @@ export type WordSink = (hash: number, start: number, end: number, isPart: boolea
 /** Reports every word in `[start, end)` of a text, in order. */
 export function scanWords(text: string, start: number, end: number, sink: WordSink): void {
   const list = new WordList((end - start) >> 2);
-  listWords(codesOf(text), start, end, list);
+  listWords(codesOf(text), start, end, list, ALL_WORDS);
   for (let k = 0; k < list.size; k++) sink(list.hash[k] ?? 0, list.start[k] ?? 0, list.end[k] ?? 0, list.part[k] === 1);
 }
 
