@@ -4,6 +4,7 @@ import { keepFences } from './fences.ts';
 import type { Family } from './kinds.ts';
 import { formatMarker } from './marker.ts';
 import { withOpinions } from './opinions.ts';
+import { sumOf } from './relevance.ts';
 import type { Choice } from './select.ts';
 import { estimateTokens } from './tokens.ts';
 import type { Limits, Origin, PruneInput } from './types.ts';
@@ -67,12 +68,8 @@ export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' |
   const { view, units, ranking } = analysis;
   const { tokens } = view;
   const { starts } = view.lines;
-  const size = new Float64Array(view.n);
-  let all = 0;
-  for (let i = 0; i < view.n; i++) {
-    size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (starts[i] ?? 0));
-    all += size[i] ?? 0;
-  }
+  const size = sizesOf(tokens, starts);
+  const all = sumOf(size);
   const price = boldness(input.limits, analysis.kind.family, input.hints?.origin ?? 'unknown') / Math.max(1, all);
   const mild = analysis.kind.family === 'docs' && input.limits.maxPruneRatio <= MILD;
   const keep = mild ? keepFences(analysis, (i) => price * (size[i] ?? 0) - (ranking.value[i] ?? 0)) : analysis.keep;
@@ -80,7 +77,7 @@ export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' |
   const markerSize = sizeOf(estimateTokens(marker), marker.length);
   const value =
     analysis.kind.family === 'code' && input.hints?.origin === 'read' && input.limits.maxPruneRatio >= CEILING
-      ? withDefinitions(analysis, (i) => DEFINITION_WORTH * price * ((size[i] ?? 0) + markerSize))
+      ? withDefinitions(analysis, size, markerSize, DEFINITION_WORTH * price)
       : ranking.value;
   return withOpinions(input.externalScores, {
     n: view.n,
@@ -96,9 +93,20 @@ export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' |
   });
 }
 
-function withDefinitions(analysis: Analysis, worth: (line: number) => number): Float64Array {
+/** The size of each line. */
+function sizesOf(tokens: Float64Array, starts: Uint32Array): Float64Array {
+  const size = new Float64Array(tokens.length);
+  for (let i = 0; i < size.length; i++) size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (starts[i] ?? 0));
+  return size;
+}
+
+function withDefinitions(analysis: Analysis, size: Float64Array, markerSize: number, price: number): Float64Array {
   const defines = definitionsOf(analysis);
-  return analysis.ranking.value.map((own, i) => (defines[i] === 1 ? Math.max(own, worth(i)) : own));
+  const value = analysis.ranking.value.slice();
+  for (let i = defines.indexOf(1); i >= 0; i = defines.indexOf(1, i + 1)) {
+    value[i] = Math.max(value[i] ?? 0, price * ((size[i] ?? 0) + markerSize));
+  }
+  return value;
 }
 
 /** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */

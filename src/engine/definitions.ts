@@ -1,7 +1,8 @@
 import type { Analysis } from './analysis.ts';
+import { largestOf } from './relevance.ts';
 import { namesakes } from './signals-block.ts';
 import type { Units } from './units.ts';
-import { contentOf, isBlankLine } from './view.ts';
+import { contentOf, isBlankLine, type View } from './view.ts';
 import { scanWords } from './words.ts';
 
 /** Blocks that are asked for by name are kept as long as they are no more than this share of the text. */
@@ -29,26 +30,42 @@ export function definitionsOf({
 }: Pick<Analysis, 'view' | 'units' | 'words' | 'terms' | 'match'>): Uint8Array {
   const out = new Uint8Array(view.n);
   const named = namesakes(view, units, terms);
-  let lines = 0;
-  for (let i = 0; i < view.n; i++) if ((named[units.unit[i] ?? 0] ?? 0) > 0) lines++;
-  if (lines <= view.n * MOST_OF_TEXT) {
-    for (let i = 0; i < view.n; i++) if ((named[units.unit[i] ?? 0] ?? 0) > 0 && !isBlankLine(view, i)) out[i] = 1;
-  }
+  markNamed(view, units, named, out);
   const { weight } = match;
   const constants: number[] = [];
-  for (let i = 0; i < view.n && constants.length <= MOST_CONSTANTS; i++) {
-    if (isBlankLine(view, i)) continue;
-    const line = contentOf(view, i, READ_CHARS);
-    const name = CONSTANT.exec(line)?.[1];
+  for (const i of linesWithUnderscore(view)) {
+    const name = CONSTANT.exec(contentOf(view, i, READ_CHARS))?.[1];
     if (name === undefined) continue;
     let asked = false;
     scanWords(name, 0, name.length, (hash) => {
       if ((weight[words.find(hash)] ?? 0) > 0) asked = true;
     });
     if (asked) constants.push(i);
+    if (constants.length > MOST_CONSTANTS) return out;
   }
-  if (constants.length <= MOST_CONSTANTS) for (const i of constants) markMember(units, i, out);
+  for (const i of constants) markMember(units, i, out);
   return out;
+}
+
+/** Marks the lines of blocks that bear a name that is asked for, unless those are too much of the text. */
+function markNamed(view: View, { unit }: Units, named: Float64Array, out: Uint8Array): void {
+  if (largestOf(named) === 0) return;
+  let lines = 0;
+  for (let i = 0; i < out.length; i++) if (named[unit[i] ?? 0] !== 0) lines++;
+  if (lines > view.n * MOST_OF_TEXT) return;
+  for (let i = 0; i < out.length; i++) if (named[unit[i] ?? 0] !== 0 && !isBlankLine(view, i)) out[i] = 1;
+}
+
+/** Lines with an underscore in what is read of them: no others hold the name of a constant. */
+function linesWithUnderscore({ text, n, from, to }: View): number[] {
+  const found: number[] = [];
+  let at = text.indexOf('_');
+  for (let i = 0; i < n && at >= 0; i++) {
+    const start = from[i] ?? 0;
+    if (at < start) at = text.indexOf('_', start);
+    if (at >= start && at < Math.min(to[i] ?? 0, start + READ_CHARS)) found.push(i);
+  }
+  return found;
 }
 
 /** Marks a constant with the comment that belongs to it, which in a file that is read goes or stays with it. */

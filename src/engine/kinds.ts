@@ -1,4 +1,5 @@
-import { countShapes, SAMPLE_LINES, type Shapes } from './shapes.ts';
+import type { Shapes } from './shape-rules.ts';
+import { countShapes, SAMPLE_LINES } from './shapes.ts';
 import type { Hints, SourceType } from './types.ts';
 import { contentOf, isUnnumbered, type View } from './view.ts';
 

@@ -72,15 +72,24 @@ function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[]
 }
 
 /** The cuts that pay for their marker; none where all together save too little. */
-function worthwhile(choice: Choice, cuts: readonly Cut[]): Cut[] {
+function worthwhile({ tokens }: Choice, cuts: readonly Cut[]): Cut[] {
   let saved = 0;
-  const paying = cuts.filter((cut) => {
-    let net = -estimateTokens(`${formatMarker({ pruneId: SAMPLE_ID, ...cut })}\n`);
-    for (let line = cut.startLine; line <= cut.endLine; line++) net += choice.tokens[line - 1] ?? 0;
-    if (net > 0) saved += net;
-    return net > 0;
-  });
-  let all = 0;
-  for (const t of choice.tokens) all += t;
-  return saved < LEAST_SAVED_TOKENS || saved < LEAST_SAVED_SHARE * all ? [] : paying;
+  const paying: Cut[] = [];
+  for (const cut of cuts) {
+    const net = sumBetween(tokens, cut.startLine - 1, cut.endLine) - markerTokens(cut);
+    if (net <= 0) continue;
+    saved += net;
+    paying.push(cut);
+  }
+  return saved < LEAST_SAVED_TOKENS || saved < LEAST_SAVED_SHARE * sumBetween(tokens, 0, tokens.length) ? [] : paying;
+}
+
+function markerTokens(cut: Cut): number {
+  return estimateTokens(`${formatMarker({ pruneId: SAMPLE_ID, ...cut })}\n`);
+}
+
+function sumBetween(values: Float64Array, from: number, to: number): number {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += values[i] ?? 0;
+  return sum;
 }

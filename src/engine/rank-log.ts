@@ -5,7 +5,7 @@ import { LEARNED_LOG, soften } from './learned.ts';
 import { addMeasures, type Measure, measure } from './measures.ts';
 import { openings } from './openings.ts';
 import { spread, unitScale } from './relevance.ts';
-import { contentOf, isBlankLine, type View } from './view.ts';
+import { contentOf, type View } from './view.ts';
 import { wordHash } from './words.ts';
 
 const HOT =
@@ -59,26 +59,19 @@ export function measureLog({ view, templates: { shape, count }, match }: LogRead
   const news = new Float64Array(n);
   const opens = new Float64Array(n);
   const passed = new Uint8Array(n);
-  const cries = criesOf(view);
+  const told = tellingLines(view, shape, count, news);
   let opener = -1;
-  for (let i = 0; i < n; i++) {
-    if (isBlankLine(view, i)) continue;
+  for (const i of told) {
     const seen = count[shape[i] ?? 0] ?? 1;
-    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
-    const cry = cries[i] ?? 0;
-    news[i] = 1 / seen;
-    if (cry === 0 && opening === 0) continue;
-    const line = contentOf(view, i, 600);
-    if (((cry & CRY.group) !== 0 || (opening & OPENS_STEP) !== 0) && STEP.test(line)) opener = i;
-    if (((cry & (CRY.result | CRY.dots)) !== 0 || (opening & OPENS_PASSED) !== 0) && tellsSuccess(line)) {
+    const tells = whatTells(view, i);
+    if ((tells & TELLS_STEP) !== 0) opener = i;
+    if ((tells & TELLS_SUCCESS) !== 0) {
       passed[i] = 1;
       news[i] = 0;
-      continue;
-    }
-    if ((cry & (CRY.failure | CRY.trouble | CRY.hot)) !== 0 && HOT.test(line) && !COLD.test(line)) {
+    } else if ((tells & TELLS_TROUBLE) !== 0) {
       hot[i] = 1 / Math.sqrt(seen);
       if (opener >= 0) opens[opener] = Math.max(opens[opener] ?? 0, hot[i] ?? 0);
-    } else if ((cry & CRY.warm) !== 0 && WARM.test(line)) hot[i] = 0.1 / Math.sqrt(seen);
+    } else if ((tells & TELLS_WARNING) !== 0) hot[i] = 0.1 / Math.sqrt(seen);
   }
   return [
     measure('hot', hot),
@@ -93,6 +86,40 @@ export function measureLog({ view, templates: { shape, count }, match }: LogRead
     measure('passed', passed),
     ...measurePlaces(view),
   ];
+}
+
+/** Fills in what is new of each line, and returns the lines that may tell something. */
+function tellingLines(view: View, shape: Int32Array, count: Int32Array, news: Float64Array): number[] {
+  const cries = criesOf(view);
+  const { codes, ink, to } = view;
+  const found: number[] = [];
+  for (let i = 0; i < news.length; i++) {
+    const start = ink[i] ?? 0;
+    if (start === to[i]) continue;
+    news[i] = 1 / (count[shape[i] ?? 0] ?? 1);
+    if (cries[i] !== 0 || OPENINGS[codes[start] ?? 0] !== 0) found.push(i);
+  }
+  return found;
+}
+
+const TELLS_STEP = 1;
+const TELLS_SUCCESS = 2;
+const TELLS_TROUBLE = 4;
+const TELLS_WARNING = 8;
+
+/** What a line tells, as bits; of success, trouble and a warning the first. */
+function whatTells(view: View, i: number): number {
+  const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+  const cry = criesOf(view)[i] ?? 0;
+  const line = contentOf(view, i, 600);
+  const step = ((cry & CRY.group) !== 0 || (opening & OPENS_STEP) !== 0) && STEP.test(line) ? TELLS_STEP : 0;
+  if (((cry & (CRY.result | CRY.dots)) !== 0 || (opening & OPENS_PASSED) !== 0) && tellsSuccess(line)) {
+    return step | TELLS_SUCCESS;
+  }
+  if ((cry & (CRY.failure | CRY.trouble | CRY.hot)) !== 0 && HOT.test(line) && !COLD.test(line)) {
+    return step | TELLS_TROUBLE;
+  }
+  return (cry & CRY.warm) !== 0 && WARM.test(line) ? step | TELLS_WARNING : step;
 }
 
 const AFTERGLOW = Math.exp(-1 / 6);

@@ -114,22 +114,19 @@ const HEAD_CHARS = 200;
 
 /** Blocks that declare a name that the goal spells out: 1, or less where several do. */
 export function namesakes(view: View, units: Units, terms: readonly GoalTerm[]): Float64Array {
-  const wanted = new Map<number, number>();
-  for (const { hash, whole } of terms) if (whole) wanted.set(hash, 0);
-  const found = new Int32Array(units.count);
   const out = new Float64Array(units.count);
-  if (wanted.size === 0) return out;
-  for (let i = 0; i < view.n; i++) {
+  const bearers = new Map<number, number[]>();
+  for (const { hash, whole } of terms) if (whole) bearers.set(hash, []);
+  if (bearers.size === 0) return out;
+  let last = -1;
+  for (let i = units.head.indexOf(1); i >= 0; i = units.head.indexOf(1, i + 1)) {
     const u = units.unit[i] ?? 0;
-    if (units.head[i] === 0 || found[u] !== 0) continue;
-    const hash = wordHash(declaredName(contentOf(view, i, HEAD_CHARS)));
-    const seen = wanted.get(hash);
-    if (seen === undefined) continue;
-    found[u] = hash;
-    wanted.set(hash, seen + 1);
+    if (u === last) continue;
+    const blocks = bearers.get(wordHash(declaredName(contentOf(view, i, HEAD_CHARS))));
+    if (blocks === undefined) continue;
+    blocks.push(u);
+    last = u; // one name for each block; a block's lines are in a row
   }
-  for (let u = 0; u < units.count; u++) {
-    if (found[u] !== 0) out[u] = 1 / Math.sqrt(wanted.get(found[u] ?? 0) ?? 1);
-  }
+  for (const blocks of bearers.values()) for (const u of blocks) out[u] = 1 / Math.sqrt(blocks.length);
   return out;
 }

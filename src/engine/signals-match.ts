@@ -73,8 +73,7 @@ function heaviest(weight: Float64Array): number[] {
   const wanted: number[] = [];
   for (let id = 0; id < weight.length; id++) if (weight[id] !== 0) wanted.push(id);
   wanted.sort((a, b) => (weight[b] ?? 0) - (weight[a] ?? 0) || a - b);
-  wanted.length = Math.min(wanted.length, MOST_WORDS);
-  return wanted;
+  return wanted.slice(0, MOST_WORDS);
 }
 
 /** The lines that hold each of these words, ascending. */
@@ -84,9 +83,12 @@ function placesOf(
   wanted: readonly number[],
   { weight, hits, first }: GoalMatch,
 ): number[][] {
-  const places = wanted.map((): number[] => []);
+  const places: number[][] = [];
   const placeOf = new Int8Array(weight.length).fill(-1);
-  for (let k = 0; k < wanted.length; k++) placeOf[wanted[k] ?? 0] = k;
+  for (let k = 0; k < wanted.length; k++) {
+    places.push([]);
+    placeOf[wanted[k] ?? 0] = k;
+  }
   for (let i = 0; i < n; i++) {
     const end = first[i + 1] ?? 0;
     for (let h = first[i] ?? 0; h < end; h++) {

@@ -35,9 +35,8 @@ const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE))
 
 /** Measures what a line is in itself, whatever the goal. */
 export function measureShapes(view: View, units: Units, templates: Templates, words: Vocabulary): Measure[] {
-  const { n } = view;
-  const signs = new Uint8Array(n);
-  for (let i = 0; i < n; i++) signs[i] = isBlankLine(view, i) ? 0 : signsOf(view, i);
+  const signs = new Uint8Array(view.n);
+  readSigns(view, signs);
   return [
     ...measureOpenings(view, units),
     ...measurePlaces(view, units, templates, words),
@@ -149,6 +148,10 @@ const DIGITS = 8;
 const VERSION = 16;
 const LINK = 32;
 const TICK = 64;
+
+function readSigns(view: View, signs: Uint8Array): void {
+  for (let i = 0; i < signs.length; i++) if (!isBlankLine(view, i)) signs[i] = signsOf(view, i);
+}
 
 function flagsOf(signs: Uint8Array, sign: number): Uint8Array {
   const out = new Uint8Array(signs.length);

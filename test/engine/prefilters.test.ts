@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { codesOf } from '../../src/engine/codes.ts';
 import { CRY, cryOf } from '../../src/engine/cries.ts';
 import { declarationOf, mayDeclare, opensFunction } from '../../src/engine/declarations.ts';
-import { countShapes, RULES } from '../../src/engine/shapes.ts';
+import { RULES } from '../../src/engine/shape-rules.ts';
+import { countShapes } from '../../src/engine/shapes.ts';
 import { contentOf, isBlankLine, viewText } from '../../src/engine/view.ts';
 
 const piece = fc.constantFrom(
