@@ -64,10 +64,75 @@ const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
 const FIGURES = 48;
 const LEAST_HEX = 6;
+const OFFSET = 0x811c9dc5;
+const PRIME = 0x01000193;
 
-/** Hash of a line's shape, in which a run of digits, or of at least six hexadecimal digits with a figure among them, is one unit. */
-function shapeHash(codes: Uint16Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
+/** The hash of the part of the line at hand that comes before each unit taken. */
+const before = new Int32Array(SHAPE_CHARS);
+
+/**
+ * Hash of a line's shape, in which a run of digits, or of at least six hexadecimal digits with a figure among them, is one
+ * unit. Letters are taken as they come: where a figure shows that they belong to a hexadecimal run, they are taken back.
+ */
+export function shapeHash(codes: Uint16Array, start: number, end: number): number {
+  let hash = OFFSET;
+  let at = start;
+  let taken = 0;
+  /** Behind the last run that was one unit. */
+  let floor = start;
+  while (at < end && taken < SHAPE_CHARS) {
+    let code = codes[at] ?? 0;
+    if (CLASSES[code] === FIGURE) {
+      const letters = lettersBefore(codes, floor, at);
+      if (letters >= MOST_VOLATILE) return slowShapeHash(codes, start, end);
+      const run = hexEnd(codes, at, Math.min(end, at - letters + MOST_VOLATILE));
+      if (run - at + letters >= LEAST_HEX) {
+        taken -= letters;
+        if (letters > 0) hash = before[taken] ?? 0;
+        at = run;
+      } else at = figuresEnd(codes, at, run);
+      code = FIGURES;
+      floor = at;
+    } else at++;
+    before[taken++] = hash;
+    hash = Math.imul(hash ^ code, PRIME);
+  }
+  // a run that goes on behind what was taken may have a figure there
+  if (at < end && CLASSES[codes[at] ?? 0] !== PLAIN && lettersBefore(codes, floor, at) > 0) {
+    return slowShapeHash(codes, start, end);
+  }
+  return finished(hash);
+}
+
+/** How many hexadecimal letters stand right before a place, in `[floor, at)`; no more than a run may have. */
+function lettersBefore(codes: Uint16Array, floor: number, at: number): number {
+  let from = at;
+  while (from > floor && CLASSES[codes[from - 1] ?? 0] === HEX_LETTER && at - from < MOST_VOLATILE) from--;
+  return at - from;
+}
+
+function hexEnd(codes: Uint16Array, at: number, end: number): number {
+  let run = at;
+  while (run < end && CLASSES[codes[run] ?? 0] !== PLAIN) run++;
+  return run;
+}
+
+function figuresEnd(codes: Uint16Array, at: number, end: number): number {
+  let run = at;
+  while (run < end && CLASSES[codes[run] ?? 0] === FIGURE) run++;
+  return run;
+}
+
+function finished(mixed: number): number {
+  let hash = mixed ^ (mixed >>> 15);
+  hash = Math.imul(hash, 0x2c1b3c6d);
+  hash ^= hash >>> 12;
+  return hash === 0 ? 1 : hash; // 0 marks an empty slot in tables
+}
+
+/** The same hash, run by run: what `shapeHash` says where it need not look back far. */
+export function slowShapeHash(codes: Uint16Array, start: number, end: number): number {
+  let hash = OFFSET;
   let at = start;
   /** Up to where it is known that nothing volatile begins. */
   let plain = start;
@@ -97,10 +162,7 @@ function shapeHash(codes: Uint16Array, start: number, end: number): number {
         at++;
       }
     }
-    hash = Math.imul(hash ^ code, 0x01000193);
+    hash = Math.imul(hash ^ code, PRIME);
   }
-  hash ^= hash >>> 15;
-  hash = Math.imul(hash, 0x2c1b3c6d);
-  hash ^= hash >>> 12;
-  return hash === 0 ? 1 : hash;
+  return finished(hash);
 }

@@ -127,6 +127,8 @@ export function listWords(codes: Uint16Array, start: number, end: number, list: 
       seen |= 1 << kind;
       previous = kind;
       at++;
+      // most of a word is of one class, in which nothing begins
+      if (kind !== UPPER) while (at < end && CLASSES[codes[at] ?? 0] === kind) at++;
       if (at === end) break;
       kind = CLASSES[codes[at] ?? 0] ?? NONE;
     } while (kind !== NONE && kind !== WIDE);

@@ -69,6 +69,14 @@ export class KeySet {
   }
 }
 
+const NONE = 0;
+const WORD = 1;
+const JOINT = 2;
+/** What a unit is to a token; what is beyond Latin punctuation belongs to words. */
+const KINDS = new Uint8Array(65536).fill(WORD, 192).fill(WORD, 48, 58).fill(WORD, 65, 91).fill(WORD, 97, 123);
+KINDS[95] = WORD;
+for (const joint of '-./\\@') KINDS[joint.charCodeAt(0)] = JOINT;
+
 /** Adds what a text names: files and identifiers. */
 export function addMentions(text: string, into: KeySet, mostChars: number): void {
   forEachToken(text, mostChars, (token, parted) => {
@@ -90,16 +98,36 @@ const DECLARING = new Set(
   ),
 );
 
+/** Tells most words that declare nothing by how they begin and how long they are. */
+const MAY_DECLARE = new Uint8Array(1024);
 const LONGEST_DECLARING = 9;
+for (const word of DECLARING) MAY_DECLARE[beginningOf(word.charCodeAt(0), word.length)] = 1;
 
-/** Adds the identifiers that a piece of source code declares. */
+function beginningOf(first: number, length: number): number {
+  return ((first & 63) << 4) | length;
+}
+
+/** Adds the identifiers that a piece of source code declares. No string is made of a word that has no part in it. */
 export function addDeclared(text: string, into: KeySet, mostChars: number): void {
+  const end = Math.min(text.length, mostChars);
   let declaring = false;
-  forEachToken(text, mostChars, (token) => {
-    if (declaring) for (const name of identifiersOf(token).slice(0, 1)) into.add(hash('i', name));
-    declaring = token.length <= LONGEST_DECLARING && DECLARING.has(token);
-    return !into.full;
-  });
+  for (let at = 0; at < end && !into.full; ) {
+    while (at < end && KINDS[text.charCodeAt(at)] === NONE) at++;
+    const start = at;
+    let stop = at;
+    for (; at < end; at++) {
+      const kind = KINDS[text.charCodeAt(at)];
+      if (kind === NONE) break;
+      if (kind === WORD) stop = at + 1;
+    }
+    const length = stop - start;
+    if (length < 2 || length > MAX_TOKEN) continue;
+    if (declaring) for (const name of identifiersOf(text.slice(start, stop)).slice(0, 1)) into.add(hash('i', name));
+    declaring =
+      length <= LONGEST_DECLARING &&
+      MAY_DECLARE[beginningOf(text.charCodeAt(start), length)] === 1 &&
+      DECLARING.has(text.slice(start, stop));
+  }
 }
 
 /**
@@ -110,7 +138,7 @@ export function addDeclared(text: string, into: KeySet, mostChars: number): void
 function forEachToken(text: string, mostChars: number, take: (token: string, parted: boolean) => boolean): void {
   const end = Math.min(text.length, mostChars);
   for (let at = 0; at < end; ) {
-    let kind = kindOf(text.charCodeAt(at));
+    let kind = KINDS[text.charCodeAt(at)] ?? NONE;
     if (kind === NONE) {
       at++;
       continue;
@@ -118,26 +146,13 @@ function forEachToken(text: string, mostChars: number, take: (token: string, par
     const start = at;
     let stop = at;
     let parted = false;
-    for (; at < end && kind !== NONE; kind = kindOf(text.charCodeAt(++at))) {
+    for (; at < end && kind !== NONE; kind = KINDS[text.charCodeAt(++at)] ?? NONE) {
       if (kind === WORD) stop = at + 1;
       else parted = true;
     }
     // what follows the last word ends a sentence or names a folder
     if (stop - start > 1 && stop - start <= MAX_TOKEN && !take(text.slice(start, stop), parted)) return;
   }
-}
-
-const NONE = 0;
-const WORD = 1;
-const JOINT = 2;
-const KINDS = new Uint8Array(192);
-for (const [from, to] of ['az', 'AZ', '09', '__']) {
-  for (let code = from?.charCodeAt(0) ?? 0; code <= (to?.charCodeAt(0) ?? 0); code++) KINDS[code] = WORD;
-}
-for (const joint of '-./\\@') KINDS[joint.charCodeAt(0)] = JOINT;
-
-function kindOf(code: number): number {
-  return code < KINDS.length ? (KINDS[code] ?? NONE) : WORD;
 }
 
 const EXTENSION = /\w\.[A-Za-z][A-Za-z0-9]{0,7}$/;
