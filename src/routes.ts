@@ -77,6 +77,7 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
   const leftAlone = new LeftAlone(store);
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
+  const nextId = monotonicFactory(pooledRandom());
   const chat = new ChatHandler({
     rewriter: rewriterOf(settings, {
       store,
@@ -93,7 +94,10 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
     shadow: settings.mode === 'shadow',
     maxBodyBytes: settings.maxBodyBytes,
     timeoutMs: settings.timeoutMs,
-    newRequestId: monotonicFactory(pooledRandom()),
+    newRequestId: () => {
+      toolbox.onRequest();
+      return nextId();
+    },
     onReport: (report) => reporter.report(report),
     onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
   });

@@ -3,7 +3,7 @@ import type { Settings } from './config/settings.ts';
 import type { Pruner, PruneTextResult } from './core/api.ts';
 import { DecideHere, type Decider } from './core/decider.ts';
 import type { EventLog } from './core/event-log.ts';
-import type { Clock, Store } from './core/ports.ts';
+import type { Clock } from './core/ports.ts';
 import { createPruner } from './core/pruner.ts';
 import { stashId } from './core/segments.ts';
 import { toldPruner } from './core/told-pruner.ts';
@@ -33,6 +33,7 @@ import { resourcesWatchTool } from './mcp/tools/resources-watch.ts';
 import type { Log } from './observe/log.ts';
 import { Resources } from './resources/registry.ts';
 import type { SqliteStore } from './store/sqlite.ts';
+import { Upkeep } from './store/upkeep.ts';
 import { DecideElsewhere } from './workers/decide-elsewhere.ts';
 
 /** The store, the pruner over it and the tools over both: what every server of this product has, on HTTP or stdio. */
@@ -51,6 +52,8 @@ export interface Toolbox {
   /** Methods of the protocol beside those of the tools, and what they let `initialize` announce. */
   readonly methods: Readonly<Record<string, Method>>;
   readonly capabilities: JsonObject;
+  /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
+  readonly onRequest: () => void;
   health(): HealthReport;
   /** Ends the store's upkeep and closes it. */
   close(): Promise<void>;
@@ -70,10 +73,6 @@ export interface ToolboxParts extends KeptParts {
   /** Told of each text that `prune_text` and its like pruned or gave back whole. */
   readonly onPruned?: (result: PruneTextResult) => void;
 }
-
-/** Pauses between steps of the store's upkeep: when there is more to do, and when there is not. */
-const SWEEP_MORE_MS = 50;
-const SWEEP_IDLE_MS = 2_000;
 
 /**
  * Builds the tools over what is kept.
@@ -150,9 +149,10 @@ export function openToolbox(
     settings.enableIdempotency ? tools.map((tool) => (KEYED.has(tool.name) ? idempotency.wrap(tool) : tool)) : tools,
     enabledFlags(settings),
   );
-  const stopSweeping = sweepForever(store, log);
+  const upkeep = new Upkeep(store, (err) => log.debug({ err }, 'upkeep of the store failed'));
   return {
     store,
+    onRequest: () => upkeep.request(),
     scorer,
     decider,
     pruner,
@@ -163,7 +163,7 @@ export function openToolbox(
     capabilities: settings.enableResources ? resourceCapabilities(face.stays) : {},
     health,
     async close() {
-      stopSweeping();
+      upkeep.close();
       await decider.close();
       await scorer?.close();
       await recorder.flush();
@@ -203,22 +203,4 @@ function scorerOf(settings: Settings, log: Log, clock: Clock): OpenScorer | null
       else log.warn({ backend, openedBy }, 'backend left alone for a while');
     },
   });
-}
-
-/** Keeps the store in shape in small steps, away from requests. */
-function sweepForever(store: Store, log: Log): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const step = async (): Promise<void> => {
-    const more = await store.sweep().catch((err: unknown) => {
-      log.debug({ err }, 'upkeep of the store failed');
-      return false;
-    });
-    if (!stopped) timer = setTimeout(() => void step(), more ? SWEEP_MORE_MS : SWEEP_IDLE_MS).unref();
-  };
-  timer = setTimeout(() => void step(), SWEEP_MORE_MS).unref();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-  };
 }

@@ -1,5 +1,5 @@
 /** How long work may go on, in one request or in several, before everything else gets a turn, in milliseconds. */
-const SLICE_MS = 20;
+const SLICE_MS = 10;
 
 /**
  * Lets requests take turns at long synchronous work. `setImmediate` alone does not: all that wait for it go on one after

@@ -10,8 +10,10 @@ import type { Answer, Task } from './task.ts';
 export interface DecideElsewhereOptions {
   /** Decides about smaller texts, and about all where no thread can be had. */
   readonly here: Decider;
-  /** Texts are large once there are so many UTF-16 units of them to decide about here, all together. */
+  /** A text is large from so many UTF-16 units on. */
   readonly largeChars?: number;
+  /** So many of smaller texts are decided about here at a time. */
+  readonly mostCharsHere?: number;
   /** The worker's program. */
   readonly program?: URL;
   /** Told when a thread ended by a fault of its own; its text is decided about here. */
@@ -20,6 +22,8 @@ export interface DecideElsewhereOptions {
 
 /** About 25 ms of work: below it a thread of its own costs more than the wait of others. */
 const LARGE_CHARS = 256 * 1024;
+/** Smaller texts take turns with everything else; a thread that must first be compiled anew pays only for many of them. */
+const MOST_CHARS_HERE = 1024 * 1024;
 const PROGRAM = new URL('./decide-worker.js', import.meta.url);
 /** How long past its deadline a thread may be silent before it is ended. */
 const GRACE_MS = 250;
@@ -57,12 +61,13 @@ export class DecideElsewhere implements Decider {
   }
 
   decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
-    const { here, largeChars = LARGE_CHARS } = this.#options;
-    const small = job.keepWhole !== undefined || job.cutWhole || this.#charsHere + job.text.length < largeChars;
-    if (small || !this.#canStart()) {
-      this.#charsHere += job.text.length;
+    const { here, largeChars = LARGE_CHARS, mostCharsHere = MOST_CHARS_HERE } = this.#options;
+    const chars = job.text.length;
+    const small = chars < largeChars && this.#charsHere + chars < mostCharsHere;
+    if (small || job.keepWhole !== undefined || job.cutWhole || !this.#canStart()) {
+      this.#charsHere += chars;
       return here.decide(job, key, deadline, opinions).finally(() => {
-        this.#charsHere -= job.text.length;
+        this.#charsHere -= chars;
       });
     }
     return new Promise((settle) => {

@@ -49,6 +49,7 @@ function open(given: Partial<DecideElsewhereOptions> = {}) {
   const elsewhere = new DecideElsewhere({
     here,
     largeChars: 10_000,
+    mostCharsHere: 10_000,
     program: PROGRAM,
     onFailure: (reason) => failures.push(reason),
     ...given,
