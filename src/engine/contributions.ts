@@ -1,6 +1,6 @@
 import type { Analysis } from './analysis.ts';
 import { LEARNED, LEARNED_LOG } from './learned.ts';
-import type { Measure } from './measures.ts';
+import { type Measure, valueAt } from './measures.ts';
 import { measureLog } from './rank-log.ts';
 import { trustIn } from './rank-prose.ts';
 import { measureLines } from './signals.ts';
@@ -61,15 +61,15 @@ function effectsOf(
   n: number,
 ): Contribution[][] {
   const out = spans.map((): Contribution[] => []);
-  for (const { name, values, unit } of measures) {
+  for (const measure of measures) {
+    const { name } = measure;
     const weight = weights[name] ?? 0;
     if (weight === 0) continue;
-    const at = (i: number): number => values[unit === null ? i : (unit[i] ?? 0)] ?? 0;
     let all = 0;
-    for (let i = 0; i < n; i++) all += at(i);
+    for (let i = 0; i < n; i++) all += valueAt(measure, i);
     spans.forEach(({ from, to }, k) => {
       let sum = 0;
-      for (let i = from; i <= to; i++) sum += at(i);
+      for (let i = from; i <= to; i++) sum += valueAt(measure, i);
       out[k]?.push({ name, effect: weight * (sum / (to - from + 1) - all / Math.max(1, n)) });
     });
   }

@@ -1,17 +1,28 @@
-/** Numbers or flags: both are indexed alike and mean the same, but flags are told in an eighth of the room. */
-export type Values = Float64Array | Uint8Array;
-
 /** A measure of all lines by its name: a number for each, mostly 0..1, or a flag for each. */
 export interface Measure {
   readonly name: string;
-  readonly values: Values;
+  /** Numbers, or bytes that each hold the flags of several measures. */
+  readonly values: Float64Array | Uint8Array;
   /** The block of each line where `values` are told by block, which then count for each of its lines. */
   readonly unit: Int32Array | null;
+  /** The bit of a flag in its byte. */
+  readonly bit: number;
 }
 
 /** A measure told by line, or by block where `unit` says which block a line is of. */
-export function measure(name: string, values: Values, unit: Int32Array | null = null): Measure {
-  return { name, values, unit };
+export function measure(name: string, values: Float64Array, unit: Int32Array | null = null): Measure {
+  return { name, values, unit, bit: 0 };
+}
+
+/** A measure that is 1 for lines with a bit set in their byte. */
+export function flag(name: string, values: Uint8Array, bit: number): Measure {
+  return { name, values, unit: null, bit };
+}
+
+/** What a measure says of line index `i`. */
+export function valueAt({ values, unit, bit }: Measure, i: number): number {
+  if (bit !== 0) return ((values[i] ?? 0) & bit) === 0 ? 0 : 1;
+  return values[unit === null ? i : (unit[i] ?? 0)] ?? 0;
 }
 
 /** Adds measures to sums in their order, each line by the weight of the measure's name. */
@@ -20,18 +31,18 @@ export function addMeasures(
   measures: readonly Measure[],
   weights: Readonly<Record<string, number>>,
 ): void {
-  for (const { name, values, unit } of measures) {
+  for (const { name, values, unit, bit } of measures) {
     const weight = weights[name] ?? 0;
     if (weight === 0) continue;
     // one loop for each kind of array: one over both is slow
-    if (values instanceof Uint8Array) addFlags(sums, values, weight);
+    if (values instanceof Uint8Array) addFlags(sums, values, bit, weight);
     else if (unit === null) addColumn(sums, values, weight);
     else addBlocks(sums, values, unit, weight);
   }
 }
 
-function addFlags(sums: Float64Array, flags: Uint8Array, weight: number): void {
-  for (let i = 0; i < sums.length; i++) if (flags[i] !== 0) sums[i] = (sums[i] ?? 0) + weight;
+function addFlags(sums: Float64Array, flags: Uint8Array, bit: number, weight: number): void {
+  for (let i = 0; i < sums.length; i++) if (((flags[i] ?? 0) & bit) !== 0) sums[i] = (sums[i] ?? 0) + weight;
 }
 
 function addColumn(sums: Float64Array, column: Float64Array, weight: number): void {

@@ -1,4 +1,4 @@
-import { type Lines, lineAt } from './lines.ts';
+import { type Lines, lineAt, startOf } from './lines.ts';
 
 /** How a text's lines are numbered by the tool that listed it (`cat -n`, an agent's `12|`, `12: `, `12→`). */
 export interface Numbering {
@@ -20,6 +20,7 @@ export function findNumbering(lines: Lines, skip: number): Numbering | null {
   let numbered = 0;
   let previous = -1;
   for (let line = first + 1; line <= last; line++) {
+    if (!mayBeNumbered(lines.text, startOf(lines, line))) continue;
     const match = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/.exec(lineAt(lines, line).slice(0, 24));
     if (match === null) continue;
     numbered++;
@@ -33,6 +34,13 @@ export function findNumbering(lines: Lines, skip: number): Numbering | null {
   const [separator] = [...separators].filter(([s]) => s !== '').sort((a, b) => b[1] - a[1])[0] ?? [];
   if (separator === undefined) return null;
   return { contentStart: (text, start, end) => behindPrefix(text, start, end, separator) };
+}
+
+/** Whether a digit stands at a place, behind blanks or not. */
+function mayBeNumbered(text: string, start: number): boolean {
+  let at = start;
+  while (text.charCodeAt(at) === SPACE && at - start < 8) at++;
+  return isDigit(text.charCodeAt(at));
 }
 
 function behindPrefix(text: string, start: number, end: number, separator: string): number {

@@ -2,7 +2,7 @@ import type { Reading } from './analysis.ts';
 import { CRY, criesOf } from './cries.ts';
 import type { GoalTerm } from './goal-terms.ts';
 import { LEARNED_LOG, soften } from './learned.ts';
-import { addMeasures, type Measure, measure } from './measures.ts';
+import { addMeasures, flag, type Measure, measure } from './measures.ts';
 import { openings } from './openings.ts';
 import { spread, unitScale } from './relevance.ts';
 import { contentOf, type View } from './view.ts';
@@ -83,7 +83,7 @@ export function measureLog({ view, templates: { shape, count }, match }: LogRead
     measure('near', unitScale(spread(match.raw, 3))),
     measure('match', unitScale(match.raw.slice())),
     measure('news', news),
-    measure('passed', passed),
+    flag('passed', passed, 1),
     ...measurePlaces(view),
   ];
 }

@@ -93,7 +93,7 @@ function chanceOf(view: View, i: number, look: LineLook): number {
   const chance = (BY_FIRST[first] ?? 0) | (BY_INK[inked] ?? 0) | (BY_LAST[last] ?? 0);
   let not = 0;
   if (!look.named && !mayListOthers(first, codes[from + 1] ?? 0, inked)) not |= LISTING;
-  if (!mayEndJson(inked, last, to - ink)) not |= JSON_LINE;
+  if (!mayBeJson(codes, ink, to)) not |= JSON_LINE;
   if (ink === from && !isCapital(first) && first !== LETTER_G) not |= FRAMES;
   if (!mayBeCode(view, i, look)) not |= CODE;
   return (chance & ~not) | (BY_CRY[cries] ?? 0) | (BY_HELD[look.held] ?? 0);
@@ -115,14 +115,24 @@ function mayListOthers(first: number, second: number, inked: number): boolean {
   return ((LISTED[first] ?? 0) & 2) !== 0 && ((LISTED[second] ?? 0) & 4) !== 0;
 }
 
-/** What JSON on a line of its own may begin and end with: brackets; numbers; words; strings end with anything. */
-const JSON_BEGINS = openings('[]{}', '-0123456789', 'tfn', '"');
-const JSON_ENDS = openings('[]{},', '.0123456789eE+-,', 'el,');
+/** What JSON on a line of its own may begin and end with: brackets; words; strings end with anything. */
+const JSON_BEGINS = openings('[]{}', 'tfn', '"', '-0123456789');
+const JSON_ENDS = openings('[]{},', 'el,');
+const BRACKETS = 1;
+const QUOTED = 4;
+const NUMBER = 8;
+/** What numbers consist of, and the comma behind them. */
+const OF_NUMBERS = openings('.0123456789eE+-,');
 
-function mayEndJson(inked: number, last: number, length: number): boolean {
-  const begins = JSON_BEGINS[inked] ?? 0;
-  if (begins === 1 && length > 2) return false;
-  return begins === 8 || (begins & (JSON_ENDS[last] ?? 0)) !== 0;
+function mayBeJson(codes: Uint16Array, ink: number, to: number): boolean {
+  const begins = JSON_BEGINS[codes[ink] ?? 0] ?? 0;
+  if (begins === NUMBER) {
+    let at = ink;
+    while (at < to && OF_NUMBERS[codes[at] ?? 0] !== 0) at++;
+    return at === to;
+  }
+  if (begins === BRACKETS && to - ink > 2) return false;
+  return begins === QUOTED || (begins & (JSON_ENDS[codes[to - 1] ?? 0] ?? 0)) !== 0;
 }
 
 /** How code may begin and end: what is so by its end alone, after a call, by a comment. */

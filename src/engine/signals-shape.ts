@@ -1,4 +1,4 @@
-import { type Measure, measure } from './measures.ts';
+import { flag, type Measure, measure } from './measures.ts';
 import type { Templates } from './templates.ts';
 import { DECLARED, type Units } from './units.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
@@ -40,53 +40,53 @@ export function measureShapes(view: View, units: Units, templates: Templates, wo
   return [
     ...measureOpenings(view, units),
     ...measurePlaces(view, units, templates, words),
-    measure('calls', flagsOf(signs, CALLS)),
-    measure('assigns', flagsOf(signs, ASSIGNS)),
-    measure('quotes', flagsOf(signs, QUOTES)),
-    measure('digits', flagsOf(signs, DIGITS)),
-    measure('version', flagsOf(signs, VERSION)),
-    measure('link', flagsOf(signs, LINK)),
-    measure('tick', flagsOf(signs, TICK)),
+    flag('calls', signs, CALLS),
+    flag('assigns', signs, ASSIGNS),
+    flag('quotes', signs, QUOTES),
+    flag('digits', signs, DIGITS),
+    flag('version', signs, VERSION),
+    flag('link', signs, LINK),
+    flag('tick', signs, TICK),
     measure('rarity', rarity(view, words)),
   ];
 }
 
-/** What each line begins with, by patterns. */
+/** What a line is by how it begins, as bits. */
+const BLANK = 1;
+const IS_COMMENT = 2;
+const IS_CLOSER = 4;
+const DECLARES = 8;
+const IMPORTS = 16;
+const IS_HEADING = 32;
+const IS_LIST = 64;
+
+/** What each line begins with. */
 function measureOpenings(view: View, units: Units): Measure[] {
-  const { n } = view;
-  const blank = new Uint8Array(n);
-  const comment = new Uint8Array(n);
-  const closer = new Uint8Array(n);
-  const declares = new Uint8Array(n);
-  const imports = new Uint8Array(n);
-  const heading = new Uint8Array(n);
-  const list = new Uint8Array(n);
-  for (let i = 0; i < n; i++) {
-    if (isBlankLine(view, i)) {
-      blank[i] = 1;
-      continue;
-    }
-    const declared = units.declared[i] ?? 0;
-    if (declared === DECLARED.import) imports[i] = 1;
-    else if (declared !== DECLARED.none) declares[i] = 1;
-    // most lines begin with a letter, and no rule needs to look at them
-    const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
-    if (opening === 0) continue;
-    const line = contentOf(view, i, READ_CHARS);
-    if ((opening & OPENS_COMMENT) !== 0 && COMMENT.test(line)) comment[i] = 1;
-    else if ((opening & OPENS_CLOSER) !== 0 && CLOSER.test(line)) closer[i] = 1;
-    if ((opening & OPENS_HEADING) !== 0 && HEADING.test(line)) heading[i] = 1;
-    if ((opening & OPENS_LIST) !== 0 && LIST.test(line)) list[i] = 1;
-  }
+  const natures = new Uint8Array(view.n);
+  for (let i = 0; i < natures.length; i++) natures[i] = isBlankLine(view, i) ? BLANK : natureOf(view, units, i);
   return [
-    measure('blank', blank),
-    measure('comment', comment),
-    measure('closer', closer),
-    measure('declares', declares),
-    measure('imports', imports),
-    measure('heading', heading),
-    measure('list', list),
+    flag('blank', natures, BLANK),
+    flag('comment', natures, IS_COMMENT),
+    flag('closer', natures, IS_CLOSER),
+    flag('declares', natures, DECLARES),
+    flag('imports', natures, IMPORTS),
+    flag('heading', natures, IS_HEADING),
+    flag('list', natures, IS_LIST),
   ];
+}
+
+function natureOf(view: View, { declared }: Units, i: number): number {
+  const declares = declared[i] ?? 0;
+  let nature = declares === DECLARED.none ? 0 : declares === DECLARED.import ? IMPORTS : DECLARES;
+  // most lines begin with a letter, and no rule needs to look at them
+  const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+  if (opening === 0) return nature;
+  const line = contentOf(view, i, READ_CHARS);
+  if ((opening & OPENS_COMMENT) !== 0 && COMMENT.test(line)) nature |= IS_COMMENT;
+  else if ((opening & OPENS_CLOSER) !== 0 && CLOSER.test(line)) nature |= IS_CLOSER;
+  if ((opening & OPENS_HEADING) !== 0 && HEADING.test(line)) nature |= IS_HEADING;
+  if ((opening & OPENS_LIST) !== 0 && LIST.test(line)) nature |= IS_LIST;
+  return nature;
 }
 
 /** Where each line stands, how long it is and how much like others. */
@@ -151,12 +151,6 @@ const TICK = 64;
 
 function readSigns(view: View, signs: Uint8Array): void {
   for (let i = 0; i < signs.length; i++) if (!isBlankLine(view, i)) signs[i] = signsOf(view, i);
-}
-
-function flagsOf(signs: Uint8Array, sign: number): Uint8Array {
-  const out = new Uint8Array(signs.length);
-  for (let i = 0; i < out.length; i++) if (((signs[i] ?? 0) & sign) !== 0) out[i] = 1;
-  return out;
 }
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;

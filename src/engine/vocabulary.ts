@@ -26,19 +26,37 @@ export interface Vocabulary {
 
 /** Reads the words of a text once; all of them unless only some are wanted. */
 export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabulary {
-  const { codes, n } = view;
-  const list = new WordList(Math.max(256, wanted === ALL_WORDS ? codes.length >> 2 : codes.length >> 5));
-  const first = new Uint32Array(n + 1);
-  const spoken = new Uint32Array(n);
+  const first = new Uint32Array(view.n + 1);
+  const spoken = new Uint32Array(view.n);
+  const list = takeList();
   listLines(view, list, wanted, first, spoken);
-  const { hash, size: length, seen: total, ordinal } = list;
-  const start = new Uint32Array(length);
-  const end = new Uint32Array(length);
-  const lineCount = new Int32Array(length);
+  const { size, seen: total } = list;
+  const ids = new Int32Array(size);
+  const ordinal = list.ordinal.slice(0, size);
   const table = new IdTable();
-  numberWords(list, first, table, { start, end, lineCount });
+  numberWords(list, first, table, ids);
+  keepList(list);
   const find = (hash: number): number => table.find(hash);
-  return { ids: hash, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
+  const { start, end, lineCount } = table;
+  return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
+}
+
+const FEW_WORDS = 1 << 16;
+
+/** A list that is used again, text by text: it is the largest thing that reading a text needs. */
+let spare: WordList | null = null;
+
+function takeList(): WordList {
+  const list = spare ?? new WordList(FEW_WORDS / 8);
+  spare = null;
+  list.size = 0;
+  list.seen = 0;
+  return list;
+}
+
+/** Leaves a list for the next text unless it has become too large to be held on to. */
+function keepList(list: WordList): void {
+  if (list.hash.length <= FEW_WORDS) spare = list;
 }
 
 function listLines(
@@ -56,28 +74,17 @@ function listLines(
   }
 }
 
-/** Turns the hashes of words into their ids, and notes of each word where it stands first and on how many lines. */
-function numberWords(
-  list: WordList,
-  first: Uint32Array,
-  table: IdTable,
-  { start, end, lineCount }: Pick<Vocabulary, 'start' | 'end' | 'lineCount'>,
-): void {
-  const ids = list.hash;
-  const lastLine = new Int32Array(list.size);
+/** Gives each word its id, and notes of each where it stands first and on how many lines. */
+function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: Int32Array): void {
+  const { hash, start, end } = list;
   for (let line = 1; line < first.length; line++) {
     const behind = first[line] ?? 0;
     for (let k = first[line - 1] ?? 0; k < behind; k++) {
       const known = table.size;
-      const id = table.idOf(ids[k] ?? 0);
-      if (id === known) {
-        start[id] = list.start[k] ?? 0;
-        end[id] = list.end[k] ?? 0;
-      }
+      const id = table.idOf(hash[k] ?? 0);
       ids[k] = id;
-      if (lastLine[id] === line) continue;
-      lastLine[id] = line;
-      lineCount[id] = (lineCount[id] ?? 0) + 1;
+      if (id === known) table.place(id, start[k] ?? 0, end[k] ?? 0);
+      table.count(id, line);
     }
   }
 }
@@ -85,9 +92,13 @@ function numberWords(
 // past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic
 const MAX_PROBES = 24;
 
-/** Numbers different hashes from 0 in the order of their coming. */
+/** Numbers different hashes from 0 in the order of their coming, and holds what is known of each by its number. */
 class IdTable {
   size = 0;
+  start = new Uint32Array(512);
+  end = new Uint32Array(512);
+  lineCount = new Int32Array(512);
+  #lastLine = new Int32Array(512);
   #mask = 1023;
   #hashes = new Int32Array(1024);
   #ids = new Int32Array(1024);
@@ -109,6 +120,34 @@ class IdTable {
       slot = (slot + 1) & mask;
     }
     return this.#ids[hash & mask] ?? 0;
+  }
+
+  /** Notes where a word stands first. */
+  place(id: number, start: number, end: number): void {
+    if (id >= this.start.length) this.#makeRoom();
+    this.start[id] = start;
+    this.end[id] = end;
+  }
+
+  /** Counts a line that holds a word, once; lines come in order from 1. */
+  count(id: number, line: number): void {
+    if (this.#lastLine[id] === line) return;
+    this.#lastLine[id] = line;
+    this.lineCount[id] = (this.lineCount[id] ?? 0) + 1;
+  }
+
+  #makeRoom(): void {
+    const { start, end, lineCount } = this;
+    const lastLine = this.#lastLine;
+    const room = start.length * 2;
+    this.start = new Uint32Array(room);
+    this.end = new Uint32Array(room);
+    this.lineCount = new Int32Array(room);
+    this.#lastLine = new Int32Array(room);
+    this.start.set(start);
+    this.end.set(end);
+    this.lineCount.set(lineCount);
+    this.#lastLine.set(lastLine);
   }
 
   /** The id of a hash, or -1. */
