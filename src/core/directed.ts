@@ -66,7 +66,7 @@ export function direct(
     const message = texts.messages[i];
     const here: FoundText[] = [];
     for (; texts.found[at]?.messageIndex === i; at++) here.push(...texts.found.slice(at, at + 1));
-    const directed = (message ? segmentsIn(body, message, i) : []).flatMap((segment) => {
+    const directed = (message ? segmentsIn(body, message, i, here) : []).flatMap((segment) => {
       const action = view.of(segment.id, i, scopes);
       return action === null ? [] : [{ segment, action }];
     });
@@ -108,5 +108,5 @@ function givenWay(segment: TextSegment, action: 'stash' | 'delete' | 'pin', proj
     cutWhole,
   };
   const lift = (edits: readonly Edit[]) => shift(edits, start);
-  return { messageIndex, literal, start, lift, job, skip: '', markerIds: [] };
+  return { messageIndex, literal, start, entire: !segment.file, lift, job, skip: '', markerIds: [] };
 }

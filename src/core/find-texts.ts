@@ -28,6 +28,8 @@ export interface FoundText {
   readonly literal: Span;
   /** Where the file that it is begins in the decoded string; 0 for a result. */
   readonly start: number;
+  /** It is the whole of the decoded string. */
+  readonly entire: boolean;
   /** Turns edits of the text into edits of the decoded string. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
   readonly job: Job;
@@ -106,7 +108,7 @@ function readResult(
     const reread = conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
       fingerprint(decodeString(bytes, start, end) ?? ''),
     );
-    for (const { text, lift } of innerTexts(decoded, settings.minPruneChars)) {
+    for (const { text, entire, lift } of innerTexts(decoded, settings.minPruneChars)) {
       const skip = recovered
         ? 'recovered'
         : exempt
@@ -116,7 +118,7 @@ function readResult(
             : '';
       const hints = withFrame(facts, text);
       const job = jobOf(text, goal, hints, tool, settings, reread ? 'reread' : undefined);
-      found.push({ messageIndex, literal, start: 0, lift, job, skip, markerIds: pruneIdsIn(text) });
+      found.push({ messageIndex, literal, start: 0, entire, lift, job, skip, markerIds: pruneIdsIn(text) });
     }
   }
   return found;
@@ -211,7 +213,7 @@ function readUser(
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
       const job = jobOf(text, conversation.asked, hints, '', settings);
-      return { messageIndex, literal, start, lift, job, skip, markerIds: pruneIdsIn(text) };
+      return { messageIndex, literal, start, entire: false, lift, job, skip, markerIds: pruneIdsIn(text) };
     });
 }
 
@@ -238,6 +240,7 @@ function jobOf(
 
 interface InnerText {
   readonly text: string;
+  readonly entire: boolean;
   readonly lift: (edits: readonly Edit[]) => Edit[];
 }
 
@@ -245,11 +248,12 @@ interface InnerText {
 function innerTexts(text: string, minChars: number, depth = 0): InnerText[] {
   if (text.length < minChars) return [];
   const fields = depth < MAX_NESTING ? longJsonFields(text, minChars) : null;
-  if (!fields) return [{ text, lift: (edits) => [...edits] }];
+  if (!fields) return [{ text, entire: depth === 0, lift: (edits) => [...edits] }];
   return fields.flatMap(({ start, end, value }) => {
     const raw = text.slice(start + 1, end - 1);
     return innerTexts(value, minChars, depth + 1).map((inner) => ({
       text: inner.text,
+      entire: false,
       lift: (edits: readonly Edit[]) => encodeEdits(raw, inner.lift(edits), start + 1),
     }));
   });

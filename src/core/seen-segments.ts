@@ -39,7 +39,7 @@ export function seenSegments(
     const found = at < 0 ? [] : read.found.slice(from, at);
     const call = message.role === 'tool' || message.role === 'function' ? read.callOf(i) : undefined;
     const source = sourceOf(message, call, settings);
-    for (const segment of segmentsIn(body, message, i)) {
+    for (const segment of segmentsIn(body, message, i, found)) {
       const within = found.filter((text) => isWithin(segment, text));
       seen.push(describe(segment, source, within, read, project, settings));
     }

@@ -1,6 +1,6 @@
 import type { ScannedMessage } from '../dialects/chat-body.ts';
 import { decodeString, type Span } from '../dialects/json-cursor.ts';
-import { userTexts } from './find-texts.ts';
+import { type FoundText, userTexts } from './find-texts.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from './hash.ts';
 
 /** One text of a body that can be pinned, stashed or deleted. */
@@ -22,23 +22,34 @@ export interface TextSegment {
 /**
  * The segments of a message, in order. A text that holds files has these for segments, and its words around them
  * belong to none; system prompts, calls and messages that are not understood have none.
+ *
+ * @param found - what was found in the message; a text that is known from there is not read again
  */
-export function segmentsIn(bytes: Buffer, message: ScannedMessage, messageIndex: number): TextSegment[] {
+export function segmentsIn(
+  bytes: Buffer,
+  message: ScannedMessage,
+  messageIndex: number,
+  found: readonly FoundText[],
+): TextSegment[] {
   if (message.opaque) return [];
   const source = { messageIndex, ...message };
   switch (message.role) {
     case 'user':
       return userTexts(bytes, message).flatMap(({ literal, text, files }) => {
-        if (files.length === 0) return segment('user', source, literal, text);
-        return files.flatMap((file) => segment('user', source, literal, text, file));
+        if (files.length === 0) return segment('user', source, literal, { text });
+        return files.flatMap(({ start, end, path }) =>
+          segment('user', source, literal, { text: text.slice(start, end) }, { start, path }),
+        );
       });
     case 'assistant':
     case 'tool':
     case 'function': {
       const role = message.role === 'assistant' ? 'assistant' : 'tool';
-      return message.texts.flatMap(({ literal }) =>
-        segment(role, source, literal, decodeString(bytes, literal.start, literal.end) ?? ''),
-      );
+      return message.texts.flatMap(({ literal }) => {
+        const known = found.find((text) => text.entire && text.literal.start === literal.start)?.job;
+        const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
+        return segment(role, source, literal, { text, hash: known?.textHash });
+      });
     }
     default:
       return [];
@@ -49,12 +60,10 @@ function segment(
   role: TextSegment['role'],
   { messageIndex, toolCallId, name }: ScannedMessage & { readonly messageIndex: number },
   literal: Span,
-  whole: string,
-  file?: { readonly start: number; readonly end: number; readonly path: string },
+  { text, hash = textHash(text) }: { readonly text: string; readonly hash?: string | undefined },
+  file?: { readonly start: number; readonly path: string },
 ): TextSegment[] {
-  const text = file ? whole.slice(file.start, file.end) : whole;
   if (text === '') return [];
-  const hash = textHash(text);
   const path = file?.path ?? '';
   const id = file ? segmentIdOf('file', path, hash) : messageSegmentId(role, toolCallId || name, hash);
   return [{ id, messageIndex, role, literal, start: file?.start ?? 0, text, textHash: hash, file: !!file, path }];
