@@ -53,5 +53,5 @@ export function analyse(input: AnalysisInput): Analysis | null {
   if (kind.family === 'log') keepNews(view, templates, words, match, keep);
   const reading: Reading = { view, kind, terms, units, templates, words, match };
   const ranking = rankLines(reading);
-  return stopped() ? null : { ...reading, keep, ranking };
+  return stopped() ? null : { view, kind, terms, units, templates, words, match, keep, ranking };
 }

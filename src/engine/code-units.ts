@@ -125,7 +125,7 @@ class CodeBlocks {
       stack.pop();
       top = stack.at(-1);
     }
-    if (top?.indent === indent) {
+    if (top !== undefined && top.indent === indent) {
       if (opensBraces) top.braced = true;
       else if (endsBraces) top.braced = false;
     }

@@ -1,5 +1,5 @@
 import { codesOf } from './codes.ts';
-import { criesOf, cryOf } from './cries.ts';
+import { criesOf } from './cries.ts';
 import { firstWord, firstWordOf } from './declarations.ts';
 import { isHit } from './grep-hits.ts';
 import { HELD, LineLook } from './line-look.ts';
@@ -9,6 +9,9 @@ import { contentOf, isBlankLine, isUnnumbered, type View } from './view.ts';
 
 export const SAMPLE_LINES = 240;
 const READ_CHARS = 240;
+
+/** The line that is looked at. */
+const look = new LineLook();
 
 /** Looks at lines all over a text, the first ones more closely. */
 export function countShapes(view: View): Shapes {
@@ -31,14 +34,13 @@ export function countShapes(view: View): Shapes {
     prose: 0,
     rst: 0,
   };
-  const look = new LineLook();
   const columns = new Columns();
   const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
   for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
     if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
     look.read(view.codes, view.from[i] ?? 0, endOf(view, i));
     s.lines++;
-    countLine(view, i, look, s);
+    countLine(view, i, s);
     columns.add(look);
     if (look.prose) s.prose++;
   }
@@ -56,8 +58,8 @@ const GREP = bitOf('grep');
 const STAMPED = bitOf('stamped');
 
 /** Counts a line for each shape whose pattern it matches. */
-function countLine(view: View, i: number, look: LineLook, s: Shapes): void {
-  let may = chanceOf(view, i, look);
+function countLine(view: View, i: number, s: Shapes): void {
+  let may = chanceOf(view, i);
   const from = view.from[i] ?? 0;
   // what nearly every line of a log or a search is asked needs no pattern
   if ((may & STAMPED) !== 0 && beginsWithDate(view.codes, from, endOf(view, i))) {
@@ -76,11 +78,8 @@ function countLine(view: View, i: number, look: LineLook, s: Shapes): void {
   }
 }
 
-/** Texts of so many lines are looked through for cries as a whole, once for all who ask. */
-const FEW_LINES = 2 * SAMPLE_LINES;
-
 /** Which of `RULES` a line may fit, as bits. */
-function chanceOf(view: View, i: number, look: LineLook): number {
+function chanceOf(view: View, i: number): number {
   const { codes } = view;
   const from = view.from[i] ?? 0;
   const to = view.to[i] ?? 0;
@@ -89,13 +88,13 @@ function chanceOf(view: View, i: number, look: LineLook): number {
   const inked = codes[ink] ?? 0;
   const last = codes[to - 1] ?? 0;
   if (to - from > READ_CHARS || first > 127 || inked > 127 || last > 127) return ALL;
-  const cries = view.n <= FEW_LINES ? (criesOf(view)[i] ?? 0) : cryOf(codes, from, to);
+  const cries = criesOf(view)[i] ?? 0;
   const chance = (BY_FIRST[first] ?? 0) | (BY_INK[inked] ?? 0) | (BY_LAST[last] ?? 0);
   let not = 0;
   if (!look.named && !mayListOthers(first, codes[from + 1] ?? 0, inked)) not |= LISTING;
   if (!mayBeJson(codes, ink, to)) not |= JSON_LINE;
   if (ink === from && !isCapital(first) && first !== LETTER_G) not |= FRAMES;
-  if (!mayBeCode(view, i, look)) not |= CODE;
+  if (!mayBeCode(view, i)) not |= CODE;
   return (chance & ~not) | (BY_CRY[cries] ?? 0) | (BY_HELD[look.held] ?? 0);
 }
 
@@ -145,7 +144,7 @@ const CODE_WORDS = new Set(
     .map(firstWordOf),
 );
 
-function mayBeCode({ codes, ink, to }: View, i: number, look: LineLook): boolean {
+function mayBeCode({ codes, ink, to }: View, i: number): boolean {
   const start = ink[i] ?? 0;
   const end = to[i] ?? 0;
   const last = codes[end - 1] ?? 0;
