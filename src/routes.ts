@@ -1,27 +1,19 @@
 import { randomFillSync } from 'node:crypto';
-import express from 'express';
+import type { RequestListener } from 'node:http';
 import { monotonicFactory } from 'ulid';
 import type { Settings } from './config/settings.ts';
 import type { PruneTextResult } from './core/api.ts';
 import { LeftAlone } from './core/left-alone.ts';
 import type { SegmentPorts } from './core/ports/segments.ts';
 import type { Clock } from './core/ports.ts';
-import { createPruner } from './core/pruner.ts';
-import { toldPruner } from './core/told-pruner.ts';
 import { ContextBudget } from './gc/budget.ts';
 import { DirectiveBook } from './gc/directive-book.ts';
 import type { Kept, KeptParts } from './kept.ts';
-import { localGuard } from './mcp/guard.ts';
-import { INSTRUCTIONS } from './mcp/initialize.ts';
-import { pruneRouter } from './mcp/prune-route.ts';
-import { rpcRouter } from './mcp/rpc-routes.ts';
-import { McpServer } from './mcp/server.ts';
 import type { HealthReport } from './mcp/tools/health.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { ChatHandler } from './proxy/chat.ts';
 import { sendError } from './proxy/openai-error.ts';
-import { passthrough } from './proxy/passthrough.ts';
 import { Reporter } from './proxy/report.ts';
 import type { Routes } from './proxy/server.ts';
 import { Upstream } from './proxy/upstream.ts';
@@ -41,8 +33,8 @@ export interface OpenRoutes extends Routes {
 }
 
 /**
- * Builds everything that answers requests. It takes the longer part of a start, mostly for loading libraries, so that
- * it is loaded behind the open port.
+ * Builds what answers requests. It takes the longer part of a start, mostly for loading libraries, so that it is loaded
+ * behind the open port.
  *
  * @param port - the one listened on
  */
@@ -57,7 +49,7 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
     stays: false,
     maxInputBytes: maxBodyBytes,
   });
-  const { store, scorer, decider, pruner, registry, events, methods, capabilities } = toolbox;
+  const { store, scorer, decider, events } = toolbox;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
   const countPruned = ({ stats, warnings }: PruneTextResult): void =>
     metrics.pruning({
@@ -101,83 +93,38 @@ export async function openRoutes(settings: Settings, parts: KeptParts, kept: Kep
     onReport: (report) => reporter.report(report),
     onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
   });
-  const mcp = new McpServer({
-    registry,
-    faces: ['rpc'],
-    version,
-    instructions: INSTRUCTIONS,
-    methods,
-    capabilities,
-    onCall: ({ fault, ...record }) => {
-      if (fault === undefined) log.debug(record, 'rpc');
-      else log.error({ ...record, err: fault }, 'rpc failed');
-    },
-  });
-
-  const app = express().disable('x-powered-by');
-  const guard = localGuard({
-    allowedHosts: [...settings.allowedHosts, settings.host],
-    ...(settings.authToken !== null && { bearerToken: settings.authToken }),
-  });
-  app.get('/metrics', guard, async (_req, res) => {
-    const { contentType, text } = await metrics.page();
-    res.setHeader('content-type', contentType);
-    res.end(text);
-  });
-  app.use('/rpc', guard, rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
-  app.use(
-    '/prune',
-    guard,
-    pruneRouter({
-      // asking another swe-pruner from here could send two servers that point at each other round in circles
-      pruner:
-        settings.backend === 'swe-pruner'
-          ? toldPruner(
-              createPruner({ store, maxInputChars: settings.maxInputChars, onFailure, decider }),
-              events,
-              clock,
-              countPruned,
-            )
-          : pruner,
-      options: {
-        maxPruneRatio: settings.maxPruneRatio,
-        minKeepLines: settings.minKeepLines,
-        timeoutMs: settings.timeoutMs,
-        annotateLines: settings.annotateLines,
-        includeMarkers: settings.includeMarkers,
-      },
-      maxBodyBytes,
-      onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
-      onFault: (err) => log.error({ err }, 'prune failed'),
-    }),
-  );
-  app.use(
-    '/v1',
-    passthrough({
-      upstreamUrl: settings.upstreamUrl,
-      pathFor: (clientPath) => upstream.pathFor(clientPath),
-      headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-      bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
-      onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
-    }),
-  );
-  app.use((req, res) => {
-    sendError(
-      res,
-      404,
-      'not_found',
-      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
-    );
-  });
+  const restParts = { log, version, clock, toolbox, upstream, metrics, maxBodyBytes, onPruned: countPruned, onFailure };
   return {
     chat,
-    app,
+    // many a process serves chat completions for hours before anybody asks for the rest: it is loaded when that happens
+    app: onDemand(
+      async () => (await import('./rest.ts')).openRest(settings, restParts),
+      (err) => log.error({ err }, 'not answered'),
+    ),
     health: toolbox.health,
     async close() {
       await reporter.flush();
       await upstream.close();
       await toolbox.close();
     },
+  };
+}
+
+/** Answers by what is opened with the first request; requests that come meanwhile wait for it. */
+function onDemand(open: () => Promise<RequestListener>, onFailure: (cause: unknown) => void): RequestListener {
+  let opened: Promise<RequestListener> | null = null;
+  return (req, res) => {
+    opened ??= open();
+    opened.then(
+      (listener) => {
+        if (!req.destroyed) listener(req, res);
+      },
+      (cause: unknown) => {
+        opened = null; // the next request tries again
+        onFailure(cause);
+        sendError(res, 500, 'internal_error', 'The part of the server that answers this could not be loaded.');
+      },
+    );
   };
 }
 

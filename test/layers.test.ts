@@ -44,7 +44,8 @@ const layers: Readonly<Record<string, Layer>> = {
   kept: EVERYTHING,
   rewriter: EVERYTHING,
   toolbox: { from: [...EVERYTHING.from, 'kept'] },
-  routes: { from: [...EVERYTHING.from, 'kept', 'toolbox', 'rewriter'] },
+  rest: { from: [...EVERYTHING.from, 'toolbox'] },
+  routes: { from: [...EVERYTHING.from, 'kept', 'toolbox', 'rewriter', 'rest'] },
   app: { from: [...EVERYTHING.from, 'kept', 'routes'] },
   'stdio-app': { from: [...EVERYTHING.from, 'kept', 'toolbox'] },
   index: { from: [...EVERYTHING.from, 'cli'] },
@@ -56,7 +57,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   {
     what: 'express',
     pattern: /from '(?:express|http-proxy-middleware)'/,
-    allowed: /^(?:proxy|mcp|dashboard)\/|^routes\.ts$/,
+    allowed: /^(?:proxy|mcp|dashboard)\/|^rest\.ts$/,
   },
   { what: 'better-sqlite3', pattern: /'better-sqlite3'/, allowed: /^store\// },
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool as UndiciPool } from 'undici';
+// the whole of undici (fetch, caches, web sockets, mocks) would take three times as long to load and 9 MB more
+import Pool from 'undici/lib/dispatcher/pool.js';
 import { responseHeaders } from './headers.ts';
 import { sendUpstreamError } from './openai-error.ts';
 
@@ -36,7 +38,7 @@ export type Exchange =
 
 /** The hop to the model's provider: one pool of connections, raw bytes both ways. */
 export class Upstream {
-  readonly #pool: Pool;
+  readonly #pool: UndiciPool;
   readonly #basePath: string;
   readonly origin: string;
 
