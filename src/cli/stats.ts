@@ -20,7 +20,7 @@ export const stats: Command = {
     const since = firstDay(daysOf(call), io.clock.nowMs());
     const totals = await withStore(call, io, (store) => store.usage(since));
     if (call.values.json === true) io.out(`${JSON.stringify(asJson(since, totals), null, 2)}\n`);
-    else if (totals.length === 0) io.out(`nothing was recorded since ${since}\n`);
+    else if (totals.length === 0) io.out(`nothing was recorded since ${since}: requests through the proxy count\n`);
     else writeTable(totals, io, painter(io));
     return 0;
   },
