@@ -7,6 +7,7 @@ import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
 import { describe } from '../core/small-bodies.ts';
 import { JsonShapeError } from '../dialects/json-cursor.ts';
 import { collectBody, decodeBody } from './body.ts';
+import { BodyGarbage } from './body-garbage.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
 import { scopeOf } from './scope.ts';
@@ -65,6 +66,7 @@ const REFUSALS = new Set([400, 413, 422]);
 /** Serves `POST …/chat/completions` on the bare request: collect, prune, forward, report. */
 export class ChatHandler {
   readonly #options: ChatOptions;
+  readonly #garbage = new BodyGarbage();
 
   constructor(options: ChatOptions) {
     const { onFault } = options;
@@ -83,12 +85,14 @@ export class ChatHandler {
   /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const requestId = this.#options.newRequestId();
+    const exchange = new ChatExchange(this.#options, req, res, requestId);
     try {
-      await new ChatExchange(this.#options, req, res, requestId).run();
+      await exchange.run();
     } catch (cause) {
       this.#options.onFault(requestId, 'internal_error', cause);
       sendError(res, 502, 'internal_error', 'The proxy failed before the request could be forwarded.');
     }
+    this.#garbage.add(exchange.bytes);
   }
 }
 
@@ -111,6 +115,11 @@ class ChatExchange {
     this.#req = req;
     this.#res = res;
     this.#requestId = requestId;
+  }
+
+  /** Of its bodies, both ways to the upstream. */
+  get bytes(): number {
+    return this.#bytesIn + this.#bytesOut;
   }
 
   async run(): Promise<void> {
