@@ -8,7 +8,7 @@ const MORE_MS = 50;
 const IDLE_MS = 2_000;
 /** Nobody is in the way once there was no request for so long; under requests that never pause it begins all the same. */
 const CALM_MS = 1_000;
-const LATEST_MS = 10_000;
+const LATEST_MS = 30_000;
 
 /** Keeps a store in shape in small steps, in the pauses between requests. */
 export class Upkeep {

@@ -48,7 +48,7 @@ describe('the upkeep of a store', () => {
     await vi.advanceTimersByTimeAsync(100);
     const before = sweeps.length;
     left = 20;
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 160; i++) {
       upkeep.request();
       await vi.advanceTimersByTimeAsync(200);
     }
