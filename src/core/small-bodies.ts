@@ -69,7 +69,7 @@ function objectIn(body: Buffer): Readonly<Record<string, unknown>> {
   } catch (cause) {
     throw new JsonShapeError('no JSON', { cause });
   }
-  if (!isObject(value) || Array.isArray(value)) throw new JsonShapeError('no JSON object');
+  if (!isObject(value)) throw new JsonShapeError('no JSON object');
   return value;
 }
 
@@ -90,5 +90,5 @@ function textsOf(content: unknown): string[] {
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { codesOf } from './codes.ts';
 import type { GoalTerm } from './goal-terms.ts';
 import type { View } from './view.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -20,7 +21,7 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
   const starts = new Uint8Array(STARTS);
   for (const term of terms) {
     if (term.word.length < STEM_CHARS) continue;
-    const key = startKey(term.word, 0);
+    const key = startKey(codesOf(term.word), 0);
     const list = byStart.get(key);
     starts[key & (STARTS - 1)] = 1;
     if (list === undefined) byStart.set(key, [term]);
@@ -31,7 +32,7 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
     if (weight[id] !== 0) continue;
     const start = words.start[id] ?? 0;
     const length = (words.end[id] ?? 0) - start;
-    for (const term of byStart.get(startKey(view.text, start)) ?? []) {
+    for (const term of byStart.get(startKey(view.codes, start)) ?? []) {
       const kinship = related(view.text, start, length, term.word);
       if (kinship > 0) weight[id] = Math.max(weight[id] ?? 0, kinship * term.weight * idf(id));
     }
@@ -45,9 +46,7 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
   for (let id = 0; id < size; id++) {
     const at = start[id] ?? 0;
     if ((end[id] ?? 0) - at < STEM_CHARS) continue;
-    let key = 0;
-    for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + ((codes[at + i] ?? 0) | 32);
-    if (starts[key & (STARTS - 1)] !== 0) found.push(id);
+    if (starts[startKey(codes, at) & (STARTS - 1)] !== 0) found.push(id);
   }
   return found;
 }
@@ -58,9 +57,9 @@ const STEM_CHARS = 4;
 const KINSHIP = 0.4;
 
 /** The first letters of a word as one number, case aside. */
-function startKey(text: string, start: number): number {
+function startKey(codes: Uint16Array, start: number): number {
   let key = 0;
-  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + (text.charCodeAt(start + i) | 32);
+  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + ((codes[start + i] ?? 0) | 32);
   return key;
 }
 

@@ -1,4 +1,5 @@
 import { flag, type Measure, measure } from './measures.ts';
+import { openings } from './openings.ts';
 import type { Templates } from './templates.ts';
 import { DECLARED, type Units } from './units.ts';
 import { contentOf, isBlankLine, type View } from './view.ts';
@@ -12,18 +13,8 @@ const OPENS_COMMENT = 1;
 const OPENS_CLOSER = 2;
 const OPENS_HEADING = 4;
 const OPENS_LIST = 8;
-/** Which rules a line may fit, by its first character. */
-const OPENINGS = new Uint8Array(128);
-const mayOpen = (rule: number, characters: string): void => {
-  for (let k = 0; k < characters.length; k++) {
-    const code = characters.charCodeAt(k);
-    OPENINGS[code] = (OPENINGS[code] ?? 0) | rule;
-  }
-};
-mayOpen(OPENS_COMMENT, '#/*"\'-<');
-mayOpen(OPENS_CLOSER, ')]};,e');
-mayOpen(OPENS_HEADING, '#=~^-');
-mayOpen(OPENS_LIST, '-*+0123456789');
+/** Which rules a line may fit, by its first character; none where that is beyond ASCII. */
+const OPENINGS = openings('#/*"\'-<', ')]};,e', '#=~^-', '-*+0123456789').fill(0, 128);
 const RARE = 8;
 const EDGE = 20;
 const READ_CHARS = 200;

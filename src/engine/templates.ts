@@ -1,3 +1,4 @@
+import { mixed } from './mix.ts';
 import type { View } from './view.ts';
 
 /** Line shapes: what a line is when its numbers and ids are taken out. */
@@ -101,7 +102,7 @@ export function shapeHash(codes: Uint16Array, start: number, end: number): numbe
   if (at < end && CLASSES[codes[at] ?? 0] !== PLAIN && lettersBefore(codes, floor, at) > 0) {
     return slowShapeHash(codes, start, end);
   }
-  return finished(hash);
+  return mixed(hash);
 }
 
 /** How many hexadecimal letters stand right before a place, in `[floor, at)`; no more than a run may have. */
@@ -121,13 +122,6 @@ function figuresEnd(codes: Uint16Array, at: number, end: number): number {
   let run = at;
   while (run < end && CLASSES[codes[run] ?? 0] === FIGURE) run++;
   return run;
-}
-
-function finished(mixed: number): number {
-  let hash = mixed ^ (mixed >>> 15);
-  hash = Math.imul(hash, 0x2c1b3c6d);
-  hash ^= hash >>> 12;
-  return hash === 0 ? 1 : hash; // 0 marks an empty slot in tables
 }
 
 /** The same hash, run by run: what `shapeHash` says where it need not look back far. */
@@ -164,5 +158,5 @@ export function slowShapeHash(codes: Uint16Array, start: number, end: number): n
     }
     hash = Math.imul(hash ^ code, PRIME);
   }
-  return finished(hash);
+  return mixed(hash);
 }

@@ -1,4 +1,5 @@
 import { codesOf } from './codes.ts';
+import { mixed } from './mix.ts';
 
 /**
  * Words of a text as numbers, so that scanning allocates nothing: an identifier gives one hash for itself and, when it
@@ -215,10 +216,7 @@ function hashOf(codes: Uint16Array, start: number, end: number): number {
     const code = codes[i] ?? 0;
     hash = Math.imul(hash ^ (code >= 65 && code <= 90 ? code | 32 : code), 0x01000193);
   }
-  hash ^= hash >>> 15;
-  hash = Math.imul(hash, 0x2c1b3c6d);
-  hash ^= hash >>> 12;
-  return hash === 0 ? 1 : hash; // 0 marks an empty slot in tables
+  return mixed(hash);
 }
 
 const scratch = new Uint16Array(LONGEST);

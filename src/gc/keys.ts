@@ -79,16 +79,17 @@ for (const joint of '-./\\@') KINDS[joint.charCodeAt(0)] = JOINT;
 
 /** Adds what a text names: files and identifiers. */
 export function addMentions(text: string, into: KeySet, mostChars: number): void {
-  forEachToken(text, mostChars, (token, parted) => {
-    if (!parted) {
+  const tokens = new Tokens(text, mostChars);
+  while (!into.full && tokens.next()) {
+    const token = text.slice(tokens.start, tokens.stop);
+    if (!tokens.parted) {
       if (token.length >= MIN_IDENTIFIER) into.add(hash('i', token));
-    } else {
-      const inFolder = token.includes('/') || token.includes('\\');
-      if (inFolder || EXTENSION.test(token)) into.add(...pathKeys(token));
-      if (!inFolder) for (const name of identifiersOf(token)) into.add(hash('i', name));
+      continue;
     }
-    return !into.full;
-  });
+    const inFolder = token.includes('/') || token.includes('\\');
+    if (inFolder || EXTENSION.test(token)) into.add(...pathKeys(token));
+    if (!inFolder) for (const name of identifiersOf(token)) into.add(hash('i', name));
+  }
 }
 
 /** Words after which an identifier is declared, in the common languages. */
@@ -109,49 +110,59 @@ function beginningOf(first: number, length: number): number {
 
 /** Adds the identifiers that a piece of source code declares. No string is made of a word that has no part in it. */
 export function addDeclared(text: string, into: KeySet, mostChars: number): void {
-  const end = Math.min(text.length, mostChars);
+  const tokens = new Tokens(text, mostChars);
   let declaring = false;
-  for (let at = 0; at < end && !into.full; ) {
-    while (at < end && KINDS[text.charCodeAt(at)] === NONE) at++;
-    const start = at;
-    let stop = at;
-    for (; at < end; at++) {
-      const kind = KINDS[text.charCodeAt(at)];
-      if (kind === NONE) break;
-      if (kind === WORD) stop = at + 1;
-    }
-    const length = stop - start;
-    if (length < 2 || length > MAX_TOKEN) continue;
+  while (!into.full && tokens.next()) {
+    const { start, stop } = tokens;
     if (declaring) for (const name of identifiersOf(text.slice(start, stop)).slice(0, 1)) into.add(hash('i', name));
     declaring =
-      length <= LONGEST_DECLARING &&
-      MAY_DECLARE[beginningOf(text.charCodeAt(start), length)] === 1 &&
+      stop - start <= LONGEST_DECLARING &&
+      MAY_DECLARE[beginningOf(text.charCodeAt(start), stop - start)] === 1 &&
       DECLARING.has(text.slice(start, stop));
   }
 }
 
-/**
- * Runs of the characters that paths and identifiers consist of.
- *
- * @param take - gets each run, and whether it holds other characters than those of identifiers; `false` ends it
- */
-function forEachToken(text: string, mostChars: number, take: (token: string, parted: boolean) => boolean): void {
-  const end = Math.min(text.length, mostChars);
-  for (let at = 0; at < end; ) {
-    let kind = KINDS[text.charCodeAt(at)] ?? NONE;
-    if (kind === NONE) {
-      at++;
-      continue;
+/** Goes through the runs of the characters that paths and identifiers consist of. */
+class Tokens {
+  /** Where the run at hand begins and ends. */
+  start = 0;
+  stop = 0;
+  /** Whether it holds other characters than those of identifiers. */
+  parted = false;
+  readonly #text: string;
+  readonly #end: number;
+  #at = 0;
+
+  constructor(text: string, mostChars: number) {
+    this.#text = text;
+    this.#end = Math.min(text.length, mostChars);
+  }
+
+  /** Goes on to the next run; `false` when there is none. */
+  next(): boolean {
+    const text = this.#text;
+    const end = this.#end;
+    for (let at = this.#at; at < end; ) {
+      while (at < end && KINDS[text.charCodeAt(at)] === NONE) at++;
+      const start = at;
+      let stop = at;
+      let parted = false;
+      for (; at < end; at++) {
+        const kind = KINDS[text.charCodeAt(at)];
+        if (kind === NONE) break;
+        if (kind === WORD) stop = at + 1;
+        else parted = true;
+      }
+      // what follows the last word ends a sentence or names a folder
+      if (stop - start < 2 || stop - start > MAX_TOKEN) continue;
+      this.#at = at;
+      this.start = start;
+      this.stop = stop;
+      this.parted = parted;
+      return true;
     }
-    const start = at;
-    let stop = at;
-    let parted = false;
-    for (; at < end && kind !== NONE; kind = KINDS[text.charCodeAt(++at)] ?? NONE) {
-      if (kind === WORD) stop = at + 1;
-      else parted = true;
-    }
-    // what follows the last word ends a sentence or names a folder
-    if (stop - start > 1 && stop - start <= MAX_TOKEN && !take(text.slice(start, stop), parted)) return;
+    this.#at = end;
+    return false;
   }
 }
 
