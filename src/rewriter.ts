@@ -7,6 +7,9 @@ import type { SegmentPorts } from './core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from './core/ports.ts';
 import { RequestRewriter } from './core/rewrite-request.ts';
 
+/** Of the memory for what was decided, for single texts; the rest is for whole bodies. The store has both. */
+const DECISIONS_SHARE = 1 / 16;
+
 export interface RewriterParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -20,12 +23,13 @@ export interface RewriterParts {
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
   const { store, clock, leftAlone, onFailure, scorer, decider, segments } = parts;
+  const decisionBytes = Math.floor(settings.memoMaxBytes * DECISIONS_SHARE);
   const decisions = new DecisionMaker({
     store,
     clock,
     ttlMs: settings.pruneIdTtlS * 1000,
     timeoutMs: settings.timeoutMs,
-    memoBytes: settings.memoMaxBytes / 4,
+    memoBytes: decisionBytes,
     ...(scorer && { scorer }),
     ...(decider && { decider }),
   });
@@ -43,7 +47,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
       neverPrunePath: globs(settings.neverPrunePaths),
     },
     render: { annotateLines: settings.annotateLines, includeMarkers: settings.includeMarkers },
-    memoBytes: settings.memoMaxBytes,
+    memoBytes: settings.memoMaxBytes - decisionBytes,
     ...(segments && { segments }),
   });
 }

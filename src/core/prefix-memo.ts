@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ScannedMessage } from '../dialects/chat-body.ts';
 import type { Conversation } from '../goal/conversation.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 
 /** One text that was judged, as the request's report tells it. */
 export interface TextOutcome {
@@ -39,7 +40,7 @@ export interface Checkpoint {
 /** A body that was rewritten, kept to recognise it at the start of the next one. */
 export interface RememberedBody {
   /** The body as received, up to the end of its last message. */
-  readonly prefix: Buffer;
+  readonly prefix: KeptBytes;
   readonly model: string;
   readonly stream: boolean;
   readonly messages: readonly ScannedMessage[];
@@ -93,7 +94,7 @@ export class PrefixMemo {
 
   /** Keeps a body; the one it went on from, if it is a part of it, goes. */
   add(body: RememberedBody, from: RememberedBody | null): void {
-    const head = headOf(body.prefix);
+    const head = headOf(body.prefix.bytes);
     const others = (this.#byHead.peek(head) ?? []).filter((other) => other !== from);
     this.#byHead.set(head, [body, ...others.slice(0, MAX_SIBLINGS - 1)]);
   }
@@ -109,9 +110,9 @@ function headOf(body: Buffer): string {
 
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
-  return body.prefix.length + edits + 400 * body.messages.length + 2_000;
+  return body.prefix.held + edits + 400 * body.messages.length + 2_000;
 }
 
 function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkpoint | null {
-  return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix, 0, at, 0, at) === 0) ?? null;
+  return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
 }

@@ -6,6 +6,7 @@ import type { DecisionMaker } from './decision-maker.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
+import { KeptBytes } from './kept-bytes.ts';
 import { type LeftAlone, prefixHashes } from './left-alone.ts';
 import { messageTokens, requestTokens } from './message-tokens.ts';
 import { ripeTexts } from './own-markers.ts';
@@ -329,7 +330,7 @@ export class RequestRewriter {
       ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages)
       : [];
     const remembered: RememberedBody = {
-      prefix: body.subarray(0, last.at),
+      prefix: KeptBytes.of(body, last.at, match?.body.prefix ?? null, match?.checkpoint.at ?? 0),
       model,
       stream,
       messages,

@@ -8,6 +8,9 @@ export type Collected =
   | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
   | { readonly kind: 'gone' };
 
+/** Largest body that gets its room at once, on its sender's word. */
+const MAX_TRUSTED_BYTES = 8 * 1024 * 1024;
+
 /** Reads a body up to a limit in bytes. Never rejects: a client that leaves gives `gone`. */
 export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Collected> {
   req.on('error', () => {}); // told by 'close'; a later listener may be gone by then
@@ -15,24 +18,32 @@ export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Col
   if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
+    let whole: Buffer | null = null; // pieces that are copied at once die young
     let size = 0;
     const done = (result: Collected): void => {
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
       resolve(result);
     };
     const onData = (chunk: Buffer): void => {
-      chunks.push(chunk);
+      if (size === 0 && chunk.length < declared && declared <= MAX_TRUSTED_BYTES) {
+        whole = Buffer.allocUnsafeSlow(declared);
+      }
+      if (whole) chunk.copy(whole, size);
+      else chunks.push(chunk);
       size += chunk.length;
       if (size > maxBytes) {
         req.pause();
         done({ kind: 'too_large', start: chunks });
       }
     };
-    const onEnd = (): void =>
-      done({ kind: 'whole', body: chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size) });
+    const onEnd = (): void => done({ kind: 'whole', body: whole?.subarray(0, size) ?? joined(chunks, size) });
     const onClose = (): void => done({ kind: 'gone' });
     req.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });
+}
+
+function joined(chunks: readonly Buffer[], size: number): Buffer {
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
 }
 
 const decoders = {
