@@ -2,13 +2,13 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Bytes of bodies after which what they left is collected. */
-const COLLECT_BYTES = 4 * 1024 * 1024;
+const COLLECT_BYTES = 2 * 1024 * 1024;
 /** As large as the space for new objects may grow, both halves: larger ones cost memory and gain no time here. */
 const MAX_NEW_SPACE_BYTES = 8 * 1024 * 1024;
 /** Bodies after which that is said to V8 again, which forgets it when a thread starts. */
 const FIX_EVERY = 16;
 /** How far the heap may grow beyond what lives in it, in per cent of that, until all of it is collected. */
-const HEAP_GROWTH_PERCENT = 100;
+const HEAP_GROWTH_PERCENT = 70;
 
 type Collect = (options: { readonly type: 'minor' }) => unknown;
 
