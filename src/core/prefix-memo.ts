@@ -73,22 +73,23 @@ const MAX_SIBLINGS = 12;
  */
 export class PrefixMemo {
   readonly #byHead: LRUCache<string, RememberedBody[]>;
+  readonly #maxBytes: number;
 
   constructor(maxBytes: number) {
-    this.#byHead = new LRUCache({
-      maxSize: Math.max(1, maxBytes),
-      sizeCalculation: (bodies) => 1 + bodies.reduce((sum, body) => sum + costOf(body), 0),
-    });
+    this.#maxBytes = Math.max(1, maxBytes);
+    this.#byHead = new LRUCache({ maxSize: this.#maxBytes, sizeCalculation: (bodies) => 1 + costOfAll(bodies) });
   }
 
   /** The furthest checkpoint that a body shares with a remembered one, among those that `fit`. */
   find(body: Buffer, fits: (remembered: RememberedBody) => boolean): PrefixMatch | null {
     let best: PrefixMatch | null = null;
-    for (const remembered of this.#byHead.get(headOf(body)) ?? []) {
+    const siblings = this.#byHead.get(headOf(body)) ?? [];
+    for (const remembered of siblings) {
       if (!fits(remembered)) continue;
       const checkpoint = furthest(body, remembered);
       if (checkpoint && checkpoint.at > (best?.checkpoint.at ?? 0)) best = { body: remembered, checkpoint };
     }
+    if (best) moveToFront(siblings, best.body);
     return best;
   }
 
@@ -96,7 +97,10 @@ export class PrefixMemo {
   add(body: RememberedBody, from: RememberedBody | null): void {
     const head = headOf(body.prefix.bytes);
     const others = (this.#byHead.peek(head) ?? []).filter((other) => other !== from);
-    this.#byHead.set(head, [body, ...others.slice(0, MAX_SIBLINGS - 1)]);
+    const siblings = [body, ...others.slice(0, MAX_SIBLINGS - 1)];
+    // more than all memory is not taken at all
+    while (siblings.length > 1 && costOfAll(siblings) >= this.#maxBytes) siblings.pop();
+    this.#byHead.set(head, siblings);
   }
 
   clear(): void {
@@ -111,6 +115,16 @@ function headOf(body: Buffer): string {
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
   return body.prefix.held + edits + 400 * body.messages.length + 2_000;
+}
+
+function costOfAll(bodies: readonly RememberedBody[]): number {
+  return bodies.reduce((sum, body) => sum + costOf(body), 0);
+}
+
+/** The last of them is the first to go. */
+function moveToFront(bodies: RememberedBody[], body: RememberedBody): void {
+  bodies.splice(bodies.indexOf(body), 1);
+  bodies.unshift(body);
 }
 
 function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkpoint | null {

@@ -5,8 +5,11 @@ import { runInNewContext } from 'node:vm';
 const COLLECT_BYTES = 2 * 1024 * 1024;
 /** As large as the space for new objects may grow, both halves: larger ones cost memory and gain no time here. */
 const MAX_NEW_SPACE_BYTES = 8 * 1024 * 1024;
-/** Bodies after which that is said to V8 again, which forgets it when a thread starts. */
-const FIX_EVERY = 16;
+/**
+ * It grows in collections of ours only. V8 is told so after so many bytes of bodies, for it forgets when a thread
+ * starts; a body counts as a sixteenth of them at least.
+ */
+const TELL_BYTES = 256 * 1024;
 /** How far the heap may grow beyond what lives in it, in per cent of that, until all of it is collected. */
 const HEAP_GROWTH_PERCENT = 70;
 
@@ -19,26 +22,30 @@ type Collect = (options: { readonly type: 'minor' }) => unknown;
  */
 export class BodyGarbage {
   #bytes = 0;
-  #bodies = 0;
+  #untold = TELL_BYTES;
   #collect: Collect | null | undefined;
 
   constructor() {
     setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+  }
+
+  /** Before a body comes. */
+  expect(): void {
+    if (this.#untold < TELL_BYTES) return;
+    this.#untold = 0;
     growNewSpaceBy(1);
   }
 
   /** Takes note of a body that is done with. */
   add(bytes: number): void {
+    this.#untold += Math.max(bytes, TELL_BYTES / 16);
     this.#bytes += bytes;
-    if (this.#bytes >= COLLECT_BYTES) {
-      this.#bytes = 0;
-      this.#collect ??= collector();
-      growNewSpaceBy(newSpaceBytes() < MAX_NEW_SPACE_BYTES ? 2 : 1);
-      this.#collect?.({ type: 'minor' });
-      growNewSpaceBy(1);
-      return;
-    }
-    if (this.#bodies++ % FIX_EVERY === 0) growNewSpaceBy(1);
+    if (this.#bytes < COLLECT_BYTES) return;
+    this.#bytes = 0;
+    if (newSpaceBytes() < MAX_NEW_SPACE_BYTES) growNewSpaceBy(2);
+    this.#collect ??= collector();
+    this.#collect?.({ type: 'minor' });
+    growNewSpaceBy(1);
   }
 }
 
@@ -46,7 +53,6 @@ function newSpaceBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0;
 }
 
-/** Holds until it is set again, or until a thread starts, which makes it two. */
 function growNewSpaceBy(factor: 1 | 2): void {
   setFlagsFromString(`--semi-space-growth-factor=${factor}`);
 }

@@ -86,6 +86,7 @@ export class ChatHandler {
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const requestId = this.#options.newRequestId();
     const exchange = new ChatExchange(this.#options, req, res, requestId);
+    this.#garbage.expect();
     try {
       await exchange.run();
     } catch (cause) {

@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { KeptBytes } from '../../src/core/kept-bytes.ts';
+import { PrefixMemo, type RememberedBody } from '../../src/core/prefix-memo.ts';
+import { Conversation } from '../../src/goal/conversation.ts';
+
+const HEAD = 'one system prompt for all conversations of a client. '.repeat(20);
+
+function bodyOf(name: string, chars = 0): Buffer {
+  return Buffer.from(`${HEAD}${name}${'x'.repeat(chars)}`);
+}
+
+function remembered(body: Buffer): RememberedBody {
+  const conversation = new Conversation();
+  return {
+    prefix: KeptBytes.of(body, body.length, null, 0),
+    model: 'm',
+    stream: false,
+    messages: [],
+    edits: [],
+    outcomes: [],
+    checkpoints: [{ at: body.length, messages: 1, edits: 0, outcomes: 0, tokens: 0, conversation }],
+    epoch: '',
+    storedAtMs: 0,
+    directives: '',
+    steps: '',
+  };
+}
+
+const ANY = (): boolean => true;
+
+it('a conversation that goes on is not pushed out by those that came and went meanwhile', () => {
+  const memo = new PrefixMemo(1_000_000);
+  memo.add(remembered(bodyOf('mine')), null);
+  memo.add(remembered(bodyOf('of nobody')), null);
+  for (let i = 0; i < 40; i++) {
+    memo.add(remembered(bodyOf(`passing by ${i}`)), null);
+    expect(memo.find(bodyOf('mine'), ANY)).not.toBeNull();
+  }
+  expect(memo.find(bodyOf('of nobody'), ANY)).toBeNull();
+});
+
+it('conversations that are too much together leave room for the newest, not for none', () => {
+  const memo = new PrefixMemo(100_000);
+  for (const name of ['a', 'b', 'c', 'd']) memo.add(remembered(bodyOf(name, 40_000)), null);
+  expect(memo.find(bodyOf('d', 40_000), ANY)).not.toBeNull();
+  expect(memo.find(bodyOf('c', 40_000), ANY)).not.toBeNull();
+  expect(memo.find(bodyOf('a', 40_000), ANY)).toBeNull();
+});
