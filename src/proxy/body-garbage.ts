@@ -7,7 +7,7 @@ const COLLECT_BYTES = 2 * 1024 * 1024;
 const MAX_NEW_SPACE_BYTES = 8 * 1024 * 1024;
 /**
  * It grows in collections of ours only. V8 is told so after so many bytes of bodies, for it forgets when a thread
- * starts; a body counts as a sixteenth of them at least.
+ * starts; a body counts as a 64th of them at least.
  */
 const TELL_BYTES = 256 * 1024;
 /** How far the heap may grow beyond what lives in it, in per cent of that, until all of it is collected. */
@@ -38,7 +38,7 @@ export class BodyGarbage {
 
   /** Takes note of a body that is done with. */
   add(bytes: number): void {
-    this.#untold += Math.max(bytes, TELL_BYTES / 16);
+    this.#untold += Math.max(bytes, TELL_BYTES / 64);
     this.#bytes += bytes;
     if (this.#bytes < COLLECT_BYTES) return;
     this.#bytes = 0;

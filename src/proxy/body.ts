@@ -9,7 +9,7 @@ export type Collected =
   | { readonly kind: 'gone' };
 
 /** Largest body that gets its room at once, on its sender's word. */
-const MAX_TRUSTED_BYTES = 8 * 1024 * 1024;
+const MAX_TRUSTED_BYTES = 4 * 1024 * 1024;
 
 /** Reads a body up to a limit in bytes. Never rejects: a client that leaves gives `gone`. */
 export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Collected> {
