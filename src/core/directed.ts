@@ -108,5 +108,5 @@ function givenWay(segment: TextSegment, action: 'stash' | 'delete' | 'pin', proj
     cutWhole,
   };
   const lift = (edits: readonly Edit[]) => shift(edits, start);
-  return { messageIndex, literal, start, entire: !segment.file, lift, job, skip: '', markerIds: [] };
+  return { messageIndex, literal, start, entire: !segment.file, lift, job, skip: '', markerIds: [], around: [] };
 }

@@ -37,6 +37,8 @@ export interface FoundText {
   readonly skip: string;
   /** Prune ids named by markers in the text. */
   readonly markerIds: readonly string[];
+  /** Hashes of the JSON that it was taken out of, from the whole result inwards. */
+  readonly around: readonly string[];
 }
 
 /** Arguments longer than this (whole files written) say nothing about what the agent is after. */
@@ -108,7 +110,7 @@ function readResult(
     const reread = conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
       fingerprint(decodeString(bytes, start, end) ?? ''),
     );
-    for (const { text, entire, lift } of innerTexts(decoded, settings.minPruneChars)) {
+    for (const { text, around, lift } of innerTexts(decoded, settings.minPruneChars)) {
       const skip = recovered
         ? 'recovered'
         : exempt
@@ -118,7 +120,8 @@ function readResult(
             : '';
       const hints = withFrame(facts, text);
       const job = jobOf(text, goal, hints, tool, settings, reread ? 'reread' : undefined);
-      found.push({ messageIndex, literal, start: 0, entire, lift, job, skip, markerIds: pruneIdsIn(text) });
+      const entire = around.length === 0;
+      found.push({ messageIndex, literal, start: 0, entire, lift, job, skip, markerIds: pruneIdsIn(text), around });
     }
   }
   return found;
@@ -213,7 +216,8 @@ function readUser(
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
       const job = jobOf(text, conversation.asked, hints, '', settings);
-      return { messageIndex, literal, start, entire: false, lift, job, skip, markerIds: pruneIdsIn(text) };
+      const markerIds = pruneIdsIn(text);
+      return { messageIndex, literal, start, entire: false, lift, job, skip, markerIds, around: [] };
     });
 }
 
@@ -238,22 +242,20 @@ function jobOf(
   return keepWhole === undefined ? base : { ...base, keepWhole };
 }
 
-interface InnerText {
+interface InnerText extends Pick<FoundText, 'around' | 'lift'> {
   readonly text: string;
-  readonly entire: boolean;
-  readonly lift: (edits: readonly Edit[]) => Edit[];
 }
 
 /** The texts to judge in a result: itself, or the long strings in it when it is JSON (and in those, again). */
-function innerTexts(text: string, minChars: number, depth = 0): InnerText[] {
+function innerTexts(text: string, minChars: number, around: readonly string[] = []): InnerText[] {
   if (text.length < minChars) return [];
-  const fields = depth < MAX_NESTING ? longJsonFields(text, minChars) : null;
-  if (!fields) return [{ text, entire: depth === 0, lift: (edits) => [...edits] }];
+  const fields = around.length < MAX_NESTING ? longJsonFields(text, minChars) : null;
+  if (!fields) return [{ text, around, lift: (edits) => [...edits] }];
+  const within = [...around, textHash(text)];
   return fields.flatMap(({ start, end, value }) => {
     const raw = text.slice(start + 1, end - 1);
-    return innerTexts(value, minChars, depth + 1).map((inner) => ({
-      text: inner.text,
-      entire: false,
+    return innerTexts(value, minChars, within).map((inner) => ({
+      ...inner,
       lift: (edits: readonly Edit[]) => encodeEdits(raw, inner.lift(edits), start + 1),
     }));
   });

@@ -260,7 +260,9 @@ export class RequestRewriter {
     const open = found.filter((text) => text.skip === '' && !results.has(text));
     if (open.length === 0) return settled;
     const { store } = this.#options;
-    const served = await store.wasServed(open.map(({ job }) => job.textHash));
+    const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
+    const wasServed = ({ job, around }: FoundText): boolean =>
+      served.has(job.textHash) || around.some((hash) => served.has(hash));
     const plain = open.filter(({ markerIds }) => markerIds.length === 0);
     const settle = async (texts: readonly FoundText[], whole: (text: FoundText) => string | false): Promise<void> => {
       fallbacks.push(...(await this.#settle(texts, results, whole, deadline)));
@@ -271,13 +273,13 @@ export class RequestRewriter {
         ? await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))])
         : new Set<string>();
     for (const { pruneId } of before) if (pruneId) known.add(pruneId);
-    await settle(plain, ({ job }) => served.has(job.textHash) && 'recovered');
+    await settle(plain, (text) => wasServed(text) && 'recovered');
     const idOf = (job: Job): string => this.#options.decisions.pruneIdOf(job);
     for (const rest = new Set(marked); rest.size > 0; ) {
       const ripe = ripeTexts({ open, rest, results, known, idOf });
       await settle(
         [...ripe.keys()],
-        (text) => (ripe.get(text) && 'carries_markers') || (served.has(text.job.textHash) && 'recovered'),
+        (text) => (ripe.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'),
       );
       for (const text of ripe.keys()) rest.delete(text);
     }

@@ -10,9 +10,13 @@ const OPENINGS = openings('#=-~^"*+', '`~');
 const MAY_FENCE = 2;
 const FENCE = /^\s*(?:```|~~~)/;
 
+/** Kinds in which a line that begins like a heading says something else: a comment, a place in a changed file. */
+const OTHER_HASHES: ReadonlySet<Kind['family']> = new Set(['code', 'diff']);
+
 /** Keeps the heading tree. Fences are whole by the units they form; their own lines stay too. */
 export function protectDocs(view: View, kind: Kind, inner: Inner, protect: Protect): void {
-  if (kind.family !== 'docs') return;
+  if (OTHER_HASHES.has(kind.family)) return;
+  const prose = kind.family === 'docs';
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {
     const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
@@ -24,11 +28,12 @@ export function protectDocs(view: View, kind: Kind, inner: Inner, protect: Prote
     }
     if (fenced) continue;
     if (HEADING.test(line)) protect(i, 'heading');
-    else if (UNDERLINE.test(line)) {
+    else if (prose && UNDERLINE.test(line)) {
       protect(i, 'heading');
       if (i > inner.first && !isBlankLine(view, i - 1)) protect(i - 1, 'heading');
     }
   }
+  if (!prose) return;
   for (let i = inner.first, kept = 0; i < inner.end && kept < 1; i++) {
     if (isBlankLine(view, i)) continue;
     protect(i, 'edge');
