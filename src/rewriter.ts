@@ -8,7 +8,7 @@ import type { Clock, LineScorer, Store } from './core/ports.ts';
 import { RequestRewriter } from './core/rewrite-request.ts';
 
 /** Of the memory for what was decided, for single texts; the rest is for whole bodies. The store has both. */
-const DECISIONS_SHARE = 1 / 16;
+const DECISIONS_SHARE = 1 / 32;
 
 export interface RewriterParts {
   readonly store: Store;
