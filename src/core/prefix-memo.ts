@@ -77,7 +77,7 @@ export class PrefixMemo {
 
   constructor(maxBytes: number) {
     this.#maxBytes = Math.max(1, maxBytes);
-    this.#byHead = new LRUCache({ maxSize: this.#maxBytes, sizeCalculation: (bodies) => 1 + costOfAll(bodies) });
+    this.#byHead = new LRUCache({ maxSize: this.#maxBytes });
   }
 
   /** The furthest checkpoint that a body shares with a remembered one, among those that `fit`. */
@@ -97,10 +97,15 @@ export class PrefixMemo {
   add(body: RememberedBody, from: RememberedBody | null): void {
     const head = headOf(body.prefix.bytes);
     const others = (this.#byHead.peek(head) ?? []).filter((other) => other !== from);
-    const siblings = [body, ...others.slice(0, MAX_SIBLINGS - 1)];
-    // more than all memory is not taken at all
-    while (siblings.length > 1 && costOfAll(siblings) >= this.#maxBytes) siblings.pop();
-    this.#byHead.set(head, siblings);
+    const siblings = [body];
+    let size = 1 + costOf(body);
+    for (const other of others.slice(0, MAX_SIBLINGS - 1)) {
+      const cost = costOf(other);
+      if (size + cost > this.#maxBytes) break; // more than all memory would not be taken at all
+      siblings.push(other);
+      size += cost;
+    }
+    this.#byHead.set(head, siblings, { size });
   }
 
   clear(): void {
@@ -115,10 +120,6 @@ function headOf(body: Buffer): string {
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
   return body.prefix.held + edits + 400 * body.messages.length + 2_000;
-}
-
-function costOfAll(bodies: readonly RememberedBody[]): number {
-  return bodies.reduce((sum, body) => sum + costOf(body), 0);
 }
 
 /** The last of them is the first to go. */

@@ -46,9 +46,10 @@ export function segmentsIn(
     case 'function': {
       const role = message.role === 'assistant' ? 'assistant' : 'tool';
       return message.texts.flatMap(({ literal }) => {
-        const known = found.find((text) => text.entire && text.literal.start === literal.start)?.job;
+        const within = found.find((text) => text.literal.start === literal.start);
+        const known = within?.entire ? within.job : undefined;
         const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
-        return segment(role, source, literal, { text, hash: known?.textHash });
+        return segment(role, source, literal, { text, hash: known?.textHash ?? within?.around[0] });
       });
     }
     default:

@@ -23,6 +23,7 @@ type Collect = (options: { readonly type: 'minor' }) => unknown;
 export class BodyGarbage {
   #bytes = 0;
   #untold = TELL_BYTES;
+  /** `undefined` until it is needed; `null` where there is none, and then V8 goes its own way. */
   #collect: Collect | null | undefined;
 
   constructor() {
@@ -31,7 +32,7 @@ export class BodyGarbage {
 
   /** Before a body comes. */
   expect(): void {
-    if (this.#untold < TELL_BYTES) return;
+    if (this.#untold < TELL_BYTES || this.#collect === null) return;
     this.#untold = 0;
     growNewSpaceBy(1);
   }
@@ -42,9 +43,10 @@ export class BodyGarbage {
     this.#bytes += bytes;
     if (this.#bytes < COLLECT_BYTES) return;
     this.#bytes = 0;
-    if (newSpaceBytes() < MAX_NEW_SPACE_BYTES) growNewSpaceBy(2);
-    this.#collect ??= collector();
-    this.#collect?.({ type: 'minor' });
+    if (this.#collect === undefined) this.#collect = collector();
+    if (this.#collect === null || newSpaceBytes() < MAX_NEW_SPACE_BYTES) growNewSpaceBy(2);
+    if (this.#collect === null) return;
+    this.#collect({ type: 'minor' });
     growNewSpaceBy(1);
   }
 }
