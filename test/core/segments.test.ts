@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest';
+import { findTexts } from '../../src/core/find-texts.ts';
+import { segmentsIn } from '../../src/core/segments.ts';
+import { scanChatBody } from '../../src/dialects/chat-body.ts';
+import { Conversation } from '../../src/goal/conversation.ts';
+import { chatBody, toolTurn } from '../helpers/chat.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const SETTINGS = {
+  minPruneChars: 1_000,
+  maxInputChars: 2_000_000,
+  limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
+  neverPruneTool: () => false,
+  neverPrunePath: () => false,
+};
+const LOG = serverLog(60);
+
+it.each([
+  ['a plain result', LOG],
+  ['a result in JSON', JSON.stringify({ output: LOG, exit_code: 0 })],
+  ['a result in JSON in JSON', JSON.stringify([{ text: JSON.stringify({ out: LOG, err: LOG }), type: 'text' }])],
+])('%s is the same segment whether its texts were looked for before or not', (_, result) => {
+  const body = chatBody(toolTurn('c', 'bash', { command: 'npm test' }, result));
+  const conversation = new Conversation();
+  const seen = scanChatBody(body).messages.map((message, i) => {
+    const found = findTexts(body, message, i, conversation, SETTINGS);
+    expect(segmentsIn(body, message, i, found)).toEqual(segmentsIn(body, message, i, []));
+    return found.length;
+  });
+  expect(seen.at(-1)).toBeGreaterThan(0);
+});
