@@ -2,11 +2,12 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { verdicts } from './goals.ts';
 import { median, quantile } from './load.ts';
 import { type Bench, type Figures, sections } from './sections.ts';
 import { type Stack, starters, startUpstream } from './stacks.ts';
 
-const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,memory,start]
+const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,rpc,memory,start]
                        [--stacks pruner,hpm,undici,nginx,portkey,llmtrim] [--peers bench] [--json result.json]
 Needs a build (npm run build). Peers are compared where they are installed (npm install --prefix bench).
 `;
@@ -54,6 +55,7 @@ async function main(): Promise<void> {
     for (const stack of stacks) await stack.stop();
   }
   print(figures, rounds);
+  printGoals(figures);
   if (values.json) writeFileSync(values.json, `${JSON.stringify(asJson(figures, rounds), null, 1)}\n`);
 }
 
@@ -82,6 +84,14 @@ function print(figures: Figures, rounds: number): void {
       say(`  ${stack.padEnd(8)} ${show(median(list)).padStart(10)} ${spread.padEnd(20)}${ratio}`);
     }
     added(metric, byStack);
+  }
+}
+
+function printGoals(figures: Figures): void {
+  say('\ngoals: ratios that must be reached, and the best that seem possible');
+  for (const { what, value, sign, must, stretch, reached } of verdicts(figures)) {
+    const bounds = `must ${sign} ${must}, stretch ${stretch}`;
+    say(`  ${what.padEnd(52)} ${show(value).padStart(7)}   ${bounds.padEnd(28)} ${reached}`);
   }
 }
 
@@ -116,7 +126,7 @@ function asJson(figures: Figures, rounds: number): object {
       ),
     ]),
   );
-  return { at: new Date().toISOString(), machine, rounds, metrics };
+  return { at: new Date().toISOString(), machine, rounds, metrics, goals: verdicts(figures) };
 }
 
 if (values.help) say(USAGE);

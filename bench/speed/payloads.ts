@@ -133,3 +133,17 @@ export function conversation(turns: number, seed: number): Buffer[] {
   }
   return bodies;
 }
+
+/** What a conversation's bodies bring anew, turn by turn, in megabytes. */
+export function newMb(bodies: readonly Buffer[]): number {
+  return (bodies.at(-1)?.length ?? 0) / 1e6;
+}
+
+/** Next requests of a conversation that bring a word each. */
+export function goingOn(body: Buffer, count: number): Buffer[] {
+  const end = body.lastIndexOf(']');
+  return Array.from({ length: count }, (_, i) => {
+    const message = JSON.stringify({ role: 'user', content: `Go on, step ${i}.` });
+    return Buffer.concat([body.subarray(0, end), Buffer.from(`,${message}`), body.subarray(end)]);
+  });
+}

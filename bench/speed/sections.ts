@@ -1,7 +1,9 @@
 import { Pool } from 'undici';
 import { abortDelay, type Burst, burst, median, quantile, readStream } from './load.ts';
-import { conversation, largeBody, plainBody, smallBody } from './payloads.ts';
-import { cpuMs, rssMib, type Stack } from './stacks.ts';
+import { conversation, goingOn, largeBody, newMb, plainBody, smallBody } from './payloads.ts';
+import { rpc } from './rpc.ts';
+import { cpuMs, rssMib, type Stack, storeBytes } from './stacks.ts';
+import { costPerMb } from './yardsticks.ts';
 
 /** `figures[metric][stack]`: one value for each round. */
 export type Figures = Map<string, Map<string, number[]>>;
@@ -20,7 +22,7 @@ export interface Section {
   readonly run: (bench: Bench) => Promise<void>;
 }
 
-function note({ figures }: Bench, metric: string, stack: string, value: number): void {
+export function note({ figures }: Bench, metric: string, stack: string, value: number): void {
   const byStack = figures.get(metric) ?? new Map<string, number[]>();
   figures.set(metric, byStack);
   byStack.set(stack, [...(byStack.get(stack) ?? []), value]);
@@ -63,8 +65,8 @@ const bodies: Section = {
   name: 'bodies',
   async run(bench) {
     for (const [size, bytes, requests] of [
-      ['200 KB', 200_000, 40],
-      ['2 MB', 2_000_000, 10],
+      ['200 KB', 200_000, 100],
+      ['2 MB', 2_000_000, 20],
     ] as const) {
       const count = bench.quick ? Math.ceil(requests / 4) : requests;
       const plain = [plainBody(bytes)];
@@ -84,7 +86,7 @@ const bodies: Section = {
           stack,
           await burst(stack, { bodies: seen, requests: count, concurrency }),
         );
-        const fresh = Array.from({ length: Math.ceil(count / 2) }, (_, i) => largeBody(bytes, 1_000 * (round + 1) + i));
+        const fresh = Array.from({ length: Math.ceil(count / 5) }, (_, i) => largeBody(bytes, 1_000 * (round + 1) + i));
         const result = await burst(stack, { bodies: fresh, requests: fresh.length, concurrency });
         noteBurst(bench, `${size} all new`, stack, result);
         note(bench, `${size} all new: share forwarded`, stack.name, result.forwarded);
@@ -93,21 +95,45 @@ const bodies: Section = {
   },
 };
 
+/** What a turn costs that brings next to nothing, by how much stands before it: the megabytes, and the CPU for one. */
+async function historyCost(stack: Stack, bodies: readonly Buffer[]): Promise<{ mb: number; ms: number }> {
+  const next = goingOn(bodies.at(-1) ?? Buffer.alloc(0), HISTORY_TURNS);
+  const { cpuUs } = await burst(stack, { bodies: next, requests: next.length, concurrency: 1 });
+  return { mb: (next[0]?.length ?? 0) / 1e6, ms: cpuUs / 1_000 };
+}
+
+const HISTORY_TURNS = 24;
+
 const turns: Section = {
   name: 'conversation',
   async run(bench) {
+    const count = bench.quick ? 20 : 60;
+    // the first conversation of a process is compiled while it is served; it is told apart from the others
+    for (const stack of bench.stacks) {
+      const cpuBefore = cpuMs(stack.pid);
+      await burst(stack, { bodies: conversation(count, 99), requests: count, concurrency: 1 });
+      note(bench, 'conversation, the first of a process: cpu ms in all', stack.name, cpuMs(stack.pid) - cpuBefore);
+    }
+    const yardsticks = costPerMb(conversation(count, 100));
+    note(bench, 'JSON.parse of a conversation: cpu ms/MB', 'direct', yardsticks.parseMs);
+    note(bench, 'gzip -1 of its new content: cpu ms/MB', 'direct', yardsticks.gzipMs);
     await interleaved(bench, bench.stacks, async (stack, round) => {
-      const growing = conversation(bench.quick ? 20 : 60, 100 + round);
+      const growing = conversation(count, 100 + round);
       const headers = { 'x-conversation': `${stack.name}-${round}` };
       const cpuBefore = cpuMs(stack.pid);
       const result = await burst(stack, { bodies: growing, requests: growing.length, concurrency: 1, headers });
+      const cpu = cpuMs(stack.pid) - cpuBefore;
       const carriedMb = growing.reduce((sum, body) => sum + body.length, 0) / 1e6;
-      note(bench, 'conversation: cpu ms in all', stack.name, cpuMs(stack.pid) - cpuBefore);
-      note(bench, 'conversation: cpu ms/MB carried', stack.name, (cpuMs(stack.pid) - cpuBefore) / carriedMb);
+      note(bench, 'conversation: cpu ms in all', stack.name, cpu);
+      note(bench, 'conversation: cpu ms/MB carried', stack.name, cpu / carriedMb);
       note(bench, 'conversation: last turns p50 ms', stack.name, median(result.latenciesMs.slice(-10)));
       note(bench, 'conversation: share forwarded', stack.name, result.forwarded);
       note(bench, 'conversation: prefix kept, median', stack.name, median(result.prefixes));
       note(bench, 'conversation: prefix kept, worst', stack.name, Math.min(...result.prefixes));
+      note(bench, 'conversation: cpu ms/MB of new content', stack.name, cpu / newMb(growing));
+      const short = await historyCost(stack, growing.slice(0, Math.ceil(count / 10)));
+      const long = await historyCost(stack, growing);
+      note(bench, 'conversation: cpu ms/MB of old history', stack.name, (long.ms - short.ms) / (long.mb - short.mb));
     });
   },
 };
@@ -128,7 +154,8 @@ const streams: Section = {
       const count = bench.quick ? 100 : 500;
       const cpuBefore = cpuMs(stack.pid);
       const done = await Promise.all(Array.from({ length: count }, () => readStream(stack, pool, 20, 50, body)));
-      note(bench, `sse: complete of ${count} at once`, stack.name, done.filter(({ events }) => events === 20).length);
+      const whole = done.filter(({ events }) => events === 20).length;
+      note(bench, 'sse: streams that came whole, share', stack.name, whole / count);
       note(bench, 'sse: cpu µs/chunk', stack.name, ((cpuMs(stack.pid) - cpuBefore) * 1000) / (count * 20));
       await pool.close();
     });
@@ -145,6 +172,7 @@ const memory: Section = {
     }
     const requests = bench.quick ? 60 : 1_000;
     for (const stack of shown.filter(({ name }) => name !== 'llmtrim')) {
+      const storedBefore = await storeBytes(stack);
       for (let done = 0; done < requests; done += 20) {
         const fresh = Array.from({ length: 20 }, (_, i) => largeBody(200_000, 50_000 + done + i));
         await burst(stack, { bodies: fresh, requests: 20, concurrency: 4 });
@@ -152,8 +180,12 @@ const memory: Section = {
           note(bench, 'memory: MiB after 750 x 200 KB', stack.name, rssMib(stack.pid));
       }
       note(bench, 'memory: MiB after 1,000 x 200 KB', stack.name, rssMib(stack.pid));
+      const stored = await storeBytes(stack);
+      if (stored === null || storedBefore === null) continue;
+      const share = (stored - storedBefore) / (requests * 200_000);
+      note(bench, 'memory: stored bytes per byte that came', stack.name, share);
     }
   },
 };
 
-export const sections: readonly Section[] = [small, bodies, turns, streams, memory];
+export const sections: readonly Section[] = [small, bodies, turns, streams, rpc, memory];

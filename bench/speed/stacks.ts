@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ export interface Stack {
   readonly headers: Readonly<Record<string, string>>;
   /** From the start of the process to its first answer. */
   readonly startMs: number;
+  /** Where it keeps what it stores, if it does. */
+  readonly folder: string | null;
   stop(): Promise<void>;
 }
 
@@ -61,6 +63,7 @@ async function launch({ name, command, args, env, port, healthPath, headers = {}
     pid: child.pid ?? 0,
     headers,
     startMs: performance.now() - startedAt,
+    folder: folder ?? null,
     async stop() {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
@@ -198,4 +201,23 @@ export function cpuMs(pid: number): number {
 export function rssMib(pid: number): number {
   const match = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(match?.[1] ?? 0) / 1024;
+}
+
+const QUIET_MS = 3_000;
+const MAX_WAIT_MS = 60_000;
+
+/** What a stack holds on disk, in bytes, once it has not changed for some seconds; `null` where it stores nothing. */
+export async function storeBytes({ folder }: Stack): Promise<number | null> {
+  if (folder === null || !existsSync(join(folder, 'bench.db'))) return null;
+  const size = (): number => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+  const deadline = performance.now() + MAX_WAIT_MS;
+  let last = size();
+  for (let changedAt = performance.now(); performance.now() < deadline; ) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const now = size();
+    if (now !== last) changedAt = performance.now();
+    else if (performance.now() - changedAt > QUIET_MS) break;
+    last = now;
+  }
+  return last;
 }
