@@ -43,11 +43,12 @@ async function main(): Promise<void> {
   const stacks: Stack[] = [upstream];
   try {
     if (!only || only.includes('start')) await startTimes(can, upstream, rounds, figures);
-    for (const [, start] of can) stacks.push(await start(upstream.url));
     const bench: Bench = { stacks, upstream, rounds, quick: values.quick, figures };
     for (const section of sections) {
       if (only && !only.includes(section.name)) continue;
       const startedAt = performance.now();
+      if (section.fresh) for (const stack of stacks.splice(1)) await stack.stop();
+      if (stacks.length === 1) for (const [, start] of can) stacks.push(await start(upstream.url));
       await section.run(bench);
       process.stderr.write(`${section.name} done in ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
     }

@@ -9,6 +9,7 @@ import { costPerMb } from './yardsticks.ts';
 export type Figures = Map<string, Map<string, number[]>>;
 
 export interface Bench {
+  /** Those under test, the upstream itself (`direct`) first. */
   readonly stacks: readonly Stack[];
   readonly upstream: Stack;
   readonly rounds: number;
@@ -19,6 +20,8 @@ export interface Bench {
 /** A section of the benchmark: measures every stack in each round, one after the other. */
 export interface Section {
   readonly name: string;
+  /** It wants processes that have served nothing yet. */
+  readonly fresh?: boolean;
   readonly run: (bench: Bench) => Promise<void>;
 }
 
@@ -164,6 +167,7 @@ const streams: Section = {
 
 const memory: Section = {
   name: 'memory',
+  fresh: true,
   async run(bench) {
     const shown = bench.stacks.filter(({ name }) => name !== 'direct' && name !== 'nginx');
     for (const stack of shown) {

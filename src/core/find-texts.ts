@@ -169,11 +169,17 @@ function takenApart<Text extends { readonly text: string }>(texts: readonly Text
       announced = '';
       return { ...whole, files, words: '' };
     }
-    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
+    announced = announcedIn(text);
     const blocks = findFileBlocks(text);
     const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
     return { ...whole, files, words: ownWords(text, blocks) };
   });
+}
+
+/** The path of the file that a part says comes next, or `''`. */
+function announcedIn(text: string): string {
+  const end = text.slice(-600);
+  return end.includes('Content ') ? (/(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(end)?.[1] ?? '') : '';
 }
 
 /** The user's own words in the texts of a message, as far as they are known without the messages before it. */

@@ -63,12 +63,16 @@ const TAG = /^<([A-Za-z][\w-]{0,40})((?:\s[^<>\n]{0,800})?)>/;
 const FENCE = /^ {0,3}(`{3,12}|~{3,12})([^\n`]{0,500})/;
 const PATH_LIKE = /^[\w@~.()[\]+-]*(?:[/\\][\w@~.()[\]+ -]+)*\.[A-Za-z0-9]{1,10}$/;
 
+/** Something of every frame that a file may stand in: most of what people write holds none. */
+const MAY_OPEN = /[<`~]|\[file content begin\]|Content (?:from|of) /;
+
 /**
  * Finds the files in a user's message: elements (`<file …>`, `<file_content …>`, …), fenced blocks, and the
  * `[file name]: … [file content begin]` and `Content from @…:` frames. One pass, line by line; blocks do not overlap.
  */
 export function findFileBlocks(text: string): FileBlock[] {
   const blocks: FileBlock[] = [];
+  if (!MAY_OPEN.test(text)) return blocks;
   // Frames that nothing closes any more: looked for once, not again at every opening.
   const unclosed = new Set<string>();
   let header = NO_HEADER;

@@ -237,7 +237,7 @@ class ChatExchange {
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange, unread?: Buffer): void {
     const { onReport, onFault } = this.#options;
     const tap = this.#tap;
-    const known: Omit<ChatReport, 'usage'> = {
+    const known: Unfinished = {
       requestId: this.#requestId,
       conversationId: rewritten?.conversationId ?? '',
       model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
@@ -255,11 +255,12 @@ class ChatExchange {
       status: exchange.status,
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
+      usage: null,
     };
     const make = (): ChatReport | Promise<ChatReport> => {
-      const report = unread ? withDescription(known, unread, onFault) : known;
+      if (unread) addDescription(known, unread, onFault);
       const usage = tap.usage();
-      return usage instanceof Promise ? usage.then((later) => ({ ...report, usage: later })) : { ...report, usage };
+      return usage instanceof Promise ? usage.then((later) => reported(known, later)) : reported(known, usage);
     };
     try {
       onReport(make);
@@ -269,18 +270,26 @@ class ChatExchange {
   }
 }
 
-function withDescription(
-  report: Omit<ChatReport, 'usage'>,
-  body: Buffer,
-  onFault: ChatOptions['onFault'],
-): Omit<ChatReport, 'usage'> {
+/** A report that is still being made. */
+type Unfinished = { -readonly [Field in keyof ChatReport]: ChatReport[Field] };
+
+function reported(report: Unfinished, usage: ProviderUsage | null): ChatReport {
+  report.usage = usage;
+  return report;
+}
+
+/** Reads a body that went unread. */
+function addDescription(report: Unfinished, body: Buffer, onFault: ChatOptions['onFault']): void {
   try {
-    const { model, ...described } = describe(body);
-    return { ...report, ...described, model: model.slice(0, MAX_MODEL_CHARS) };
+    const { model, stream, messages, conversationId } = describe(body);
+    report.model = model.slice(0, MAX_MODEL_CHARS);
+    report.stream = stream;
+    report.messages = messages;
+    report.conversationId = conversationId;
   } catch (cause) {
     const reason = reasonOfFault(cause);
     onFault(report.requestId, reason, cause);
-    return { ...report, fallbacks: [...report.fallbacks, reason] };
+    report.fallbacks = [...report.fallbacks, reason];
   }
 }
 
