@@ -87,8 +87,7 @@ export function decide(
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
   });
-  const decision = decisionOf(job, key, plan, { view });
-  return decision.pruneId === null ? decision : { ...decision, basis: basisOf(job, opinions !== null) };
+  return decisionOf(job, key, plan, { view, basis: basisOf(job, opinions !== null) });
 }
 
 function basisOf({ hints, limits, sourceType }: Job, opinions: boolean): DecisionBasis {
@@ -124,16 +123,23 @@ function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole):
   return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, { always });
 }
 
+interface DecisionOptions {
+  /** Cut even where that makes the text no smaller. */
+  readonly always?: boolean;
+  /** The text as the plan read it, so that nothing is counted again. */
+  readonly view?: View | null;
+  /** Kept with a decision that has an id. */
+  readonly basis?: DecisionBasis;
+}
+
 /**
  * Turns a plan into a decision; one that would not make the text smaller, markers counted, leaves it whole.
- *
- * @param options - `always`: cut even then; `view`: the text as the plan read it, so that nothing is counted again
  */
 export function decisionOf(
   job: Job,
   key: string,
   plan: Plan,
-  { always = false, view = null }: { readonly always?: boolean; readonly view?: View | null } = {},
+  { always = false, view = null, basis }: DecisionOptions = {},
 ): Decision {
   const pruneId = pruneIdOf(key);
   const lines = view?.lines ?? splitLines(job.text);
@@ -147,9 +153,10 @@ export function decisionOf(
     cutLines += endLine - startLine + 1;
   });
   const pays = cutLines > 0 && (always || tokensAfter < tokensBefore);
+  const hasId = pays || job.scope === 'call';
   return {
     key,
-    pruneId: pays || job.scope === 'call' ? pruneId : null,
+    pruneId: hasId ? pruneId : null,
     textHash: job.textHash,
     cuts: pays ? plan.cuts : [],
     sourceType: plan.sourceType,
@@ -162,6 +169,7 @@ export function decisionOf(
     tokensAfter: pays ? tokensAfter : tokensBefore,
     goal: job.goal,
     tool: job.tool,
+    basis: hasId ? basis : undefined,
   };
 }
 

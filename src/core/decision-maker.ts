@@ -188,11 +188,11 @@ export class DecisionMaker {
   async #makeDurable(fresh: readonly NewDecision[]): Promise<{ decisions: readonly Decision[]; refused: number }> {
     if (fresh.length === 0) return { decisions: [], refused: 0 };
     const { store, timeoutMs } = this.#options;
-    const { refused } = await store.commit({ decisions: fresh, touch: [] }, timeoutMs);
+    const { refused, known } = await store.commit({ decisions: fresh, touch: [] }, timeoutMs);
     const written = fresh.map(({ decision }) => decision).filter(({ key }) => !refused.includes(key));
     // Two requests at once may have had different answers (a backend's, or one ran out of time); the first to be
     // stored is the one that all use.
-    const first = await store.findDecisions(written.map(({ key }) => key));
+    const first = known.length > 0 ? await store.findDecisions(known) : new Map<string, Decision>();
     return { decisions: written.map((decision) => first.get(decision.key) ?? decision), refused: refused.length };
   }
 }

@@ -134,6 +134,7 @@ export function holdsRecovered(text: string): boolean {
 
 function withFrame(facts: CallFacts, text: string): Hints {
   const { head, tail } = findFrame(splitLines(text));
+  if (head <= 0 && tail <= 0) return facts.hints;
   return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
 }
 
@@ -154,25 +155,27 @@ export function userTexts(bytes: Buffer, message: ScannedMessage): UserText[] {
     const text = decodeString(bytes, literal.start, literal.end);
     if (text !== null) texts.push({ literal, text });
   }
-  return takenApart(texts);
+  const taken = takenApart(texts.map(({ text }) => text));
+  return texts.map(({ literal, text }, i) => {
+    return { literal, text, files: taken[i]?.files ?? [], words: taken[i]?.words ?? '' };
+  });
 }
 
 type Taken = Pick<UserText, 'files' | 'words'>;
 
-function takenApart<Text extends { readonly text: string }>(texts: readonly Text[]): (Text & Taken)[] {
+function takenApart(texts: readonly string[]): Taken[] {
   let announced = '';
-  return texts.map((whole) => {
-    const { text } = whole;
+  return texts.map((text) => {
     if (announced !== '') {
       // The part before this one said that this part is a file.
       const files = [{ start: 0, end: text.length, path: announced }];
       announced = '';
-      return { ...whole, files, words: '' };
+      return { files, words: '' };
     }
     announced = announcedIn(text);
     const blocks = findFileBlocks(text);
     const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
-    return { ...whole, files, words: ownWords(text, blocks) };
+    return { files, words: ownWords(text, blocks) };
   });
 }
 
@@ -184,7 +187,7 @@ function announcedIn(text: string): string {
 
 /** The user's own words in the texts of a message, as far as they are known without the messages before it. */
 export function userWords(texts: readonly string[]): string {
-  return said(takenApart(texts.map((text) => ({ text }))));
+  return said(takenApart(texts));
 }
 
 function said(texts: readonly Taken[]): string {

@@ -60,7 +60,7 @@ export interface Decision {
   /** Name of the tool whose result it is, or `''`. */
   readonly tool: string;
   /** What else decided, to explain it by; absent where nothing was ranked or an older program stored it. */
-  readonly basis?: DecisionBasis;
+  readonly basis?: DecisionBasis | undefined;
 }
 
 /** What a decision was made from, beside the text, the goal and the program. */
@@ -135,6 +135,16 @@ export interface StoredEvent extends EventRecord {
   readonly seq: number;
 }
 
+/** What became of a batch. */
+export interface Committed {
+  /** Ids of `touch` that are unknown or expired. */
+  readonly missing: readonly string[];
+  /** Keys of the decisions that were refused, because their prune id already stands for another text. */
+  readonly refused: readonly string[];
+  /** Keys under which a decision may have stood before, which holds. */
+  readonly known: readonly string[];
+}
+
 /**
  * Where originals, decisions and events live. Every method may reject with `StoreUnavailable`; callers on the request
  * path then fail open. Asynchronous, so that a shared database server can stand behind it.
@@ -152,13 +162,9 @@ export interface Store {
   /**
    * Writes a batch in one durable transaction, waiting at most `waitMs` for another writer.
    *
-   * @returns which ids of `touch` are unknown or expired, and the keys of the decisions that were refused because
-   * their prune id already stands for another text
+   * Never changes what is there.
    */
-  commit(
-    batch: StoreBatch,
-    waitMs: number,
-  ): Promise<{ readonly missing: readonly string[]; readonly refused: readonly string[] }>;
+  commit(batch: StoreBatch, waitMs: number): Promise<Committed>;
   /** The prune behind an id that has not expired, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */

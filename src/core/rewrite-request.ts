@@ -107,8 +107,8 @@ export class RequestRewriter {
     const read = this.#direct(body, start, match, scope, directives);
     const { decisionOf, fallbacks } = await this.#decide(read.found, read.outcomesBefore, deadline);
     const result = splice(body, read, decisionOf, this.#options.render);
-    const decided = { ...read, body, decisionOf, scope, directives };
-    if (mayCollect && (await this.#collected(decided, result.outcomes, deadline))) {
+    const decided = decidedRequest(body, read, decisionOf, scope, directives);
+    if (mayCollect && (await this.#collected(decided, read, result.outcomes, deadline))) {
       return this.#rewrite(body, scope, false);
     }
     const storedAtMs = read.match?.body.storedAtMs ?? now;
@@ -205,14 +205,15 @@ export class RequestRewriter {
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
   async #collected(
-    decided: DecidedRequest & ReadBody,
+    decided: DecidedRequest,
+    { tokens: tokensAsTheyCame }: ReadBody,
     outcomes: readonly TextOutcome[],
     deadline: number,
   ): Promise<boolean> {
     const collector = this.#options.segments?.collector;
     if (!collector || !this.#teller) return false;
     const { body, scope, directives, conversationId } = decided;
-    const tokens = requestTokens(body, decided.messages, decided.tokens, outcomes);
+    const tokens = requestTokens(body, decided.messages, tokensAsTheyCame, outcomes);
     if (!collector.wants(scope, conversationId, tokens)) return false;
     const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
     const hash = messages > 0 ? prefixHashes(body, decided.messages.slice(0, messages)).at(-1) : undefined;
@@ -221,7 +222,7 @@ export class RequestRewriter {
     if (decided.first > 0) {
       const read = this.#direct(body, this.#read(body, null), null, scope, directives);
       const { decisionOf } = await this.#decide(read.found, [], deadline);
-      all = { ...read, body, decisionOf, scope, directives };
+      all = decidedRequest(body, read, decisionOf, scope, directives);
     }
     try {
       const step = { scope: hash, conversation: conversationId, messages };
@@ -339,7 +340,10 @@ export class RequestRewriter {
       edits,
       outcomes,
       checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
-      ...validity,
+      epoch: validity.epoch,
+      storedAtMs: validity.storedAtMs,
+      directives: validity.directives,
+      steps: validity.steps,
     };
     this.#memo.add(remembered, match?.body ?? null);
   }
@@ -376,6 +380,17 @@ interface ReadBody extends SpliceInput {
 const NEVER = (): boolean => false;
 const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
+
+/** Field by field: V8 gives what is spread and then added to a slow form, and this is made for every request. */
+function decidedRequest(
+  body: Buffer,
+  { messages, first, found, callOf, conversationId, steps }: ReadBody,
+  decisionOf: DecidedRequest['decisionOf'],
+  scope: RequestScope,
+  directives: DirectivesView,
+): DecidedRequest {
+  return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
+}
 
 /** The same body with nothing to do in it. */
 function untouched(read: ReadBody): ReadBody {

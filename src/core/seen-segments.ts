@@ -69,13 +69,15 @@ function sourceOf(
   const facts = callFacts(call);
   const tool = call?.name ?? (message.role === 'tool' || message.role === 'function' ? message.name : '');
   const path = facts.hints.path ?? '';
+  const { startLine, endLine } = askedLines(call);
   return {
     tool,
     callId: message.toolCallId,
     callKey: call ? keyOf(call.name, call.args) : '',
     wanted: facts.said,
     path,
-    ...askedLines(call),
+    startLine,
+    endLine,
     origin: facts.hints.origin,
     edited: editedFiles(call),
     exempt:

@@ -46,15 +46,17 @@ export class SegmentTeller {
   }
 
   /** What the messages of a request show, from `first` on. */
-  seen({ body, scope, directives, steps, conversationId, ...read }: DecidedRequest): SeenRequest {
+  seen(request: DecidedRequest): SeenRequest {
+    const { body, scope, directives, steps, conversationId, messages, first, found, callOf, decisionOf } = request;
     const directed = (id: string, index: number) => directives.of(id, index, steps.scopes);
+    const read = { messages, first, found, callOf, decisionOf, directed };
     return {
       project: scope.project,
       task: scope.task || conversationId,
       conversationId,
-      messages: read.messages.length,
-      whole: read.first === 0,
-      segments: seenSegments(body, { ...read, directed }, scope.project, this.#options.find),
+      messages: messages.length,
+      whole: first === 0,
+      segments: seenSegments(body, read, scope.project, this.#options.find),
     };
   }
 

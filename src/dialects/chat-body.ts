@@ -145,7 +145,7 @@ function readCall(cursor: JsonCursor, calls: ScannedCall[]): void {
     else if (key === 'function') readFunction(cursor, '', here);
   });
   const call = here[0];
-  if (call) calls.push({ ...call, id });
+  if (call) calls.push({ id, name: call.name, args: call.args });
 }
 
 function readFunction(cursor: JsonCursor, id: string, calls: ScannedCall[]): void {

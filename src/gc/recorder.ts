@@ -49,7 +49,7 @@ export class Recorder {
     const changed = left
       ? request.segments
       : request.segments.filter((segment) => shown?.get(segment.id) !== now.get(segment.id));
-    this.#queue({ ...request, whole: left, segments: changed });
+    this.#queue(request, left, changed);
     if (request.whole) this.#shown.set(key, now);
     else if (shown) this.#shown.set(key, new Map([...shown, ...now]));
     this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
@@ -63,16 +63,16 @@ export class Recorder {
     return this.#writing;
   }
 
-  #queue(request: SeenRequest): void {
+  #queue(request: SeenRequest, whole: boolean, changed: readonly SeenSegment[]): void {
     const last = this.#batches.at(-1);
     const atMs = this.#options.clock.nowMs();
-    const segments = request.segments.map((segment) => this.#noted(request.project, segment));
-    if (last && segments.length === 0 && !request.whole && conversationKey(last) === conversationKey(request)) {
-      const { messages, task } = request;
+    const { project, task, conversationId, messages } = request;
+    const segments = changed.map((segment) => this.#noted(project, segment));
+    if (last && segments.length === 0 && !whole && conversationKey(last) === conversationKey(request)) {
       this.#batches[this.#batches.length - 1] = { ...last, atMs, messages, task, turns: last.turns + 1 };
       return;
     }
-    this.#batches.push({ ...request, atMs, turns: 1, segments });
+    this.#batches.push({ project, task, conversationId, messages, whole, segments, atMs, turns: 1 });
     this.#waiting += segments.length + 1;
     while (this.#waiting > MAX_WAITING) this.#forget(this.#batches.shift());
   }
@@ -80,7 +80,7 @@ export class Recorder {
   #noted(project: string, segment: SeenSegment): NotedSegment {
     const { directed, pruneIds, id } = segment;
     const erase = directed === 'delete' ? [...pruneIds, this.#options.stashId(project, id)] : [];
-    return { ...factsOf(segment), pruneIds, erase };
+    return { pruneIds, erase, ...factsOf(segment) };
   }
 
   /** What is not written must be taken down anew when the conversation is seen next. */

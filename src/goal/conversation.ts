@@ -73,7 +73,7 @@ export class Conversation {
     for (const { id, call } of calls) {
       if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? '');
       // Legacy function results name their function instead of an id.
-      this.#calls.set(id || call.name, { ...call, said, asked: this.#asked });
+      this.#calls.set(id || call.name, { name: call.name, args: call.args, said, asked: this.#asked });
     }
   }
 

@@ -143,9 +143,11 @@ class ChatExchange {
       const exchange = await this.#send(original, [], [], null);
       return this.#report(null, true, exchange, original);
     }
-    const rewritten = off ? null : await this.#prune(original);
-    const pruned = rewritten !== null && !this.#options.shadow && rewritten.edited;
-    if (!pruned) return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
+    const pruned = off ? null : await this.#prune(original);
+    const rewritten = pruned?.rewritten ?? null;
+    if (pruned === null || rewritten === null || this.#options.shadow || rewritten.body === pruned.decoded) {
+      return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
+    }
     // The body is sent as plain JSON, whatever encoding the client had chosen.
     const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, (status) =>
       REFUSALS.has(status),
@@ -153,7 +155,7 @@ class ChatExchange {
     if (first.kind !== 'declined') return this.#report(rewritten, false, first);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.leftAlone
-      .add(rewritten.decoded, rewritten.messages)
+      .add(pruned.decoded, rewritten.messages)
       .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
   }
@@ -193,7 +195,7 @@ class ChatExchange {
       }
       if (rewritten.leftAlone) this.#fallbacks.push('left_alone');
       this.#fallbacks.push(...rewritten.fallbacks);
-      return { ...rewritten, decoded, edited: rewritten.body !== decoded };
+      return { rewritten, decoded };
     } catch (cause) {
       const reason = reasonOfFault(cause);
       this.#fallbacks.push(reason);
@@ -227,7 +229,7 @@ class ChatExchange {
           this.#tap.head(encoding);
         },
         onData: (chunk) => this.#tap.data(chunk),
-        ...(decline && { decline }),
+        decline,
       },
       this.#res,
     );
@@ -298,9 +300,10 @@ function reasonOfFault(cause: unknown): string {
 }
 
 /** What became of a body, as plain JSON. */
-interface Pruned extends Rewritten {
+interface Pruned {
+  readonly rewritten: Rewritten;
+  /** As it came, without its encoding. */
   readonly decoded: Buffer;
-  readonly edited: boolean;
 }
 
 async function* restOf(req: IncomingMessage, start: readonly Buffer[]): AsyncGenerator<Buffer> {

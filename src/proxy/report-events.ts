@@ -30,9 +30,9 @@ export function eventsOf(report: ChatReport, tsMs: number, saved: number, shadow
     const outcome = report.outcomes[i];
     if (!outcome) continue;
     const { pruneId, whole, tool, kind, lines, keptLines, tokensBefore, tokensAfter } = outcome;
-    const text = { tool, lines, tokens_before: tokensBefore };
-    add('candidate', 'debug', { ...text, kind, message: outcome.messageIndex });
-    const after = { ...text, kept_lines: keptLines, tokens_after: tokensAfter };
+    const before = { tool, lines, tokens_before: tokensBefore, kind, message: outcome.messageIndex };
+    add('candidate', 'debug', before);
+    const after = { tool, lines, tokens_before: tokensBefore, kept_lines: keptLines, tokens_after: tokensAfter };
     if (pruneId) add('pruned', 'info', { prune_id: pruneId, kind, ...after });
     else add('left_whole', 'debug', { reason: whole, ...after });
   }

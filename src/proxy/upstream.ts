@@ -21,7 +21,7 @@ export interface UpstreamRequest {
   readonly headers: string[];
   readonly body: Buffer | Readable | null;
   /** Asked once with the status; `true` drops this answer, and the exchange ends as `declined`. */
-  readonly decline?: (status: number) => boolean;
+  readonly decline?: ((status: number) => boolean) | undefined;
   /** Fields for the client beside the upstream's own. */
   readonly extraHeaders: readonly string[];
   /** Sees each piece of the answer on its way; must not keep or change it. */

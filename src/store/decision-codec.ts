@@ -9,9 +9,8 @@ type Body = Omit<Decision, 'key' | 'pruneId' | 'cuts'> & { readonly cuts: readon
  * holds one survives SQLite's UTF-8. Fields that `Decision` gains later travel along by themselves.
  */
 export function encodeBody(decision: Decision): string {
-  const { key: _key, pruneId: _pruneId, cuts, ...rest } = decision;
-  const body: Body = { ...rest, cuts: cuts.map(({ startLine, endLine, reason }) => [startLine, endLine, reason]) };
-  return JSON.stringify(body);
+  const cuts = decision.cuts.map(({ startLine, endLine, reason }): PackedCut => [startLine, endLine, reason]);
+  return JSON.stringify({ ...decision, key: undefined, pruneId: undefined, cuts });
 }
 
 /**
@@ -20,8 +19,9 @@ export function encodeBody(decision: Decision): string {
  * @throws StoreUnavailable `corrupt` when the row is damaged; without the parser's message, which quotes the text
  */
 export function decodeBody(key: string, pruneId: string | null, json: string): Decision {
-  const { cuts, ...rest } = parse(json);
-  return { key, pruneId, ...rest, cuts: cuts.map(([startLine, endLine, reason]) => ({ startLine, endLine, reason })) };
+  const body = parse(json);
+  const cuts = body.cuts.map(([startLine, endLine, reason]) => ({ startLine, endLine, reason }));
+  return { key, pruneId, ...body, cuts };
 }
 
 function parse(json: string): Body {

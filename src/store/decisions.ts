@@ -95,8 +95,8 @@ export class Decisions {
   find(key: string): FoundDecision | null {
     const row = this.#byKey.get(key);
     if (!row) return null;
-    const decision = decodeBody(key, row.prune_id, row.body ?? row.prune_body ?? '');
-    return { ...untilOf(key, row), decision };
+    const { kind, id, expiresMs } = untilOf(key, row);
+    return { kind, id, expiresMs, decision: decodeBody(key, row.prune_id, row.body ?? row.prune_body ?? '') };
   }
 
   /** As `find`, without the decision itself. */
@@ -118,16 +118,16 @@ export class Decisions {
    * Makes a decision and its original durable, inside the caller's transaction. What is there already stays as it is:
    * the first decision under a key is the one that is replayed.
    *
-   * @returns `false` when the prune id stands for another text; then nothing was written
+   * @returns `clash` when the prune id stands for another text (then nothing was written), `known` when the decision or
+   * its prune was there
    */
-  save({ decision, text }: NewDecision, nowMs: number, expiresMs: number): boolean {
+  save({ decision, text }: NewDecision, nowMs: number, expiresMs: number): 'new' | 'known' | 'clash' {
     if (decision.pruneId === null) {
-      this.#link(decision, null, encodeBody(decision), nowMs, expiresMs);
-      return true;
+      return this.#link(decision, null, encodeBody(decision), nowMs, expiresMs);
     }
     const body = encodeBody(decision);
     let prune = this.#prune.get(decision.pruneId);
-    if (prune && prune.expires_ms > nowMs && prune.hash !== decision.textHash) return false;
+    if (prune && prune.expires_ms > nowMs && prune.hash !== decision.textHash) return 'clash';
     if (prune && prune.expires_ms <= nowMs) {
       this.#deletePrune.run(prune.id);
       if (prune.hash !== decision.textHash) this.#snapshots.dropOrphan(prune.snapshot);
@@ -136,21 +136,27 @@ export class Decisions {
     if (prune) {
       const same = prune.decision_key === decision.key && prune.body === body;
       this.#link(decision, prune.id, same ? null : body, nowMs, expiresMs);
-      return true;
+      return 'known';
     }
     const snapshot = this.#snapshots.put(decision.textHash, text);
     const added = this.#insertPrune.run(decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs);
-    this.#link(decision, Number(added.lastInsertRowid), null, nowMs, expiresMs);
-    return true;
+    return this.#link(decision, Number(added.lastInsertRowid), null, nowMs, expiresMs);
   }
 
-  #link({ key }: Decision, prune: number | null, body: string | null, nowMs: number, expiresMs: number): void {
+  #link(
+    { key }: Decision,
+    prune: number | null,
+    body: string | null,
+    nowMs: number,
+    expiresMs: number,
+  ): 'new' | 'known' {
     const until = this.until(key);
     if (until) {
-      if (until.expiresMs > nowMs) return;
+      if (until.expiresMs > nowMs) return 'known';
       this.#deleteDecision.run(key);
     }
     this.#insertDecision.run(key, prune, body, expiresMs);
+    return 'new';
   }
 
   /** The prune that expires next, which is the least recently used one. */

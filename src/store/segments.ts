@@ -84,11 +84,10 @@ export class Segments {
        RETURNING id, turns`,
     );
     this.#noteSegment = db
-      .prepare<[Readonly<Record<string, string | number | Buffer>>], number>(
-        `INSERT INTO segment (project, name, conversation, task, ordinal, first_turn, seen_turn, created_ms, role, type,
+      .prepare<(string | number | Buffer)[], number>(
+        `INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role, type,
            effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
-         VALUES (@project, @name, @conversation, @task, @ordinal, @turn, @turn, @atMs, @role, @type, @effect, @tokens,
-           @lines, @tool, @path, @startLine, @endLine, @callKey, @about, @mentions, @edited)
+         VALUES (${Array(21).fill('?').join(', ')})
          ON CONFLICT (project, name) DO UPDATE SET
            first_turn = CASE conversation WHEN excluded.conversation THEN first_turn ELSE excluded.first_turn END,
            conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
@@ -127,15 +126,9 @@ export class Segments {
     const atMs = Math.trunc(batch.atMs);
     const noted = this.#noteConversation.get(project, conversationId, task, turns, messages, atMs, whole ? 1 : 0);
     if (!noted) return;
+    const { id, turns: turn } = noted;
     for (const segment of batch.segments) {
-      const row = this.#noteSegment.get({
-        ...columnsOf(segment),
-        project,
-        task,
-        atMs,
-        conversation: noted.id,
-        turn: noted.turns,
-      });
+      const row = this.#noteSegment.get(project, task, atMs, id, turn, turn, ...columnsOf(segment));
       for (const pruneId of row === undefined ? [] : segment.pruneIds) this.#notePrune.run(row ?? 0, pruneId);
     }
   }
@@ -193,24 +186,25 @@ export class Segments {
   }
 }
 
-function columnsOf(segment: NotedSegment): Record<string, string | number | Buffer> {
-  return {
-    name: segment.id,
-    ordinal: segment.ordinal,
-    role: segment.role,
-    type: segment.type,
-    effect: segment.effect,
-    tokens: Math.round(segment.tokens),
-    lines: segment.lines,
-    tool: segment.tool.toWellFormed(),
-    path: segment.path.toWellFormed(),
-    startLine: segment.startLine,
-    endLine: segment.endLine,
-    callKey: segment.callKey,
-    about: bytesOf(segment.about),
-    mentions: bytesOf(segment.mentions),
-    edited: bytesOf(segment.edited),
-  };
+/** From `name` on. By place: names would be looked up for each row. */
+function columnsOf(segment: NotedSegment): (string | number | Buffer)[] {
+  return [
+    segment.id,
+    segment.ordinal,
+    segment.role,
+    segment.type,
+    segment.effect,
+    Math.round(segment.tokens),
+    segment.lines,
+    segment.tool.toWellFormed(),
+    segment.path.toWellFormed(),
+    segment.startLine,
+    segment.endLine,
+    segment.callKey,
+    bytesOf(segment.about),
+    bytesOf(segment.mentions),
+    bytesOf(segment.edited),
+  ];
 }
 
 function segmentOf([

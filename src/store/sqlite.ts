@@ -3,6 +3,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type {
   Clock,
+  Committed,
   Decision,
   EventRecord,
   Store,
@@ -124,7 +125,7 @@ class FileStore implements SqliteStore {
     });
   }
 
-  async commit(batch: StoreBatch, waitMs: number): ReturnType<Store['commit']> {
+  async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
     if (batch.decisions.length > 0) {
       return this.#access.write((tables, nowMs) => this.#save(tables, batch, nowMs), { waitMs, verify: true });
     }
@@ -133,7 +134,7 @@ class FileStore implements SqliteStore {
       verify: true,
     });
     this.#access.writeUses();
-    return { missing, refused: [] };
+    return { missing, refused: [], known: [] };
   }
 
   findPrune(pruneId: string): Promise<StoredPrune | null> {
@@ -240,16 +241,20 @@ class FileStore implements SqliteStore {
     return more;
   }
 
-  #save(tables: Tables, batch: StoreBatch, nowMs: number): { missing: string[]; refused: string[] } {
+  #save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
     const refused: string[] = batch.wholeOrNothing ? this.#clashes(tables, batch, nowMs) : [];
-    if (refused.length > 0) return { missing: [], refused };
+    if (refused.length > 0) return { missing: [], refused, known: [] };
+    const known: string[] = [];
     for (const item of batch.decisions) {
       const { key, pruneId } = item.decision;
-      if (!tables.decisions.save(item, nowMs, nowMs + this.#ttlMs)) refused.push(key);
-      else if (pruneId === null) this.#useKey(tables, key, nowMs);
+      const saved = tables.decisions.save(item, nowMs, nowMs + this.#ttlMs);
+      if (saved === 'clash') refused.push(key);
+      if (saved !== 'known') continue;
+      known.push(key);
+      if (pruneId === null) this.#useKey(tables, key, nowMs);
       else this.#access.use('prune', pruneId, tables.decisions.pruneUntil(pruneId), nowMs);
     }
-    return { missing: this.#touch(tables, batch, nowMs), refused };
+    return { missing: this.#touch(tables, batch, nowMs), refused, known };
   }
 
   /** Keys of the decisions whose prune id stands for another text, in the file or in the batch itself. */

@@ -92,7 +92,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
 
     it('gives back a decision by its key, and the prune and the original by its id', async () => {
       const item = aPrune('a', 'line 1\nline 2\n');
-      expect(await save(item)).toEqual({ missing: [], refused: [] });
+      expect(await save(item)).toEqual({ missing: [], refused: [], known: [] });
 
       expect(await store.findDecisions([item.decision.key, hashOf('unknown')])).toEqual(
         new Map([[item.decision.key, item.decision]]),
@@ -117,7 +117,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
       expect(await store.findPrune('prn_unknown')).toBeNull();
       expect(await store.findOriginal('prn_unknown')).toBeNull();
       expect(await store.findOriginal('\ud800\0')).toBeNull();
-      expect(await touch('prn_unknown')).toEqual({ missing: ['prn_unknown'], refused: [] });
+      expect(await touch('prn_unknown')).toEqual({ missing: ['prn_unknown'], refused: [], known: [] });
     });
 
     it('gives every text back unit for unit, also after it was compressed', async () => {
@@ -165,7 +165,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
       const item = aPrune('a', 'text');
       await save(item, item);
       const before = await store.stats();
-      expect(await save(item)).toEqual({ missing: [], refused: [] });
+      expect(await save(item)).toEqual({ missing: [], refused: [], known: [item.decision.key] });
       expect(await store.stats()).toEqual(before);
     });
 
@@ -192,7 +192,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
       await save(aPrune('a', 'one text'));
       const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
       const fine = aPrune('c', 'third text');
-      expect(await save(clash, fine)).toEqual({ missing: [], refused: [clash.decision.key] });
+      expect(await save(clash, fine)).toEqual({ missing: [], refused: [clash.decision.key], known: [] });
       expect(await store.findOriginal(pruneIdOf('a'))).toBe('one text');
       expect(await store.findOriginal(pruneIdOf('c'))).toBe('third text');
       expect(await store.findDecisions([clash.decision.key])).toEqual(new Map());
@@ -205,7 +205,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
 
     it('does not call an id missing that the same batch stores', async () => {
       const batch = { decisions: [aPrune('a', 'text')], touch: [pruneIdOf('a'), pruneIdOf('b')] };
-      expect(await store.commit(batch, 1000)).toEqual({ missing: [pruneIdOf('b')], refused: [] });
+      expect(await store.commit(batch, 1000)).toEqual({ missing: [pruneIdOf('b')], refused: [], known: [] });
     });
 
     it('forgets prunes, decisions and marks at the millisecond their lifetime ends', async () => {

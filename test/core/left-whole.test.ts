@@ -129,6 +129,7 @@ describe('a text whose id stands for another text already', () => {
         value: async ({ decisions }: StoreBatch) => ({
           missing: [],
           refused: decisions.map(({ decision }) => decision.key),
+          known: [],
         }),
       },
     });

@@ -43,6 +43,7 @@ describe('a store file that is deleted or replaced under way', () => {
     expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({
       missing: [pruneIdOf('a')],
       refused: [],
+      known: [],
     });
     await put(store, 'a');
     await store.close();
@@ -220,7 +221,11 @@ describe('a full disk', () => {
     await expect(fill()).rejects.toMatchObject({ reason: 'full' });
     expect(stored).toBeGreaterThan(5);
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text of a');
-    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({ missing: [], refused: [] });
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({
+      missing: [],
+      refused: [],
+      known: [],
+    });
     expect((await store.knownPruneIds([pruneIdOf('item 0')])).size).toBe(1);
     expect((await store.knownPruneIds([pruneIdOf(`item ${stored}`)])).size).toBe(0);
 
@@ -245,7 +250,11 @@ describe('a read-only file', () => {
     asNobody();
     const store = openStore(path);
     expect(await store.findOriginal(pruneIdOf('old'))).toBe('text of old');
-    expect(await store.commit({ decisions: [], touch: [pruneIdOf('old')] }, 0)).toEqual({ missing: [], refused: [] });
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('old')] }, 0)).toEqual({
+      missing: [],
+      refused: [],
+      known: [],
+    });
     await expect(put(store, 'a')).rejects.toMatchObject({ reason: 'readonly' });
     expect(await store.findOriginal(pruneIdOf('old'))).toBe('text of old');
 

@@ -66,7 +66,7 @@ describe('a store whose file another process holds locked', () => {
     const lock = await lockedByAnotherProcess(path);
     const commit = store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 10_000);
     await lock.release();
-    expect(await commit).toEqual({ missing: [], refused: [] });
+    expect(await commit).toEqual({ missing: [], refused: [], known: [] });
   });
 
   it('still replays what it has: a batch that only touches does not fail, and the use is not forgotten', async () => {
@@ -76,7 +76,11 @@ describe('a store whose file another process holds locked', () => {
     await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);
     clock.now += TTL_MS - 1;
     const lock = await lockedByAnotherProcess(path);
-    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({ missing: [], refused: [] });
+    expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({
+      missing: [],
+      refused: [],
+      known: [],
+    });
     await lock.release();
     clock.now += TTL_MS - 1;
     await sweepAll(store);
@@ -98,7 +102,7 @@ describe('a store whose file another process holds locked', () => {
 
     const commit = store.commit({ decisions: [aPrune('b', 'more')], touch: [pruneIdOf('a')] }, 10_000);
     lock.close();
-    expect(await commit).toEqual({ missing: [], refused: [] });
+    expect(await commit).toEqual({ missing: [], refused: [], known: [] });
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');
   });
 });
@@ -110,7 +114,9 @@ describe('two stores on one file', () => {
     const [one, two] = [openStore(path, { clock }), openStore(path, { clock })];
     await one.commit({ decisions: [aPrune('a', 'text'), aWhole('w', 'x')], touch: [] }, 0);
     expect(await two.findOriginal(pruneIdOf('a'))).toBe('text');
-    expect(await two.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0)).toEqual({ missing: [], refused: [] });
+    const again = aPrune('a', 'text');
+    const committed = await two.commit({ decisions: [again], touch: [] }, 0);
+    expect(committed).toEqual({ missing: [], refused: [], known: [again.decision.key] });
     expect(await one.stats()).toMatchObject({ prunes: 1, snapshots: 1 });
 
     clock.now += TTL_MS;
