@@ -76,10 +76,12 @@ function checkKept(
   for (const [i, raw] of lines.entries()) {
     const text = raw.trim();
     if (text === '⟦NO_PRUNE_BEGIN⟧') directed = true;
-    if (/^(?:```|~~~)/.test(text)) fenced = !fenced;
+    // a fence in the frame is the client's, around all of the text
+    const framed = i < frameHead || i >= lines.length - frameTail;
+    if (!framed && /^(?:```|~~~)/.test(text)) fenced = !fenced;
     const stays = directed
       ? 'NO_PRUNE'
-      : i < frameHead || i >= lines.length - frameTail
+      : framed
         ? 'frame of the client'
         : sourceType === 'logs' && ALARM.test(raw)
           ? 'error lines of logs'
