@@ -10,12 +10,9 @@ const OPENINGS = openings('#=-~^"*+', '`~');
 const MAY_FENCE = 2;
 const FENCE = /^\s*(?:```|~~~)/;
 
-/** Kinds in which a line that begins like a heading says something else: a comment, a place in a changed file. */
-const OTHER_HASHES: ReadonlySet<Kind['family']> = new Set(['code', 'diff']);
-
 /** Keeps the heading tree. Fences are whole by the units they form; their own lines stay too. */
 export function protectDocs(view: View, kind: Kind, inner: Inner, protect: Protect): void {
-  if (OTHER_HASHES.has(kind.family)) return;
+  if (kind.family === 'code') return; // what begins like a heading there is a comment
   const prose = kind.family === 'docs';
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {
