@@ -134,7 +134,6 @@ export function holdsRecovered(text: string): boolean {
 
 function withFrame(facts: CallFacts, text: string): Hints {
   const { head, tail } = findFrame(splitLines(text));
-  if (head <= 0 && tail <= 0) return facts.hints;
   return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
 }
 
@@ -172,17 +171,11 @@ function takenApart(texts: readonly string[]): Taken[] {
       announced = '';
       return { files, words: '' };
     }
-    announced = announcedIn(text);
+    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
     const blocks = findFileBlocks(text);
     const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
     return { files, words: ownWords(text, blocks) };
   });
-}
-
-/** The path of the file that a part says comes next, or `''`. */
-function announcedIn(text: string): string {
-  const end = text.slice(-600);
-  return end.includes('Content ') ? (/(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(end)?.[1] ?? '') : '';
 }
 
 /** The user's own words in the texts of a message, as far as they are known without the messages before it. */

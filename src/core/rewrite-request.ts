@@ -1,7 +1,6 @@
 import { type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
 import type { RenderOptions } from '../engine/render.ts';
 import { type CallInContext, Conversation } from '../goal/conversation.ts';
-import { decide, type Job } from './decide.ts';
 import type { DecisionMaker } from './decision-maker.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
@@ -9,11 +8,11 @@ import { pruneIdsIn } from './hash.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import { type LeftAlone, prefixHashes } from './left-alone.ts';
 import { messageTokens, requestTokens } from './message-tokens.ts';
-import { ripeTexts } from './own-markers.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
-import type { Clock, Decision, Store } from './ports.ts';
+import type { Clock, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
 import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
+import { settleTexts } from './settle-texts.ts';
 import { SmallBodies } from './small-bodies.ts';
 import { type Spliced, type SpliceInput, splice } from './splice.ts';
 
@@ -105,7 +104,7 @@ export class RequestRewriter {
     await this.#keepAlive(body, match?.checkpoint.at ?? 0);
     const deadline = this.#options.decisions.deadline();
     const read = this.#direct(body, start, match, scope, directives);
-    const { decisionOf, fallbacks } = await this.#decide(read.found, read.outcomesBefore, deadline);
+    const { decisionOf, fallbacks } = await settleTexts(read.found, read.outcomesBefore, deadline, this.#options);
     const result = splice(body, read, decisionOf, this.#options.render);
     const decided = decidedRequest(body, read, decisionOf, scope, directives);
     if (mayCollect && (await this.#collected(decided, read, result.outcomes, deadline))) {
@@ -221,7 +220,7 @@ export class RequestRewriter {
     let all: DecidedRequest = decided;
     if (decided.first > 0) {
       const read = this.#direct(body, this.#read(body, null), null, scope, directives);
-      const { decisionOf } = await this.#decide(read.found, [], deadline);
+      const { decisionOf } = await settleTexts(read.found, [], deadline, this.#options);
       all = decidedRequest(body, read, decisionOf, scope, directives);
     }
     try {
@@ -243,69 +242,6 @@ export class RequestRewriter {
     if (ids.size === 0) return;
     const { store, onFailure } = this.#options;
     await store.commit({ decisions: [], touch: [...ids] }, 0).catch((cause: unknown) => onFailure('not_slid', cause));
-  }
-
-  /**
-   * Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole, unless they
-   * were pruned before that was so.
-   */
-  async #decide(found: readonly FoundText[], before: readonly TextOutcome[], deadline: number): Promise<Settled> {
-    const results = new Map<FoundText, Decision>();
-    const fallbacks: string[] = [];
-    const settled = { decisionOf: (text: FoundText) => results.get(text) ?? null, fallbacks };
-    // what was deleted must not come into the store again
-    for (const text of found) {
-      const { job } = text;
-      if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
-    }
-    const open = found.filter((text) => text.skip === '' && !results.has(text));
-    if (open.length === 0) return settled;
-    const { store } = this.#options;
-    const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
-    const wasServed = ({ job, around }: FoundText): boolean =>
-      served.has(job.textHash) || around.some((hash) => served.has(hash));
-    const plain = open.filter(({ markerIds }) => markerIds.length === 0);
-    const settle = async (texts: readonly FoundText[], whole: (text: FoundText) => string | false): Promise<void> => {
-      fallbacks.push(...(await this.#settle(texts, results, whole, deadline)));
-    };
-    const marked = open.filter(({ markerIds }) => markerIds.length > 0);
-    const known =
-      marked.length > 0
-        ? await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))])
-        : new Set<string>();
-    for (const { pruneId } of before) if (pruneId) known.add(pruneId);
-    await settle(plain, (text) => wasServed(text) && 'recovered');
-    const idOf = (job: Job): string => this.#options.decisions.pruneIdOf(job);
-    for (const rest = new Set(marked); rest.size > 0; ) {
-      const ripe = ripeTexts({ open, rest, results, known, idOf });
-      await settle(
-        [...ripe.keys()],
-        (text) => (ripe.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'),
-      );
-      for (const text of ripe.keys()) rest.delete(text);
-    }
-    return settled;
-  }
-
-  async #settle(
-    texts: readonly FoundText[],
-    results: Map<FoundText, Decision>,
-    whole: (text: FoundText) => string | false,
-    deadline: number,
-  ): Promise<readonly string[]> {
-    const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
-    const doubtful = texts.flatMap(({ job }, i) => (reasons[i] ? job : []));
-    const decided = doubtful.length > 0 ? await this.#options.decisions.decided(doubtful) : new Set();
-    const jobs = texts.map(({ job }, i): Job => {
-      const keepWhole = reasons[i];
-      return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
-    });
-    const { decisions, fallbacks } = await this.#options.decisions.decideAll(jobs, deadline);
-    texts.forEach((text, i) => {
-      const decision = decisions[i];
-      if (decision) results.set(text, decision);
-    });
-    return fallbacks;
   }
 
   #remember(
@@ -340,19 +276,10 @@ export class RequestRewriter {
       edits,
       outcomes,
       checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
-      epoch: validity.epoch,
-      storedAtMs: validity.storedAtMs,
-      directives: validity.directives,
-      steps: validity.steps,
+      ...validity,
     };
     this.#memo.add(remembered, match?.body ?? null);
   }
-}
-
-/** What became of the texts of one request. */
-interface Settled {
-  readonly decisionOf: (text: FoundText) => Decision | null;
-  readonly fallbacks: readonly string[];
 }
 
 /** A message end that the next request may go on from. */
@@ -377,7 +304,6 @@ interface ReadBody extends SpliceInput {
   readonly steps: HeldSteps;
 }
 
-const NEVER = (): boolean => false;
 const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
 

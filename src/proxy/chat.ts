@@ -144,10 +144,11 @@ class ChatExchange {
       return this.#report(null, true, exchange, original);
     }
     const pruned = off ? null : await this.#prune(original);
-    const rewritten = pruned?.rewritten ?? null;
-    if (pruned === null || rewritten === null || this.#options.shadow || rewritten.body === pruned.decoded) {
+    if (pruned === null || this.#options.shadow || pruned.rewritten.body === pruned.decoded) {
+      const rewritten = pruned?.rewritten ?? null;
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
+    const { rewritten, decoded } = pruned;
     // The body is sent as plain JSON, whatever encoding the client had chosen.
     const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, (status) =>
       REFUSALS.has(status),
@@ -155,7 +156,7 @@ class ChatExchange {
     if (first.kind !== 'declined') return this.#report(rewritten, false, first);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.leftAlone
-      .add(pruned.decoded, rewritten.messages)
+      .add(decoded, rewritten.messages)
       .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
   }

@@ -1,0 +1,93 @@
+import { decide, type Job } from './decide.ts';
+import type { DecisionMaker } from './decision-maker.ts';
+import type { FoundText } from './find-texts.ts';
+import { ripeTexts } from './own-markers.ts';
+import type { Decision, Store } from './ports.ts';
+import type { TextOutcome } from './prefix-memo.ts';
+
+/** What became of the texts of one request. */
+export interface Settled {
+  readonly decisionOf: (text: FoundText) => Decision | null;
+  /** Codes of what a backend failed at. */
+  readonly fallbacks: readonly string[];
+}
+
+/** Who decides, and who knows what was sent before. */
+interface Settlers {
+  readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
+  readonly decisions: DecisionMaker;
+}
+
+/**
+ * Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole, unless they
+ * were pruned before that was so.
+ *
+ * @param before - what became of the texts of earlier messages
+ * @throws StoreUnavailable
+ */
+export async function settleTexts(
+  found: readonly FoundText[],
+  before: readonly TextOutcome[],
+  deadline: number,
+  { store, decisions }: Settlers,
+): Promise<Settled> {
+  const results = new Map<FoundText, Decision>();
+  const fallbacks: string[] = [];
+  const settled = { decisionOf: (text: FoundText) => results.get(text) ?? null, fallbacks };
+  // what was deleted must not come into the store again
+  for (const text of found) {
+    const { job } = text;
+    if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
+  }
+  const open = found.filter((text) => text.skip === '' && !results.has(text));
+  if (open.length === 0) return settled;
+  const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
+  const wasServed = ({ job, around }: FoundText): boolean =>
+    served.has(job.textHash) || around.some((hash) => served.has(hash));
+  const settle = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
+    fallbacks.push(...(await settleSome(texts, results, whole, deadline, decisions)));
+  };
+  const plain = open.filter(({ markerIds }) => markerIds.length === 0);
+  const marked = open.filter(({ markerIds }) => markerIds.length > 0);
+  const known =
+    marked.length > 0
+      ? await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))])
+      : new Set<string>();
+  for (const { pruneId } of before) if (pruneId) known.add(pruneId);
+  await settle(plain, (text) => wasServed(text) && 'recovered');
+  const idOf = (job: Job): string => decisions.pruneIdOf(job);
+  for (const rest = new Set(marked); rest.size > 0; ) {
+    const ripe = ripeTexts({ open, rest, results, known, idOf });
+    await settle([...ripe.keys()], (text) => (ripe.get(text) && 'carries_markers') || (wasServed(text) && 'recovered'));
+    for (const text of ripe.keys()) rest.delete(text);
+  }
+  return settled;
+}
+
+/** Why a text stays whole, if it was not pruned before; `false` when nothing speaks against pruning it. */
+type WhyWhole = (text: FoundText) => string | false;
+
+const NEVER = (): boolean => false;
+
+/** Adds the decisions to `results`; returns the codes of what a backend failed at. */
+async function settleSome(
+  texts: readonly FoundText[],
+  results: Map<FoundText, Decision>,
+  whole: WhyWhole,
+  deadline: number,
+  decisions: DecisionMaker,
+): Promise<readonly string[]> {
+  const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
+  const doubtful = texts.flatMap(({ job }, i) => (reasons[i] ? job : []));
+  const decided = doubtful.length > 0 ? await decisions.decided(doubtful) : new Set();
+  const jobs = texts.map(({ job }, i): Job => {
+    const keepWhole = reasons[i];
+    return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
+  });
+  const made = await decisions.decideAll(jobs, deadline);
+  texts.forEach((text, i) => {
+    const decision = made.decisions[i];
+    if (decision) results.set(text, decision);
+  });
+  return made.fallbacks;
+}
