@@ -2,9 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { addedMs, type Bench, type Figures } from './figures.ts';
 import { verdicts } from './goals.ts';
 import { median, quantile } from './load.ts';
-import { type Bench, type Figures, sections } from './sections.ts';
+import { sections } from './sections.ts';
 import { type Stack, starters, startUpstream } from './stacks.ts';
 
 const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,rpc,memory,start]
@@ -84,7 +85,7 @@ function print(figures: Figures, rounds: number): void {
       const ratio = own && stack !== 'pruner' ? `  pruner/${stack} ${show(median(own) / median(list))}` : '';
       say(`  ${stack.padEnd(8)} ${show(median(list)).padStart(10)} ${spread.padEnd(20)}${ratio}`);
     }
-    added(metric, byStack);
+    added(figures, metric, byStack);
   }
 }
 
@@ -97,16 +98,13 @@ function printGoals(figures: Figures): void {
 }
 
 /** A hop's latency is what it adds to a direct connection. */
-function added(metric: string, byStack: ReadonlyMap<string, readonly number[]>): void {
-  const direct = byStack.get('direct');
-  const own = byStack.get('pruner');
-  if (!direct || !own || !/p50 ms|first chunk|chunk delay/.test(metric)) return;
-  const over = (list: readonly number[]): number => median(list) - median(direct);
-  const ratios = BASES.flatMap((base) => {
-    const list = byStack.get(base);
-    return list && base !== 'direct' ? [`${base} ${show(over(own) / over(list))}`] : [];
-  });
-  say(`  added by the pruner: ${show(over(own))} ms; over what others add: ${ratios.join(', ')}`);
+function added(figures: Figures, metric: string, byStack: ReadonlyMap<string, unknown>): void {
+  if (!byStack.has('direct') || !byStack.has('pruner') || !/p50 ms|first chunk|chunk delay/.test(metric)) return;
+  const own = addedMs(figures, metric, 'pruner');
+  const ratios = BASES.filter((base) => byStack.has(base) && base !== 'direct').map(
+    (base) => `${base} ${show(own / addedMs(figures, metric, base))}`,
+  );
+  say(`  added by the pruner: ${show(own)} ms; over what others add: ${ratios.join(', ')}`);
 }
 
 function show(value: number): string {

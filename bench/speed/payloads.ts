@@ -134,7 +134,7 @@ export function conversation(turns: number, seed: number): Buffer[] {
   return bodies;
 }
 
-/** What a conversation's bodies bring anew, turn by turn, in megabytes. */
+/** What all bodies of a conversation bring anew, in megabytes: the last one holds it. */
 export function newMb(bodies: readonly Buffer[]): number {
   return (bodies.at(-1)?.length ?? 0) / 1e6;
 }

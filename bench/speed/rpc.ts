@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import { type Bench, note, type Section } from './figures.ts';
 import { median } from './load.ts';
 import { generator, serviceLog } from './payloads.ts';
-import { type Bench, note, type Section } from './sections.ts';
 import type { Stack } from './stacks.ts';
 import { cpuOf } from './yardsticks.ts';
 
@@ -14,7 +14,8 @@ export const rpc: Section = {
   async run(bench) {
     const pruner = bench.stacks.find(({ name }) => name === 'pruner');
     if (!pruner) return;
-    const gzipMs = cpuOf(() => gzipSync(logOf(1_000 * KB, 1), { level: 1 }));
+    const log = logOf(1_000 * KB, 1);
+    const gzipMs = cpuOf(() => gzipSync(log, { level: 1 }));
     note(bench, 'rpc: gzip -1 of 1 MB of logs, MB/s', 'direct', 1_000 / gzipMs);
     for (let round = 0; round < bench.rounds; round++) {
       for (const [name, kb, times] of [

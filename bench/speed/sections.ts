@@ -1,35 +1,10 @@
 import { Pool } from 'undici';
+import { type Bench, note, type Section } from './figures.ts';
 import { abortDelay, type Burst, burst, median, quantile, readStream } from './load.ts';
 import { conversation, goingOn, largeBody, newMb, plainBody, smallBody } from './payloads.ts';
 import { rpc } from './rpc.ts';
 import { cpuMs, rssMib, type Stack, storeBytes } from './stacks.ts';
 import { costPerMb } from './yardsticks.ts';
-
-/** `figures[metric][stack]`: one value for each round. */
-export type Figures = Map<string, Map<string, number[]>>;
-
-export interface Bench {
-  /** Those under test, the upstream itself (`direct`) first. */
-  readonly stacks: readonly Stack[];
-  readonly upstream: Stack;
-  readonly rounds: number;
-  readonly quick: boolean;
-  readonly figures: Figures;
-}
-
-/** A section of the benchmark: measures every stack in each round, one after the other. */
-export interface Section {
-  readonly name: string;
-  /** It wants processes that have served nothing yet. */
-  readonly fresh?: boolean;
-  readonly run: (bench: Bench) => Promise<void>;
-}
-
-export function note({ figures }: Bench, metric: string, stack: string, value: number): void {
-  const byStack = figures.get(metric) ?? new Map<string, number[]>();
-  figures.set(metric, byStack);
-  byStack.set(stack, [...(byStack.get(stack) ?? []), value]);
-}
 
 /** A B C A B C …: what disturbs the machine disturbs all alike. */
 async function interleaved(
@@ -165,6 +140,16 @@ const streams: Section = {
   },
 };
 
+const LARGE = 200_000;
+
+/** Sends new bodies, numbers `[from, to)`, four at once. */
+async function sendNew(stack: Stack, from: number, to: number): Promise<void> {
+  for (let i = from; i < to; i += 20) {
+    const bodies = Array.from({ length: Math.min(20, to - i) }, (_, k) => largeBody(LARGE, 50_000 + i + k));
+    await burst(stack, { bodies, requests: bodies.length, concurrency: 4 });
+  }
+}
+
 const memory: Section = {
   name: 'memory',
   fresh: true,
@@ -175,18 +160,19 @@ const memory: Section = {
       note(bench, 'memory: MiB after 10,000 small', stack.name, rssMib(stack.pid));
     }
     const requests = bench.quick ? 60 : 1_000;
+    const lastQuarter = requests * 0.75;
     for (const stack of shown.filter(({ name }) => name !== 'llmtrim')) {
       const storedBefore = await storeBytes(stack);
-      for (let done = 0; done < requests; done += 20) {
-        const fresh = Array.from({ length: 20 }, (_, i) => largeBody(200_000, 50_000 + done + i));
-        await burst(stack, { bodies: fresh, requests: 20, concurrency: 4 });
-        if (done === Math.floor((requests * 0.75) / 20) * 20)
-          note(bench, 'memory: MiB after 750 x 200 KB', stack.name, rssMib(stack.pid));
-      }
-      note(bench, 'memory: MiB after 1,000 x 200 KB', stack.name, rssMib(stack.pid));
+      await sendNew(stack, 0, lastQuarter);
+      const beforeMib = rssMib(stack.pid);
+      await sendNew(stack, lastQuarter, requests);
+      const afterMib = rssMib(stack.pid);
+      const sentMib = ((requests - lastQuarter) * LARGE) / 2 ** 20;
+      note(bench, 'memory: MiB after 1,000 x 200 KB', stack.name, afterMib);
+      note(bench, 'memory: growth in the last quarter, share', stack.name, (afterMib - beforeMib) / sentMib);
       const stored = await storeBytes(stack);
       if (stored === null || storedBefore === null) continue;
-      const share = (stored - storedBefore) / (requests * 200_000);
+      const share = (stored - storedBefore) / (requests * LARGE);
       note(bench, 'memory: stored bytes per byte that came', stack.name, share);
     }
   },
