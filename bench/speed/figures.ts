@@ -34,5 +34,31 @@ export function medianOf(figures: Figures, metric: string, stack: string): numbe
 
 /** What a stack adds to a direct connection, by a metric of latency in milliseconds. */
 export function addedMs(figures: Figures, metric: string, stack: string): number {
-  return medianOf(figures, metric, stack) - medianOf(figures, metric, 'direct');
+  return median(added(figures, metric, stack));
+}
+
+/**
+ * One stack over another: the ratio in each round, and of these the median, so that what slows the machine for a while
+ * slows both. `NaN` where one was not measured.
+ */
+export function ratioOf(figures: Figures, metric: string, stack: string, base: string): number {
+  return overRounds(valuesOf(figures, metric, stack), valuesOf(figures, metric, base));
+}
+
+/** The same of what both add to a direct connection. */
+export function addedRatioOf(figures: Figures, metric: string, stack: string, base: string): number {
+  return overRounds(added(figures, metric, stack), added(figures, metric, base));
+}
+
+function valuesOf(figures: Figures, metric: string, stack: string): readonly number[] {
+  return figures.get(metric)?.get(stack) ?? [];
+}
+
+function added(figures: Figures, metric: string, stack: string): readonly number[] {
+  const direct = valuesOf(figures, metric, 'direct');
+  return valuesOf(figures, metric, stack).map((value, round) => value - (direct[round] ?? Number.NaN));
+}
+
+function overRounds(own: readonly number[], base: readonly number[]): number {
+  return median(own.map((value, round) => value / (base[round] ?? Number.NaN)));
 }

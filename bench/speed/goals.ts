@@ -1,4 +1,4 @@
-import { addedMs, type Figures, medianOf } from './figures.ts';
+import { addedRatioOf, type Figures, medianOf, ratioOf } from './figures.ts';
 
 /** What is aimed at: a ratio that must be reached, and one that would be the best that seems possible. */
 interface Goal {
@@ -29,10 +29,9 @@ function meets({ value, sign }: Goal, bound: number): boolean {
 
 function goals(figures: Figures): Goal[] {
   const of = (metric: string, stack = 'pruner'): number => medianOf(figures, metric, stack);
-  const over = (metric: string, base: string): number => of(metric) / of(metric, base);
+  const over = (metric: string, base: string): number => ratioOf(figures, metric, 'pruner', base);
   /** What a hop adds to a direct connection, over what another adds. */
-  const added = (metric: string, base: string): number =>
-    addedMs(figures, metric, 'pruner') / addedMs(figures, metric, base);
+  const added = (metric: string, base: string): number => addedRatioOf(figures, metric, 'pruner', base);
   const aboveUndici = (metric: string): number => of(metric) - of(metric, 'undici');
   const parse = of('JSON.parse of a conversation: cpu ms/MB', 'direct');
   const gzip = of('gzip -1 of its new content: cpu ms/MB', 'direct');
@@ -48,10 +47,10 @@ function goals(figures: Figures): Goal[] {
     least('2 KB c64, requests/s x portkey', over('2 KB c64: req/s', 'portkey'), 6, 12),
     most('2 KB c64, cpu x hpm', over('2 KB c64: cpu µs/request', 'hpm'), 0.5, 0.3),
     most('2 KB c1, added latency x hpm', added('2 KB c1: p50 ms', 'hpm'), 0.8, 0.55),
-    most('200 KB nothing to prune, cpu x undici', over('200 KB nothing to prune: cpu µs/request', 'undici'), 1.3, 1),
+    most('200 KB nothing to prune, cpu x undici', over('200 KB nothing to prune c8: cpu µs/request', 'undici'), 1.3, 1),
     most('2 MB nothing to prune, cpu x hpm', over('2 MB nothing to prune: cpu µs/request', 'hpm'), 1.3, 0.9),
     most('200 KB seen before, added latency x hpm', added('200 KB seen before: p50 ms', 'hpm'), 1.2, 0.7),
-    most('200 KB seen before, cpu x hpm', over('200 KB seen before: cpu µs/request', 'hpm'), 1, 0.7),
+    most('200 KB seen before, cpu x hpm', over('200 KB seen before c8: cpu µs/request', 'hpm'), 1, 0.7),
     most('2 MB seen before, cpu x hpm', over('2 MB seen before: cpu µs/request', 'hpm'), 1.2, 0.85),
     most('2 MB seen before, added latency x hpm', added('2 MB seen before: p50 ms', 'hpm'), 2, 1.3),
     most('200 KB all new, added latency x portkey', added('200 KB all new: p50 ms', 'portkey'), 1, 0.5),

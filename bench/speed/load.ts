@@ -61,6 +61,27 @@ export async function burst(
   };
 }
 
+export interface WarmUp {
+  /** So many requests, if they do not take longer than this. */
+  readonly requests: number;
+  readonly ms?: number;
+  readonly concurrency: number;
+}
+
+/** Lets a process see work of a kind before it is measured: it compiles what it runs while it runs it. */
+export async function warmUp(
+  stack: Stack,
+  bodyFor: (i: number) => Buffer,
+  { requests, ms = 8_000, concurrency }: WarmUp,
+): Promise<void> {
+  const until = performance.now() + ms;
+  const step = concurrency * 10;
+  for (let i = 0; i < requests && performance.now() < until; i += step) {
+    const bodies = Array.from({ length: Math.min(step, requests - i) }, (_, k) => bodyFor(i + k));
+    await burst(stack, { bodies, requests: bodies.length, concurrency });
+  }
+}
+
 export function quantile(values: readonly number[], q: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;

@@ -2,14 +2,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { addedMs, type Bench, type Figures } from './figures.ts';
+import { addedMs, addedRatioOf, type Bench, type Figures, ratioOf } from './figures.ts';
 import { verdicts } from './goals.ts';
 import { median, quantile } from './load.ts';
 import { sections } from './sections.ts';
 import { type Stack, starters, startUpstream } from './stacks.ts';
 
 const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,rpc,memory,start]
-                       [--stacks pruner,hpm,undici,nginx,portkey,llmtrim] [--peers bench] [--json result.json]
+                       [--stacks pruner,hpm,undici,collect,nginx,portkey,llmtrim] [--peers bench] [--json result.json]
 Needs a build (npm run build). Peers are compared where they are installed (npm install --prefix bench).
 `;
 
@@ -28,7 +28,7 @@ const { values } = parseArgs({
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** The process that a ratio is taken against; the first that ran. */
-const BASES = ['hpm', 'undici', 'portkey', 'llmtrim', 'direct'];
+const BASES = ['hpm', 'undici', 'collect', 'portkey', 'llmtrim', 'direct'];
 
 async function main(): Promise<void> {
   const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
@@ -76,13 +76,16 @@ async function startTimes(can: Starters, upstream: Stack, rounds: number, figure
 }
 
 function print(figures: Figures, rounds: number): void {
-  say(`medians of ${rounds} interleaved rounds (10th-90th percentile), and pruner over others`);
+  say(
+    `medians of ${rounds} interleaved rounds (10th-90th percentile), and pruner over others (median of the rounds' ratios)`,
+  );
   for (const [metric, byStack] of figures) {
     say(`\n${metric}`);
     const own = byStack.get('pruner');
     for (const [stack, list] of byStack) {
       const spread = `(${show(quantile(list, 0.1))}-${show(quantile(list, 0.9))})`;
-      const ratio = own && stack !== 'pruner' ? `  pruner/${stack} ${show(median(own) / median(list))}` : '';
+      const ratio =
+        own && stack !== 'pruner' ? `  pruner/${stack} ${show(ratioOf(figures, metric, 'pruner', stack))}` : '';
       say(`  ${stack.padEnd(8)} ${show(median(list)).padStart(10)} ${spread.padEnd(20)}${ratio}`);
     }
     added(figures, metric, byStack);
@@ -102,7 +105,7 @@ function added(figures: Figures, metric: string, byStack: ReadonlyMap<string, un
   if (!byStack.has('direct') || !byStack.has('pruner') || !/p50 ms|first chunk|chunk delay/.test(metric)) return;
   const own = addedMs(figures, metric, 'pruner');
   const ratios = BASES.filter((base) => byStack.has(base) && base !== 'direct').map(
-    (base) => `${base} ${show(own / addedMs(figures, metric, base))}`,
+    (base) => `${base} ${show(addedRatioOf(figures, metric, 'pruner', base))}`,
   );
   say(`  added by the pruner: ${show(own)} ms; over what others add: ${ratios.join(', ')}`);
 }

@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { type Bench, note, type Section } from './figures.ts';
-import { abortDelay, type Burst, burst, median, quantile, readStream } from './load.ts';
+import { abortDelay, type Burst, burst, median, quantile, readStream, warmUp } from './load.ts';
 import { conversation, goingOn, largeBody, newMb, plainBody, smallBody } from './payloads.ts';
 import { rpc } from './rpc.ts';
 import { cpuMs, rssMib, type Stack, storeBytes } from './stacks.ts';
@@ -8,11 +8,11 @@ import { costPerMb } from './yardsticks.ts';
 
 /** A B C A B C …: what disturbs the machine disturbs all alike. */
 async function interleaved(
-  bench: Bench,
+  { rounds }: Pick<Bench, 'rounds'>,
   stacks: readonly Stack[],
   measure: (stack: Stack, round: number) => Promise<void>,
 ) {
-  for (let round = 0; round < bench.rounds; round++) {
+  for (let round = 0; round < rounds; round++) {
     const shift = round % stacks.length;
     for (const stack of [...stacks.slice(shift), ...stacks.slice(0, shift)]) await measure(stack, round);
   }
@@ -29,10 +29,12 @@ const small: Section = {
   name: 'small',
   async run(bench) {
     const bodies = [smallBody()];
-    for (const stack of bench.stacks) await burst(stack, { bodies, requests: 300, concurrency: 16 });
+    const warm = { requests: bench.quick ? 400 : 6_000, concurrency: 64 };
+    for (const stack of bench.stacks) await warmUp(stack, smallBody, warm);
     for (const concurrency of [1, 16, 64]) {
       const requests = (concurrency === 1 ? 300 : 1_500) / (bench.quick ? 3 : 1);
-      await interleaved(bench, bench.stacks, async (stack) =>
+      // short and many: the machine's speed changes within seconds
+      await interleaved({ rounds: bench.rounds * 3 }, bench.stacks, async (stack) =>
         noteBurst(bench, `2 KB c${concurrency}`, stack, await burst(stack, { bodies, requests, concurrency })),
       );
     }
@@ -47,27 +49,27 @@ const bodies: Section = {
       ['2 MB', 2_000_000, 20],
     ] as const) {
       const count = bench.quick ? Math.ceil(requests / 4) : requests;
-      const plain = [plainBody(bytes)];
-      const seen = [largeBody(bytes, 1)];
+      const plain = plainBody(bytes);
+      const seen = largeBody(bytes, 1);
+      for (const stack of bench.stacks) {
+        await warmUp(stack, () => plain, { requests: count * 2, concurrency: 8 });
+        await warmUp(stack, () => seen, { requests: count * 2, concurrency: 8 });
+        await warmUp(stack, (i) => largeBody(bytes, 900 + i), { requests: count, concurrency: 1 });
+      }
       await interleaved(bench, bench.stacks, async (stack, round) => {
-        const concurrency = 1;
-        noteBurst(
-          bench,
-          `${size} nothing to prune`,
-          stack,
-          await burst(stack, { bodies: plain, requests: count, concurrency }),
-        );
-        await burst(stack, { bodies: seen, requests: 1, concurrency });
-        noteBurst(
-          bench,
-          `${size} seen before`,
-          stack,
-          await burst(stack, { bodies: seen, requests: count, concurrency }),
-        );
+        const measure = async (what: string, bodies: readonly Buffer[], requests: number, concurrency: number) => {
+          const result = await burst(stack, { bodies, requests, concurrency });
+          noteBurst(bench, `${size} ${what}`, stack, result);
+          return result;
+        };
+        await measure('nothing to prune', [plain], count, 1);
+        await measure('nothing to prune c8', [plain], count * 2, 8);
+        await burst(stack, { bodies: [seen], requests: 1, concurrency: 1 });
+        await measure('seen before', [seen], count, 1);
+        await measure('seen before c8', [seen], count * 2, 8);
         const fresh = Array.from({ length: Math.ceil(count / 5) }, (_, i) => largeBody(bytes, 1_000 * (round + 1) + i));
-        const result = await burst(stack, { bodies: fresh, requests: fresh.length, concurrency });
-        noteBurst(bench, `${size} all new`, stack, result);
-        note(bench, `${size} all new: share forwarded`, stack.name, result.forwarded);
+        const { forwarded } = await measure('all new', fresh, fresh.length, 1);
+        note(bench, `${size} all new: share forwarded`, stack.name, forwarded);
       });
     }
   },
@@ -84,6 +86,7 @@ const HISTORY_TURNS = 24;
 
 const turns: Section = {
   name: 'conversation',
+  fresh: true,
   async run(bench) {
     const count = bench.quick ? 20 : 60;
     // the first conversation of a process is compiled while it is served; it is told apart from the others
@@ -91,6 +94,8 @@ const turns: Section = {
       const cpuBefore = cpuMs(stack.pid);
       await burst(stack, { bodies: conversation(count, 99), requests: count, concurrency: 1 });
       note(bench, 'conversation, the first of a process: cpu ms in all', stack.name, cpuMs(stack.pid) - cpuBefore);
+      const more = bench.quick ? [] : Array.from({ length: 6 }, (_, i) => conversation(count, 200 + i)).flat();
+      await warmUp(stack, (i) => more[i] ?? Buffer.alloc(0), { requests: more.length, concurrency: 1 });
     }
     const yardsticks = costPerMb(conversation(count, 100));
     note(bench, 'JSON.parse of a conversation: cpu ms/MB', 'direct', yardsticks.parseMs);

@@ -95,6 +95,13 @@ export async function startUpstream({ root }: Places): Promise<Stack> {
   return launch({ name: 'direct', command: process.execPath, args: [script, String(port)], port, healthPath: '/' });
 }
 
+/** Hops that do nothing but pass on. */
+const BARE = [
+  ['hpm', 'hpm.mjs'],
+  ['undici', 'undici.mjs'],
+  ['collect', 'collect.mjs'],
+] as const;
+
 type Starter = (upstream: string) => Promise<Stack>;
 
 /** Every stack that can run here; peers and nginx only where they are installed. */
@@ -113,26 +120,13 @@ export function starters(places: Places): ReadonlyMap<string, Starter> {
     const args = [join(root, 'dist/cli.js'), 'serve'];
     return launch({ name: 'pruner', command: process.execPath, args, env, port, healthPath: '/health', folder });
   });
-  all.set('hpm', async (upstream) => {
-    const port = await freePort();
-    return launch({
-      name: 'hpm',
-      command: process.execPath,
-      args: [stack('hpm.mjs'), String(port), upstream],
-      port,
-      healthPath: '/health',
+  for (const [name, script] of BARE) {
+    all.set(name, async (upstream) => {
+      const port = await freePort();
+      const args = [stack(script), String(port), upstream];
+      return launch({ name, command: process.execPath, args, port, healthPath: '/health' });
     });
-  });
-  all.set('undici', async (upstream) => {
-    const port = await freePort();
-    return launch({
-      name: 'undici',
-      command: process.execPath,
-      args: [stack('undici.mjs'), String(port), upstream],
-      port,
-      healthPath: '/health',
-    });
-  });
+  }
   const nginx = ['/usr/sbin/nginx', '/usr/bin/nginx'].find((path) => existsSync(path));
   if (nginx) all.set('nginx', (upstream) => startNginx(nginx, upstream));
   if (peers) {
@@ -149,7 +143,7 @@ export function starters(places: Places): ReadonlyMap<string, Starter> {
     if (existsSync(llmtrim)) {
       all.set('llmtrim', async (upstream) => {
         const port = await freePort();
-        const args = ['--experimental-wasm-modules', stack('undici.mjs'), String(port), upstream, llmtrim];
+        const args = ['--experimental-wasm-modules', stack('collect.mjs'), String(port), upstream, llmtrim];
         return launch({ name: 'llmtrim', command: process.execPath, args, port, healthPath: '/health' });
       });
     }
