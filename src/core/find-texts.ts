@@ -129,7 +129,7 @@ function readResult(
 
 /** A result of `recover_text` in whatever a client wrapped it: its fields' names stand in it, escaped or not. */
 export function holdsRecovered(text: string): boolean {
-  return text.includes('raw_text') && text.includes('line_numbering');
+  return text.includes('line_numbering') && text.includes('raw_text');
 }
 
 function withFrame(facts: CallFacts, text: string): Hints {

@@ -96,9 +96,14 @@ function outcomeOf(
 
 /** Rewrites one JSON string of the body; every escape outside the cuts stays as the client wrote it. */
 function editLiteral(body: Buffer, { literal }: FoundText, edits: readonly Edit[]): BodyEdit {
-  const raw = body.toString('utf8', literal.start + 1, literal.end - 1);
-  const pruned = applyEdits(raw, encodeEdits(raw, edits, 0));
-  return { start: literal.start + 1, end: literal.end - 1, bytes: Buffer.from(pruned) };
+  const start = literal.start + 1;
+  const end = literal.end - 1;
+  const raw = body.toString('utf8', start, end);
+  const encoded = encodeEdits(raw, edits, 0);
+  if (raw.length !== end - start) return { start, end, bytes: Buffer.from(applyEdits(raw, encoded)) };
+  // ASCII alone: a place in the string is one in the bytes, and what stays need not be encoded again
+  const cuts = encoded.map((edit): BodyEdit => ({ start: edit.start, end: edit.end, bytes: Buffer.from(edit.text) }));
+  return { start, end, bytes: applyToBody(body.subarray(start, end), cuts) };
 }
 
 function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {

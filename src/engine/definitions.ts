@@ -29,7 +29,7 @@ export function definitionsOf({
   match,
 }: Pick<Analysis, 'view' | 'units' | 'words' | 'terms' | 'match'>): Uint8Array {
   const out = new Uint8Array(view.n);
-  const named = namesakes(view, units, terms);
+  const named = namesakes(view, units, terms, match);
   markNamed(view, units, named, out);
   const { weight } = match;
   const constants: number[] = [];

@@ -145,21 +145,39 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
   const isRead = byPath !== undefined && hints?.origin === 'read';
   if (isRead && byPath !== 'markdown') return byPath;
   if (hints?.origin === 'listing') return 'listing';
-  const seen = countShapes(view);
-  if (isRead) return isTable(seen) ? 'table' : byPath;
-  const shaped = shapeName(seen, hints);
-  if (hints?.origin === 'search') return shaped ?? 'grep';
-  if (shaped !== undefined) return shaped;
-  if (byPath !== undefined) return byPath;
+  const name = nameByLooks(view, (seen) => {
+    if (isRead) return isTable(seen) ? 'table' : byPath;
+    return (
+      shapeName(seen, hints) ?? (hints?.origin === 'search' ? 'grep' : (byPath ?? typeName(seen, sourceType, hints)))
+    );
+  });
+  return name === SOME_LANGUAGE ? languageName(view) : name;
+}
+
+/** Stands for code until its language is looked for. */
+const SOME_LANGUAGE = '';
+
+function typeName(seen: Shapes, sourceType: SourceType | undefined, hints: Hints | undefined): string {
   if (sourceType === 'logs') return logName(seen);
   if (sourceType === 'docs') return docsName(seen);
-  if (sourceType === 'code') return languageName(view);
+  if (sourceType === 'code') return SOME_LANGUAGE;
   if (isLog(seen)) return logName(seen);
   if (seen.prose > seen.lines * 0.3 && seen.prose > seen.codeLike) return docsName(seen);
   if (hints?.origin === 'command' && seen.codeLike < seen.lines * 0.6) return logName(seen);
-  if (seen.codeLike > seen.lines * 0.25) return languageName(view);
-  return docsName(seen);
+  return seen.codeLike > seen.lines * 0.25 ? SOME_LANGUAGE : docsName(seen);
 }
+
+/** What a fifth of the lines looked at and another fifth agree on, or all of them say. */
+function nameByLooks(view: View, nameOf: (seen: Shapes) => string): string {
+  if (view.n >= MIN_LINES_FOR_LOOKS) {
+    const name = nameOf(countShapes(view, { which: 0, of: LOOKS }));
+    if (name === nameOf(countShapes(view, { which: 1, of: LOOKS }))) return name;
+  }
+  return nameOf(countShapes(view));
+}
+
+const LOOKS = 5;
+const MIN_LINES_FOR_LOOKS = 160;
 
 const FRAME_LINES = 40;
 

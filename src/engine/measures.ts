@@ -52,3 +52,10 @@ function addColumn(sums: Float64Array, column: Float64Array, weight: number): vo
 function addBlocks(sums: Float64Array, blocks: Float64Array, unit: Int32Array, weight: number): void {
   for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] ?? 0) + weight * (blocks[unit[i] ?? 0] ?? 0);
 }
+
+const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
+
+/** `log(1 + whole)` of a whole number; nearly all that are asked for are small, and stand in a table. */
+export function logOf(whole: number): number {
+  return whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole);
+}

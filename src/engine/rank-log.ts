@@ -2,7 +2,7 @@ import type { Reading } from './analysis.ts';
 import { CRY, criesOf } from './cries.ts';
 import type { GoalTerm } from './goal-terms.ts';
 import { LEARNED_LOG, soften } from './learned.ts';
-import { addMeasures, flag, type Measure, measure } from './measures.ts';
+import { addMeasures, flag, logOf, type Measure, measure } from './measures.ts';
 import { openings } from './openings.ts';
 import { spread, unitScale } from './relevance.ts';
 import { contentOf, type View } from './view.ts';
@@ -140,9 +140,10 @@ function measurePlaces({ n, indent, ink, to }: View): Measure[] {
   const deep = new Float64Array(n);
   const length = new Float64Array(n);
   for (let i = 0; i < n; i++) {
-    late[i] = (i / n) ** 4;
+    const squared = (i / n) * (i / n);
+    late[i] = squared * squared;
     deep[i] = Math.min(8, indent[i] ?? 0) / 8;
-    length[i] = Math.log1p((to[i] ?? 0) - (ink[i] ?? 0)) / 6;
+    length[i] = logOf((to[i] ?? 0) - (ink[i] ?? 0)) / 6;
   }
   return [measure('late', late), measure('indent', deep), measure('length', length)];
 }

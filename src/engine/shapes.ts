@@ -1,5 +1,5 @@
 import { codesOf } from './codes.ts';
-import { criesOf } from './cries.ts';
+import { cryAt } from './cries.ts';
 import { firstWord, firstWordOf } from './declarations.ts';
 import { isHit } from './grep-hits.ts';
 import { HELD, LineLook } from './line-look.ts';
@@ -13,8 +13,16 @@ const READ_CHARS = 240;
 /** The line that is looked at. */
 const look = new LineLook();
 
-/** Looks at lines all over a text, the first ones more closely. */
-export function countShapes(view: View): Shapes {
+/** One of several looks at a text, each at other lines of the sample. */
+export interface Look {
+  readonly which: number;
+  readonly of: number;
+}
+
+const WHOLE: Look = { which: 0, of: 1 };
+
+/** Looks at lines all over a text, the first ones more closely. What is rare but telling is looked for in all of them. */
+export function countShapes(view: View, { which, of }: Look = WHOLE): Shapes {
   const s: Shapes = {
     lines: 0,
     diff: 0,
@@ -36,8 +44,12 @@ export function countShapes(view: View): Shapes {
   };
   const columns = new Columns();
   const step = Math.max(1, Math.floor(view.n / SAMPLE_LINES));
-  for (let i = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step) {
+  for (let i = 0, k = 0; i < view.n; i += i < SAMPLE_LINES / 3 ? 1 : step, k++) {
     if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
+    if (k % of !== which) {
+      countIn(view, i, (BY_FIRST[view.codes[view.from[i] ?? 0] ?? 0] ?? 0) & RARE, s);
+      continue;
+    }
     look.read(view.codes, view.from[i] ?? 0, endOf(view, i));
     s.lines++;
     countLine(view, i, s);
@@ -54,6 +66,8 @@ function endOf({ from, to }: View, i: number): number {
   return Math.min(to[i] ?? 0, (from[i] ?? 0) + READ_CHARS);
 }
 
+/** What a single line of tells what a text is; by its first character most lines are known to be none. */
+const RARE = bitOf('diff') | bitOf('hunks') | bitOf('headings') | bitOf('rst');
 const GREP = bitOf('grep');
 const STAMPED = bitOf('stamped');
 
@@ -70,9 +84,14 @@ function countLine(view: View, i: number, s: Shapes): void {
     if (isHit(view.codes, from, endOf(view, i))) s.grep++;
     may &= ~GREP;
   }
-  if (may === 0) return;
+  countIn(view, i, may, s);
+}
+
+/** Counts a line for each of these `RULES` (as bits) whose pattern it matches. */
+function countIn(view: View, i: number, rules: number, s: Shapes): void {
+  if (rules === 0) return;
   const line = contentOf(view, i, READ_CHARS);
-  for (; may !== 0; may &= may - 1) {
+  for (let may = rules; may !== 0; may &= may - 1) {
     const rule = RULES[31 - Math.clz32(may & -may)];
     if (rule?.pattern.test(line)) s[rule.shape]++;
   }
@@ -88,14 +107,13 @@ function chanceOf(view: View, i: number): number {
   const inked = codes[ink] ?? 0;
   const last = codes[to - 1] ?? 0;
   if (to - from > READ_CHARS || first > 127 || inked > 127 || last > 127) return ALL;
-  const cries = criesOf(view)[i] ?? 0;
   const chance = (BY_FIRST[first] ?? 0) | (BY_INK[inked] ?? 0) | (BY_LAST[last] ?? 0);
   let not = 0;
   if (!look.named && !mayListOthers(first, codes[from + 1] ?? 0, inked)) not |= LISTING;
   if (!mayBeJson(codes, ink, to)) not |= JSON_LINE;
   if (ink === from && !isCapital(first) && first !== LETTER_G) not |= FRAMES;
   if (!mayBeCode(view, i)) not |= CODE;
-  return (chance & ~not) | (BY_CRY[cries] ?? 0) | (BY_HELD[look.held] ?? 0);
+  return (chance & ~not) | (BY_CRY[cryAt(view, i)] ?? 0) | (BY_HELD[look.held] ?? 0);
 }
 
 const LISTING = bitOf('listing');

@@ -32,7 +32,7 @@ export function measureBlocks(
     measure('parent', parent, unit),
     measure('unitCover', coverage(view, units, words, match), unit),
     measure('head', heads(view, units, words, match), unit),
-    measure('named', namesakes(view, units, terms), unit),
+    measure('named', namesakes(view, units, terms, match), unit),
     measure('beside', beside, unit),
     measure('unitSize', large, unit),
     measure('unitMass', mass, unit),
@@ -113,7 +113,12 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
 const HEAD_CHARS = 200;
 
 /** Blocks that declare a name that the goal spells out: 1, or less where several do. */
-export function namesakes(view: View, units: Units, terms: readonly GoalTerm[]): Float64Array {
+export function namesakes(
+  view: View,
+  units: Units,
+  terms: readonly GoalTerm[],
+  { first }: Pick<GoalMatch, 'first'>,
+): Float64Array {
   const out = new Float64Array(units.count);
   const bearers = new Map<number, number[]>();
   for (const { hash, whole } of terms) if (whole) bearers.set(hash, []);
@@ -121,7 +126,8 @@ export function namesakes(view: View, units: Units, terms: readonly GoalTerm[]):
   let last = -1;
   for (let i = units.head.indexOf(1); i >= 0; i = units.head.indexOf(1, i + 1)) {
     const u = units.unit[i] ?? 0;
-    if (u === last) continue;
+    // a name that the goal spells out is one of its words, and so a hit
+    if (u === last || first[i] === first[i + 1]) continue;
     const blocks = bearers.get(wordHash(declaredName(contentOf(view, i, HEAD_CHARS))));
     if (blocks === undefined) continue;
     blocks.push(u);

@@ -1,4 +1,4 @@
-import { flag, type Measure, measure } from './measures.ts';
+import { flag, logOf, type Measure, measure } from './measures.ts';
 import { openings } from './openings.ts';
 import type { Templates } from './templates.ts';
 import { DECLARED, type Units } from './units.ts';
@@ -18,9 +18,6 @@ const OPENINGS = openings('#/*"\'-<', ')]};,e', '#=~^-', '-*+0123456789').fill(0
 const RARE = 8;
 const EDGE = 20;
 const READ_CHARS = 200;
-/** Logarithms of small whole numbers: nearly all that are asked for. */
-const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
-const logOf = (whole: number): number => (whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole));
 /** How much a line belongs to an edge of the text, by its distance. */
 const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE));
 

@@ -24,7 +24,7 @@ const RUN_SAVING = 0.09;
 const isSpace = (kind: number): boolean => kind === BLANK || kind === CONTROL;
 
 /** What a unit costs, in thousandths of a token so that sums are exact: by eight times the class before it and its own. */
-const COSTS = new Float64Array(64);
+const COSTS = new Int32Array(64);
 for (let previous = 0; previous < 8; previous++) {
   for (const [kind, cost] of UNIT_COSTS.entries()) COSTS[previous * 8 + kind] = Math.round(cost * 1000);
   if (previous !== LETTER) COSTS[previous * 8 + LETTER] = Math.round((WORD_COST + (UNIT_COSTS[LETTER] ?? 0)) * 1000);
