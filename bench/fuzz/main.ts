@@ -1,10 +1,3 @@
-/**
- * Searches for inputs that break a promise: npm run fuzz -- [--cases 100000] [--seconds 600] [--seed N] [--jobs 2]
- * [--kind text|call|chat] [--case N] [--replay file] [--out folder]
- *
- * Each case follows from the seed and its number: `--seed S --case N` repeats one. What fails is shrunk and written to a
- * file, which `--replay` runs again. Ends with 1 when something was found.
- */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +9,13 @@ import { Ground } from './ground.ts';
 import { caseSeed } from './random.ts';
 import { type Failure, runCase } from './run-case.ts';
 import { shrink } from './shrink.ts';
+
+const USAGE = `npm run fuzz -- [--cases 100000] [--seconds 600] [--seed N] [--jobs 2] [--kind ${KINDS.join('|')}]
+                [--case N] [--replay file] [--out folder]
+
+Searches for inputs that break a promise. Each case follows from the seed and its number: --seed S --case N repeats one.
+What fails is shrunk and written to a file, which --replay runs again. Ends with 1 when something was found.
+`;
 
 interface Share {
   readonly seed: number;
@@ -83,9 +83,14 @@ async function lead(): Promise<number> {
       kind: { type: 'string' },
       case: { type: 'string' },
       replay: { type: 'string' },
+      help: { type: 'boolean', default: false },
       out: { type: 'string', default: join(process.cwd(), 'node_modules', '.cache', 'mcp-pruner-fuzz') },
     },
   });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
   if (values.replay !== undefined) return replay(values.replay);
   const kind = KINDS.find((name) => name === values.kind);
   const seed = Number(values.seed) >>> 0;

@@ -1,3 +1,4 @@
+import { getHeapSpaceStatistics } from 'node:v8';
 import { expect, it } from 'vitest';
 import { BodyGarbage } from '../../src/proxy/body-garbage.ts';
 
@@ -19,4 +20,17 @@ it('what bodies leave behind is let go of once there is enough of it', async () 
   expect(process.memoryUsage().arrayBuffers - before).toBeGreaterThan(full / 2);
   garbage.add(bytes);
   await expect.poll(() => process.memoryUsage().arrayBuffers - before).toBeLessThan(full / 2);
+});
+
+it('the space for new objects stays small, however much of what is new lives for a while', () => {
+  const garbage = new BodyGarbage();
+  const living: object[][] = [];
+  for (let round = 0; round < 200; round++) {
+    garbage.expect();
+    living[round % 8] = Array.from({ length: 8_000 }, (_, id) => ({ id, name: `${round}-${id}` }));
+    garbage.add(MB);
+  }
+  const space = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+  expect(living.length).toBe(8);
+  expect(space?.space_size).toBeLessThanOrEqual(10 * MB);
 });
