@@ -31,8 +31,6 @@ export interface DecisionMakerOptions {
 /** What became of the jobs, in their order: a decision that is durable, or `null` when the text must go whole. */
 export interface Decided {
   readonly decisions: readonly (Decision | null)[];
-  /** The epoch in which all of `decisions` are stored. */
-  readonly epoch: string;
   /** Prune ids that the store refused because they already stand for another text. */
   readonly refused: number;
   /** Why the engine ranked alone where a backend was to be asked: a code for each text decided now. */
@@ -101,7 +99,7 @@ export class DecisionMaker {
       if (decision) this.#memo.set(key, { decision, epoch, storedAtMs: now });
     }
     const durable = keys.map((key) => known.get(key) ?? null);
-    return { decisions: durable, epoch, refused, fallbacks: fresh.fallbacks };
+    return { decisions: durable, refused, fallbacks: fresh.fallbacks };
   }
 
   /**

@@ -23,6 +23,9 @@ export interface Described {
 /** From this size on the first request of a conversation may hold something that can be collected. */
 export const MIN_TOLD_BYTES = 4 * 1024;
 
+const ANSWERED = Buffer.from('"assistant"');
+const MARKED = Buffer.from('prune_id=');
+
 /**
  * Requests that have only begun and are smaller than any text that may be cut. Nothing that stands in them decides
  * what is forwarded, so that they can go at once and be read afterwards, for the report.
@@ -42,7 +45,7 @@ export class SmallBodies {
     if (body.length >= this.#below || leftAlone.any || segments?.collector !== undefined) return false;
     if (segments && segments.directives.known(scope.project)?.empty !== true) return false;
     // one with an answer in it is taken down, and one with a marker keeps a prune alive
-    return !body.includes('"assistant"') && !body.includes('prune_id=');
+    return !body.includes(ANSWERED) && !body.includes(MARKED);
   }
 }
 
