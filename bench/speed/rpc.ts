@@ -15,12 +15,15 @@ export const rpc: Section = {
     const pruner = bench.stacks.find(({ name }) => name === 'pruner');
     if (!pruner) return;
     const log = logOf(1_000 * KB, 1);
-    const gzipMs = cpuOf(() => gzipSync(log, { level: 1 }));
-    note(bench, 'rpc: gzip -1 of 1 MB of logs, MB/s', 'direct', 1_000 / gzipMs);
+    for (const kb of [100, 1_000]) {
+      for (let i = 0; i < (bench.quick ? 1 : 10); i++) await prune(pruner, logOf(kb * KB, 9_000 + i));
+    }
     for (let round = 0; round < bench.rounds; round++) {
+      const gzipMs = cpuOf(() => gzipSync(log, { level: 1 }));
+      note(bench, 'rpc: gzip -1 of 1 MB of logs, MB/s', 'direct', 1_000 / gzipMs);
       for (const [name, kb, times] of [
-        ['100 KB', 100, 10],
-        ['1 MB', 1_000, 3],
+        ['100 KB', 100, 20],
+        ['1 MB', 1_000, 5],
       ] as const) {
         const took: number[] = [];
         for (let i = 0; i < (bench.quick ? 2 : times); i++) {

@@ -131,7 +131,7 @@ const streams: Section = {
       const firsts: number[] = [];
       for (let i = 0; i < 20; i++) firsts.push((await readStream(stack, pool, 1, 1, body)).firstChunkMs);
       note(bench, 'sse: first chunk p50 ms', stack.name, median(firsts));
-      const { delaysMs } = await readStream(stack, pool, 50, 10, body);
+      const { delaysMs } = await readStream(stack, pool, 200, 5, body);
       note(bench, 'sse: chunk delay p50 ms', stack.name, median(delaysMs));
       note(bench, 'sse: abort seen after ms', stack.name, await abortDelay(stack, bench.upstream, body));
       const count = bench.quick ? 100 : 500;

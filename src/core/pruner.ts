@@ -127,7 +127,7 @@ function resultOf({ input, scored, startedAt }: Asked, { decision, fault }: Outc
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
   const alone = scored !== null && scored.opinions === null && scored.warnings.length > 0;
-  const stats = statsOf(input.text, prunedText, decision, performance.now() - startedAt, fault !== '' || alone);
+  const stats = statsOf(prunedText, decision, performance.now() - startedAt, fault !== '' || alone);
   return {
     pruneId: decision.pruneId ?? '',
     prunedText,
@@ -203,14 +203,14 @@ function wholeFor(job: Job, key: string, fault: string): Outcome {
   return { decision: wholeDecision(job, keyOf(key, fault), fault), fault };
 }
 
-function statsOf(before: string, after: string, made: Decision, elapsedMs: number, usedFallback: boolean): PruneStats {
+function statsOf(after: string, made: Decision, elapsedMs: number, usedFallback: boolean): PruneStats {
   const prunedLines = made.lines - made.keptLines;
   return {
     originalLines: made.lines,
     keptLines: made.keptLines,
     prunedLines,
     prunedRatio: made.lines === 0 ? 0 : Math.round((prunedLines / made.lines) * 10_000) / 10_000,
-    tokensEstBefore: estimateTokens(before),
+    tokensEstBefore: made.tokensBefore,
     tokensEstAfter: estimateTokens(after),
     elapsedMs: Math.round(elapsedMs),
     usedFallback,
