@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /** Numbers that are the same in every run. */
 export function generator(seed: number): () => number {
   let state = seed >>> 0 || 1;
@@ -31,27 +34,24 @@ export function serviceLog(chars: number, random: () => number): string {
   return lines.join('\n');
 }
 
-/** A source file of functions. */
+/** Lines of this project's own source, file after file: code as people write it, and as hard to compress. */
+let sourceLines: readonly string[] | undefined;
+
+function readSource(): readonly string[] {
+  const folder = join(process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd(), 'src');
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  return files.sort().flatMap((name) => readFileSync(join(folder, name), 'utf8').split('\n'));
+}
+
+/** Source code from a place on that is drawn; under a line of its own, so that no two are the same text. */
 export function sourceFile(chars: number, random: () => number): string {
-  const lines = ["import { readFile } from 'node:fs/promises';", ''];
-  let size = 0;
-  for (let i = 0; size < chars; i++) {
-    const word = (): string => WORDS[Math.floor(random() * WORDS.length)] ?? '';
-    const [a, b, c] = [word(), word(), word()];
-    const block = [
-      `/** Makes the ${a} of a ${b}. */`,
-      `export async function ${a}${b}${i}(${c}: string, limit = ${Math.floor(random() * 100)}): Promise<number> {`,
-      `  const text = await readFile(${c}, "utf8");`,
-      `  let ${a} = 0;`,
-      `  for (const line of text.split("\\n")) {`,
-      `    if (line.includes("${b}") && ${a} < limit) ${a} += line.length;`,
-      '  }',
-      `  return ${a};`,
-      '}',
-      '',
-    ];
-    lines.push(...block);
-    size += block.join('\n').length;
+  sourceLines ??= readSource();
+  const from = Math.floor(random() * sourceLines.length);
+  const lines = [`// part ${from} of ${Math.floor(random() * 2 ** 32)}`];
+  for (let i = from, size = 0; size < chars; i++) {
+    const line = sourceLines[i % sourceLines.length] ?? '';
+    lines.push(line);
+    size += line.length + 1;
   }
   return lines.join('\n');
 }
