@@ -51,7 +51,7 @@ const bodies: Section = {
       const count = bench.quick ? Math.ceil(requests / 4) : requests;
       const plain = plainBody(bytes);
       const seen = largeBody(bytes, 1);
-      for (const stack of bench.stacks) {
+      for (const stack of bench.quick ? [] : bench.stacks) {
         await warmUp(stack, () => plain, { requests: count * 2, concurrency: 8 });
         await warmUp(stack, () => seen, { requests: count * 2, concurrency: 8 });
         await warmUp(stack, (i) => largeBody(bytes, 900 + i), { requests: count, concurrency: 1 });
@@ -131,7 +131,7 @@ const streams: Section = {
       const firsts: number[] = [];
       for (let i = 0; i < 20; i++) firsts.push((await readStream(stack, pool, 1, 1, body)).firstChunkMs);
       note(bench, 'sse: first chunk p50 ms', stack.name, median(firsts));
-      const { delaysMs } = await readStream(stack, pool, 200, 5, body);
+      const { delaysMs } = await readStream(stack, pool, bench.quick ? 50 : 200, 5, body);
       note(bench, 'sse: chunk delay p50 ms', stack.name, median(delaysMs));
       note(bench, 'sse: abort seen after ms', stack.name, await abortDelay(stack, bench.upstream, body));
       const count = bench.quick ? 100 : 500;
