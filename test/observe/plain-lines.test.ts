@@ -6,14 +6,14 @@ import { makePlainLines } from '../../src/observe/plain-lines.ts';
 /** What a logger writes of one call, by pino itself and by us. */
 function bothWays(write: (log: pino.Logger) => void): [string, string] {
   const made = [false, true].map((plain) => {
-    let lines = '';
+    const lines: string[] = [];
     const log = pino(
       { timestamp: () => ',"time":"now"', base: { pid: 1 }, serializers: { err: () => 'an error' } },
-      { write: (line: string) => void (lines += line) },
+      { write: (line: string) => void lines.push(line) },
     );
     if (plain) makePlainLines(log, (fields) => fields);
     write(log);
-    return lines;
+    return lines.join('');
   });
   return [made[0] ?? '', made[1] ?? ''];
 }
