@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { LineWriter } from './line-writer.ts';
 import { makePlainLines } from './plain-lines.ts';
 import { describeError, hideSecrets } from './redact.ts';
@@ -22,7 +22,7 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
   const log = pino(
     {
       level,
-      timestamp: isoTime(),
+      timestamp: stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: label }),
         log: hideSecrets,
@@ -39,18 +39,4 @@ async function prettyLines(writer: LineWriter): Promise<Pick<LineWriter, 'write'
   const { prettyFactory } = await import('pino-pretty'); // only a terminal pays for this import
   const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
   return { write: (line) => writer.write(pretty(line)), flush: (onWritten) => writer.flush(onWritten) };
-}
-
-/** Makes the field of a line's time, as pino wants it. Lines that come close together are mostly of one millisecond. */
-function isoTime(): () => string {
-  let atMs = Number.NaN;
-  let field = '';
-  return () => {
-    const nowMs = Date.now();
-    if (nowMs !== atMs) {
-      atMs = nowMs;
-      field = `,"time":"${new Date(nowMs).toISOString()}"`;
-    }
-    return field;
-  };
 }
