@@ -31,6 +31,8 @@ export interface DecisionMakerOptions {
 /** What became of the jobs, in their order: a decision that is durable, or `null` when the text must go whole. */
 export interface Decided {
   readonly decisions: readonly (Decision | null)[];
+  /** Prune ids that the store refused because they already stand for another text. */
+  readonly refused: number;
   /** Why the engine ranked alone where a backend was to be asked: a code for each text decided now. */
   readonly fallbacks: readonly string[];
 }
@@ -90,13 +92,14 @@ export class DecisionMaker {
     const found = asked.length > 0 ? await store.findDecisions(asked) : new Map<string, Decision>();
     for (const [key, decision] of found) known.set(key, decision);
     const fresh = await this.#decideNew(jobs, keys, known, deadline);
-    for (const decision of await this.#makeDurable(fresh.made)) known.set(decision.key, decision);
+    const { decisions, refused } = await this.#makeDurable(fresh.made);
+    for (const decision of decisions) known.set(decision.key, decision);
     for (const key of asked) {
       const decision = known.get(key);
       if (decision) this.#memo.set(key, { decision, epoch, storedAtMs: now });
     }
     const durable = keys.map((key) => known.get(key) ?? null);
-    return { decisions: durable, fallbacks: fresh.fallbacks };
+    return { decisions: durable, refused, fallbacks: fresh.fallbacks };
   }
 
   /**
@@ -179,16 +182,16 @@ export class DecisionMaker {
     return askAboutAll(scorer, unknown, now + backendTime(deadline - now));
   }
 
-  /** Writes what is new; returns what is to be used now: nothing for an id that stands for another text already. */
-  async #makeDurable(fresh: readonly NewDecision[]): Promise<readonly Decision[]> {
-    if (fresh.length === 0) return [];
+  /** Writes what is new; returns what is to be used now, and how much the store refused. */
+  async #makeDurable(fresh: readonly NewDecision[]): Promise<{ decisions: readonly Decision[]; refused: number }> {
+    if (fresh.length === 0) return { decisions: [], refused: 0 };
     const { store, timeoutMs } = this.#options;
     const { refused, known } = await store.commit({ decisions: fresh, touch: [] }, timeoutMs);
     const written = fresh.map(({ decision }) => decision).filter(({ key }) => !refused.includes(key));
     // Two requests at once may have had different answers (a backend's, or one ran out of time); the first to be
     // stored is the one that all use.
     const first = known.length > 0 ? await store.findDecisions(known) : new Map<string, Decision>();
-    return written.map((decision) => first.get(decision.key) ?? decision);
+    return { decisions: written.map((decision) => first.get(decision.key) ?? decision), refused: refused.length };
   }
 }
 

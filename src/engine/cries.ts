@@ -76,6 +76,11 @@ export function cryOf(codes: Uint16Array, start: number, end: number): number {
 
 const known = new WeakMap<View, Uint8Array>();
 
+/** `cryOf` of line index `i`, without a look at any other. */
+export function cryAt(view: View, i: number): number {
+  return known.get(view)?.[i] ?? cryOf(view.codes, view.ink[i] ?? 0, view.to[i] ?? 0);
+}
+
 /** `cryOf` of every line. */
 export function criesOf(view: View): Uint8Array {
   const before = known.get(view);

@@ -1,5 +1,5 @@
 import { codesOf } from './codes.ts';
-import { cryOf } from './cries.ts';
+import { cryAt } from './cries.ts';
 import { firstWord, firstWordOf } from './declarations.ts';
 import { isHit } from './grep-hits.ts';
 import { HELD, LineLook } from './line-look.ts';
@@ -66,7 +66,7 @@ function endOf({ from, to }: View, i: number): number {
   return Math.min(to[i] ?? 0, (from[i] ?? 0) + READ_CHARS);
 }
 
-/** Of these a single line tells what a text is; by their first character most lines are known to be none. */
+/** What a single line of tells what a text is; by its first character most lines are known to be none. */
 const RARE = bitOf('diff') | bitOf('hunks') | bitOf('headings') | bitOf('rst');
 const GREP = bitOf('grep');
 const STAMPED = bitOf('stamped');
@@ -113,7 +113,7 @@ function chanceOf(view: View, i: number): number {
   if (!mayBeJson(codes, ink, to)) not |= JSON_LINE;
   if (ink === from && !isCapital(first) && first !== LETTER_G) not |= FRAMES;
   if (!mayBeCode(view, i)) not |= CODE;
-  return (chance & ~not) | (BY_CRY[cryOf(codes, ink, to)] ?? 0) | (BY_HELD[look.held] ?? 0);
+  return (chance & ~not) | (BY_CRY[cryAt(view, i)] ?? 0) | (BY_HELD[look.held] ?? 0);
 }
 
 const LISTING = bitOf('listing');
