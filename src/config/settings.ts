@@ -87,6 +87,13 @@ export const table = {
     fallback: [],
     doc: 'Further names under which clients may address the server (Host header), besides loopback and the host itself.',
   }),
+  allowedOrigins: setting({
+    env: ['MCP_PRUNER_ALLOWED_ORIGINS'],
+    toml: 'allowed_origins',
+    rule: list('web origins such as http://localhost:3000'),
+    fallback: [],
+    doc: 'Web pages (Origin header) that may call the server, besides its own. Requests of other pages are not pruned and may not use /rpc.',
+  }),
   dbPath: setting({
     env: ['MCP_PRUNER_DB_PATH'],
     toml: 'db_path',

@@ -1,0 +1,68 @@
+/** What a request says of who sends it and whom it means. */
+export interface Caller {
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+  /** `Sec-Fetch-Site`, which only browsers send. */
+  readonly secFetchSite: string | undefined;
+}
+
+/** Who may call, beside programs and pages of our own. */
+export interface Allowed {
+  /** Our names beside the loopback ones: `name` (any port) or `name:port`, lower case. */
+  readonly hosts: ReadonlySet<string>;
+  /** Origins of other pages, lower case. */
+  readonly origins: ReadonlySet<string>;
+  /** Programs may address us by any name: other machines reach us under names that nobody told us. */
+  readonly anyHost: boolean;
+}
+
+const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/;
+const LOOPBACK_V4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
+/** What a browser says of a page that is ours, or of an address that its user typed. */
+const OWN_SITES = new Set(['same-origin', 'none']);
+
+/** @param anyHost - see `Allowed`; false unless other machines are let in on purpose */
+export function allowedCallers(hosts: readonly string[], origins: readonly string[], anyHost = false): Allowed {
+  return {
+    hosts: new Set(hosts.map((host) => host.toLowerCase())),
+    origins: new Set(origins.map((origin) => origin.toLowerCase().replace(/\/$/, ''))),
+    anyHost,
+  };
+}
+
+/**
+ * Whether a web page of somebody else may have sent this. A page can post to 127.0.0.1 from anywhere, and it can point a
+ * name of its own there (DNS rebinding), but a browser then says so: in `Origin` on every post, else in
+ * `Sec-Fetch-Site` or `Host`. A request without these is a program's.
+ */
+export function isForeign(caller: Caller, allowed: Allowed): boolean {
+  return isForeignPage(caller, allowed) || isForeignHost(caller, allowed);
+}
+
+/** Whether a page that is neither ours nor listed sends this; another port of this machine is another page. */
+export function isForeignPage({ host, origin, secFetchSite }: Caller, allowed: Allowed): boolean {
+  if (origin === undefined) return secFetchSite !== undefined && !OWN_SITES.has(secFetchSite.toLowerCase());
+  const lower = origin.toLowerCase();
+  if (allowed.origins.has(lower)) return false;
+  const authority = authorityOf(lower);
+  return authority === '' || authority !== host?.toLowerCase() || !isOurs(authority, allowed.hosts);
+}
+
+/** Whether this is addressed to a name that is not ours. */
+export function isForeignHost({ host, origin }: Caller, allowed: Allowed): boolean {
+  if (allowed.anyHost && origin === undefined) return false;
+  return !isOurs(host?.toLowerCase() ?? '', allowed.hosts);
+}
+
+function isOurs(authority: string, hosts: ReadonlySet<string>): boolean {
+  const [, name] = AUTHORITY.exec(authority) ?? [];
+  if (name === undefined) return false;
+  return name === 'localhost' || name === '[::1]' || LOOPBACK_V4.test(name) || hosts.has(name) || hosts.has(authority);
+}
+
+/** Host and port of a web origin; empty for `null`, for other schemes and for what is no origin. */
+function authorityOf(origin: string): string {
+  if (!URL.canParse(origin)) return '';
+  const { protocol, host } = new URL(origin);
+  return protocol === 'http:' || protocol === 'https:' ? host : '';
+}
