@@ -48,16 +48,21 @@ export function openRest(settings: Settings, parts: RestParts): RequestListener 
   });
 
   const app = express().disable('x-powered-by');
-  const guard = localGuard({
+  const access = {
     allowedHosts: [...settings.allowedHosts, settings.host],
     ...(settings.authToken !== null && { bearerToken: settings.authToken }),
-  });
+  };
+  const guard = localGuard(access);
   app.get('/metrics', guard, async (_req, res) => {
     const { contentType, text } = await metrics.page();
     res.setHeader('content-type', contentType);
     res.end(text);
   });
-  app.use('/rpc', guard, rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
+  app.use(
+    '/rpc',
+    localGuard({ ...access, tokenInUrl: true }),
+    rpcRouter({ server: mcp, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }),
+  );
   app.use(
     '/prune',
     guard,

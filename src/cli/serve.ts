@@ -1,3 +1,4 @@
+import { serverToken } from '../config/local-token.ts';
 import { rows, type SettingKey, type Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
@@ -59,9 +60,10 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
     arguments: { least: 0, most: 0 },
 
     async run(call, io) {
-      const { settings, warnings, configFile } = readSettings(call, io, flagsOf(call));
-      const problem = servingProblem(settings);
+      const { settings: read, warnings, configFile } = readSettings(call, io, flagsOf(call));
+      const problem = servingProblem(read);
       if (problem !== null) throw new SettingsError([problem]);
+      const settings: Settings = { ...read, authToken: serverToken(io, read) };
 
       const log = await createLog({ level: settings.logLevel, fd: 1, pretty: io.outIsTerminal });
       for (const warning of warnings) log.warn({ warning }, 'configuration');

@@ -78,7 +78,14 @@ export const table = {
     rule: headerSecret(),
     fallback: null,
     secret: true,
-    doc: 'Bearer token that /rpc and /metrics ask for. Required when the host is not loopback.',
+    doc: 'Bearer token that /rpc, /prune and /metrics ask for. Required when the host is not loopback.',
+  }),
+  localToken: setting({
+    env: ['MCP_PRUNER_LOCAL_TOKEN'],
+    toml: 'local_token',
+    rule: oneOf(['off', 'auto']),
+    fallback: 'off',
+    doc: 'auto: without MCP_PRUNER_AUTH_TOKEN, /rpc, /prune and /metrics ask for the token in the file local-token beside the store, which is made where there is none and which its owner alone can read.',
   }),
   allowedHosts: setting({
     env: ['MCP_PRUNER_ALLOWED_HOSTS'],

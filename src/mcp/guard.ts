@@ -6,6 +6,8 @@ export interface LocalGuardOptions {
   readonly allowedHosts: readonly string[];
   /** When set, each request must carry it as `Authorization: Bearer …`. */
   readonly bearerToken?: string;
+  /** Takes the token as `?token=…` too, for clients that can be told an address and no header. */
+  readonly tokenInUrl?: boolean;
 }
 
 const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/;
@@ -16,7 +18,7 @@ const LOOPBACK_V4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
  * such requests carry a foreign `Host` or `Origin` and are refused with 403. Where a token is configured it decides in
  * the place of `Host`, since no page knows it; a wrong or missing one is 401.
  */
-export function localGuard({ allowedHosts, bearerToken }: LocalGuardOptions): RequestHandler {
+export function localGuard({ allowedHosts, bearerToken, tokenInUrl = false }: LocalGuardOptions): RequestHandler {
   const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()));
   if (bearerToken === '') throw new Error('the bearer token is empty'); // would let a missing one pass
   const token = bearerToken === undefined ? null : digest(bearerToken);
@@ -32,9 +34,16 @@ export function localGuard({ allowedHosts, bearerToken }: LocalGuardOptions): Re
       );
     }
     if (token !== null) {
-      if (timingSafeEqual(digest(bearerOf(authorization)), token)) return next();
+      const given = bearerOf(authorization) || (tokenInUrl ? queryToken(req.url) : '');
+      if (timingSafeEqual(digest(given), token)) return next();
       res.setHeader('WWW-Authenticate', 'Bearer realm="mcp-pruner"');
-      return refuse(res, 401, 'unauthorized', 'A valid bearer token is required.');
+      const how = tokenInUrl ? 'Authorization: Bearer <token>, or ?token=<token>' : 'Authorization: Bearer <token>';
+      return refuse(
+        res,
+        401,
+        'unauthorized',
+        `A valid token is required (${how}): that of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.`,
+      );
     }
     if (!isAllowed(host ?? '', allowed)) {
       return refuse(
@@ -65,6 +74,11 @@ function authorityOf(origin: string): string {
 function bearerOf(authorization: string | undefined): string {
   const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
   return token ?? '';
+}
+
+function queryToken(url: string): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : (new URLSearchParams(url.slice(at)).get('token') ?? '');
 }
 
 /** Equal lengths, so that the comparison tells nothing by its time. */

@@ -1,7 +1,10 @@
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/cli/command.ts';
 import { type Running, type Start, serveCommand } from '../../src/cli/serve.ts';
+import { readLocalToken } from '../../src/config/local-token.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
 import { fakeIo } from './fake-io.ts';
 
 const servers: Server[] = [];
@@ -91,6 +94,25 @@ describe('mcp-pruner serve', () => {
     events.emit('SIGTERM');
     await code;
     expect(seen).toEqual([7, 'localhost', 'http://localhost:1/v1', '9.8.7']);
+  });
+
+  it('makes the token of this user where MCP_PRUNER_LOCAL_TOKEN asks for it, and has the server ask for it', async () => {
+    const folder = tempFolder();
+    const seen: (string | null)[] = [];
+    const start: Start = async ({ authToken }) => {
+      seen.push(authToken);
+      return idle;
+    };
+    for (const localToken of ['auto', 'off']) {
+      const env = { MCP_PRUNER_LOCAL_TOKEN: localToken, MCP_PRUNER_DB_PATH: join(folder, 'store.db') };
+      const { run, events } = serve(start, env);
+      const code = run();
+      await ready(events);
+      events.emit('SIGTERM');
+      await code;
+    }
+    expect(seen).toEqual([readLocalToken(join(folder, 'local-token')), null]);
+    expect(seen[0]).toHaveLength(43);
   });
 
   it('does not start on an address that others can reach without a token', async () => {

@@ -32,6 +32,7 @@ describe('the endpoints that hand out originals and figures', () => {
 
   it.each([
     ['/rpc', 'POST'],
+    ['/prune', 'POST'],
     ['/metrics', 'GET'],
   ])('%s asks for the token where there is one', async (path, method) => {
     const proxy = await startProxy(await startUpstream(), { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
@@ -41,7 +42,12 @@ describe('the endpoints that hand out originals and figures', () => {
         headers: { ...(authorization && { authorization }) },
         ...(method === 'POST' && { body: PING }),
       });
-    expect((await ask(`Bearer ${TOKEN}`)).status).toBe(200);
+    expect((await ask(`Bearer ${TOKEN}`)).status).toBe(path === '/prune' ? 422 : 200);
+    const inUrl = await send(`${proxy.url}${path}?token=${TOKEN}`, {
+      method,
+      ...(method === 'POST' && { body: PING }),
+    });
+    expect(inUrl.status).toBe(path === '/rpc' ? 200 : 401);
     for (const wrong of [
       undefined,
       `Bearer ${TOKEN}x`,

@@ -7,14 +7,14 @@ import { listen, send } from './helpers/rpc-server.ts';
 
 async function guarded(
   options: LocalGuardOptions,
-): Promise<(headers: Record<string, string>) => Promise<[number, string]>> {
+): Promise<(headers: Record<string, string>, path?: string) => Promise<[number, string]>> {
   const app = express();
   app.use(localGuard(options), (_req, res) => {
     res.json({ passed: true });
   });
   const port = await listen(app);
-  return async (headers) => {
-    const { status, body } = await send(port, null, { method: 'GET', path: '/', headers });
+  return async (headers, path = '/') => {
+    const { status, body } = await send(port, null, { method: 'GET', path, headers });
     const parsed = JSON.parse(body) as { passed?: boolean; error?: { type: string } };
     return [status, parsed.error?.type ?? 'passed'];
   };
@@ -86,6 +86,18 @@ describe('localGuard', () => {
       403,
       'forbidden_origin',
     ]);
+  });
+
+  it('takes the token in the address where clients may set no header', async () => {
+    const ask = await guarded({ allowedHosts: [], bearerToken: 's3cr+t', tokenInUrl: true });
+    const host = 'localhost';
+    expect(await ask({ host }, '/?tools=recover_text&token=s3cr%2Bt')).toEqual([200, 'passed']);
+    for (const path of ['/?token=s3cr', '/?token=', '/?token', '/?tokens=s3cr%2Bt', '/s3cr%2Bt', '/?token=%ff']) {
+      expect(await ask({ host }, path)).toEqual([401, 'unauthorized']);
+    }
+    expect(await ask({ host, authorization: 'Bearer wrong' }, '/?token=s3cr%2Bt')).toEqual([401, 'unauthorized']);
+    const headerOnly = await guarded({ allowedHosts: [], bearerToken: 's3cr+t' });
+    expect(await headerOnly({ host }, '/?token=s3cr%2Bt')).toEqual([401, 'unauthorized']);
   });
 
   it('refuses a request that names no host at all', async () => {

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { absolutePath, defaultDbPath, folderOf, type Place } from './paths.ts';
+import type { Settings } from './settings.ts';
+import { SettingsError } from './settings-error.ts';
+
+/** Visible ASCII, long enough that nobody guesses it. */
+const TOKEN = /^[\x21-\x7e]{32,512}$/;
+const FILE_NAME = 'local-token';
+
+/**
+ * Where the token of this machine's user is kept: beside the store, or for a store in memory where the default store
+ * would be.
+ */
+export function localTokenFile(place: Place, { dbPath }: Pick<Settings, 'dbPath'>): string {
+  return absolutePath(place, FILE_NAME, folderOf(place, dbPath === ':memory:' ? defaultDbPath(place) : dbPath));
+}
+
+/**
+ * The token that the file holds, for a client of `/rpc`, `/prune` and `/metrics`: it sends it as
+ * `Authorization: Bearer <token>`, or, where it can set no header, calls `/rpc?token=<token>`.
+ *
+ * @returns `null` when there is no file, or nothing in it that can be a token
+ * @throws SettingsError when others can read the file: whoever made it so may know the token
+ */
+export function readLocalToken(file: string): string | null {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return null;
+  }
+  try {
+    const status = fstatSync(fd);
+    if (!status.isFile()) return null;
+    refuseShared(file, status);
+    const text = readFileSync(fd, 'utf8').trim();
+    return TOKEN.test(text) ? text : null;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * The token that the file holds; a new one where there is none. Processes that do this at the same time agree on one.
+ *
+ * @throws SettingsError
+ */
+export function makeLocalToken(file: string): string {
+  const known = readLocalToken(file);
+  if (known !== null) return known;
+  const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  try {
+    makeFolder(dirname(file));
+    writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+    putInPlace(draft, file);
+  } catch (cause) {
+    throw refusal(`cannot make the token file ${file}: ${codeOf(cause)}`);
+  }
+  const token = readLocalToken(file);
+  if (token === null) throw refusal(`cannot read the token file ${file} that was just made`);
+  return token;
+}
+
+/**
+ * What a server with these settings asks of its callers: the configured token, else with `MCP_PRUNER_LOCAL_TOKEN=auto`
+ * that of the file, which is made where there is none, else nothing (`null`). Whoever starts a server gives it this as
+ * its `authToken`.
+ *
+ * @throws SettingsError
+ */
+export function serverToken(
+  place: Place,
+  settings: Pick<Settings, 'authToken' | 'localToken' | 'dbPath'>,
+): string | null {
+  if (settings.authToken !== null || settings.localToken === 'off') return settings.authToken;
+  return makeLocalToken(localTokenFile(place, settings));
+}
+
+/** The first to link wins. Where a file cannot be linked, or what stands there is no token, the last to rename does. */
+function putInPlace(draft: string, file: string): void {
+  try {
+    linkSync(draft, file);
+  } catch (cause) {
+    if (codeOf(cause) !== 'EEXIST' || readLocalToken(file) === null) renameSync(draft, file);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Not Node's recursive `mkdir`, which tries without end where a file system takes no folder (`/proc`). */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
+}
+
+function refuseShared(file: string, { mode, uid }: { readonly mode: number; readonly uid: number }): void {
+  const own = process.getuid?.();
+  if (own === undefined) return; // Windows: the folder below the user's profile is private
+  if (uid !== own && own !== 0) throw refusal(`the token file ${file} belongs to another user: remove it`);
+  if ((mode & 0o077) !== 0) {
+    throw refusal(`the token file ${file} can be read by others: remove it, a new one is made`);
+  }
+}
+
+function refusal(why: string): SettingsError {
+  return new SettingsError([`MCP_PRUNER_LOCAL_TOKEN: ${why}`]);
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+}
