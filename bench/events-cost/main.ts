@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startApp } from '../../src/app.ts';
+import { startHttp } from '../../src/app/http.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import { EventLog } from '../../src/core/event-log.ts';
@@ -51,7 +51,7 @@ function openStore(dbPath: string) {
 /** Sends all turns, one after the other. @returns milliseconds until the last byte of each answer, summed */
 async function converse(dbPath: string, maxEvents: number): Promise<number> {
   const log = await createLog({ level: 'info', fd: openSync(join(folder, 'log'), 'a'), pretty: false });
-  const app = await startApp(settingsFor(dbPath, maxEvents), { log, version: '0', clock });
+  const app = await startHttp(settingsFor(dbPath, maxEvents), { log, version: '0', clock });
   let totalMs = 0;
   for (const body of bodies) {
     const startedAt = performance.now();

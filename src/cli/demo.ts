@@ -54,7 +54,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   const logFile = join(folder, 'proxy.log');
   const fd = openSync(logFile, 'a');
   const proxyLog = await createLog({ level: 'info', fd, pretty: false });
-  const { startApp } = await import('../app.ts');
+  const { startHttp } = await import('../app/http.ts');
   const { settings } = loadSettings({
     ...io,
     env: {
@@ -63,7 +63,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
       MCP_PRUNER_DB_PATH: join(folder, 'demo.db'),
     },
   });
-  const proxy = await startApp(settings, { log: proxyLog, version: io.version });
+  const proxy = await startHttp(settings, { log: proxyLog, version: io.version });
   try {
     say(`upstream ${upstream.url} (embedded), proxy ${proxy.url}, store ${settings.dbPath}`);
     const messages = conversation(log, source);

@@ -16,15 +16,8 @@ export async function withStore<T>(call: Call, io: Io, use: (store: Store) => Pr
       `there is no store at ${path}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`,
     );
   }
-  const { openSqliteStore } = await import('../store/sqlite.ts');
-  const store = openSqliteStore({
-    path,
-    readonly: true,
-    clock: io.clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    maxBytes: settings.storeMaxBytes,
-    maxEvents: settings.maxEvents,
-  });
+  const { openStore } = await import('../app/store.ts');
+  const store = openStore(settings, { readonly: true, clock: io.clock });
   try {
     return await use(store);
   } catch (cause) {

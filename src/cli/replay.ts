@@ -27,19 +27,13 @@ export const replay: Command = {
 
   async run(call, io) {
     const { settings } = readSettings(call, io);
-    const [{ rewriterOf }, { openSqliteStore }, { LeftAlone }] = await Promise.all([
-      import('../rewriter.ts'),
-      import('../store/sqlite.ts'),
+    const [{ rewriterOf }, { openStore }, { LeftAlone }] = await Promise.all([
+      import('../app/rewriter.ts'),
+      import('../app/store.ts'),
       import('../core/left-alone.ts'),
     ]);
-    const offline = { ...settings, timeoutMs: TIMEOUT_MS };
-    const store = openSqliteStore({
-      path: ':memory:',
-      clock: io.clock,
-      ttlMs: settings.pruneIdTtlS * 1000,
-      maxBytes: settings.storeMaxBytes,
-      maxEvents: settings.maxEvents,
-    });
+    const offline = { ...settings, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
+    const store = openStore(offline, { clock: io.clock });
     let fault: unknown;
     const rewriter = rewriterOf(offline, {
       store,

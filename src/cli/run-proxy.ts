@@ -48,11 +48,11 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
     return { url: running, about: 'which was running', sameStore: true, close: async () => {} };
   }
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
-  const [{ startApp }, { createLog }] = await Promise.all([import('../app.ts'), import('../observe/log.ts')]);
+  const [{ startHttp }, { createLog }] = await Promise.all([import('../app/http.ts'), import('../observe/log.ts')]);
   const log = await createLog({ level: settings.logLevel, fd: logFile.fd, pretty: false });
   // nobody else is to find it, and the agent could not send the token to all of its parts
   const own: Settings = { ...settings, host: '127.0.0.1', port: 0, authToken: null, drainTimeoutMs: 0 };
-  const app = await startApp(own, { log, version: io.version });
+  const app = await startHttp(own, { log, version: io.version });
   const about = `started for this run, upstream ${settings.upstreamUrl}, log ${logFile.path}`;
   return { url: app.url, about, sameStore: settings.dbPath !== ':memory:', close: () => app.close() };
 }
@@ -67,15 +67,8 @@ export async function keepsOriginalsHere(url: string, settings: Settings, io: Io
     const text = `mcp-pruner run ${process.pid} ${io.clock.nowMs()}`;
     const pruneId = await keptAs(url, text);
     if (!io.fileExists(settings.dbPath)) return false;
-    const { openSqliteStore } = await import('../store/sqlite.ts');
-    const store = openSqliteStore({
-      path: settings.dbPath,
-      readonly: true,
-      clock: io.clock,
-      ttlMs: settings.pruneIdTtlS * 1000,
-      maxBytes: settings.storeMaxBytes,
-      maxEvents: settings.maxEvents,
-    });
+    const { openStore } = await import('../app/store.ts');
+    const store = openStore(settings, { readonly: true, clock: io.clock });
     try {
       return (await store.findOriginal(pruneId)) === text;
     } finally {

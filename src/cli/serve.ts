@@ -89,7 +89,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
   };
 }
 
-export const serve = serveCommand(async () => (await import('../app.ts')).startApp);
+export const serve = serveCommand(async () => (await import('../app/http.ts')).startHttp);
 
 function flagsOf(call: Call): Partial<Record<SettingKey, string>> {
   const flags: Partial<Record<SettingKey, string>> = {};

@@ -1,4 +1,4 @@
-import type { StdioApp, StdioAppParts, ToolSet } from '../stdio-app.ts';
+import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
 import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
@@ -24,8 +24,8 @@ export const stdio: Command = {
     const streams = io.streams?.();
     if (streams === undefined) throw new CommandFailed('stdin and stdout are not there to be served');
     const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
-    const [{ startStdioApp }, { swePrunerConfig }] = await Promise.all([
-      import('../stdio-app.ts'),
+    const [{ startStdio }, { swePrunerConfig }] = await Promise.all([
+      import('../app/stdio.ts'),
       import('../backends/swe-pruner-client.ts'),
     ]);
     const pruner = swePrunerConfig(io.env);
@@ -33,7 +33,7 @@ export const stdio: Command = {
     const tools = toolsOf(call);
     const store = tools === 'files' ? {} : { store: { tools, ...(await storeParts(call, io)) } };
     if (io.errIsTerminal) say('serving MCP over stdin and stdout (the proxy is: mcp-pruner serve; help: --help)');
-    const app = await startStdioApp({ env: io.env, cwd: io.cwd, pruner, ...streams, say, ...store });
+    const app = await startStdio({ env: io.env, cwd: io.cwd, pruner, ...streams, say, ...store });
     return await untilDone(app, io, say);
   },
 };
@@ -46,7 +46,7 @@ function toolsOf(call: Call): ToolSet {
   return known;
 }
 
-type StoreParts = Omit<NonNullable<StdioAppParts['store']>, 'tools'>;
+type StoreParts = Omit<NonNullable<StdioParts['store']>, 'tools'>;
 
 /** The configuration of the proxy, so that both work on the same store. */
 async function storeParts(call: Call, io: Io): Promise<StoreParts> {
@@ -61,7 +61,7 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
 }
 
 /** Lives until the client goes or a signal comes. Whatever ends the process takes running commands with it. */
-async function untilDone(app: StdioApp, io: Io, say: (line: string) => void): Promise<number> {
+async function untilDone(app: StdioServer, io: Io, say: (line: string) => void): Promise<number> {
   const goOn = (cause: unknown): void =>
     say(`unexpected error; the server goes on: ${cause instanceof Error ? (cause.stack ?? cause.message) : cause}`);
   const handlers: readonly [string, (detail: unknown) => void][] = [

@@ -1,12 +1,20 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { ChatHandler } from './chat.ts';
 import { sendError } from './openai-error.ts';
+
+/** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
+export interface Wire {
+  /** Whether a request is this wire's. */
+  readonly claims: (req: IncomingMessage) => boolean;
+  /** Never rejects. */
+  readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+}
 
 /** Who answers. */
 export interface Routes {
-  readonly chat: Pick<ChatHandler, 'handle'>;
-  /** Everything that is neither chat completions nor `/health`. */
+  /** The first that claims a request answers it. */
+  readonly wires: readonly Wire[];
+  /** Everything that is neither a wire's nor `/health`. */
   readonly app: RequestListener;
 }
 
@@ -32,8 +40,7 @@ export interface Listening {
 }
 
 /**
- * The one port. It opens before there is anybody to answer but `/health`; requests wait for `serve`. Chat completions are served on the bare request before express's stack sees it (which would double
- * the hop's cost); everything else goes to the app.
+ * The one port. It opens before there is anybody to answer but `/health`; requests wait for `serve`.
  */
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { health, host, port, bodyIdleTimeoutMs = BODY_IDLE_MS } = options;
@@ -96,9 +103,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   };
 }
 
-function answer({ chat, app }: Routes, req: IncomingMessage, res: ServerResponse): void {
+function answer({ wires, app }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
-  if (isChat(req)) void chat.handle(req, res);
+  const wire = wires.find(({ claims }) => claims(req));
+  if (wire) void wire.handle(req, res);
   else app(req, res);
 }
 
@@ -131,7 +139,8 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-function isChat(req: IncomingMessage): boolean {
+/** Whether a request asks for a chat completion. */
+export function isChat(req: IncomingMessage): boolean {
   if (req.method !== 'POST') return false;
   const path = pathOf(req);
   return path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startApp } from '../../src/app.ts';
+import { startHttp } from '../../src/app/http.ts';
 import { checkNode } from '../../src/cli/doctor.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -147,7 +147,7 @@ describe('mcp-pruner doctor', () => {
     const at = machine();
     const place = { platform: 'linux', homeDir: at.home, cwd: at.home, readFile: () => '' } as const;
     const { settings } = loadSettings({ ...place, env: { ...at.env, MCP_PRUNER_PORT: '0' } });
-    const app = await startApp(settings, {
+    const app = await startHttp(settings, {
       log: await createLog({ level: 'silent', fd: 2, pretty: false }),
       version: '1',
     });

@@ -1,6 +1,6 @@
 import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type RunningApp, startApp } from '../../src/app.ts';
+import { type RunningServer, startHttp } from '../../src/app/http.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { Settings } from '../../src/config/settings.ts';
 import type { Clock } from '../../src/core/ports.ts';
@@ -24,7 +24,7 @@ export class TestProxy {
   readonly #settings: Settings;
   readonly #clock: Clock | undefined;
   readonly #logFile: string;
-  #app: RunningApp | null = null;
+  #app: RunningServer | null = null;
   #flush: () => Promise<void> = async () => {};
 
   constructor(settings: Settings, clock: Clock | undefined, logFile: string) {
@@ -49,7 +49,7 @@ export class TestProxy {
   async start(): Promise<void> {
     const log = await createLog({ level: 'debug', fd: openSync(this.#logFile, 'a'), pretty: false });
     this.#flush = () => new Promise((resolve) => log.flush(() => resolve()));
-    this.#app = await startApp(this.#settings, {
+    this.#app = await startHttp(this.#settings, {
       log,
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),

@@ -140,7 +140,7 @@ describe('a body on its way', () => {
       bodyIdleTimeoutMs: 250,
     });
     server.serve({
-      chat: null as never,
+      wires: [],
       app: async (req, res) => {
         try {
           const chunks: Buffer[] = [];

@@ -1,14 +1,17 @@
 import { expect, it, describe as when } from 'vitest';
-import { type Listening, listen, type Routes } from '../../src/proxy/server.ts';
+import { isChat, type Listening, listen, type Routes } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 
 const ROUTES: Routes = {
-  chat: {
-    async handle(req, res) {
-      for await (const _ of req);
-      res.end('chat');
+  wires: [
+    {
+      claims: isChat,
+      async handle(req, res) {
+        for await (const _ of req);
+        res.end('chat');
+      },
     },
-  },
+  ],
   app: (_req, res) => void res.end('app'),
 };
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { startStdio as serveOverStdio } from '../../src/app/stdio.ts';
 import { createLog } from '../../src/observe/log.ts';
-import { startStdioApp } from '../../src/stdio-app.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
@@ -365,7 +365,7 @@ async function startStdio(dbPath: string) {
   });
   const settings = settingsOf({ ...env, MCP_PRUNER_DB_PATH: dbPath });
   const log = await createLog({ level: 'silent', fd: 2, pretty: false });
-  const app = await startStdioApp({
+  const app = await serveOverStdio({
     env: {},
     cwd: '/',
     pruner: { url: null, timeoutMs: 1, warnings: [] },

@@ -1,18 +1,21 @@
-import type { Settings } from './config/settings.ts';
-import { EventLog, STORE_RUN } from './core/event-log.ts';
-import type { Clock } from './core/ports.ts';
-import { type HealthReport, healthReport } from './mcp/tools/health.ts';
-import type { Log } from './observe/log.ts';
-import { openSqliteStore, type SqliteStore } from './store/sqlite.ts';
+import type { Settings } from '../config/settings.ts';
+import { EventLog, STORE_RUN } from '../core/event-log.ts';
+import type { Clock } from '../core/ports.ts';
+import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
+import type { Log } from '../observe/log.ts';
+import type { SqliteStore } from '../store/sqlite.ts';
+import { openStore } from './store.ts';
 
-export interface KeptParts {
+/** What whoever starts the product gives: everything is built over it. */
+export interface Base {
+  readonly settings: Settings;
   readonly log: Log;
   readonly version: string;
   readonly clock: Clock;
 }
 
 /** What is kept, and whether it can be: all that a server needs to say how it is. */
-export interface Kept {
+export interface Storage extends Base {
   readonly store: SqliteStore;
   /** What happens is told here. */
   readonly events: EventLog;
@@ -20,14 +23,11 @@ export interface Kept {
   health(backendState?: string): HealthReport;
 }
 
-/** Opens the store. One that cannot be opened is no error here: what needs it says so. */
-export function openKept(settings: Settings, { log, version, clock }: KeptParts): Kept {
-  const store = openSqliteStore({
-    path: settings.dbPath,
+/** Opens the store and the log of events over it. */
+export function openStorage(base: Base): Storage {
+  const { settings, log, version, clock } = base;
+  const store = openStore(settings, {
     clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    maxBytes: settings.storeMaxBytes,
-    maxEvents: settings.maxEvents,
     log,
     onSwept: (did) => {
       const about = { tsMs: clock.nowMs(), level: 'info', runId: STORE_RUN, opId: null } as const;
@@ -41,6 +41,7 @@ export function openKept(settings: Settings, { log, version, clock }: KeptParts)
   });
   const mode = settings.enabled ? settings.mode : 'off';
   return {
+    ...base,
     store,
     events,
     health: (backendState) =>

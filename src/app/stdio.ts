@@ -1,23 +1,23 @@
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { announcePresence, PRESENCE_VARIABLE } from './agents/presence.ts';
-import { SwePrunerClient, type SwePrunerConfig } from './backends/swe-pruner-client.ts';
-import type { Settings } from './config/settings.ts';
-import { CommandRunner } from './mcp/command-runner.ts';
-import { createFocus } from './mcp/focus.ts';
-import { INSTRUCTIONS } from './mcp/initialize.ts';
-import { type CallRecord, McpServer, type McpServerOptions } from './mcp/server.ts';
-import { MAX_LINE_BYTES, serveStdio } from './mcp/stdio.ts';
-import { type Face, type Tool, ToolRegistry } from './mcp/tool.ts';
-import { bashTool } from './mcp/tools/bash.ts';
-import { grepTool } from './mcp/tools/grep.ts';
-import { readTool } from './mcp/tools/read.ts';
-import type { Toolbox, ToolboxParts } from './toolbox.ts';
+import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
+import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
+import { CommandRunner } from '../mcp/command-runner.ts';
+import { createFocus } from '../mcp/focus.ts';
+import { INSTRUCTIONS } from '../mcp/initialize.ts';
+import { type CallRecord, McpServer, type McpServerOptions } from '../mcp/server.ts';
+import { MAX_LINE_BYTES, serveStdio } from '../mcp/stdio.ts';
+import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
+import { bashTool } from '../mcp/tools/bash.ts';
+import { grepTool } from '../mcp/tools/grep.ts';
+import { readTool } from '../mcp/tools/read.ts';
+import type { Services } from './services.ts';
+import type { Base } from './storage.ts';
 
 /** Which tools are offered: `files` are `read`, `bash` and `grep`, `pruner` those of `POST /rpc`. */
 export type ToolSet = 'files' | 'pruner' | 'all';
 
-export interface StdioAppParts {
+export interface StdioParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where the process runs; `MCP_PRUNER_CWD` wins over it. */
   readonly cwd: string;
@@ -27,10 +27,10 @@ export interface StdioAppParts {
   /** Takes one line of diagnostics, without its line end. */
   readonly say: (line: string) => void;
   /** What the tools of `POST /rpc` need; without it only `read`, `bash` and `grep` are offered. */
-  readonly store?: { readonly tools: Exclude<ToolSet, 'files'>; readonly settings: Settings } & ToolboxParts;
+  readonly store?: { readonly tools: Exclude<ToolSet, 'files'> } & Base;
 }
 
-export interface StdioApp {
+export interface StdioServer {
   /** Settles when the client has gone or `stop` was called, and nothing that was started runs any more. */
   readonly done: Promise<void>;
   stop(): void;
@@ -46,15 +46,13 @@ const GRACE_MS = 1_500;
 const COMMANDS_END_MS = 250;
 
 /** Serves MCP over a pair of streams. Neither express nor, without `store`, a database driver is loaded. */
-export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
+export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const { env, input, output, say, store } = parts;
   const cwd = env.MCP_PRUNER_CWD ? resolve(parts.cwd, env.MCP_PRUNER_CWD) : parts.cwd;
   const runner = new CommandRunner({ cwd, env });
   const local = localTools(parts, cwd, runner);
-  const toolbox = store === undefined ? null : await openTools(store, local);
-  const face =
-    store === undefined || toolbox === null ? plainFace(local) : fullFace(toolbox, store.tools, store.version);
-  const server = new McpServer({ ...face, onCall: (record) => describeCall(record, say) });
+  const open = store === undefined ? null : await openProduct(store, local);
+  const server = new McpServer({ ...(open?.face ?? plainFace(local)), onCall: (record) => describeCall(record, say) });
 
   const runSocket = env[PRESENCE_VARIABLE];
   const farewell = runSocket ? announcePresence(runSocket) : () => {};
@@ -64,7 +62,7 @@ export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
   return {
     done: served.then(async () => {
       await runner.endAll(COMMANDS_END_MS);
-      await toolbox?.close();
+      await open?.services.close();
       farewell();
     }),
     stop: () => stopping.abort(),
@@ -72,7 +70,7 @@ export async function startStdioApp(parts: StdioAppParts): Promise<StdioApp> {
   };
 }
 
-function localTools({ pruner, say }: StdioAppParts, cwd: string, runner: CommandRunner): Tool[] {
+function localTools({ pruner, say }: StdioParts, cwd: string, runner: CommandRunner): Tool[] {
   const { url, timeoutMs } = pruner;
   const focus = createFocus({
     pruner: url === null ? null : new SwePrunerClient({ url, timeoutMs }),
@@ -83,15 +81,29 @@ function localTools({ pruner, say }: StdioAppParts, cwd: string, runner: Command
 
 const NO_HTTP = { enabled: false, host: null, port: null, path: null, enableJson: false, stateless: false };
 
-async function openTools(store: NonNullable<StdioAppParts['store']>, local: readonly Tool[]): Promise<Toolbox> {
-  const [{ openToolbox }, { openKept }] = await Promise.all([import('./toolbox.ts'), import('./kept.ts')]);
-  const face = {
-    faces: facesOf(store.tools),
-    transports: () => ({ stdio: { enabled: true }, http: NO_HTTP }),
-    stays: true,
-    maxInputBytes: MAX_LINE_BYTES,
-  };
-  return openToolbox(store.settings, store, openKept(store.settings, store), face, local);
+/** The product's own server, as on `POST /rpc`. */
+async function openProduct(
+  { tools, ...base }: NonNullable<StdioParts['store']>,
+  local: readonly Tool[],
+): Promise<{ readonly services: Services; readonly face: McpServerOptions }> {
+  const [{ openServices }, { openStorage }, { openTools }] = await Promise.all([
+    import('./services.ts'),
+    import('./storage.ts'),
+    import('./tools.ts'),
+  ]);
+  const services = openServices(openStorage(base));
+  const faces = facesOf(tools);
+  const toolset = openTools(
+    services,
+    {
+      faces,
+      transports: () => ({ stdio: { enabled: true }, http: NO_HTTP }),
+      stays: true,
+      maxInputBytes: MAX_LINE_BYTES,
+    },
+    local,
+  );
+  return { services, face: { ...toolset, faces, version: base.version, instructions: INSTRUCTIONS } };
 }
 
 function facesOf(tools: 'pruner' | 'all'): readonly Face[] {
@@ -101,22 +113,6 @@ function facesOf(tools: 'pruner' | 'all'): readonly Face[] {
 /** The server of 002, to the letter. */
 function plainFace(tools: readonly Tool[]): McpServerOptions {
   return { registry: new ToolRegistry(tools), faces: ['stdio'], version: CONTRACT_VERSION, strict: true };
-}
-
-/** The product's own server, as on `POST /rpc`. */
-function fullFace(
-  { registry, methods, capabilities }: Toolbox,
-  tools: 'pruner' | 'all',
-  version: string,
-): McpServerOptions {
-  return {
-    registry,
-    faces: facesOf(tools),
-    version,
-    instructions: INSTRUCTIONS,
-    methods,
-    capabilities,
-  };
 }
 
 function describeCall(

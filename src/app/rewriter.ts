@@ -1,11 +1,11 @@
 import picomatch from 'picomatch';
-import type { Settings } from './config/settings.ts';
-import type { Decider } from './core/decider.ts';
-import { DecisionMaker } from './core/decision-maker.ts';
-import type { LeftAlone } from './core/left-alone.ts';
-import type { SegmentPorts } from './core/ports/segments.ts';
-import type { Clock, LineScorer, Store } from './core/ports.ts';
-import { RequestRewriter } from './core/rewrite-request.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Decider } from '../core/decider.ts';
+import { DecisionMaker } from '../core/decision-maker.ts';
+import type { LeftAlone } from '../core/left-alone.ts';
+import type { SegmentPorts } from '../core/ports/segments.ts';
+import type { Clock, LineScorer, Store } from '../core/ports.ts';
+import { RequestRewriter } from '../core/rewrite-request.ts';
 
 /** Of the memory for what was decided, for single texts; the rest is for whole bodies. The store has both. */
 const DECISIONS_SHARE = 1 / 32;

@@ -1,0 +1,104 @@
+import type { RequestListener } from 'node:http';
+import express, { type Express } from 'express';
+import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
+import { INSTRUCTIONS } from '../mcp/initialize.ts';
+import { pruneRouter } from '../mcp/prune-route.ts';
+import { rpcRouter } from '../mcp/rpc-routes.ts';
+import { McpServer } from '../mcp/server.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { sendError } from '../proxy/openai-error.ts';
+import { passthrough } from '../proxy/passthrough.ts';
+import type { Upstream } from '../proxy/upstream.ts';
+import type { Services } from './services.ts';
+import type { Toolset } from './tools.ts';
+
+export interface MountParts extends Services {
+  readonly tools: Toolset;
+  readonly upstream: Upstream;
+  readonly metrics: Metrics;
+  /** Largest body of `/rpc` and `/prune`, in bytes. */
+  readonly maxBodyBytes: number;
+}
+
+/** What is mounted, in this order; `localGuard(access)` lets in whom the settings let in. A new route is a function and a row. */
+const mounts: readonly ((app: Express, parts: MountParts, access: LocalGuardOptions) => void)[] = [
+  mountMetrics,
+  mountRpc,
+  mountPrune,
+  mountPassthrough,
+];
+
+/** Builds what answers everything but the wires and `/health`. */
+export function openMounts(parts: MountParts): RequestListener {
+  const { allowedHosts, host, authToken } = parts.settings;
+  const app = express().disable('x-powered-by');
+  const access: LocalGuardOptions = {
+    allowedHosts: [...allowedHosts, host],
+    ...(authToken !== null && { bearerToken: authToken }),
+  };
+  for (const mount of mounts) mount(app, parts, access);
+  app.use((req, res) => {
+    sendError(
+      res,
+      404,
+      'not_found',
+      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
+    );
+  });
+  return app;
+}
+
+function mountMetrics(app: Express, { metrics }: MountParts, access: LocalGuardOptions): void {
+  app.get('/metrics', localGuard(access), async (_req, res) => {
+    const { contentType, text } = await metrics.page();
+    res.setHeader('content-type', contentType);
+    res.end(text);
+  });
+}
+
+function mountRpc(app: Express, { tools, version, log, maxBodyBytes }: MountParts, access: LocalGuardOptions): void {
+  const server = new McpServer({
+    ...tools,
+    faces: ['rpc'],
+    version,
+    instructions: INSTRUCTIONS,
+    onCall: ({ fault, ...record }) => {
+      if (fault === undefined) log.debug(record, 'rpc');
+      else log.error({ ...record, err: fault }, 'rpc failed');
+    },
+  });
+  const guard = localGuard({ ...access, tokenInUrl: true });
+  app.use('/rpc', guard, rpcRouter({ server, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
+}
+
+function mountPrune(
+  app: Express,
+  { settings, ownPruner, log, maxBodyBytes }: MountParts,
+  access: LocalGuardOptions,
+): void {
+  const router = pruneRouter({
+    pruner: ownPruner,
+    options: {
+      maxPruneRatio: settings.maxPruneRatio,
+      minKeepLines: settings.minKeepLines,
+      timeoutMs: settings.timeoutMs,
+      annotateLines: settings.annotateLines,
+      includeMarkers: settings.includeMarkers,
+    },
+    maxBodyBytes,
+    onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
+    onFault: (err) => log.error({ err }, 'prune failed'),
+  });
+  app.use('/prune', localGuard(access), router);
+}
+
+function mountPassthrough(app: Express, { settings, upstream, log }: MountParts): void {
+  const handler = passthrough({
+    upstreamUrl: settings.upstreamUrl,
+    pathFor: (clientPath) => upstream.pathFor(clientPath),
+    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+    onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
+  });
+  app.use('/v1', handler);
+}

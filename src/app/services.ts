@@ -1,0 +1,118 @@
+import type { OpenScorer } from '../backends/open-scorer.ts';
+import type { BulkPruner, Pruner, PruneTextResult } from '../core/api.ts';
+import { DecideHere, type Decider } from '../core/decider.ts';
+import { createPruner } from '../core/pruner.ts';
+import { stashId } from '../core/segments.ts';
+import { toldPruner } from '../core/told-pruner.ts';
+import { ContextGc } from '../gc/context-gc.ts';
+import { Recorder } from '../gc/recorder.ts';
+import { Idempotency } from '../mcp/idempotency.ts';
+import type { HealthReport } from '../mcp/tools/health.ts';
+import { Resources } from '../resources/registry.ts';
+import { Upkeep } from '../store/upkeep.ts';
+import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
+import { openBackend } from './backend.ts';
+import type { Storage } from './storage.ts';
+
+/** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
+export interface Services extends Storage {
+  /** `null` when the engine ranks alone. */
+  readonly scorer: OpenScorer | null;
+  /** Who decides about texts; large ones on threads of their own. */
+  readonly decider: Decider;
+  readonly pruner: Pruner & BulkPruner;
+  /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
+  readonly ownPruner: Pruner;
+  /** Takes down what proxied requests show. */
+  readonly recorder: Recorder;
+  readonly contextGc: ContextGc;
+  readonly resources: Resources;
+  readonly idempotency: Idempotency;
+  /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
+  onRequest(): void;
+  health(): HealthReport;
+  /** Writes what waits, ends the store's upkeep and closes it. */
+  close(): Promise<void>;
+}
+
+/** Builds the services over what is kept. A new one is a field of `Services`, a line here, and its end in `close`. */
+export function openServices(storage: Storage, onPruned?: (result: PruneTextResult) => void): Services {
+  const { store, events, log } = storage;
+  const scorer = openBackend(storage);
+  const decider = new DecideElsewhere({
+    here: new DecideHere(),
+    onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
+  });
+  const { recorder, contextGc } = openContextGc(storage);
+  const upkeep = new Upkeep(store, (err) => log.debug({ err }, 'upkeep of the store failed'));
+  return {
+    ...storage,
+    scorer,
+    decider,
+    ...openPruners(storage, decider, scorer, onPruned),
+    recorder,
+    contextGc,
+    resources: new Resources({
+      store,
+      records: store.records,
+      flush: () => events.flush(),
+      onWritten: (listener) => events.onWritten(listener),
+    }),
+    idempotency: openIdempotency(storage),
+    onRequest: () => upkeep.request(),
+    health: () => storage.health(scorer?.state),
+    async close() {
+      upkeep.close();
+      await decider.close();
+      await scorer?.close();
+      await recorder.flush();
+      await events.flush();
+      await store.close();
+    },
+  };
+}
+
+function openPruners(
+  { settings, log, clock, store, events }: Storage,
+  decider: Decider,
+  scorer: OpenScorer | null,
+  onPruned: ((result: PruneTextResult) => void) | undefined,
+): Pick<Services, 'pruner' | 'ownPruner'> {
+  const open = (asked: OpenScorer | null): Services['pruner'] => {
+    const untold = createPruner({
+      store,
+      maxInputChars: settings.maxInputChars,
+      onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
+      decider,
+      ...(asked && { scorer: asked }),
+    });
+    return toldPruner(untold, events, clock, onPruned);
+  };
+  const pruner = open(scorer);
+  return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };
+}
+
+function openContextGc({ store, log, clock }: Storage): Pick<Services, 'recorder' | 'contextGc'> {
+  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'context not kept');
+  const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
+  const contextGc = new ContextGc({
+    store: store.segments,
+    events: store,
+    clock,
+    flush: () => recorder.flush(),
+    stashId,
+    onFailure,
+  });
+  return { recorder, contextGc };
+}
+
+function openIdempotency({ settings, store, events, log, clock }: Storage): Idempotency {
+  return new Idempotency({
+    records: store.records,
+    store,
+    clock,
+    ttlMs: settings.idempotencyTtlS * 1000,
+    events,
+    onFailure: (err) => log.warn({ err }, 'an answer could not be kept'),
+  });
+}

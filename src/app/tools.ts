@@ -1,0 +1,100 @@
+import { enabledFlags, infoOf } from '../mcp/info.ts';
+import type { JsonObject } from '../mcp/json-rpc.ts';
+import { resourceCapabilities, resourceMethods, withoutResources } from '../mcp/resource-methods.ts';
+import type { Method } from '../mcp/server.ts';
+import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
+import { contextGcAnalyzeTool } from '../mcp/tools/context-gc-analyze.ts';
+import { contextGcPinTool, contextGcUnpinTool } from '../mcp/tools/context-gc-pin.ts';
+import { contextGcPruneTool } from '../mcp/tools/context-gc-prune.ts';
+import { eventsWatchTool } from '../mcp/tools/events-watch.ts';
+import { healthTool } from '../mcp/tools/health.ts';
+import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
+import { mcpInfoTool, type Transports } from '../mcp/tools/mcp-info.ts';
+import { pruneBatchTool } from '../mcp/tools/prune-batch.ts';
+import { pruneTextTool } from '../mcp/tools/prune-text.ts';
+import { recoverBatchTool } from '../mcp/tools/recover-batch.ts';
+import { recoverTextTool } from '../mcp/tools/recover-text.ts';
+import { resourcesListTool } from '../mcp/tools/resources-list.ts';
+import { resourcesReadTool } from '../mcp/tools/resources-read.ts';
+import { resourcesWatchTool } from '../mcp/tools/resources-watch.ts';
+import type { Services } from './services.ts';
+
+/** The tools, and what else the protocol offers over the same services. */
+export interface Toolset {
+  readonly registry: ToolRegistry;
+  /** Methods of the protocol beside those of the tools, and what they let `initialize` announce. */
+  readonly methods: Readonly<Record<string, Method>>;
+  readonly capabilities: JsonObject;
+}
+
+/** Whom the tools are for. */
+export interface ToolFace {
+  readonly faces: readonly Face[];
+  readonly transports: () => Transports;
+  /** Whether connections outlive a call, so that a client can be told of updates. */
+  readonly stays: boolean;
+  /** Largest message, in bytes. */
+  readonly maxInputBytes: number;
+}
+
+/** What a family of tools is made from. */
+interface Parts extends Services {
+  readonly face: ToolFace;
+  /** All tools of this registry; filled once every family is there. */
+  readonly registry: () => ToolRegistry;
+}
+
+/** The families of tools, in the order in which they are listed. A new family is a row; its flag stands on its tools. */
+const families: readonly ((parts: Parts) => readonly Tool[])[] = [
+  ({ pruner, health }) => [pruneTextTool(pruner), recoverTextTool(pruner), healthTool(health)],
+  ({ settings, version, face, registry }) => [
+    mcpInfoTool(() => infoOf(settings, version, face.transports(), face.maxInputBytes)),
+    mcpCapabilitiesTool({
+      tools: () => registry().list(face.faces),
+      further: settings.enableIdempotency ? ['idempotency'] : [],
+      maxEvents: settings.maxEvents,
+    }),
+  ],
+  ({ resources }) => [
+    resourcesListTool(resources),
+    resourcesReadTool(resources),
+    resourcesWatchTool(resources),
+    eventsWatchTool(resources),
+  ],
+  ({ pruner }) => [pruneBatchTool(pruner), recoverBatchTool(pruner)],
+  ({ contextGc }) => [
+    contextGcAnalyzeTool(contextGc),
+    contextGcPruneTool(contextGc),
+    contextGcPinTool(contextGc),
+    contextGcUnpinTool(contextGc),
+  ],
+];
+
+/** Tools that take an `idempotency_key` when that is on: those that change something, and those for many at once. */
+const KEYED: ReadonlySet<string> = new Set([
+  'prune_text',
+  'context_gc_prune',
+  'context_gc_pin',
+  'context_gc_unpin',
+  'prune_batch',
+  'recover_batch',
+]);
+
+/**
+ * Builds the tools over the services.
+ *
+ * @param further - tools of one face only, to stand first on the same registry
+ */
+export function openTools(services: Services, face: ToolFace, further: readonly Tool[] = []): Toolset {
+  const { settings, idempotency, resources, health } = services;
+  const parts: Parts = { ...services, face, registry: () => registry };
+  const tools = [...further, ...families.flatMap((family) => family(parts))];
+  const keyed = (tool: Tool): Tool =>
+    settings.enableIdempotency && KEYED.has(tool.name) ? idempotency.wrap(tool) : tool;
+  const registry = new ToolRegistry(tools.map(keyed), enabledFlags(settings));
+  return {
+    registry,
+    methods: { health, ...(settings.enableResources ? resourceMethods(resources, face.stays) : withoutResources) },
+    capabilities: settings.enableResources ? resourceCapabilities(face.stays) : {},
+  };
+}

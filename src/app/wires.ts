@@ -1,0 +1,93 @@
+import { LeftAlone } from '../core/left-alone.ts';
+import type { SegmentPorts } from '../core/ports/segments.ts';
+import { ContextBudget } from '../gc/budget.ts';
+import { DirectiveBook } from '../gc/directive-book.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { ChatHandler } from '../proxy/chat.ts';
+import { Reporter } from '../proxy/report.ts';
+import { isChat, type Wire } from '../proxy/server.ts';
+import { Upstream } from '../proxy/upstream.ts';
+import { requestIds } from './request-ids.ts';
+import { rewriterOf } from './rewriter.ts';
+import type { Services } from './services.ts';
+
+/** The routes whose requests are looked into on their way to a model. */
+export interface Wires {
+  readonly wires: readonly Wire[];
+  /** Where requests go; the pass-through goes there too. */
+  readonly upstream: Upstream;
+  /** Writes what waits to be told and closes the connections. */
+  close(): Promise<void>;
+}
+
+/** Opens the way to the model, and what is done to requests on it. A new wire is a row of `wires`. */
+export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
+  const { settings, store, events, clock, log } = services;
+  const upstream = new Upstream({
+    url: settings.upstreamUrl,
+    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+  });
+  const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
+  const chat = await openChat(services, upstream, reporter);
+  return {
+    wires: [{ claims: isChat, handle: (req, res) => chat.handle(req, res) }],
+    upstream,
+    async close() {
+      await reporter.flush();
+      await upstream.close();
+    },
+  };
+}
+
+async function openChat(services: Services, upstream: Upstream, reporter: Reporter): Promise<ChatHandler> {
+  const { settings, store, clock, log, decider, scorer } = services;
+  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
+  const leftAlone = new LeftAlone(store);
+  await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
+  const nextId = requestIds();
+  return new ChatHandler({
+    rewriter: rewriterOf(settings, {
+      store,
+      clock,
+      leftAlone,
+      onFailure,
+      decider,
+      ...(scorer && { scorer }),
+      segments: segmentsOf(services),
+    }),
+    leftAlone,
+    upstream,
+    enabled: settings.enabled,
+    shadow: settings.mode === 'shadow',
+    maxBodyBytes: settings.maxBodyBytes,
+    timeoutMs: settings.timeoutMs,
+    newRequestId: () => {
+      services.onRequest();
+      return nextId();
+    },
+    onReport: (report) => reporter.report(report),
+    onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
+  });
+}
+
+/** What was asked of single segments, where they are taken down, and the budget if there is one. */
+function segmentsOf({ settings, store, recorder, clock, log }: Services): SegmentPorts {
+  const collector = new ContextBudget({
+    store: store.segments,
+    events: store,
+    clock,
+    tokens: settings.contextBudgetTokens,
+    onStep: (step) =>
+      log.info(
+        { ...step, tokensSaved: step.tokensBefore - step.tokensAfter },
+        'context over its budget, parts stashed',
+      ),
+    onFailure: (reason, err) => log.warn({ reason, err }, 'context not kept'),
+  });
+  return {
+    directives: new DirectiveBook(store.segments),
+    onSeen: (request) => recorder.note(request),
+    ...(settings.contextBudgetTokens > 0 && { collector }),
+  };
+}
