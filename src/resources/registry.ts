@@ -1,6 +1,6 @@
 import type { Records } from '../core/ports/records.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
-import { annotate } from '../engine/render.ts';
+import { annotate } from '../engine/text/render.ts';
 import { PrunerError, StoreUnavailable } from '../errors.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
 import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind } from './uri.ts';
