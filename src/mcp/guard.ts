@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
+import { type ErrorCode, errorRow } from '../errors.ts';
 
 export interface LocalGuardOptions {
   /** Names beside the loopback ones: `name` (any port) or `name:port`. */
@@ -26,12 +27,7 @@ export function localGuard({ allowedHosts, bearerToken, tokenInUrl = false }: Lo
   return (req, res, next) => {
     const { origin, host, authorization } = req.headers;
     if (origin !== undefined && !isAllowed(authorityOf(origin), allowed)) {
-      return refuse(
-        res,
-        403,
-        'forbidden_origin',
-        'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_HOSTS can add one.',
-      );
+      return refuse(res, 'forbidden_origin');
     }
     if (token !== null) {
       const given = bearerOf(authorization) || (tokenInUrl ? queryToken(req.url) : '');
@@ -40,18 +36,12 @@ export function localGuard({ allowedHosts, bearerToken, tokenInUrl = false }: Lo
       const how = tokenInUrl ? 'Authorization: Bearer <token>, or ?token=<token>' : 'Authorization: Bearer <token>';
       return refuse(
         res,
-        401,
         'unauthorized',
         `A valid token is required (${how}): that of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.`,
       );
     }
     if (!isAllowed(host ?? '', allowed)) {
-      return refuse(
-        res,
-        403,
-        'forbidden_host',
-        'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.',
-      );
+      return refuse(res, 'forbidden_host');
     }
     next();
   };
@@ -86,6 +76,6 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function refuse(res: Response, status: number, type: string, message: string): void {
-  res.status(status).json({ error: { message, type } });
+function refuse(res: Response, type: ErrorCode, message: string = errorRow(type).hint): void {
+  res.status(errorRow(type).http ?? 403).json({ error: { message, type } });
 }
