@@ -6,6 +6,7 @@ import type {
   Committed,
   Decision,
   EventRecord,
+  NewDecision,
   Store,
   StoreBatch,
   StoredEvent,
@@ -33,6 +34,8 @@ export interface SqliteStoreOptions {
   readonly ttlMs: number;
   /** Limit of what originals and decisions take up in the file; the sweep enforces it, see `roomLimit`. */
   readonly maxBytes: number;
+  /** Share of `maxBytes` that the originals of one conversation may take up. Default: all. */
+  readonly conversationShare?: number;
   /** How many events are kept. */
   readonly maxEvents: number;
   readonly log?: StoreLog;
@@ -294,12 +297,17 @@ class FileStore implements SqliteStore {
   }
 
   #save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
-    const refused: string[] = batch.wholeOrNothing ? this.#clashes(tables, batch, nowMs) : [];
+    const refused: string[] = batch.wholeOrNothing ? this.#refusals(tables, batch, nowMs) : [];
     if (refused.length > 0) return { missing: [], refused, known: [] };
     const known: string[] = [];
     for (const item of batch.decisions) {
       const { key, pruneId } = item.decision;
+      if (this.#exceedsShare(tables, batch, item, nowMs)) {
+        refused.push(key);
+        continue;
+      }
       const saved = tables.decisions.save(item, nowMs, nowMs + this.#ttlMs);
+      if (saved === 'new' && pruneId !== null) tables.shares.charge(pruneId, batch.conversation);
       if (saved === 'clash') refused.push(key);
       if (saved !== 'known') continue;
       known.push(key);
@@ -309,11 +317,23 @@ class FileStore implements SqliteStore {
     return { missing: this.#touch(tables, batch, nowMs), refused, known };
   }
 
-  /** Keys of the decisions whose prune id stands for another text, in the file or in the batch itself. */
-  #clashes({ decisions }: Tables, batch: StoreBatch, nowMs: number): string[] {
+  /** Whether an original that is not there yet would take its conversation beyond what it may store. */
+  #exceedsShare({ decisions, shares }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
+    const { conversation } = batch;
+    const { pruneId } = item.decision;
+    if (conversation === undefined || pruneId === null || (decisions.pruneUntil(pruneId) ?? 0) > nowMs) return false;
+    const { maxBytes, conversationShare = 1 } = this.#options;
+    return shares.of(conversation) + item.text.length > maxBytes * conversationShare;
+  }
+
+  /** Keys of the decisions beyond the conversation's share, or whose prune id stands for another text here or in the file. */
+  #refusals(tables: Tables, batch: StoreBatch, nowMs: number): string[] {
+    const { decisions } = tables;
     const hashes = new Map<string, string>();
-    return batch.decisions.flatMap(({ decision: { key, pruneId, textHash } }) => {
+    return batch.decisions.flatMap((item) => {
+      const { key, pruneId, textHash } = item.decision;
       if (pruneId === null) return [];
+      if (this.#exceedsShare(tables, batch, item, nowMs)) return [key];
       const row = decisions.prune(pruneId);
       const taken = row && row.expires_ms > nowMs ? row.hash : hashes.get(pruneId);
       hashes.set(pruneId, textHash);
