@@ -23,6 +23,7 @@ process.exitCode = await main(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   outIsTerminal: process.stdout.isTTY === true,
+  ...(process.stdout.isTTY && { columns: process.stdout.columns }),
   errIsTerminal: process.stderr.isTTY === true,
   inIsTerminal: isatty(0),
   clock: { nowMs: Date.now },

@@ -10,6 +10,8 @@ export interface Io extends Place {
   readonly err: (text: string) => void;
   /** Whether a person reads stdout on a terminal. */
   readonly outIsTerminal: boolean;
+  /** Width of that terminal, in characters; absent where stdout is none. */
+  readonly columns?: number;
   /** Whether a person reads stderr on a terminal, where a progress bar may be drawn. */
   readonly errIsTerminal?: boolean;
   /** Whether a person types into stdin. */

@@ -72,7 +72,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
     const forwarded = messagesOf(received[0] ?? '');
 
     say(paint('bold', '\n1. Before and after'));
-    say('tool result                              lines              tokens (estimated)');
+    say('tool result                              original lines     tokens (estimated, markers in)');
     for (const [name, before, at] of [
       ['service log (700 requests, 1 failure)', log, 3],
       [source.path, source.text, 5],
@@ -81,7 +81,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
       const [tokensBefore, tokensAfter] = [estimateTokens(before), estimateTokens(after)];
       const saved = `-${Math.round(100 * (1 - tokensAfter / tokensBefore))} %`;
       say(
-        `${name.padEnd(38)} ${arrow(lineCount(before), lineCount(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
+        `${name.padEnd(38)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
       );
     }
 
@@ -180,6 +180,11 @@ function messagesOf(body: string): Message[] {
 
 function lineCount(text: string): number {
   return text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+}
+
+/** Lines of a pruned text that stood in the original: all but the markers. */
+function keptLines(text: string): number {
+  return lineCount(text) - text.split('\n').filter((line) => parseMarker(line) !== null).length;
 }
 
 function arrow(before: number, after: number): string {

@@ -15,15 +15,18 @@ export function wholeOption(call: Call, name: string, least: number, otherwise: 
   throw new UsageError(`--${name} takes a whole number, ${least} or more, not ${JSON.stringify(text)}`);
 }
 
+/** The last one is the proxy's own; two milder ones beside it show the curve. */
+const DEFAULT_RATIOS = '0.5,0.7,0.9';
+
 function ratiosOf(call: Call): number[] {
-  const text = textOption(call, 'ratio') ?? '0.5,0.7,0.85';
+  const text = textOption(call, 'ratio') ?? DEFAULT_RATIOS;
   const ratios = [...new Set(text.split(',').map(Number))].sort((a, b) => a - b);
   if (ratios.every((ratio) => ratio > 0 && ratio < 1)) return ratios;
   throw new UsageError(`--ratio takes numbers between 0 and 1 with commas between them, not ${JSON.stringify(text)}`);
 }
 
 function originOf(call: Call): 'unknown' | 'read' {
-  const origin = textOption(call, 'origin') ?? 'unknown';
+  const origin = textOption(call, 'origin') ?? 'read';
   if (origin === 'unknown' || origin === 'read') return origin;
   throw new UsageError(`--origin is unknown or read, not ${JSON.stringify(origin)}`);
 }
@@ -39,12 +42,12 @@ export const evalCommand: Command = {
   options: {
     git: { type: 'string', value: '<repository>', doc: 'a git repository, bare or not' },
     cases: { type: 'string', value: '<n>', doc: 'files to try, at most (300)' },
-    ratio: { type: 'string', value: '<r,r,…>', doc: 'values of max_prune_ratio (0.5,0.7,0.85)' },
+    ratio: { type: 'string', value: '<r,r,…>', doc: `values of max_prune_ratio (${DEFAULT_RATIOS})` },
     'min-keep-lines': { type: 'string', value: '<n>', doc: 'fewest lines that stay (20)' },
     origin: {
       type: 'string',
       value: '<origin>',
-      doc: 'how a text came in: unknown, or read as for an opened file (unknown)',
+      doc: 'how a text came in: read, as the proxy takes a file that an agent opens, or unknown (read)',
     },
     'max-files': { type: 'string', value: '<n>', doc: 'a commit that touches more is a mass edit (20)' },
     seed: { type: 'string', value: '<n>', doc: 'another seed draws other commits (1)' },
@@ -98,6 +101,6 @@ async function evaluate(source: Source, options: EvaluateOptions, io: Io): Promi
     throw new CommandFailed(`no usable commit in ${path} (${reasons || 'no commit with a parent'})`);
   }
   const report = buildReport(totals, sample, { repository: path, head: repo.head, seed, ...options });
-  io.out(source.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report));
+  io.out(source.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, io.columns));
   return 0;
 }

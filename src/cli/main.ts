@@ -57,6 +57,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   try {
     if (name === undefined) return await runCommand('stdio', [], io);
     if (name === '--help' || name === '-h') return print(io, programHelp(commands));
+    if (name === 'help') return await help(rest, io);
     if (name === '--version' || name === '-v') return print(io, `${io.version}\n`);
     return await runCommand(name, rest, io);
   } catch (error) {
@@ -67,6 +68,11 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
 function print(io: Io, text: string): number {
   io.out(text);
   return 0;
+}
+
+/** `help` and `help <command>`, as many programs have them. */
+async function help([topic]: readonly string[], io: Io): Promise<number> {
+  return topic === undefined ? print(io, programHelp(commands)) : await runCommand(topic, ['--help'], io);
 }
 
 async function runCommand(name: string, args: readonly string[], io: Io): Promise<number> {

@@ -1,4 +1,5 @@
 import type { Decision } from '../core/ports.ts';
+import { wrap } from '../eval/table.ts';
 import type { Io } from './command.ts';
 import type { Original } from './open-store.ts';
 import { type Paint, printable } from './terminal.ts';
@@ -7,11 +8,13 @@ import { type Paint, printable } from './terminal.ts';
 export function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
   const { decision, createdAtMs, expiresAtMs } = prune;
   io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);
-  io.out(`${decision.lines} lines -> ${decision.keptLines}, about ${decision.tokensBefore} tokens -> `);
-  io.out(
-    `${decision.tokensAfter}; ${decision.cuts.length > 0 ? 'cut' : 'left whole'} ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least\n`,
+  const { lines, keptLines, tokensBefore, tokensAfter, cuts, goal } = decision;
+  const say = (text: string): void => io.out(`${wrap(text, io.columns, 2)}\n`);
+  say(
+    `${lines} lines -> ${keptLines}, about ${tokensBefore} tokens -> ${tokensAfter}; ` +
+      `${cuts.length > 0 ? 'cut' : 'left whole'} ${isoMinute(createdAtMs)}, kept until ${isoMinute(expiresAtMs)} at least`,
   );
-  if (decision.goal !== '') io.out(`goal: ${printable(decision.goal).replaceAll('\n', ' ')}\n`);
+  if (goal !== '') say(`goal: ${printable(goal).replaceAll('\n', ' ')}`);
 }
 
 function origin({ kind, tool, sourceType }: Decision): string {

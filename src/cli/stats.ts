@@ -1,4 +1,5 @@
 import type { UsageTotal } from '../core/ports.ts';
+import { table } from '../eval/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { withStore } from './open-store.ts';
 import { type Paint, painter, printable } from './terminal.ts';
@@ -8,7 +9,7 @@ const DEFAULT_DAYS = 7;
 
 export const stats: Command = {
   usage: 'stats [--days 7] [--json]',
-  about: 'Shows what was saved, by day (UTC), model and tool. Tokens are estimates.',
+  about: 'Shows what was saved, by day (UTC) and model, and by tool. Tokens are estimates.',
   options: {
     ...configOption,
     days: { type: 'string', value: '<n>', doc: `how many days, today included (default ${DEFAULT_DAYS})` },
@@ -21,7 +22,7 @@ export const stats: Command = {
     const totals = await withStore(call, io, (store) => store.usage(since));
     if (call.values.json === true) io.out(`${JSON.stringify(asJson(since, totals), null, 2)}\n`);
     else if (totals.length === 0) io.out(`nothing was recorded since ${since}: requests through the proxy count\n`);
-    else writeTable(totals, io, painter(io));
+    else writeTables(totals, io, painter(io));
     return 0;
   },
 };
@@ -70,24 +71,51 @@ function asJson(since: string, totals: readonly UsageTotal[]) {
   };
 }
 
-const HEAD = ['day', 'model', 'tool', 'requests', 'candidates', 'pruned', 'tokens before', 'after', 'saved', '%'];
-/** Columns of words, which stand to the left; the others are figures. */
-const WORD_COLUMNS = 3;
+const BY_DAY = ['day', 'model', 'requests', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
+const BY_TOOL = ['tool', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 
-function writeTable(totals: readonly UsageTotal[], io: Io, paint: Paint): void {
-  const body = totals.map((total) => [total.day, name(total.model), name(total.tool), ...figures(total)]);
-  const sum = ['total', '', '', ...figures(sumOf(totals))];
-  const widths = HEAD.map((_, column) => Math.max(...[HEAD, ...body, sum].map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) =>
-        column < WORD_COLUMNS ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
-  io.out(`${paint('dim', line(HEAD))}\n`);
-  for (const row of body) io.out(`${line(row)}\n`);
-  io.out(`${paint('bold', line(sum))}\n`);
+/** A request with texts of two tools is one request of a day and a model, so requests are told by these alone. */
+function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void {
+  const days = grouped(totals, ({ day, model }) => `${day}\0${model}`).map((group) => [
+    group[0]?.day ?? '',
+    name(group[0]?.model ?? ''),
+    String(sumOf(group).requests),
+    ...figures(sumOf(group)),
+  ]);
+  const all = sumOf(totals);
+  write([BY_DAY, ...days, ['total', '', all.requests.toLocaleString('en-US'), ...figures(all)]], 2, io, paint);
+  const tools = grouped(
+    totals.filter(({ candidates }) => candidates > 0),
+    ({ tool }) => tool,
+  )
+    .toSorted((a, b) => savedBy(b) - savedBy(a))
+    .map((group) => [name(group[0]?.tool ?? ''), ...figures(sumOf(group))]);
+  if (tools.length === 0) return;
+  io.out('\n');
+  write([BY_TOOL, ...tools], 1, io, paint);
+}
+
+function grouped(totals: readonly UsageTotal[], keyOf: (total: UsageTotal) => string): UsageTotal[][] {
+  const groups = new Map<string, UsageTotal[]>();
+  for (const total of totals) {
+    const group = groups.get(keyOf(total));
+    if (group) group.push(total);
+    else groups.set(keyOf(total), [total]);
+  }
+  return [...groups.values()];
+}
+
+function savedBy(group: readonly UsageTotal[]): number {
+  const { tokensBefore, tokensAfter } = sumOf(group);
+  return tokensBefore - tokensAfter;
+}
+
+function write(rows: readonly (readonly string[])[], words: number, io: Io, paint: Paint): void {
+  const text = table(rows, { words, ...(io.columns !== undefined && { width: io.columns }) });
+  for (const line of text.split('\n')) {
+    const style = line.startsWith('total') ? 'bold' : line.startsWith(rows[0]?.[0] ?? '') ? 'dim' : null;
+    io.out(`${style === null ? line : paint(style, line)}\n`);
+  }
 }
 
 function name(text: string): string {
@@ -97,6 +125,6 @@ function name(text: string): string {
 function figures(sums: Sums): string[] {
   const saved = sums.tokensBefore - sums.tokensAfter;
   const share = sums.tokensBefore === 0 ? '-' : `${Math.round((100 * saved) / sums.tokensBefore)} %`;
-  const counts = [sums.requests, sums.candidates, sums.pruned, sums.tokensBefore, sums.tokensAfter, saved];
+  const counts = [sums.candidates, sums.pruned, sums.tokensBefore, sums.tokensAfter, saved];
   return [...counts.map((count) => count.toLocaleString('en-US')), share];
 }

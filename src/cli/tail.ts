@@ -52,6 +52,7 @@ export const tail: Command = {
         io.out(`${line}\n`);
       };
       const past = await wantedPast(store, filter);
+      for (const line of unseenKinds(filter, past.kinds)) io.err(`mcp-pruner: ${line}\n`);
       for (const event of past.events) await print(event);
       if (call.values.once !== true) await follow(store, past.nextSeq, filter, io, print);
       return 0;
@@ -89,14 +90,27 @@ function wants({ runId, tool, kinds, sinceMs, debug }: Filter, event: StoredEven
 /** The events to begin with, and where to go on. */
 async function wantedPast(store: Pick<Store, 'events'>, filter: Filter) {
   let events: StoredEvent[] = [];
+  const kinds = new Set<string>();
   let nextSeq = 0;
   for (;;) {
     const page = await store.events({ fromSeq: nextSeq, limit: PAGE });
+    for (const { kind } of page) kinds.add(kind);
     nextSeq = (page.at(-1)?.seq ?? nextSeq - 1) + 1;
     events.push(...page.filter((event) => wants(filter, event)));
     if (filter.sinceMs === null) events = events.slice(-LAST);
-    if (page.length < PAGE) return { events, nextSeq };
+    if (page.length < PAGE) return { events, nextSeq, kinds };
   }
+}
+
+/** Says of each kind asked for that the store has no event of it; it may be a slip of the pen, or still to come. */
+function unseenKinds({ kinds }: Filter, seen: ReadonlySet<string>): string[] {
+  const known = [...seen].sort().join(', ');
+  return [...(kinds ?? [])]
+    .filter((kind) => !seen.has(kind))
+    .map(
+      (kind) =>
+        `no event of kind ${JSON.stringify(kind)} so far; the store has ${known === '' ? 'none at all' : known}`,
+    );
 }
 
 /** Prints what comes until a signal. */

@@ -2,6 +2,7 @@ import type { Decision } from '../core/ports.ts';
 import type { Why, WhyRegion } from '../core/why.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
+import { wrap } from '../eval/table.ts';
 import { type Command, configOption, type Io, textOption } from './command.ts';
 import { parseRanges } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
@@ -47,7 +48,7 @@ function write(original: Original, found: Why, io: Io): void {
   const paint = painter(io);
   const { decision } = original.prune;
   writeHeader(original, io, paint);
-  for (const line of preface(found, decision)) io.out(`${printable(line)}\n`);
+  for (const line of preface(found, decision)) io.out(`${wrap(printable(line), io.columns, INDENT)}\n`);
   if (found.regions.length === 0) {
     io.out('no region has these lines\n');
     return;
@@ -91,6 +92,8 @@ function rangeOf({ startLine, endLine }: LineRange): string {
 }
 
 const EXCERPT = 60;
+/** Blanks before the second line of a sentence that a narrow terminal breaks. */
+const INDENT = 2;
 
 function writeRegion(
   region: WhyRegion,
@@ -104,8 +107,10 @@ function writeRegion(
     .slice(0, 10 * EXCERPT)
     .trim();
   const excerpt = `${' '.repeat(width + fate.length)}${printable(first).replaceAll(/\s/g, ' ').slice(0, EXCERPT)}`;
-  io.out(`${paint(region.kept ? 'green' : 'red', head)}\n`);
-  if (first !== '') io.out(`${paint('dim', excerpt)}\n`);
+  const gutter = width + fate.length;
+  io.out(`${paint(region.kept ? 'green' : 'red', wrap(head, io.columns, gutter))}\n`);
+  if (first !== '')
+    io.out(`${paint('dim', excerpt.slice(0, Math.max(gutter + 20, io.columns ?? EXCERPT + gutter)))}\n`);
 }
 
 /** The same for programs; every line number is 1-based and inclusive. */

@@ -2,6 +2,7 @@ import type { Origin } from '../engine/types.ts';
 import type { SampleReport } from './cases.ts';
 import { type EvaluationTotals, PRUNER } from './evaluate.ts';
 import { type GroupSummary, type Interval, intervals, recallAtSavingsOf, summarise } from './summary.ts';
+import { type TableOptions, table, wrap } from './table.ts';
 
 /** What was measured, and on what. */
 export interface EvaluationReport {
@@ -32,6 +33,8 @@ export interface EvaluationReport {
 
 /** A file type with fewer cases than this is told under `other`. */
 const MIN_GROUP = 5;
+/** Chosen: the 95 % interval of a skill over twenty cases is some .2 wide; over fewer the figure says nothing. */
+const MIN_SKILL_CASES = 20;
 
 const RIVALS = ['head+tail', 'grep', 'bm25', 'reference', 'reference+structure'] as const;
 
@@ -97,54 +100,49 @@ function decimal(value: number): string {
   return Number.isNaN(value) ? '-' : value.toFixed(3);
 }
 
-/** Rows of cells as aligned columns, the first to the left and the others to the right. */
-export function table(rows: readonly (readonly string[])[]): string {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
-  return rows.map((row) => line(row).trimEnd()).join('\n');
-}
-
 function interval({ value, low, high }: Interval): string {
   return `${decimal(value)} [${decimal(low)}, ${decimal(high)}]`;
 }
 
-function systemsTable(summary: GroupSummary): string {
+function skillOf({ cases }: Pick<GroupSummary, 'cases'>, skill: number): string {
+  return cases < MIN_SKILL_CASES ? '-' : decimal(skill);
+}
+
+function systemsTable(summary: GroupSummary, width: number | undefined): string {
   const ratios = summary.systems[0]?.points.map((p) => p.ratio) ?? [];
   const rows = summary.systems.map(({ name, skill, area, points }) => [
     name,
-    decimal(skill),
+    skillOf(summary, skill),
     decimal(area),
     ...points.flatMap((p) => [percent(p.recall), percent(p.allKept), percent(p.savedTokens), percent(p.structure)]),
   ]);
-  return table([
-    ['max_prune_ratio', '', '', ...ratios.flatMap((r) => [String(r), '', '', ''])],
+  const head = [
+    ['max_prune_ratio', '', '', ...ratios.flatMap((r) => Array.from({ length: 4 }, () => String(r)))],
     ['', 'skill', 'area', ...ratios.flatMap(() => ['recall', 'all', 'saved', 'struct'])],
-    ...rows,
-  ]);
+  ];
+  return table([...head, ...rows], withWidth(width));
 }
 
-function typesTable(report: EvaluationReport): string {
+function typesTable(report: EvaluationReport, width: number | undefined): string {
   const head = [
     'type',
     'cases',
     'skill',
     'bm25',
     'reference',
-    ...report.ratios.flatMap((r) => [`r=${r} recall`, 'saved']),
+    ...report.ratios.flatMap((r) => [`r=${r} recall`, `r=${r} saved`]),
   ];
   const rows = [...report.byFamily, ...report.byType].map((group) => {
     const system = (name: string) => group.systems.find((s) => s.name === name);
     const own = system(PRUNER);
-    const skills = [PRUNER, 'bm25', 'reference'].map((name) => decimal(system(name)?.skill ?? Number.NaN));
+    const skills = [PRUNER, 'bm25', 'reference'].map((name) => skillOf(group, system(name)?.skill ?? Number.NaN));
     const points = own?.points.flatMap((p) => [percent(p.recall), percent(p.savedTokens)]) ?? [];
     return [group.group, String(group.cases), ...skills, ...points];
   });
-  return table([head, ...rows]);
+  return table([head, ...rows], withWidth(width));
 }
 
-function sameBudgetTable(report: EvaluationReport): string {
+function sameBudgetTable(report: EvaluationReport, width: number | undefined): string {
   const { ratios, sameLines, recallAtSameSaving } = report;
   const head = ['recall of', ...ratios.map((r) => `r=${r} lines`), ...ratios.map((r) => `r=${r} saving`)];
   const rows = sameLines.systems.map(({ name, points }) => {
@@ -156,29 +154,50 @@ function sameBudgetTable(report: EvaluationReport): string {
       ...ratios.map((_, i) => percent(atSaving?.[i] ?? Number.NaN)),
     ];
   });
-  return table([head, ...rows]);
+  return table([head, ...rows], withWidth(width));
 }
 
-/** The report as plain text for a terminal; shares in percent. */
-export function renderReport(report: EvaluationReport): string {
+function withWidth(width: number | undefined): TableOptions {
+  return width === undefined ? {} : { width };
+}
+
+function skillLine(report: EvaluationReport): string {
+  if (report.cases < MIN_SKILL_CASES) return `too few cases to tell a skill: ${MIN_SKILL_CASES} are needed at least`;
+  const { skill, leads } = report;
+  return (
+    `skill of ${PRUNER} ${interval(skill)} (95 %); ahead of bm25 by ${interval(leads.bm25 ?? skill)}, ` +
+    `of the reference heuristics by ${interval(leads.reference ?? skill)}`
+  );
+}
+
+/**
+ * The report as plain text for a terminal; shares in percent.
+ *
+ * @param width - of the terminal, in characters; without it nothing is wrapped or divided
+ */
+export function renderReport(report: EvaluationReport, width?: number): string {
   const { commits } = report;
   const skipped = Object.entries(report.skipped).map(([reason, count]) => `${reason} ${count}`);
+  const prose = (text: string): string => wrap(text, width);
   return `${[
-    `${report.cases} cases from ${commits.used} commits of ${report.repository} (${report.head.slice(0, 12)}, ` +
-      `${commits.inHistory} commits without merges, ${commits.seen} looked at, seed ${report.seed})`,
-    `skipped: ${skipped.join(', ') || 'nothing'}`,
+    prose(
+      `${report.cases} cases from ${commits.used} commits of ${report.repository} (${report.head.slice(0, 12)}, ` +
+        `${commits.inHistory} commits without merges, ${commits.seen} looked at, seed ${report.seed})`,
+    ),
+    prose(`skipped: ${skipped.join(', ') || 'nothing'}`),
     '',
-    `skill of ${PRUNER} ${interval(report.skill)} (95 %); ahead of bm25 by ${interval(report.leads.bm25 ?? report.skill)}, ` +
-      `of the reference heuristics by ${interval(report.leads.reference ?? report.skill)}`,
+    prose(skillLine(report)),
     '',
-    'In %: recall of the needed lines, cases with all of them kept, tokens saved (markers paid for), structural lines kept',
-    systemsTable(report.all),
+    prose(
+      'In %: recall of the needed lines, cases with all of them kept, tokens saved (markers paid for), structural lines kept',
+    ),
+    systemsTable(report.all, width),
     '',
-    `The same budget as ${PRUNER}: recall with as many lines kept, and on each curve at the same saving:`,
-    sameBudgetTable(report),
+    prose(`The same budget as ${PRUNER}: recall with as many lines kept, and on each curve at the same saving:`),
+    sameBudgetTable(report, width),
     '',
     'By family and by file type:',
-    typesTable(report),
+    typesTable(report, width),
     '',
     `time ${report.msPerMb.toFixed(1)} ms of CPU per MB; broken bounds ${report.violations}`,
   ].join('\n')}\n`;

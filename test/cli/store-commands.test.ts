@@ -133,15 +133,43 @@ describe('mcp-pruner diff', () => {
 });
 
 describe('mcp-pruner stats', () => {
-  it('shows totals by day, model and tool for a week, with their sum', async () => {
+  it('shows totals by day and model for a week, with their sum, and below by tool', async () => {
     const { code, out } = await run(['stats']);
     expect(code).toBe(0);
     const rows = out.trimEnd().split('\n');
-    expect(rows).toHaveLength(4);
-    expect(rows[1]).toMatch(/^2026-01-10 +gpt-x +bash +1 +2 +1 +1,000 +250 +750 +75 %$/);
-    expect(rows[2]).toMatch(/^2026-01-09 +evil␛\[2J +- /);
+    expect(rows).toHaveLength(8);
+    expect(rows[1]).toMatch(/^2026-01-10 +gpt-x +1 +2 +1 +1,000 +250 +750 +75 %$/);
+    expect(rows[2]).toMatch(/^2026-01-09 +evil␛\[2J +1 /);
     expect(rows[3]).toMatch(/^total +2 +4 +2 +2,000 +500 +1,500 +75 %$/);
+    expect(rows[6]).toMatch(/^bash +2 +1 +1,000 +250 +750 +75 %$/);
   });
+
+  it('tells the requests of a day together with the texts of all their tools', async () => {
+    const file = join(folder, 'two-tools.db');
+    const two = openSqliteStore({ path: file, clock: { nowMs: () => NOW }, ttlMs: DAY, maxBytes: 1e9, maxEvents: 10 });
+    const usage = { atMs: NOW, model: 'm', candidates: 2, pruned: 1, tokensBefore: 100, tokensAfter: 50 };
+    await two.addUsage([
+      { ...usage, tool: 'bash', requests: 3 },
+      { ...usage, tool: 'read', requests: 0 }, // its requests are counted with their first text
+    ]);
+    await two.close();
+    const { out } = await run(['stats'], { MCP_PRUNER_DB_PATH: file });
+    expect(out).toMatch(/^2026-01-10 +m +3 +4 +2 +200 +100 +100 +50 %$/m);
+    expect(out).not.toMatch(/ 0 +2 +1 /);
+  });
+
+  it.each([40, 60, 80])(
+    'divides its tables so that no line is wider than a terminal of %i characters',
+    async (columns) => {
+      const { out } = await runPlain(['stats'], {
+        env: { MCP_PRUNER_DB_PATH: db },
+        clock: { nowMs: () => NOW },
+        columns,
+      });
+      expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(columns);
+      for (const word of ['requests', 'pruned', 'tokens before', 'saved', '75 %']) expect(out).toContain(word);
+    },
+  );
 
   it('counts the days from today on', async () => {
     expect((await run(['stats', '--days', '1'])).out).not.toContain('2026-01-09');

@@ -54,6 +54,14 @@ describe('mcp-pruner tail', () => {
     ]);
   });
 
+  it('says which kinds there are when none of those asked for came yet', async () => {
+    await store.addEvents([request(1), pruned('bash')]);
+    const { code, out, err } = await run('--once', '--kind', 'bogus,request');
+    expect(code).toBe(0);
+    expect(out).toContain('request');
+    expect(err).toBe('mcp-pruner: no event of kind "bogus" so far; the store has pruned, request\n');
+  });
+
   it('shows only the run, the tool, the kinds and the time that are asked for', async () => {
     await store.addEvents([
       request(1, { tsMs: clock.now - 600_000 }),

@@ -1,4 +1,4 @@
-import { table } from '../report.ts';
+import { table } from '../table.ts';
 import { CACHED_PRICE } from './cost.ts';
 import type { Use, UsedLine } from './regret.ts';
 import type { ReplayTotals } from './replay.ts';

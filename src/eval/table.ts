@@ -1,0 +1,63 @@
+export interface TableOptions {
+  /** First columns, which are words: they stand to the left, and again in each part of a table that is divided. */
+  readonly words?: number;
+  /** Most characters of a line; without it a table is as wide as it is. */
+  readonly width?: number;
+}
+
+/**
+ * Rows of cells as aligned columns. A table that is wider than the terminal is divided by columns into parts below each
+ * other, each with the word columns in front, so that no line wraps.
+ */
+export function table(rows: readonly (readonly string[])[], { words = 1, width }: TableOptions = {}): string {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  return parts(widths, words, width ?? Number.POSITIVE_INFINITY)
+    .map((shown) => rows.map((row) => line(row, shown, widths, words)).join('\n'))
+    .join('\n\n');
+}
+
+const GAP = 2;
+
+/** Which columns stand in each part of the table. */
+function parts(widths: readonly number[], words: number, width: number): number[][] {
+  const lead = widths.slice(0, words).map((_, i) => i);
+  const leadWidth = lead.reduce((sum, i) => sum + (widths[i] ?? 0) + GAP, 0);
+  const all: number[][] = [];
+  let part = [...lead];
+  let used = leadWidth;
+  for (let i = words; i < widths.length; i++) {
+    const wide = (widths[i] ?? 0) + GAP;
+    if (part.length > lead.length && used + wide - GAP > width) {
+      all.push(part);
+      part = [...lead];
+      used = leadWidth;
+    }
+    part.push(i);
+    used += wide;
+  }
+  return [...all, part];
+}
+
+function line(row: readonly string[], shown: readonly number[], widths: readonly number[], words: number): string {
+  return shown
+    .map((i) => (i < words ? (row[i] ?? '').padEnd(widths[i] ?? 0) : (row[i] ?? '').padStart(widths[i] ?? 0)))
+    .join(' '.repeat(GAP))
+    .trimEnd();
+}
+
+/** Text in lines of at most `width` characters, broken at blanks; lines after the first begin with `indent` blanks. */
+export function wrap(text: string, width: number | undefined, indent = 0): string {
+  if (width === undefined || text.length <= width) return text;
+  const room = Math.max(width, indent + 20);
+  const lines: string[] = [];
+  let current = '';
+  for (const word of text.split(/(?<=\S) /)) {
+    const longer = current === '' ? word : `${current} ${word}`;
+    if (current.trim() !== '' && longer.length > room) {
+      lines.push(current);
+      current = ' '.repeat(indent) + word;
+    } else current = longer;
+  }
+  return [...lines, current].join('\n');
+}
