@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
-import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
 import { pruneRouter } from '../mcp/prune-route.ts';
@@ -31,15 +30,21 @@ const mounts: readonly ((app: Express, parts: MountParts, access: LocalGuardOpti
 
 /** Builds what answers everything but the wires and `/health`. */
 export function openMounts(parts: MountParts): RequestListener {
-  const { allowedHosts, host, authToken } = parts.settings;
+  const { allowedHosts, allowedOrigins, host, authToken } = parts.settings;
   const app = express().disable('x-powered-by');
   const access: LocalGuardOptions = {
     allowedHosts: [...allowedHosts, host],
+    allowedOrigins,
     ...(authToken !== null && { bearerToken: authToken }),
   };
   for (const mount of mounts) mount(app, parts, access);
   app.use((req, res) => {
-    sendError(res, 'not_found', `Nothing at ${req.method} ${req.path}. ${errorTable.not_found.hint}`);
+    sendError(
+      res,
+      404,
+      'not_found',
+      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
+    );
   });
   return app;
 }

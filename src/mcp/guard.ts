@@ -1,69 +1,53 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
-import { type ErrorCode, errorRow } from '../errors.ts';
+import { allowedCallers, type Caller, isForeignHost, isForeignPage } from '../core/origin.ts';
 
 export interface LocalGuardOptions {
   /** Names beside the loopback ones: `name` (any port) or `name:port`. */
   readonly allowedHosts: readonly string[];
+  /** Pages beside our own that may call. */
+  readonly allowedOrigins?: readonly string[];
   /** When set, each request must carry it as `Authorization: Bearer …`. */
   readonly bearerToken?: string;
   /** Takes the token as `?token=…` too, for clients that can be told an address and no header. */
   readonly tokenInUrl?: boolean;
 }
 
-const AUTHORITY = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/;
-const LOOPBACK_V4 = /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
-
 /**
- * Keeps web pages off a local endpoint. A page may point a name of its own at 127.0.0.1 (DNS rebinding) and post to it:
- * such requests carry a foreign `Host` or `Origin` and are refused with 403. Where a token is configured it decides in
- * the place of `Host`, since no page knows it; a wrong or missing one is 401.
+ * Keeps web pages off a local endpoint. Any page can post to 127.0.0.1, and point a name of its own there (DNS
+ * rebinding): what comes from another page, or is addressed to a name that is not ours, is refused with 403. Where a
+ * token is configured it decides in the place of `Host`, since no page knows it; a wrong or missing one is 401.
  */
-export function localGuard({ allowedHosts, bearerToken, tokenInUrl = false }: LocalGuardOptions): RequestHandler {
-  const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()));
+export function localGuard(options: LocalGuardOptions): RequestHandler {
+  const { allowedHosts, allowedOrigins = [], bearerToken, tokenInUrl = false } = options;
   if (bearerToken === '') throw new Error('the bearer token is empty'); // would let a missing one pass
   const token = bearerToken === undefined ? null : digest(bearerToken);
+  const allowed = allowedCallers(allowedHosts, allowedOrigins, token !== null);
 
   return (req, res, next) => {
-    const { origin, host, authorization } = req.headers;
-    if (origin !== undefined && !isAllowed(authorityOf(origin), allowed)) {
-      return refuse(res, 'forbidden_origin');
+    const { origin, host, authorization, 'sec-fetch-site': site } = req.headers;
+    const caller: Caller = { host, origin, secFetchSite: Array.isArray(site) ? site[0] : site };
+    if (isForeignPage(caller, allowed)) {
+      return refuse(res, 403, 'forbidden_origin', FORBIDDEN_ORIGIN);
     }
     if (token !== null) {
       const given = bearerOf(authorization) || (tokenInUrl ? queryToken(req.url) : '');
-      if (timingSafeEqual(digest(given), token)) return next();
-      res.setHeader('WWW-Authenticate', 'Bearer realm="mcp-pruner"');
-      const how = tokenInUrl ? 'Authorization: Bearer <token>, or ?token=<token>' : 'Authorization: Bearer <token>';
-      return refuse(
-        res,
-        'unauthorized',
-        `A valid token is required (${how}): that of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.`,
-      );
+      if (!timingSafeEqual(digest(given), token)) {
+        res.setHeader('WWW-Authenticate', 'Bearer realm="mcp-pruner"');
+        return refuse(res, 401, 'unauthorized', unauthorized(tokenInUrl));
+      }
     }
-    if (!isAllowed(host ?? '', allowed)) {
-      return refuse(res, 'forbidden_host');
-    }
+    if (isForeignHost(caller, allowed)) return refuse(res, 403, 'forbidden_host', FORBIDDEN_HOST);
     next();
   };
 }
 
-function isAllowed(authority: string, allowed: ReadonlySet<string>): boolean {
-  const lower = authority.toLowerCase();
-  const [, name] = AUTHORITY.exec(lower) ?? [];
-  if (name === undefined) return false;
-  return name === 'localhost' || name === '[::1]' || LOOPBACK_V4.test(name) || allowed.has(name) || allowed.has(lower);
-}
+const FORBIDDEN_ORIGIN = 'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_ORIGINS can list one.';
+const FORBIDDEN_HOST = 'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.';
 
-/** Host and port of a web origin; empty for `null`, for other schemes and for what is no origin. */
-function authorityOf(origin: string): string {
-  if (!URL.canParse(origin)) return '';
-  const { protocol, host } = new URL(origin);
-  return protocol === 'http:' || protocol === 'https:' ? host : '';
-}
-
-function bearerOf(authorization: string | undefined): string {
-  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-  return token ?? '';
+function unauthorized(tokenInUrl: boolean): string {
+  const how = tokenInUrl ? 'Authorization: Bearer <token>, or ?token=<token>' : 'Authorization: Bearer <token>';
+  return `A valid token is required (${how}): that of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.`;
 }
 
 function queryToken(url: string): string {
@@ -71,11 +55,16 @@ function queryToken(url: string): string {
   return at < 0 ? '' : (new URLSearchParams(url.slice(at)).get('token') ?? '');
 }
 
+function bearerOf(authorization: string | undefined): string {
+  const [, token] = /^bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+  return token ?? '';
+}
+
 /** Equal lengths, so that the comparison tells nothing by its time. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function refuse(res: Response, type: ErrorCode, message: string = errorRow(type).hint): void {
-  res.status(errorRow(type).http ?? 403).json({ error: { message, type } });
+function refuse(res: Response, status: number, type: string, message: string): void {
+  res.status(status).json({ error: { message, type } });
 }

@@ -52,13 +52,25 @@ describe('localGuard', () => {
     expect(await ask({ host })).toEqual([403, 'forbidden_host']);
   });
 
-  it.each(['http://localhost:3000', 'http://127.0.0.1:8006', 'https://[::1]', 'https://pruner.lan'])(
-    'lets a page of %s in',
-    async (origin) => {
-      const ask = await guarded({ allowedHosts: ['pruner.lan'] });
-      expect(await ask({ host: 'localhost', origin })).toEqual([200, 'passed']);
-    },
-  );
+  it.each([
+    ['localhost:8006', 'http://localhost:8006'],
+    ['[::1]', 'https://[::1]'],
+    ['pruner.lan', 'https://pruner.lan'],
+    ['localhost:8006', 'http://localhost:3000'],
+  ])('lets a page in that it served itself, or that is listed (%s, %s)', async (host, origin) => {
+    const ask = await guarded({ allowedHosts: ['pruner.lan'], allowedOrigins: ['http://localhost:3000'] });
+    expect(await ask({ host, origin })).toEqual([200, 'passed']);
+  });
+
+  it('keeps a page of another port of this machine out, also where the browser sends no Origin', async () => {
+    for (const options of [{ allowedHosts: [] }, { allowedHosts: [], bearerToken: 's3cret' }]) {
+      const ask = await guarded(options);
+      const headers = { host: 'localhost:8006', authorization: 'Bearer s3cret' };
+      expect(await ask({ ...headers, origin: 'http://localhost:3000' })).toEqual([403, 'forbidden_origin']);
+      expect(await ask({ ...headers, 'sec-fetch-site': 'same-site' })).toEqual([403, 'forbidden_origin']);
+      expect(await ask({ ...headers, 'sec-fetch-site': 'none' })).toEqual([200, 'passed']);
+    }
+  });
 
   it.each([
     'http://evil.example.com',
