@@ -26,6 +26,8 @@ export interface StdioParts {
   readonly output: Writable;
   /** Takes one line of diagnostics, without its line end. */
   readonly say: (line: string) => void;
+  /** The names of the tools to offer, of those that there are; all of them by default. */
+  readonly only?: readonly string[];
   /** What the tools of `POST /rpc` need; without it only `read`, `bash` and `grep` are offered. */
   readonly store?: { readonly tools: Exclude<ToolSet, 'files'> } & Base;
 }
@@ -45,20 +47,32 @@ const GRACE_MS = 1_500;
 /** How long commands may take to end when the server does: the least patient clients leave it half a second. */
 const COMMANDS_END_MS = 250;
 
-/** Serves MCP over a pair of streams. Neither express nor, without `store`, a database driver is loaded. */
+/**
+ * Serves MCP over a pair of streams. Neither express nor, without `store`, a database driver is loaded.
+ *
+ * @throws RpcError for a name in `only` that no tool has
+ */
 export async function startStdio(parts: StdioParts): Promise<StdioServer> {
-  const { env, input, output, say, store } = parts;
+  const { env, input, output, say, store, only } = parts;
   const cwd = env.MCP_PRUNER_CWD ? resolve(parts.cwd, env.MCP_PRUNER_CWD) : parts.cwd;
   const runner = new CommandRunner({ cwd, env });
   const local = localTools(parts, cwd, runner);
   const open = store === undefined ? null : await openProduct(store, local);
-  const server = new McpServer({ ...(open?.face ?? plainFace(local)), onCall: (record) => describeCall(record, say) });
+  const face = open?.face ?? plainFace(local);
+  try {
+    face.registry.list(face.faces, only);
+  } catch (cause) {
+    await open?.services.close();
+    throw cause;
+  }
+  const server = new McpServer({ ...face, onCall: (record) => describeCall(record, say) });
 
   const runSocket = env[PRESENCE_VARIABLE];
   const farewell = runSocket ? announcePresence(runSocket) : () => {};
   const stopping = new AbortController();
   const onFault = (cause: unknown): void => say(`unexpected error: ${describe(cause)}`);
-  const served = serveStdio({ server, input, output, stop: stopping.signal, graceMs: GRACE_MS, onFault });
+  const streams = { input, output, stop: stopping.signal, graceMs: GRACE_MS };
+  const served = serveStdio({ server, ...streams, onFault, ...(only && { tools: only }) });
   return {
     done: served.then(async () => {
       await runner.endAll(COMMANDS_END_MS);

@@ -46,17 +46,10 @@ export function openStorage(base: Base): Storage {
     events,
     health: (backendState) =>
       healthReport(version, clock, {
-        ...storeHealth(store),
+        store: store.problem()?.reason ?? 'ok',
         mode,
         backend: settings.backend,
         ...(backendState !== undefined && { backend_state: backendState }),
       }),
   };
-}
-
-/** How the store is; `ok` only while it can be written as well. */
-function storeHealth(store: SqliteStore): { readonly store: string; readonly store_failing_since?: string } {
-  const reason = store.problem()?.reason ?? 'ok';
-  const sinceMs = store.failingSinceMs();
-  return { store: reason, ...(sinceMs !== null && { store_failing_since: new Date(sinceMs).toISOString() }) };
 }

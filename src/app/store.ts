@@ -10,8 +10,6 @@ export function openStore(settings: Settings, parts: StoreParts): SqliteStore {
     path: settings.dbPath,
     ttlMs: settings.pruneIdTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
-    conversationShare: settings.storeConversationShare,
-    sync: settings.storeSync,
     maxEvents: settings.maxEvents,
     ...parts,
   });

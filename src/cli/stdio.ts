@@ -1,10 +1,13 @@
 import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
+import { RpcError } from '../mcp/json-rpc.ts';
 import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
+/** What the set `files` holds; any other tool needs the store. */
+const FILE_TOOLS = ['read', 'bash', 'grep'];
 
 export const stdio: Command = {
-  usage: 'stdio [--tools files|pruner|all]',
+  usage: 'stdio [--tools files|pruner|all|<names>]',
   about: [
     'Serves MCP over stdin and stdout; diagnostics go to stderr. It is what runs without any command.',
     'PRUNER_URL names the pruner (http://localhost:8000/prune; empty for none), PRUNER_TIMEOUT_MS how long it may take,',
@@ -15,7 +18,7 @@ export const stdio: Command = {
     tools: {
       type: 'string',
       value: '<set>',
-      doc: 'files: read, bash, grep (default); pruner: prune_text, recover_text and all others of POST /rpc; or all',
+      doc: 'files: read, bash, grep (default); pruner: those of POST /rpc; all; or names, such as recover_text,health',
     },
   },
   arguments: { least: 0, most: 0 },
@@ -30,20 +33,25 @@ export const stdio: Command = {
     ]);
     const pruner = swePrunerConfig(io.env);
     for (const warning of pruner.warnings) say(`warning: ${warning}`);
-    const tools = toolsOf(call);
+    const { tools, only } = toolsOf(call);
     const store = tools === 'files' ? {} : { store: { tools, ...(await storeParts(call, io)) } };
     if (io.errIsTerminal) say('serving MCP over stdin and stdout (the proxy is: mcp-pruner serve; help: --help)');
-    const app = await startStdio({ env: io.env, cwd: io.cwd, pruner, ...streams, say, ...store });
+    const parts = { env: io.env, cwd: io.cwd, pruner, ...streams, say, ...store, ...(only && { only }) };
+    const app = await startStdio(parts).catch((cause: unknown) => {
+      if (!(cause instanceof RpcError)) throw cause;
+      throw new UsageError(`--tools: ${cause.message.replace(/^Invalid params: name: /, '')}`);
+    });
     return await untilDone(app, io, say);
   },
 };
 
-function toolsOf(call: Call): ToolSet {
+/** A set of tools, or the smallest set that may hold those named. */
+function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonly string[] } {
   const asked = textOption(call, 'tools') ?? 'files';
-  const known = toolSets.find((set) => set === asked);
-  if (known === undefined)
-    throw new UsageError(`--tools is one of ${toolSets.join(', ')}, not ${JSON.stringify(asked)}`);
-  return known;
+  const set = toolSets.find((known) => known === asked);
+  if (set !== undefined) return { tools: set };
+  const only = asked.split(',').map((name) => name.trim());
+  return { tools: only.every((name) => FILE_TOOLS.includes(name)) ? 'files' : 'all', only };
 }
 
 type StoreParts = Omit<NonNullable<StdioParts['store']>, 'tools'>;

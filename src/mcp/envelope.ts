@@ -8,9 +8,10 @@ export type Message =
   | { readonly kind: 'invalid'; readonly id: RpcId; readonly error: RpcError };
 
 /** What arrived: one message, or a batch of them. */
-export type Payload =
-  | { readonly batch: false; readonly message: Message }
-  | { readonly batch: true; readonly messages: readonly Message[] };
+export interface Payload {
+  readonly batch: boolean;
+  readonly messages: readonly Message[];
+}
 
 /** Members of the largest batch: `[1,1,1,…]` of some megabytes would otherwise ask for gigabytes of answers. */
 export const MAX_BATCH = 1000;
@@ -72,5 +73,5 @@ function invalid(id: RpcId, error: RpcError): Message {
 }
 
 function single(message: Message): Payload {
-  return { batch: false, message };
+  return { batch: false, messages: [message] };
 }

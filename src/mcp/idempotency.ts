@@ -141,7 +141,8 @@ export class Idempotency {
 }
 
 function conflict(tool: string): PrunerError {
-  return new PrunerError('idempotency_conflict', { tool });
+  const hint = 'This idempotency_key was used with other arguments. Repeat those, or choose another key.';
+  return new PrunerError('idempotency_conflict', { tool, hint });
 }
 
 function withKey(schema: JsonObject): JsonObject {

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { invalidRequest, unreadable } from './envelope.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
-import type { McpServer } from './server.ts';
+import type { ClientOptions, McpServer } from './server.ts';
 import { toWireError } from './wire-error.ts';
 
 export interface RpcRouterDeps {
@@ -16,7 +16,7 @@ export interface RpcRouterDeps {
 /**
  * `POST /rpc`: plain JSON-RPC 2.0, and at the same time a Streamable HTTP endpoint of MCP without sessions. What an
  * answer says is in its body: every JSON-RPC answer is a 200, because MCP clients lose the code of an error that comes
- * with another status. Mount it behind `localGuard`.
+ * with another status. `/rpc?tools=recover_text,health` shows these tools alone. Mount it behind `localGuard`.
  */
 export function rpcRouter({ server, maxBodyBytes, onFault }: RpcRouterDeps): Router {
   const router = express.Router();
@@ -35,11 +35,19 @@ async function exchange(server: McpServer, req: Request, res: Response): Promise
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   if (!isUtf8(bytes)) return send(res, 200, failure(null, unreadable()));
 
-  const connection = server.connect();
+  const connection = server.connect(askedTools(req.url));
   res.once('close', () => connection.close()); // a client that hangs up no longer needs its answer
   const reply = await connection.receive(withoutBom(bytes.toString('utf8')));
   if (reply !== null) return send(res, 200, reply);
   if (!res.destroyed) res.status(202).end();
+}
+
+/** The tools that `?tools=` names, with commas between. */
+function askedTools(url: string): ClientOptions {
+  const at = url.indexOf('?');
+  const asked = at < 0 ? [] : new URLSearchParams(url.slice(at)).getAll('tools');
+  if (asked.length === 0) return {};
+  return { tools: asked.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
 function send(res: Response, status: number, reply: Reply | readonly Reply[]): void {

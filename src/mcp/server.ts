@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { type Message, readParams, readPayload } from './envelope.ts';
+import { Connection, type RpcRequest } from './connection.ts';
+import { readParams } from './envelope.ts';
 import { negotiateVersion } from './initialize.ts';
 import {
   clip,
@@ -10,7 +11,6 @@ import {
   type Notification,
   type Reply,
   RpcError,
-  type RpcId,
   rpcCodes,
   success,
 } from './json-rpc.ts';
@@ -18,7 +18,10 @@ import type { Face, Peer, ToolContext, ToolRegistry } from './tool.ts';
 import { toWireError } from './wire-error.ts';
 
 /** A method of the protocol: named parameters in, result out. */
-export type Method = (params: JsonObject, context: ToolContext) => unknown;
+export type Method = (params: JsonObject, context: MethodContext) => unknown;
+
+/** The context of a call, and which tools the client is to see. */
+type MethodContext = ToolContext & Pick<ClientOptions, 'tools'>;
 
 /** One finished request, for logs and metrics; holds nothing that a client wrote freely. */
 export interface CallRecord {
@@ -54,6 +57,14 @@ export interface McpServerOptions {
   readonly onCall?: (record: CallRecord) => void;
 }
 
+/** What is known of a client beside its messages. */
+export interface ClientOptions {
+  /** Takes notifications, where the client hears of things between its calls; must not throw. */
+  readonly notify?: (notification: Notification) => void;
+  /** The names of the tools that it is to see; all of its face by default. */
+  readonly tools?: readonly string[];
+}
+
 /** The protocol over a registry of tools, free of any transport. One serves all connections of a face. */
 export class McpServer {
   readonly #options: McpServerOptions;
@@ -64,24 +75,23 @@ export class McpServer {
     this.#methods = new Map(Object.entries({ ...this.#builtIn(), ...options.methods }));
   }
 
-  /**
-   * Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own.
-   *
-   * @param send - takes notifications, where the client hears of things between its calls; must not throw
-   */
-  connect(send?: (notification: Notification) => void): Connection {
+  /** Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own. */
+  connect({ notify, tools }: ClientOptions = {}): Connection {
     const gone = new AbortController();
-    const notify: Peer['notify'] = (method, params) => {
-      if (!gone.signal.aborted) send?.({ jsonrpc: '2.0', method, params });
+    const peer: Peer = {
+      notify: (method, params) => {
+        if (!gone.signal.aborted) notify?.({ jsonrpc: '2.0', method, params });
+      },
+      gone: gone.signal,
     };
-    const peer: Pick<ToolContext, 'peer'> = send === undefined ? {} : { peer: { notify, gone: gone.signal } };
-    return new Connection(
-      (message, signal) => this.#answer(message, { signal, ...peer }),
-      () => gone.abort(),
-    );
+    const given = { ...(notify && { peer }), ...(tools && { tools }) };
+    return new Connection({
+      answer: (request, signal) => this.#answer(request, { signal, ...given }),
+      onClose: () => gone.abort(),
+    });
   }
 
-  async #answer({ id, method, params }: RpcRequest, context: ToolContext): Promise<Reply> {
+  async #answer({ id, method, params }: RpcRequest, context: MethodContext): Promise<Reply> {
     const { signal } = context;
     const startedAt = performance.now();
     const handler = this.#methods.get(method);
@@ -100,6 +110,7 @@ export class McpServer {
 
     let result: unknown;
     try {
+      if (context.tools) this.#options.registry.list(this.#options.faces, context.tools); // a wrong name is told at once
       if (!handler) throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${clip(method)}`);
       result = await handler(readParams(params), context);
     } catch (cause) {
@@ -123,8 +134,8 @@ export class McpServer {
         ...(instructions === undefined ? {} : { instructions }),
       }),
       ping: () => ({}),
-      'tools/list': () => ({
-        tools: registry.list(faces).map(({ name, description, inputSchema, annotations }) => ({
+      'tools/list': (_params, { tools }) => ({
+        tools: registry.list(faces, tools).map(({ name, description, inputSchema, annotations }) => ({
           name,
           description,
           inputSchema,
@@ -133,7 +144,7 @@ export class McpServer {
       }),
       'tools/call': async ({ name, arguments: args }, context) => {
         if (typeof name !== 'string') throw invalidParams({ field: 'name', message: 'expected the name of a tool' });
-        const text = await registry.find(name, faces).call(args ?? {}, context);
+        const text = await registry.find(name, faces, context.tools).call(args ?? {}, context);
         return { content: [{ type: 'text', text }] };
       },
       ...(strict ? {} : emptyLists),
@@ -147,64 +158,6 @@ const emptyLists: Readonly<Record<string, Method>> = {
   'resources/templates/list': () => ({ resourceTemplates: [] }),
   'prompts/list': () => ({ prompts: [] }),
 };
-
-type RpcRequest = Extract<Message, { kind: 'request' }>;
-
-/** One client's messages in, answers out. Requests run side by side. */
-export class Connection {
-  readonly #answer: (request: RpcRequest, signal: AbortSignal) => Promise<Reply>;
-  readonly #running = new Set<{ readonly id: RpcId; readonly controller: AbortController }>();
-  readonly #onClose: () => void;
-  #closed = false;
-
-  constructor(answer: (request: RpcRequest, signal: AbortSignal) => Promise<Reply>, onClose: () => void) {
-    this.#answer = answer;
-    this.#onClose = onClose;
-  }
-
-  /**
-   * Takes the JSON text of a message or a batch. Never rejects.
-   *
-   * @returns what to send back: an answer, a batch of them in the order of the requests, or `null` for nothing
-   * (notifications, cancelled calls)
-   */
-  async receive(text: string): Promise<Reply | readonly Reply[] | null> {
-    const payload = readPayload(text);
-    if (!payload.batch) return this.#handle(payload.message);
-    const replies = await Promise.all(payload.messages.map((message) => this.#handle(message)));
-    const sent = replies.filter((reply) => reply !== null);
-    return sent.length > 0 ? sent : null;
-  }
-
-  /** The client has gone: every running call is told to stop, and nothing more is answered. */
-  close(): void {
-    this.#closed = true;
-    for (const { controller } of this.#running) controller.abort();
-    this.#onClose();
-  }
-
-  async #handle(message: Message): Promise<Reply | null> {
-    if (message.kind === 'invalid') return failure(message.id, message.error);
-    if (message.kind === 'request') return this.#run(message);
-    if (message.kind === 'notification' && message.method === 'notifications/cancelled') this.#cancel(message.params);
-    return null; // other notifications ask nothing of a server without state
-  }
-
-  async #run(request: RpcRequest): Promise<Reply | null> {
-    if (this.#closed) return null;
-    const controller = new AbortController();
-    const call = { id: request.id, controller };
-    this.#running.add(call);
-    const reply = await this.#answer(request, controller.signal);
-    this.#running.delete(call);
-    return controller.signal.aborted ? null : reply;
-  }
-
-  #cancel(params: unknown): void {
-    const id = isObject(params) ? params.requestId : undefined;
-    for (const call of this.#running) if (call.id === id) call.controller.abort();
-  }
-}
 
 function plain({ code, data }: RpcError): RpcError {
   return new RpcError(code, 'Invalid params', data);

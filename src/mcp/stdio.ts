@@ -1,14 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import type { Answer, Connection } from './connection.ts';
 import { invalidRequest, unreadable } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
-import { failure, type Notification, type Reply } from './json-rpc.ts';
+import { failure, type Notification } from './json-rpc.ts';
 import { readLines } from './read-lines.ts';
-import type { Connection, McpServer } from './server.ts';
+import type { McpServer } from './server.ts';
 
 export interface StdioOptions {
   readonly server: McpServer;
+  /** The names of the tools that the client is to see; all of the server's by default. */
+  readonly tools?: readonly string[];
   /** The client's messages, one JSON text a line. */
   readonly input: Readable;
   /** Takes answers and nothing else. */
@@ -26,15 +29,25 @@ export const MAX_LINE_BYTES = 128 * 1024 * 1024;
 /** Pieces of an answer are written together up to this size. */
 const WRITE_CHARS = 64 * 1024;
 
-type Answer = Reply | readonly Reply[] | Notification;
+/** Messages that are worked on or wait; with so many, no further one is read. */
+const MAX_WAITING = 1_000;
 
 /**
  * Serves one client over a pair of streams until it closes its side or goes away, or until `stop` fires. Never rejects.
  * A line that is no message is answered and changes nothing else; requests run side by side.
  */
-export async function serveStdio({ server, input, output, stop, graceMs, onFault }: StdioOptions): Promise<void> {
+export async function serveStdio({
+  server,
+  tools,
+  input,
+  output,
+  stop,
+  graceMs,
+  onFault,
+}: StdioOptions): Promise<void> {
   const writer = new AnswerWriter(output);
-  const connection = server.connect((notification) => void writer.write(notification).catch(onFault));
+  const notify = (notification: Notification): void => void writer.write(notification).catch(onFault);
+  const connection = server.connect({ notify, ...(tools && { tools }) });
   const gone = AbortSignal.any([stop, writer.broken]);
   const abandon = (): void => {
     connection.close();
@@ -45,11 +58,11 @@ export async function serveStdio({ server, input, output, stop, graceMs, onFault
 
   const running = new Set<Promise<void>>();
   for await (const line of readLines(input, MAX_LINE_BYTES)) {
-    const work = answer(connection, line.bytes)
-      .then((reply) => (reply === null ? undefined : writer.write(reply)))
+    const work = answer(connection, line.bytes, (reply) => writer.write(reply))
       .catch(onFault)
       .finally(() => running.delete(work));
     running.add(work);
+    if (running.size >= MAX_WAITING) await Promise.race(running);
   }
 
   const allDone = Promise.all(running);
@@ -59,11 +72,15 @@ export async function serveStdio({ server, input, output, stop, graceMs, onFault
   gone.removeEventListener('abort', abandon);
 }
 
-async function answer(connection: Connection, bytes: Buffer | null): Promise<Answer | null> {
-  if (bytes === null) return failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`));
-  if (!isUtf8(bytes)) return failure(null, unreadable());
+async function answer(
+  connection: Connection,
+  bytes: Buffer | null,
+  deliver: (answer: Answer) => Promise<void>,
+): Promise<void> {
+  if (bytes === null) return deliver(failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`)));
+  if (!isUtf8(bytes)) return deliver(failure(null, unreadable()));
   const text = bytes.toString('utf8').trim(); // a CR before the line end, a byte order mark at the start
-  return text === '' ? null : await connection.receive(text);
+  if (text !== '') await connection.receive(text, deliver);
 }
 
 /** Writes answers one after the other, each as one line, no faster than the client reads. */
@@ -82,7 +99,7 @@ class AnswerWriter {
     return this.#broken.signal;
   }
 
-  write(reply: Answer): Promise<void> {
+  write(reply: Answer | Notification): Promise<void> {
     this.#last = this.#last.then(() => this.#writeLine(reply));
     return this.#last;
   }
@@ -93,7 +110,7 @@ class AnswerWriter {
     if (this.#output.writableLength > 0) await new Promise((resolve) => this.#output.write('', resolve));
   }
 
-  async #writeLine(reply: Answer): Promise<void> {
+  async #writeLine(reply: Answer | Notification): Promise<void> {
     let text = '';
     for (const piece of jsonPieces(reply)) {
       text += piece;

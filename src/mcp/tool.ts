@@ -94,25 +94,35 @@ export class ToolRegistry {
     }
   }
 
-  /** The tools that can be called at one of these faces, in the order of registration. */
-  list(faces: readonly Face[]): Tool[] {
-    return this.#tools.filter((tool) => isOffered(tool, faces) && this.#isEnabled(tool));
+  /**
+   * The tools that can be called at one of these faces, in the order of registration.
+   *
+   * @param only - names or aliases of those to be shown; all by default
+   * @throws RpcError -32602 as `find` for a name that is none of them
+   */
+  list(faces: readonly Face[], only?: readonly string[]): Tool[] {
+    const chosen = only && new Set(only.map((name) => this.find(name, faces)));
+    return this.#tools.filter(
+      (tool) => isOffered(tool, faces) && this.#isEnabled(tool) && (chosen === undefined || chosen.has(tool)),
+    );
   }
 
   /**
    * The tool behind a name or an alias.
    *
-   * @throws RpcError -32602 when there is none at these faces, or when its flag is off (the message names the flag)
+   * @param only - as for `list`
+   * @throws RpcError -32602 when there is none at these faces (the message lists those that are), or when its flag is
+   * off (the message names the flag)
    */
-  find(name: string, faces: readonly Face[]): Tool {
+  find(name: string, faces: readonly Face[], only?: readonly string[]): Tool {
     const tool = this.#byName.get(name);
-    if (tool === undefined || !isOffered(tool, faces)) {
-      throw invalidParams({ field: 'name', message: `Unknown tool ${clip(name)}` });
-    }
-    if (!this.#isEnabled(tool)) {
+    if (tool !== undefined && isOffered(tool, faces) && !this.#isEnabled(tool)) {
       throw invalidParams({ field: 'name', message: `Tool ${name} is disabled; start the server with ${tool.flag}` });
     }
-    return tool;
+    const offered = this.list(faces, only);
+    if (tool !== undefined && offered.includes(tool)) return tool;
+    const known = offered.map((one) => one.name).join(', ');
+    throw invalidParams({ field: 'name', message: `Unknown tool ${clip(name)}; there are ${known}` });
   }
 
   /** The listed name behind a name or an alias, whatever its face and flag; `null` when there is no such tool. */

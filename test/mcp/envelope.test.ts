@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakePruner } from './helpers/fake-pruner.ts';
-import { buildServer, post, pruneArgs, request, send, startRpcServer } from './helpers/rpc-server.ts';
+import { type Answer, buildServer, post, pruneArgs, request, send, startRpcServer } from './helpers/rpc-server.ts';
 
 const ping = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'ping' });
 const pong = (id: unknown) => ({ jsonrpc: '2.0', id, result: {} });
@@ -119,7 +119,49 @@ describe('batches', () => {
   it('refuses a batch that would ask for an unreasonable answer', async () => {
     const { port } = await startRpcServer();
     expect(await post(port, Array(1001).fill(1))).toEqual(refusal(null, -32600));
-    expect(await post(port, Array(1000).fill(ping(1)))).toHaveLength(1000);
+  });
+
+  it('runs the first hundred calls, and tells the others that they were not run and what to do', async () => {
+    const { port } = await startRpcServer();
+    const ids = Array.from({ length: 150 }, (_, i) => i);
+    const answers = (await post(port, ids.map(ping))) as unknown as readonly Answer[];
+    expect(answers.map(({ id }) => id)).toEqual(ids);
+    expect(answers.slice(0, 100)).toEqual(ids.slice(0, 100).map(pong));
+    for (const { error } of answers.slice(100)) {
+      expect(error).toMatchObject({
+        code: -32011,
+        message: 'batch_too_large',
+        data: { code: 'batch_too_large', max_calls: 100 },
+      });
+      expect(error?.data?.hint).toMatch(/not run.*Send it again by itself/);
+    }
+  });
+
+  it('runs its calls one after the other', async () => {
+    let running = 0;
+    let most = 0;
+    const slow = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running--;
+      return {};
+    };
+    const { port } = await startRpcServer({ server: { methods: { slow } } });
+    await post(
+      port,
+      Array.from({ length: 20 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'slow' })),
+    );
+    expect(most).toBe(1);
+  });
+
+  it('stops to run calls once their answers add up to more than anyone needs, however short the batch is', async () => {
+    let runs = 0;
+    const long = () => ({ text: `${++runs}${'é"'.repeat(250_000)}` }); // 500,001 characters, 750,000 in JSON
+    const { port } = await startRpcServer({ server: { methods: { long } } });
+    const batch = Array.from({ length: 100 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'long' }));
+    const answers = (await post(port, batch)) as unknown as readonly Answer[];
+    expect(answers.flatMap(({ error }) => error?.code ?? 'ran')).toEqual(Array(100).fill('ran', 0, 6).fill(-32011, 6));
+    expect(runs).toBe(6);
   });
 });
 

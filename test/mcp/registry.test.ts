@@ -4,7 +4,7 @@ import { McpServer, type McpServerOptions } from '../../src/mcp/server.ts';
 import { defineTool, type Face, type Tool, ToolRegistry } from '../../src/mcp/tool.ts';
 import { boundedList, integer } from '../../src/mcp/tool-input.ts';
 import { FakePruner, goals } from './helpers/fake-pruner.ts';
-import { buildServer, pruneArgs } from './helpers/rpc-server.ts';
+import { type Answer, buildServer, pruneArgs, send, startRpcServer } from './helpers/rpc-server.ts';
 
 function echo(name: string, more: { faces?: Face[]; flag?: string; aliases?: string[] } = {}): Tool {
   return defineTool({
@@ -144,6 +144,50 @@ describe('a long-lived connection', () => {
     expect(await Promise.all(running)).toEqual([null, null]);
     expect(await connection.receive(ping)).toBeNull();
   });
+});
+
+describe('a client that is shown chosen tools alone', () => {
+  const listed = async (path: string): Promise<unknown> => {
+    const { port } = await startRpcServer();
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    const { result } = JSON.parse((await send(port, body, { path })).body) as { result: { tools: { name: string }[] } };
+    return result.tools.map(({ name }) => name);
+  };
+
+  it.each([
+    ['/rpc?tools=recover_text', ['recover_text']],
+    ['/rpc?tools=health,%20recover_text', ['recover_text', 'health']],
+    ['/rpc?tools=health&tools=recover_range&token=x', ['recover_text', 'health']],
+    ['/rpc?other=1', ['prune_text', 'recover_text', 'health']],
+  ])('sees at %s just %j', async (path, names) => expect(await listed(path)).toEqual(names));
+
+  it('can call these and no others', async () => {
+    const { port, pruner } = await startRpcServer();
+    const ask = async (name: string, args: object) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
+      return JSON.parse((await send(port, body, { path: '/rpc?tools=health' })).body) as Answer;
+    };
+    expect((await ask('health', {})).result).toBeDefined();
+    const { error } = await ask('prune_text', pruneArgs());
+    expect(error).toMatchObject({
+      code: -32602,
+      message: 'Invalid params: name: Unknown tool prune_text; there are health',
+    });
+    expect(pruner.inputs).toEqual([]);
+  });
+
+  it.each(['recover', '', 'recover_text,'])(
+    'is told at once that there is no tool "%s", and which there are',
+    async (tools) => {
+      const { port } = await startRpcServer();
+      for (const method of ['initialize', 'tools/list', 'ping']) {
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method });
+        const answer = JSON.parse((await send(port, body, { path: `/rpc?tools=${tools}` })).body) as Answer;
+        expect(answer).toMatchObject({ id: 7, error: { code: -32602 } });
+        expect(answer.error?.message).toMatch(/Unknown tool .*; there are prune_text, recover_text, health$/);
+      }
+    },
+  );
 });
 
 describe('a bounded list', () => {

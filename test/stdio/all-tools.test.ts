@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +56,24 @@ describe('mcp-pruner stdio --tools all', () => {
     const pruned = JSON.parse((answer.content as readonly { text: string }[])[0]?.text ?? '') as Pruned;
     expect(pruned.pruned_text).toContain('ERROR disk full');
     expect(pruned.annotations.length).toBeGreaterThan(0);
+  });
+
+  it('offers chosen tools alone, and says which there are when it does not know one', async () => {
+    const client = new RawClient({ args: ['stdio', '--tools', 'recover_text,health'], env });
+    const { result } = await client.request('tools/list');
+    expect(result?.tools).toMatchObject([{ name: 'recover_text' }, { name: 'health' }]);
+    const { error } = await client.answer(client.start('read', { file_path: 'a.txt' }));
+    expect(error?.code).toBe(-32602);
+
+    const plain = new RawClient({ args: ['stdio', '--tools', 'read'], env });
+    expect(await plain.call('read', { file_path: 'a.txt' })).toContain('one');
+
+    const wrong = new RawClient({ args: ['stdio', '--tools', 'recover'], env });
+    const [code] = await once(wrong.child, 'close');
+    expect(code).toBe(2);
+    expect(wrong.stderr).toMatch(
+      /^mcp-pruner: --tools: Unknown tool recover; there are read, bash, grep, prune_text, recover_text/,
+    );
   });
 
   it('keeps originals in the store of the proxy: another process gives them back', async () => {
