@@ -61,7 +61,7 @@ function checkStop(input: PruneInput, stopAt: number, whole: string): void {
 const ALARM = /error|exception|traceback/i;
 const HEADING = /^#{1,6}\s/;
 
-/** Lines that the contract keeps (001 §7.4) and those of a client's frame. */
+/** Lines that the contract keeps (docs/contract.md §5) and those of a client's frame. */
 function checkKept(
   { frameHead, frameTail, sourceType }: TextCase,
   lines: readonly string[],

@@ -23,7 +23,7 @@ export function linesOf(text: string): string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
-/** The marker of 001 §6.2, written out. */
+/** The marker of docs/contract.md §5, written out. */
 export function markerOf(pruneId: string, { startLine, endLine, reason }: Pruned['cuts'][number]): string {
   return `⟦PRUNÉ: prune_id=${pruneId} lignes ${startLine}-${endLine} (${endLine - startLine + 1}) raison=${reason}⟧`;
 }

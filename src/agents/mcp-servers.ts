@@ -37,7 +37,7 @@ const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'on']);
 
 /**
  * The MCP servers of a run, from the runner's environment: `JEEVES_PRUNER_ENABLED`, `JEEVES_PRUNER_URL` and
- * `JEEVES_MCP_PRUNER_PATH` (002 §3). Nothing that stands there fails a run.
+ * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). Nothing that stands there fails a run.
  *
  * @param cwd - the folder of the run, absolute; commands run there
  * @returns `undefined` when the pruner is switched off or its configuration is of no use

@@ -40,7 +40,7 @@ export interface StdioServer {
   killAll(): void;
 }
 
-/** The version that the contract of the stdio server names (002 §3). */
+/** The version that the contract of the stdio server names (docs/contract.md §8). */
 const CONTRACT_VERSION = '1.0.0';
 /** How long calls may go on once the client closed its side: shorter than clients wait before they send SIGTERM. */
 const GRACE_MS = 1_500;
@@ -124,7 +124,7 @@ function facesOf(tools: 'pruner' | 'all'): readonly Face[] {
   return tools === 'all' ? ['stdio', 'rpc'] : ['rpc'];
 }
 
-/** The server of 002, to the letter. */
+/** The server of the stdio contract, to the letter. */
 function plainFace(tools: readonly Tool[]): McpServerOptions {
   return { registry: new ToolRegistry(tools), faces: ['stdio'], version: CONTRACT_VERSION, strict: true };
 }

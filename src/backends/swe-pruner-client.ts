@@ -1,4 +1,4 @@
-/** What the stdio server reads from its environment (002 §3). */
+/** What the stdio server reads from its environment. */
 export interface SwePrunerConfig {
   /** Where to post to, or `null` when pruning is switched off. */
   readonly url: string | null;

@@ -14,7 +14,7 @@ export interface SwePrunerOptions {
 /** Room for an answer: the text again, and the score of each of its tokens. */
 const ANSWER_BYTES_PER_CHAR = 40;
 const MIN_ANSWER_BYTES = 16 * 1024 * 1024;
-/** Where services of this kind put the text, in the order of 002 §3. */
+/** Where services of this kind put the text, in the order of docs/contract.md §7. */
 const TEXT_FIELDS = ['pruned_code', 'content', 'text'] as const;
 
 /** A swe-pruner service: `{code, query}` goes out, the text comes back with lines left out. */

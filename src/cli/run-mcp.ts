@@ -17,7 +17,7 @@ export interface RunMcp {
 }
 
 /**
- * The MCP server of a run. `JEEVES_*` replace its parts, as for any runner (002 §3).
+ * The MCP server of a run. `JEEVES_*` replace its parts, as for any runner (docs/contract.md §8).
  *
  * @returns `null` when the run goes without; the lifecycle then says why
  * @throws CommandFailed when what is cut could not be had back

@@ -48,7 +48,7 @@ export interface Analysis {
   readonly taskUnknown: boolean;
 }
 
-/** A candidate in the words of 003. */
+/** A candidate as `context_gc_analyze` names it. */
 export interface RatedSegment {
   readonly id: string;
   readonly score: number;

@@ -6,7 +6,7 @@ import { INTROSPECTION_FLAG, type McpInfo, type Transports } from './tools/mcp-i
 import { BULK_FLAG } from './tools/prune-batch.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
-/** Toggles that 004 names for parts which this product does not have: they are told, and off. */
+/** Toggles that clients may look for, of parts which this product does not have: they are told, and off. */
 const ABSENT = [
   'enableBT',
   'enableBlackboard',

@@ -1,7 +1,7 @@
 import type { StoredChildLog } from '../core/ports/records.ts';
 import type { StoredEvent } from '../core/ports.ts';
 
-/** What a resource says of one event (004). */
+/** What a resource says of one event. */
 export interface ResourceRunEvent {
   readonly seq: number;
   /** Epoch milliseconds. */
@@ -17,7 +17,7 @@ export interface ResourceRunEvent {
   readonly payload: unknown;
 }
 
-/** What a resource says of one entry of an agent's log (004). */
+/** What a resource says of one entry of an agent's log. */
 export interface ResourceChildLogEntry {
   readonly seq: number;
   /** Epoch milliseconds. */

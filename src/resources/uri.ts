@@ -1,4 +1,4 @@
-/** What the `sc://` scheme has names for (004). This server has the first three. */
+/** What the `sc://` scheme has names for. This server has the first three. */
 export type ResourceKind =
   | 'run_events'
   | 'snapshot'
@@ -30,7 +30,7 @@ export function formatUri(kind: OfferedKind, id: string): string {
   return `${before}${encodeURIComponent(id)}${behind}`;
 }
 
-/** The inverse of `formatUri`, and the kinds of 004 that this server does not have; `null` for any other text. */
+/** The inverse of `formatUri`, and the kinds that this server does not have; `null` for any other text. */
 export function parseUri(uri: string): ResourceName | null {
   if (uri.length > MAX_URI_CHARS || !uri.startsWith('sc://')) return null;
   const [family = '', part = '', end, ...more] = uri.slice('sc://'.length).split('/');

@@ -4,7 +4,7 @@ import { cutNote } from '../output.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { contextFocusQuestion, type LocalTools, messageOf } from './local.ts';
 
-/** `bash` (002 §3): a shell command, its output, errors and exit code. */
+/** `bash`: a shell command, its output, errors and exit code. */
 export function bashTool({ runner, focus }: LocalTools): Tool {
   return defineTool({
     name: 'bash',

@@ -40,7 +40,7 @@ const input = z.strictObject({
 type Input = z.infer<typeof input>;
 type Descriptors = NonNullable<Input['context_descriptors']>;
 
-/** `context_gc_analyze` (003): which segments may go, and why. */
+/** `context_gc_analyze`: which segments may go, and why. */
 export function contextGcAnalyzeTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_analyze',

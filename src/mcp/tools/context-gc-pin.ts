@@ -6,7 +6,7 @@ import { NOTHING_NAMED, onStore, projectId, segmentIds } from './context-gc.ts';
 const input = z.strictObject({ project_id: projectId, segment_ids: segmentIds });
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** `context_gc_pin` (003): keeps segments whole from the next request on. */
+/** `context_gc_pin`: keeps segments whole from the next request on. */
 export function contextGcPinTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_pin',
@@ -26,7 +26,7 @@ export function contextGcPinTool(gc: ContextGc): Tool {
   });
 }
 
-/** `context_gc_unpin` (003): lets segments be pruned again. */
+/** `context_gc_unpin`: lets segments be pruned again. */
 export function contextGcUnpinTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_unpin',

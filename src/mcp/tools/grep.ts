@@ -6,7 +6,7 @@ import { contextFocusQuestion, type LocalTools, messageOf } from './local.ts';
 
 const NO_MATCHES = '(no matches found)';
 
-/** `grep` (002 §3): matching lines of a file or of all files below a folder. */
+/** `grep`: matching lines of a file or of all files below a folder. */
 export function grepTool({ runner, focus }: LocalTools): Tool {
   return defineTool({
     name: 'grep',

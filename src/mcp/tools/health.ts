@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../core/ports.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
-/** 001 §4.3; further fields may stand beside these. */
+/** What clients rely on; further fields may stand beside these. */
 export interface HealthReport extends Readonly<Record<string, unknown>> {
   readonly status: 'healthy';
   readonly server: 'mcp-pruner';

@@ -22,7 +22,7 @@ export interface CapabilitiesOptions {
   readonly maxEvents: number;
 }
 
-/** `mcp_capabilities` (004): what can be called, by families. */
+/** `mcp_capabilities`: what can be called, by families. */
 export function mcpCapabilitiesTool({ tools, further, maxEvents }: CapabilitiesOptions): Tool {
   return defineTool({
     name: 'mcp_capabilities',

@@ -16,7 +16,7 @@ export interface Transports {
   };
 }
 
-/** What `mcp_info` answers (004). */
+/** What `mcp_info` answers. */
 export interface McpInfo {
   readonly server: { readonly name: string; readonly version: string; readonly mcpVersion: string };
   readonly transports: Transports;

@@ -19,7 +19,7 @@ export const pruneTextInput = z.strictObject({
   }),
 });
 
-/** `prune_text` (001 §4.1): shortens a text by whole lines and says where. */
+/** `prune_text`: shortens a text by whole lines and says where. */
 export function pruneTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'prune_text',

@@ -10,7 +10,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /** A pipe without a writer reads as empty instead of holding a thread for ever. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** `read` (002 §3): a file as it is. */
+/** `read`: a file as it is. */
 export function readTool({ cwd, focus }: LocalTools): Tool {
   return defineTool({
     name: 'read',

@@ -6,7 +6,7 @@ import { boundedList, integer } from '../tool-input.ts';
 /** More blocks than any text is cut into; bounds the work of one call. */
 const MAX_RANGES = 10_000;
 
-// The listed minimum is 1, but lines below it must reach the range check, which has an error of its own (001 §4.2).
+// The listed minimum is 1, but lines below it must reach the range check, which has an error of its own (invalid_range).
 const line = integer.meta({ minimum: 1 });
 
 export const recoverTextInput = z.strictObject({
@@ -15,7 +15,7 @@ export const recoverTextInput = z.strictObject({
   include_line_numbers: z.boolean(),
 });
 
-/** `recover_text` (001 §4.2): the original lines behind a marker. */
+/** `recover_text`: the original lines behind a marker. */
 export function recoverTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'recover_text',

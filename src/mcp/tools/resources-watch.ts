@@ -14,7 +14,7 @@ const input = z.strictObject({
   wait_ms: z.int().min(0).max(MAX_WAIT_MS).optional(),
 });
 
-/** `resources_watch` (004), which can also wait for what comes. */
+/** `resources_watch`, which can also wait for what comes. */
 export function resourcesWatchTool(resources: Resources): Tool {
   return defineTool({
     name: 'resources_watch',

@@ -129,7 +129,7 @@ export function contentOf(answer: Answer): JsonObject {
   return JSON.parse(content?.[0]?.text ?? 'null') as JsonObject;
 }
 
-/** Valid arguments for `prune_text`, those of 001 §10.2 unless told otherwise. */
+/** Valid arguments for `prune_text`, those of docs/contract.md unless told otherwise. */
 export function pruneArgs(changes: { text?: string; goal_hint?: string; options?: object } = {}): JsonObject {
   const options = {
     max_prune_ratio: 0.75,
