@@ -9,8 +9,8 @@ import { findFileBlocks, ownWords } from '../src/dialects/file-blocks.ts';
 import { findFrame } from '../src/dialects/frames.ts';
 import { longJsonFields } from '../src/dialects/json-fields.ts';
 import { callFacts, isRecovery } from '../src/dialects/tools.ts';
-import { splitLines } from '../src/engine/lines.ts';
-import { parseMarker } from '../src/engine/marker.ts';
+import { splitLines } from '../src/engine/text/lines.ts';
+import { parseMarker } from '../src/engine/text/marker.ts';
 
 interface Pattern {
   readonly file: string;

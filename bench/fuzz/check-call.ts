@@ -1,6 +1,6 @@
 import type { Pruner, PruneTextInput, PruneTextResult } from '../../src/core/api.ts';
 import { createPruner } from '../../src/core/pruner.ts';
-import { estimateTokens } from '../../src/engine/tokens.ts';
+import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { PrunerError } from '../../src/errors.ts';
 import type { CallCase } from './cases.ts';
 import { Broken, checkCuts, difference, must } from './check.ts';

@@ -1,7 +1,7 @@
 import { createPruner } from '../../src/core/pruner.ts';
 import type { RequestRewriter, Rewritten } from '../../src/core/rewrite-request.ts';
 import { JsonShapeError } from '../../src/dialects/json-cursor.ts';
-import { estimateTokens } from '../../src/engine/tokens.ts';
+import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
 import type { ChatCase, Mutation, Turn } from './cases.ts';
 import { Broken, checkCuts, difference, must } from './check.ts';

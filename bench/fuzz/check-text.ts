@@ -1,5 +1,5 @@
 import { planPrune } from '../../src/engine/plan.ts';
-import { estimateTokens } from '../../src/engine/tokens.ts';
+import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { PruneInput } from '../../src/engine/types.ts';
 import type { TextCase } from './cases.ts';
 import { checkCuts, must } from './check.ts';

@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
-import { lineAt, splitLines } from '../../src/engine/lines.ts';
 import { planPrune } from '../../src/engine/plan.ts';
-import { annotate, renderRanges, renderText } from '../../src/engine/render.ts';
-import { estimateTokens } from '../../src/engine/tokens.ts';
+import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
+import { annotate, renderRanges, renderText } from '../../src/engine/text/render.ts';
+import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Limits, LineRange } from '../../src/engine/types.ts';
 import { BASELINES } from '../../src/eval/baselines.ts';
 import { keptBy, SAMPLE_ID } from '../../src/eval/score.ts';

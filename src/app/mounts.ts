@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express } from 'express';
+import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
 import { pruneRouter } from '../mcp/prune-route.ts';
@@ -39,12 +40,7 @@ export function openMounts(parts: MountParts): RequestListener {
   };
   for (const mount of mounts) mount(app, parts, access);
   app.use((req, res) => {
-    sendError(
-      res,
-      404,
-      'not_found',
-      `Nothing at ${req.method} ${req.path}: this server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.`,
-    );
+    sendError(res, 'not_found', `Nothing at ${req.method} ${req.path}. ${errorTable.not_found.hint}`);
   });
   return app;
 }

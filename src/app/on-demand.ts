@@ -13,7 +13,7 @@ export function onDemand(open: () => Promise<RequestListener>, onFailure: (cause
       (cause: unknown) => {
         opened = null; // the next request tries again
         onFailure(cause);
-        sendError(res, 500, 'internal_error', 'The part of the server that answers this could not be loaded.');
+        sendError(res, 'internal_error', 'The part of the server that answers this could not be loaded.');
       },
     );
   };

@@ -46,10 +46,17 @@ export function openStorage(base: Base): Storage {
     events,
     health: (backendState) =>
       healthReport(version, clock, {
-        store: store.problem()?.reason ?? 'ok',
+        ...storeHealth(store),
         mode,
         backend: settings.backend,
         ...(backendState !== undefined && { backend_state: backendState }),
       }),
   };
+}
+
+/** How the store is; `ok` only while it can be written as well. */
+function storeHealth(store: SqliteStore): { readonly store: string; readonly store_failing_since?: string } {
+  const reason = store.problem()?.reason ?? 'ok';
+  const sinceMs = store.failingSinceMs();
+  return { store: reason, ...(sinceMs !== null && { store_failing_since: new Date(sinceMs).toISOString() }) };
 }

@@ -10,6 +10,8 @@ export function openStore(settings: Settings, parts: StoreParts): SqliteStore {
     path: settings.dbPath,
     ttlMs: settings.pruneIdTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
+    conversationShare: settings.storeConversationShare,
+    sync: settings.storeSync,
     maxEvents: settings.maxEvents,
     ...parts,
   });

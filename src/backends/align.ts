@@ -1,5 +1,5 @@
-import { type Lines, lineAt, splitLines } from '../engine/lines.ts';
-import { parseMarker } from '../engine/marker.ts';
+import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
+import { parseMarker } from '../engine/text/marker.ts';
 
 /** A line of a pruned text that must be found in the original. */
 interface Kept {

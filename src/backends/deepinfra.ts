@@ -1,5 +1,5 @@
 import type { ScoreRequest } from '../core/ports.ts';
-import { lineAt, splitLines } from '../engine/lines.ts';
+import { lineAt, splitLines } from '../engine/text/lines.ts';
 import type { JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
 import { opinionsOf, readScores } from './rerank-scores.ts';

@@ -1,4 +1,4 @@
-import { type Lines, lineAt } from '../engine/lines.ts';
+import { type Lines, lineAt } from '../engine/text/lines.ts';
 import { CallFailure } from './post-json.ts';
 
 /**

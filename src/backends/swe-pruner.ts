@@ -1,5 +1,5 @@
 import type { ScoreRequest } from '../core/ports.ts';
-import { splitLines } from '../engine/lines.ts';
+import { splitLines } from '../engine/text/lines.ts';
 import { keptLines } from './align.ts';
 import { CallFailure, type JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';

@@ -25,14 +25,8 @@ const MIN_SECRET_CHARS = 8;
 /** Keeps nothing unless the resources are switched on. A store that fails costs the log, never the run. */
 export async function openChildLog(settings: Settings, name: string, io: Io): Promise<ChildLog> {
   if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
-  const { openSqliteStore } = await import('../store/sqlite.ts');
-  const store = openSqliteStore({
-    path: settings.dbPath,
-    clock: io.clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    maxBytes: settings.storeMaxBytes,
-    maxEvents: settings.maxEvents,
-  });
+  const { openStore } = await import('../app/store.ts');
+  const store = openStore(settings, { clock: io.clock });
   const log = new LogBuffer(`${name}-${io.clock.nowMs().toString(36)}-${process.pid}`, io, (entries) =>
     store.records.addChildLogs(entries).catch(() => {}),
   );

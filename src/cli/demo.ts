@@ -2,8 +2,8 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadSettings } from '../config/load.ts';
-import { parseMarker } from '../engine/marker.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { parseMarker } from '../engine/text/marker.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
 import { createLog } from '../observe/log.ts';
 import type { Command, Io } from './command.ts';
 import { makeServiceLog, realSourceFile, serveLocally } from './demo-material.ts';

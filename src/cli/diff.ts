@@ -1,4 +1,4 @@
-import { type Lines, lineAt, splitLines } from '../engine/lines.ts';
+import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { Cut } from '../engine/types.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { findOriginal, withStore } from './open-store.ts';

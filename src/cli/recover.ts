@@ -1,5 +1,5 @@
-import { splitLines } from '../engine/lines.ts';
-import { renderRanges } from '../engine/render.ts';
+import { splitLines } from '../engine/text/lines.ts';
+import { renderRanges } from '../engine/text/render.ts';
 import { type Command, configOption, textOption } from './command.ts';
 import { parseRanges } from './line-ranges.ts';
 import { findOriginal, withStore } from './open-store.ts';

@@ -1,6 +1,6 @@
 import type { Decision } from '../core/ports.ts';
 import type { Why, WhyRegion } from '../core/why.ts';
-import { type Lines, lineAt, splitLines } from '../engine/lines.ts';
+import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
 import { wrap } from '../eval/table.ts';
 import { type Command, configOption, type Io, textOption } from './command.ts';

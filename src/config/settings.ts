@@ -219,7 +219,21 @@ export const table = {
     rule: wholeNumber(MIB),
     fallback: GIB,
     unit: 'bytes',
-    doc: 'Size above which the store lets go of the originals that were not used for longest.',
+    doc: 'Size above which the store lets go of the originals that were not used for longest. While they come faster than they can be compressed or let go of, the file may grow to twice this, at most 256 MiB more, and 32 MiB of log beside it; beyond that no new original is taken and texts go unpruned.',
+  }),
+  storeConversationShare: setting({
+    env: ['MCP_PRUNER_STORE_CONVERSATION_SHARE'],
+    toml: 'store_conversation_share',
+    rule: share(),
+    fallback: 0.25,
+    doc: 'Share of store_max_bytes that the originals of one conversation may take up; beyond it its new texts go unpruned, so that no conversation pushes those of others out.',
+  }),
+  storeSync: setting({
+    env: ['MCP_PRUNER_STORE_SYNC'],
+    toml: 'store_sync',
+    rule: oneOf(['normal', 'full']),
+    fallback: 'normal',
+    doc: 'When a write to the store counts as done. normal outlives a killed process; after a power cut the last seconds may be missing, until the next turn of the conversation stores them again. full waits for the disk at each write and outlives a power cut as well.',
   }),
   maxEvents: setting({
     env: ['MCP_PRUNER_MAX_EVENTS'],

@@ -1,4 +1,4 @@
-import type { Annotation } from '../engine/render.ts';
+import type { Annotation } from '../engine/text/render.ts';
 import type { LineRange, SourceType } from '../engine/types.ts';
 
 /** Options of `prune_text` (001 §5.1). */

@@ -1,7 +1,7 @@
-import { recogniseKind } from '../engine/kinds.ts';
-import { splitLines } from '../engine/lines.ts';
-import { sampleLines } from '../engine/sample-lines.ts';
-import { viewText } from '../engine/view.ts';
+import { sampleLines } from '../engine/choose/sample-lines.ts';
+import { recogniseKind } from '../engine/kinds/recognise.ts';
+import { splitLines } from '../engine/text/lines.ts';
+import { viewText } from '../engine/text/view.ts';
 import type { Job } from './decide.ts';
 import type { LineScorer, Scored } from './ports.ts';
 

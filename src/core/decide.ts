@@ -1,9 +1,9 @@
-import { splitLines } from '../engine/lines.ts';
 import { planRead } from '../engine/plan.ts';
-import { annotate, editsOf } from '../engine/render.ts';
-import { estimateTokens, tokensOf } from '../engine/tokens.ts';
+import { splitLines } from '../engine/text/lines.ts';
+import { annotate, editsOf } from '../engine/text/render.ts';
+import { estimateTokens, tokensOf } from '../engine/text/tokens.ts';
+import type { View } from '../engine/text/view.ts';
 import type { Hints, Limits, Plan, SourceType } from '../engine/types.ts';
-import type { View } from '../engine/view.ts';
 import { keyOf, pruneIdOf } from './hash.ts';
 import type { Decision, DecisionBasis } from './ports.ts';
 

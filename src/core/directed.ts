@@ -1,5 +1,5 @@
 import type { ScannedMessage } from '../dialects/chat-body.ts';
-import type { Edit } from '../engine/render.ts';
+import type { Edit } from '../engine/text/render.ts';
 import type { CutWhole, Job } from './decide.ts';
 import { type FoundText, shift } from './find-texts.ts';
 import { keyOf } from './hash.ts';

@@ -1,6 +1,6 @@
 import type { ScannedMessage } from '../dialects/chat-body.ts';
 import { decodeString } from '../dialects/json-cursor.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 
 /** What role and frame of a message cost. */

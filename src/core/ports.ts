@@ -87,6 +87,8 @@ export interface StoreBatch {
   readonly touch: readonly string[];
   /** When a decision is refused, none is written. */
   readonly wholeOrNothing?: true;
+  /** Whose originals these are: they count against its share of the store. Absent: they count against none. */
+  readonly conversation?: string;
 }
 
 /** What a prune id stands for. */
@@ -139,7 +141,7 @@ export interface StoredEvent extends EventRecord {
 export interface Committed {
   /** Ids of `touch` that are unknown or expired. */
   readonly missing: readonly string[];
-  /** Keys of the decisions that were refused, because their prune id already stands for another text. */
+  /** Keys of the decisions that were refused: their prune id stands for another text, or the conversation has its share. */
   readonly refused: readonly string[];
   /** Keys under which a decision may have stood before, which holds. */
   readonly known: readonly string[];

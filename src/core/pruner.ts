@@ -1,6 +1,6 @@
-import { splitLines } from '../engine/lines.ts';
-import { annotate, renderText } from '../engine/render.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { splitLines } from '../engine/text/lines.ts';
+import { annotate, renderText } from '../engine/text/render.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
 import { PrunerError } from '../errors.ts';
 import type { BulkPruner, Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
 import { askBackend, backendTime } from './ask-backend.ts';

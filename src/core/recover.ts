@@ -1,5 +1,5 @@
-import { type Lines, splitLines, startOf } from '../engine/lines.ts';
-import { renderRanges } from '../engine/render.ts';
+import { type Lines, splitLines, startOf } from '../engine/text/lines.ts';
+import { renderRanges } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
 import type { RecoverInput } from './api.ts';
 import { reasonOf } from './failure-reason.ts';

@@ -1,5 +1,5 @@
 import { type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
-import type { RenderOptions } from '../engine/render.ts';
+import type { RenderOptions } from '../engine/text/render.ts';
 import { type CallInContext, Conversation } from '../goal/conversation.ts';
 import type { DecisionMaker } from './decision-maker.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';

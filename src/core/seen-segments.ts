@@ -1,8 +1,8 @@
 import { askedLines, editedFiles } from '../dialects/call-targets.ts';
 import type { ScannedMessage } from '../dialects/chat-body.ts';
 import { callFacts, isRecovery } from '../dialects/tools.ts';
-import { splitLines } from '../engine/lines.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { splitLines } from '../engine/text/lines.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
 import type { Origin } from '../engine/types.ts';
 import type { CallInContext } from '../goal/conversation.ts';
 import { type FindSettings, type FoundText, holdsRecovered } from './find-texts.ts';

@@ -1,4 +1,4 @@
-import { type Lines, lineAt } from '../engine/lines.ts';
+import { type Lines, lineAt } from '../engine/text/lines.ts';
 
 /** How many lines of a text are its client's frame and not part of the result itself. */
 export interface Frame {

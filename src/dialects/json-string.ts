@@ -1,4 +1,4 @@
-import type { Edit } from '../engine/render.ts';
+import type { Edit } from '../engine/text/render.ts';
 
 /**
  * Translates offsets in a decoded JSON string to offsets in its encoded form (without quotes).

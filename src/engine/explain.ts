@@ -1,12 +1,12 @@
-import { type Analysis, analyse } from './analysis.ts';
-import { budgetOf, choiceFor } from './choice.ts';
-import { contributionsOf } from './contributions.ts';
+import { budgetOf, choiceFor } from './choose/choice.ts';
+import type { Choice } from './choose/runs.ts';
+import { weighWords } from './goal/matching.ts';
+import type { Vocabulary } from './goal/vocabulary.ts';
+import { RULES, type Rule } from './kinds/protect.ts';
 import { isCrumbs, planFrom, planPrune } from './plan.ts';
-import { RULES, type Rule } from './protect.ts';
-import { weighWords } from './relevance.ts';
-import type { Choice } from './select.ts';
+import { contributionsOf } from './rank/contributions.ts';
+import { type Analysis, analyse } from './reading.ts';
 import type { Plan, PruneInput } from './types.ts';
-import type { Vocabulary } from './vocabulary.ts';
 
 /**
  * Why a region was kept or cut: `rule`: it must stay by the rule named; `relevance`: it is worth more than its tokens;

@@ -1,12 +1,12 @@
-import { type Analysis, analyse } from './analysis.ts';
-import { budgetOf, choiceFor, SAMPLE_ID } from './choice.ts';
-import { splitLines } from './lines.ts';
-import { formatMarker } from './marker.ts';
-import { reasonFor } from './reason.ts';
-import { type Choice, chooseRuns, type Run } from './select.ts';
-import { estimateTokens } from './tokens.ts';
+import { budgetOf, choiceFor, SAMPLE_ID } from './choose/choice.ts';
+import { reasonFor } from './choose/reason.ts';
+import { type Choice, chooseRuns, type Run } from './choose/runs.ts';
+import { type Analysis, analyse } from './reading.ts';
+import { splitLines } from './text/lines.ts';
+import { formatMarker } from './text/marker.ts';
+import { estimateTokens } from './text/tokens.ts';
+import type { View } from './text/view.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
-import type { View } from './view.ts';
 
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;

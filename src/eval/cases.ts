@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { splitLines } from '../engine/lines.ts';
+import { splitLines } from '../engine/text/lines.ts';
 import type { SourceType } from '../engine/types.ts';
 import { fileTypeOf, isGenerated, sourceTypeOf } from './file-types.ts';
 import { type FileChange, listChanges, listCommits, listHunks, type OldRange, type Repository } from './git.ts';

@@ -1,4 +1,4 @@
-import { lineAt, splitLines } from '../engine/lines.ts';
+import { lineAt, splitLines } from '../engine/text/lines.ts';
 import type { Origin, Plan, PruneInput } from '../engine/types.ts';
 import { BASELINES, type BaselineInput } from './baselines.ts';
 import type { EvalCase } from './cases.ts';

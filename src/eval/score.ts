@@ -1,6 +1,6 @@
-import { type Lines, startOf } from '../engine/lines.ts';
-import { formatMarker } from '../engine/marker.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { type Lines, startOf } from '../engine/text/lines.ts';
+import { formatMarker } from '../engine/text/marker.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
 import type { LineRange } from '../engine/types.ts';
 
 /** How one system did on one case at one ratio. Shares are 0..1. */

@@ -1,6 +1,6 @@
 import type { DirectiveAction, SegmentFacts, SegmentType } from '../core/ports/segments.ts';
-import { formatMarker } from '../engine/marker.ts';
-import { estimateTokens } from '../engine/tokens.ts';
+import { formatMarker } from '../engine/text/marker.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
 import { pathKey } from './keys.ts';
 import { ReferenceTable } from './reference-table.ts';
 import type { Rated } from './top.ts';

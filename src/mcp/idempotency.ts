@@ -141,8 +141,7 @@ export class Idempotency {
 }
 
 function conflict(tool: string): PrunerError {
-  const hint = 'This idempotency_key was used with other arguments. Repeat those, or choose another key.';
-  return new PrunerError('idempotency_conflict', { tool, hint });
+  return new PrunerError('idempotency_conflict', { tool });
 }
 
 function withKey(schema: JsonObject): JsonObject {

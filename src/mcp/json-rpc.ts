@@ -1,15 +1,17 @@
+import { errorTable } from '../errors.ts';
+
 /** A request's id. `null` is unusual but legal in JSON-RPC 2.0, and is what an answer carries when no id could be read. */
 export type RpcId = string | number | null;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** JSON-RPC's own error codes (001 §8.1); those of the domain are in `errors.ts`. */
+/** JSON-RPC's own error codes. */
 export const rpcCodes = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internalError: -32603,
+  parseError: errorTable.parse_error.rpc,
+  invalidRequest: errorTable.invalid_request.rpc,
+  methodNotFound: errorTable.method_not_found.rpc,
+  invalidParams: errorTable.invalid_params.rpc,
+  internalError: errorTable.internal_error.rpc,
 } as const;
 
 /** An error as it goes over the wire. Thrown by methods and tools; `message` is sent as it is. */

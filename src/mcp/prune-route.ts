@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
+import { type ErrorCode, errorRow } from '../errors.ts';
 import { describeIssues } from './tool-input.ts';
 import { toWire } from './tools/prune-text.ts';
 
@@ -30,7 +31,7 @@ export function pruneRouter(deps: PruneRouterDeps): Router {
   router.post('/', express.raw({ type: () => true, limit: deps.maxBodyBytes }), (req, res) => prune(deps, req, res));
   router.all('/', (_req, res) => {
     res.setHeader('Allow', 'POST');
-    refuse(res, 405, 'method_not_allowed', 'This endpoint takes POST only.');
+    refuse(res, 'method_not_allowed');
   });
   router.use(onError(deps));
   return router;
@@ -39,7 +40,7 @@ export function pruneRouter(deps: PruneRouterDeps): Router {
 async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Request, res: Response): Promise<void> {
   const json = readJson(req.body);
   if (json === undefined) {
-    return refuse(res, 400, 'invalid_json', 'The body must be JSON: {"code": "…", "query": "…"}.');
+    return refuse(res, 'invalid_json');
   }
   const read = body.safeParse(json);
   if (!read.success) {
@@ -50,7 +51,7 @@ async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Reques
       msg: message,
     }));
     const said = issues.map(({ field, message }) => `${field === 'arguments' ? 'body' : field}: ${message}`).join('; ');
-    return refuse(res, 422, 'invalid_request', said, detail);
+    return refuse(res, 'invalid_request', said, detail);
   }
   const gone = new AbortController();
   res.once('close', () => gone.abort());
@@ -98,8 +99,13 @@ function keptLineNumbers({ annotations, stats }: PruneTextResult): number[] {
 }
 
 /** @param detail - where each fault is, as the services of this contract list them */
-function refuse(res: Response, status: number, type: string, message: string, detail?: readonly object[]): void {
-  send(res, status, { error: { message, type }, detail: detail ?? message });
+function refuse(
+  res: Response,
+  type: ErrorCode,
+  message: string = errorRow(type).hint,
+  detail?: readonly object[],
+): void {
+  send(res, errorRow(type).http ?? 500, { error: { message, type }, detail: detail ?? message });
 }
 
 function send(res: Response, status: number, json: object): void {
@@ -117,13 +123,13 @@ function onError({ maxBodyBytes, onFault }: PruneRouterDeps): ErrorRequestHandle
     const type = cause instanceof Error && 'type' in cause ? cause.type : undefined;
     const status = cause instanceof Error && 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
     if (type === 'entity.too.large') {
-      return refuse(res, 413, 'body_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
+      return refuse(res, 'body_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
     }
     if (type === 'encoding.unsupported') {
-      return refuse(res, 415, 'unsupported_encoding', 'Content-Encoding must be gzip, deflate, br or identity.');
+      return refuse(res, 'unsupported_encoding');
     }
-    if (status >= 400 && status < 500) return refuse(res, 400, 'unreadable_body', 'The body could not be read.');
+    if (status >= 400 && status < 500) return refuse(res, 'unreadable_body');
     onFault?.(cause);
-    refuse(res, 500, 'internal_error', 'Internal error.');
+    refuse(res, 'internal_error', 'Internal error.');
   };
 }

@@ -91,7 +91,7 @@ export class ChatHandler {
       await exchange.run();
     } catch (cause) {
       this.#options.onFault(requestId, 'internal_error', cause);
-      sendError(res, 502, 'internal_error', 'The proxy failed before the request could be forwarded.');
+      sendError(res, 'internal_error', 'The proxy failed before the request could be forwarded.', 502);
     }
     this.#garbage.add(exchange.bytes);
   }

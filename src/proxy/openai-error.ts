@@ -1,7 +1,17 @@
 import type { ServerResponse } from 'node:http';
+import { type ErrorCode, errorRow, errorTable } from '../errors.ts';
 
-/** Answers in the shape that OpenAI's clients read an error from. */
-export function sendError(res: ServerResponse, status: number, code: string, message: string): void {
+/**
+ * Answers with a row of the table of errors, in the shape that OpenAI's clients read an error from.
+ *
+ * @param message - where the place knows better than the table what to do
+ */
+export function sendError(
+  res: ServerResponse,
+  code: ErrorCode,
+  message: string = errorRow(code).hint,
+  status: number = errorRow(code).http ?? 500,
+): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
@@ -21,11 +31,10 @@ export function sendError(res: ServerResponse, status: number, code: string, mes
  */
 export function sendUpstreamError(res: ServerResponse, code: string): number {
   if (code === 'timeout') {
-    const hint = 'Raise MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS if it needs longer.';
-    sendError(res, 504, 'upstream_timeout', `The upstream did not answer in time. ${hint}`);
+    sendError(res, 'upstream_timeout', `The upstream did not answer in time. ${errorTable.upstream_timeout.hint}`);
     return 504;
   }
-  const hint = 'Check MCP_PRUNER_UPSTREAM_URL and the network, then try again.';
-  sendError(res, 502, 'upstream_unreachable', `The upstream cannot be reached (${code}). ${hint}`);
+  const { hint } = errorTable.upstream_unreachable;
+  sendError(res, 'upstream_unreachable', `The upstream cannot be reached (${code}). ${hint}`);
   return 502;
 }

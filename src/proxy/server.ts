@@ -69,7 +69,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         refuse(res);
       } else if (wantsWebSocket(req)) {
         res.shouldKeepAlive = false;
-        sendError(res, 426, 'upgrade_refused', 'WebSocket is not offered here; send the request by POST.');
+        sendError(res, 'upgrade_refused');
       } else if (isHealth(req)) sendJson(res, health());
       else if (routes) answer(routes, req, res);
       else waiting.push(() => (routes ? answer(routes, req, res) : refuse(res)));
@@ -112,7 +112,7 @@ function answer({ wires, app }: Routes, req: IncomingMessage, res: ServerRespons
 
 function refuse(res: ServerResponse): void {
   res.shouldKeepAlive = false;
-  sendError(res, 503, 'shutting_down', 'The proxy is stopping; try again in a moment.');
+  sendError(res, 'shutting_down');
 }
 
 function sendJson(res: ServerResponse, value: object): void {

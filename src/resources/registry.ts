@@ -1,7 +1,7 @@
 import type { Records } from '../core/ports/records.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
-import { annotate } from '../engine/render.ts';
-import { PrunerError, StoreUnavailable } from '../errors.ts';
+import { annotate } from '../engine/text/render.ts';
+import { PrunerError } from '../errors.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
 import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind } from './uri.ts';
 
@@ -69,50 +69,46 @@ export class Resources {
    *
    * @throws PrunerError `store_unavailable`
    */
-  list(prefix: string, limit: number): Promise<ResourceItem[]> {
-    return onStore(async () => {
-      await this.#options.flush();
-      const { records } = this.#options;
-      const runs = await this.#listed('run_events', prefix, async (ids) =>
-        (await records.runs({ prefix: ids, limit })).map(({ runId, firstSeq, lastSeq, lastMs }) => ({
-          id: runId,
-          atMs: lastMs,
-          metadata: { runId, firstSeq, lastSeq, lastTs: lastMs },
-        })),
-      );
-      const prunes = await this.#listed('snapshot', prefix, async (ids) =>
-        (await records.prunes({ prefix: ids, limit })).map(({ pruneId, createdMs, expiresMs, ...facts }) => ({
-          id: pruneId,
-          atMs: createdMs,
-          metadata: { pruneId, ...facts, createdAt: createdMs, expiresAt: expiresMs },
-        })),
-      );
-      const children = await this.#listed('child_logs', prefix, async (ids) =>
-        (await records.children({ prefix: ids, limit })).map(({ childId, lastSeq, lastMs }) => ({
-          id: childId,
-          atMs: lastMs,
-          metadata: { childId, lastSeq, lastTs: lastMs },
-        })),
-      );
-      return [...runs, ...prunes, ...children]
-        .filter(({ item }) => item.uri.startsWith(prefix))
-        .sort((a, b) => b.atMs - a.atMs)
-        .slice(0, limit)
-        .map(({ item }) => item);
-    });
+  async list(prefix: string, limit: number): Promise<ResourceItem[]> {
+    await this.#options.flush();
+    const { records } = this.#options;
+    const runs = await this.#listed('run_events', prefix, async (ids) =>
+      (await records.runs({ prefix: ids, limit })).map(({ runId, firstSeq, lastSeq, lastMs }) => ({
+        id: runId,
+        atMs: lastMs,
+        metadata: { runId, firstSeq, lastSeq, lastTs: lastMs },
+      })),
+    );
+    const prunes = await this.#listed('snapshot', prefix, async (ids) =>
+      (await records.prunes({ prefix: ids, limit })).map(({ pruneId, createdMs, expiresMs, ...facts }) => ({
+        id: pruneId,
+        atMs: createdMs,
+        metadata: { pruneId, ...facts, createdAt: createdMs, expiresAt: expiresMs },
+      })),
+    );
+    const children = await this.#listed('child_logs', prefix, async (ids) =>
+      (await records.children({ prefix: ids, limit })).map(({ childId, lastSeq, lastMs }) => ({
+        id: childId,
+        atMs: lastMs,
+        metadata: { childId, lastSeq, lastTs: lastMs },
+      })),
+    );
+    return [...runs, ...prunes, ...children]
+      .filter(({ item }) => item.uri.startsWith(prefix))
+      .sort((a, b) => b.atMs - a.atMs)
+      .slice(0, limit)
+      .map(({ item }) => item);
   }
 
   /** @throws PrunerError `resource_not_found`, `resource_expired`, `resource_wrong_kind`, `store_unavailable` */
-  read(uri: string): Promise<ResourceContent> {
-    return onStore(async () => {
-      const found = find(uri);
-      const { kind, id } = found;
-      if (kind === 'snapshot') return { uri, kind, payload: await this.#snapshot(uri, id) };
-      const last = await this.#lastSeq(found);
-      if (last === 0) throw unknown(uri);
-      if (kind === 'run_events') return { uri, kind, payload: { runId: id, events: await this.#newest(found) } };
-      return { uri, kind, payload: { childId: id, logs: await this.#newest(found) } };
-    });
+  async read(uri: string): Promise<ResourceContent> {
+    const found = find(uri);
+    const { kind, id } = found;
+    if (kind === 'snapshot') return { uri, kind, payload: await this.#snapshot(uri, id) };
+    const last = await this.#lastSeq(found);
+    if (last === 0) throw unknown(uri);
+    if (kind === 'run_events') return { uri, kind, payload: { runId: id, events: await this.#newest(found) } };
+    return { uri, kind, payload: { childId: id, logs: await this.#newest(found) } };
   }
 
   /**
@@ -120,14 +116,12 @@ export class Resources {
    *
    * @throws PrunerError as `read`; a snapshot never changes and is `resource_wrong_kind`
    */
-  watch({ uri, fromSeq, limit, waitMs, signal }: WatchQuery): Promise<Watched> {
-    return onStore(async () => {
-      const found = watchable(uri);
-      if ((await this.#lastSeq(found)) === 0) throw unknown(uri);
-      const events = await this.#poll(() => this.#entries(found, fromSeq, limit), waitMs, signal);
-      const nextSeq = (events.at(-1)?.seq ?? fromSeq - 1) + 1;
-      return { uri, kind: found.kind, events, nextSeq };
-    });
+  async watch({ uri, fromSeq, limit, waitMs, signal }: WatchQuery): Promise<Watched> {
+    const found = watchable(uri);
+    if ((await this.#lastSeq(found)) === 0) throw unknown(uri);
+    const events = await this.#poll(() => this.#entries(found, fromSeq, limit), waitMs, signal);
+    const nextSeq = (events.at(-1)?.seq ?? fromSeq - 1) + 1;
+    return { uri, kind: found.kind, events, nextSeq };
   }
 
   /**
@@ -135,29 +129,28 @@ export class Resources {
    *
    * @throws PrunerError as `watch`
    */
-  lastSeq(uri: string): Promise<number> {
-    return onStore(async () => {
-      const last = await this.#lastSeq(watchable(uri));
-      if (last === 0) throw unknown(uri);
-      return last;
-    });
+  async lastSeq(uri: string): Promise<number> {
+    const last = await this.#lastSeq(watchable(uri));
+    if (last === 0) throw unknown(uri);
+    return last;
   }
 
   /** Events of all runs, as `watch`. */
-  watchAll({ fromSeq, limit, waitMs, signal }: Omit<WatchQuery, 'uri'>, wanted: (event: ResourceRunEvent) => boolean) {
-    return onStore(async () => {
-      let nextSeq = fromSeq;
-      const look = async (): Promise<ResourceRunEvent[]> => {
-        for (;;) {
-          const seen = (await this.#options.store.events({ fromSeq: nextSeq, limit })).map(runEvent);
-          nextSeq = (seen.at(-1)?.seq ?? nextSeq - 1) + 1;
-          const found = seen.filter(wanted);
-          if (found.length > 0 || seen.length < limit) return found;
-        }
-      };
-      const events = await this.#poll(look, waitMs, signal);
-      return { events, nextSeq };
-    });
+  async watchAll(
+    { fromSeq, limit, waitMs, signal }: Omit<WatchQuery, 'uri'>,
+    wanted: (event: ResourceRunEvent) => boolean,
+  ) {
+    let nextSeq = fromSeq;
+    const look = async (): Promise<ResourceRunEvent[]> => {
+      for (;;) {
+        const seen = (await this.#options.store.events({ fromSeq: nextSeq, limit })).map(runEvent);
+        nextSeq = (seen.at(-1)?.seq ?? nextSeq - 1) + 1;
+        const found = seen.filter(wanted);
+        if (found.length > 0 || seen.length < limit) return found;
+      }
+    };
+    const events = await this.#poll(look, waitMs, signal);
+    return { events, nextSeq };
   }
 
   /** Looks until there is something, the time is over or the caller has gone. */
@@ -227,10 +220,7 @@ export class Resources {
     const { store, records } = this.#options;
     const [prune, original] = [await store.findPrune(pruneId), await store.findOriginal(pruneId)];
     if (prune !== null && original !== null) return snapshotPayload(pruneId, prune, original);
-    if ((await records.pruneState(pruneId)) === 'expired') {
-      const hint = 'The original was kept for its time and has expired. Read the file or run the command again.';
-      throw new PrunerError('resource_expired', { uri, hint });
-    }
+    if ((await records.pruneState(pruneId)) === 'expired') throw new PrunerError('resource_expired', { uri });
     throw unknown(uri);
   }
 }
@@ -280,20 +270,9 @@ function watchable(uri: string): Found {
 }
 
 function unknown(uri: string): PrunerError {
-  const hint = 'There is no such resource, or it is gone for long. resources_list shows what there is.';
-  return new PrunerError('resource_not_found', { uri: uri.slice(0, 200), hint });
+  return new PrunerError('resource_not_found', { uri: uri.slice(0, 200) });
 }
 
 function wrongKind(uri: string, kind: ResourceKind, hint: string): PrunerError {
   return new PrunerError('resource_wrong_kind', { uri: uri.slice(0, 200), kind, hint });
-}
-
-async function onStore<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof StoreUnavailable)) throw cause;
-    const hint = 'The store cannot be read now. Try again later.';
-    throw new PrunerError('store_unavailable', { reason: cause.reason, hint }, { cause });
-  }
 }

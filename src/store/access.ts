@@ -11,6 +11,8 @@ import type { Tables } from './tables.ts';
 /** How long reads and writes that name no limit wait for a lock that another process holds. */
 const READ_WAIT_MS = 250;
 const WRITE_WAIT_MS = 2_000;
+/** What no request waits for outlasts the locks that do happen: a copy being made, a file being looked into. */
+export const BACKGROUND_WAIT_MS = 5_000;
 const MAX_PAUSE_MS = 20;
 /** How many noted uses a transaction on the request path writes along. */
 const USES_PER_WRITE = 200;
@@ -24,6 +26,8 @@ export interface WriteOptions {
   readonly verify?: boolean;
   /** At most so many noted uses are written along. */
   readonly uses?: number;
+  /** It takes up room in the file, so that its success says that there is some. */
+  readonly takesRoom?: boolean;
 }
 
 export interface AccessOptions {
@@ -84,14 +88,18 @@ export class Access {
   /** Does all of the work in one durable transaction, or nothing of it. */
   write<T>(
     work: Work<T>,
-    { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE }: WriteOptions = {},
+    { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE, takesRoom = false }: WriteOptions = {},
   ): Promise<T> {
-    return this.attempt(waitMs, () => {
-      if (!verify) return this.#write(this.#keeper.connection(), work, uses);
-      const connection = this.#keeper.verified(true);
+    const attempt = () => {
+      const connection = verify ? this.#keeper.verified(true) : this.#keeper.connection();
       if (connection.logBytes > LARGE_LOG_BYTES) this.#checkpointer?.kick();
-      return this.#write(connection, work, uses);
-    });
+      const result = this.#write(connection, work, uses);
+      this.#keeper.worked(takesRoom);
+      return result;
+    };
+    return this.attempt(waitMs, attempt, (cause) =>
+      this.#readonly ? this.#keeper.failed(cause) : this.#keeper.writeFailed(cause),
+    );
   }
 
   /** Writes noted uses if that can be done at once. When not they stay noted: what only reads must not fail for them. */
@@ -99,6 +107,7 @@ export class Access {
     if (this.#slides.size === 0) return;
     try {
       this.#write(this.#keeper.connection(), () => undefined, USES_PER_WRITE);
+      this.#keeper.worked(false);
     } catch (cause) {
       if (classify(cause).error.reason !== 'locked') this.#keeper.failed(cause);
     }
@@ -109,14 +118,18 @@ export class Access {
    *
    * @throws StoreUnavailable
    */
-  async attempt<T>(waitMs: number, work: () => T): Promise<T> {
+  async attempt<T>(
+    waitMs: number,
+    work: () => T,
+    failed = (cause: unknown): StoreUnavailable => this.#keeper.failed(cause),
+  ): Promise<T> {
     const endMs = performance.now() + waitMs;
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
       try {
         return work();
       } catch (cause) {
         const leftMs = endMs - performance.now();
-        if (classify(cause).error.reason !== 'locked' || leftMs <= 0) throw this.#keeper.failed(cause);
+        if (classify(cause).error.reason !== 'locked' || leftMs <= 0) throw failed(cause);
         await sleep(Math.min(pauseMs, leftMs));
       }
     }
@@ -141,7 +154,6 @@ export class Access {
     });
     this.#slides.written(before);
     this.#slides.written(after);
-    this.#keeper.worked();
     return result;
   }
 }

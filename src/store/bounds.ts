@@ -3,8 +3,18 @@ import type { Tables } from './tables.ts';
 /** How long one step of a sweep may delete (ms) and how many rows, whichever comes first. */
 const STEP_MS = 4;
 export const STEP_ROWS = 500;
-/** While texts wait for compression, which may make room enough, the limit is this many times as high. */
-const OVERFULL = 2;
+/** How far the stored bytes may exceed their limit at all: as much again, but no more than this. */
+const MAX_SLACK_BYTES = 268_435_456;
+/** What was stored or used so short a time ago belongs to a conversation that lives: it is never evicted. */
+const LIVING_MS = 600_000;
+
+/**
+ * Stored bytes beyond which the store takes no new original, so that its size stays bounded however fast originals come.
+ * Between the limit and this lies room for texts that still wait for their compression.
+ */
+export function roomLimit(maxBytes: number): number {
+  return maxBytes + Math.min(maxBytes, MAX_SLACK_BYTES);
+}
 
 /** What a step may still do. */
 export class Budget {
@@ -21,6 +31,12 @@ export class Budget {
 export interface Part {
   readonly done: number;
   readonly more: boolean;
+}
+
+export interface SizeLimit {
+  readonly maxBytes: number;
+  /** Lifetime after the last use. */
+  readonly ttlMs: number;
 }
 
 /** Deletes what has expired, oldest first; inside the caller's transaction. */
@@ -40,14 +56,20 @@ export function expire({ decisions, marks }: Tables, nowMs: number, budget: Budg
   return { done, more };
 }
 
-/** Deletes the least recently used until the stored bytes are within the limit; inside the caller's transaction. */
-export function evict({ decisions, snapshots, meter }: Tables, maxBytes: number, budget: Budget): Part {
-  const limit = snapshots.unpacked(1).length > 0 ? maxBytes * OVERFULL : maxBytes;
+/**
+ * Deletes the least recently used until the stored bytes are within the limit; inside the caller's transaction. While
+ * texts wait for compression, which may make room enough, the limit lies half-way to `roomLimit`.
+ */
+export function evict(tables: Tables, { maxBytes, ttlMs }: SizeLimit, nowMs: number, budget: Budget): Part {
+  const { decisions, snapshots, meter } = tables;
+  const limit = snapshots.unpacked(1).length > 0 ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
+  const livingFrom = nowMs + ttlMs - Math.min(LIVING_MS, ttlMs / 8);
   let done = 0;
   while (meter('stored_bytes') > limit) {
     if (!budget.take()) return { done, more: true };
     const prune = decisions.oldestPrune();
     const whole = decisions.oldestWhole();
+    if (Math.min(prune?.expires_ms ?? Infinity, whole?.expires_ms ?? Infinity) > livingFrom) break;
     if (prune && (!whole || prune.expires_ms <= whole.expires_ms)) decisions.removePrune(prune.id);
     else if (whole) decisions.removeWhole(whole.id);
     else break;

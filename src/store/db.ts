@@ -13,12 +13,13 @@ export interface OpenOptions {
   readonly readonly: boolean;
   /** Largest size of the file in bytes; 0 for none. */
   readonly maxFileBytes: number;
+  readonly sync: 'normal' | 'full';
 }
 
 /** What SQLite keeps beside the file: the write-ahead log and its index. */
 const SIDE_FILES = ['-wal', '-shm'] as const;
 /** SQLite copies the log into the file by itself, amid a commit, only past this; we do it before, on another thread. */
-const AUTO_CHECKPOINT_PAGES = 65_536;
+const AUTO_CHECKPOINT_PAGES = 16_384;
 /** Compressed texts are a few KB, of which larger pages would leave a good part empty (4096: 10 % more in all). */
 const PAGE_BYTES = 2048;
 /** Free pages are used again; what exceeds this share of the file, and this number, is given back. */
@@ -42,14 +43,15 @@ export class Connection {
   readonly #changes;
 
   /** Opens, checks and migrates. Never waits for a lock. Throws what SQLite or the file system throws, or `StoreFileError`. */
-  constructor({ path, readonly, maxFileBytes }: OpenOptions) {
+  constructor(options: OpenOptions) {
+    const { path, readonly } = options;
     this.#path = path;
     if (path !== ':memory:' && !readonly) createFile(path);
     this.#file = identity(path); // before opening: a file put there in between counts as replaced
     if (readonly && this.#file === '') throw new StoreFileError('error', path, 'there is no such file');
     this.db = new Database(path, { timeout: 0, readonly, fileMustExist: path !== ':memory:' });
     try {
-      prepareDatabase(this.db, path, readonly, maxFileBytes);
+      prepareDatabase(this.db, options);
       this.tables = prepareTables(this.db);
       this.#begin = this.db.prepare('BEGIN IMMEDIATE');
       this.#beginRead = this.db.prepare('BEGIN');
@@ -180,7 +182,7 @@ function unlockSides(path: string): void {
   }
 }
 
-function prepareDatabase(db: Database.Database, path: string, readonly: boolean, maxFileBytes: number): void {
+function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync }: OpenOptions): void {
   const version = checkSchema(db, path); // before anything is written: the file may be another program's
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
@@ -196,7 +198,7 @@ function prepareDatabase(db: Database.Database, path: string, readonly: boolean,
     db.pragma('auto_vacuum = INCREMENTAL');
   }
   db.pragma('journal_mode = WAL');
-  db.pragma('synchronous = NORMAL');
+  db.pragma(`synchronous = ${sync}`);
   db.pragma(`wal_autocheckpoint = ${AUTO_CHECKPOINT_PAGES}`);
   db.pragma(`journal_size_limit = ${LARGE_LOG_BYTES / 2}`);
   if (maxFileBytes > 0) {

@@ -1,3 +1,4 @@
+import type { Clock } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { Connection, type OpenOptions } from './db.ts';
 import { classify, StoreFileError } from './errors.ts';
@@ -6,6 +7,13 @@ import { classify, StoreFileError } from './errors.ts';
 export interface StoreLog {
   info(fields: Readonly<Record<string, unknown>>, message: string): void;
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
+}
+
+/** Since when the store cannot do what it is for, and why. */
+export interface StoreFailure {
+  readonly error: StoreUnavailable;
+  /** Epoch milliseconds. */
+  readonly sinceMs: number;
 }
 
 /** A file that could not be opened is tried again after so long; sooner when only a lock was in the way. */
@@ -19,16 +27,20 @@ const REOPEN_LOCKED_MS = 20;
 export class Keeper {
   readonly #options: OpenOptions;
   readonly #log: StoreLog | undefined;
+  readonly #clock: Clock;
   #connection: Connection | null = null;
   /** Why there is no connection, or why the one there should be replaced (a read-only one still reads). */
   #problem: StoreUnavailable | null = null;
   #retryAtMs = 0;
+  /** What began when the last write failed, and ends with one that works. */
+  #writes: StoreFailure | null = null;
   #serial = 0;
   #reported = '';
   #closed = false;
 
-  constructor(options: OpenOptions, log: StoreLog | undefined) {
+  constructor(options: OpenOptions, clock: Clock, log: StoreLog | undefined) {
     this.#options = options;
+    this.#clock = clock;
     this.#log = log;
   }
 
@@ -37,14 +49,19 @@ export class Keeper {
     return this.#serial;
   }
 
-  /** Why the file cannot be used now, or `null`. Tries to open it when that is due. */
+  /** Why the file cannot be used or written now, or `null`. Tries to open it when that is due. */
   problem(): StoreUnavailable | null {
     try {
       this.connection();
     } catch (cause) {
       return classify(cause).error;
     }
-    return this.#problem;
+    return this.#problem ?? this.#writes?.error ?? null;
+  }
+
+  /** Why and since when writes fail, or `null`. */
+  get writeFailure(): StoreFailure | null {
+    return this.#writes;
   }
 
   /**
@@ -89,8 +106,23 @@ export class Keeper {
     return error;
   }
 
-  /** Takes note of a write that worked. */
-  worked(): void {
+  /** As `failed`, for a write: from now on the store says that it cannot be written. */
+  writeFailed(cause: unknown): StoreUnavailable {
+    const error = this.failed(cause);
+    if (error.reason === 'closed') return error;
+    const sinceMs = this.#writes?.error.reason === error.reason ? this.#writes.sinceMs : this.#clock.nowMs();
+    this.#writes = { error, sinceMs };
+    return error;
+  }
+
+  /**
+   * Takes note of a write that worked.
+   *
+   * @param room - it took up room; what only changes rows in their place says nothing about a full disk
+   */
+  worked(room: boolean): void {
+    if (this.#writes !== null && !room && this.#writes.error.reason !== 'locked') return;
+    this.#writes = null;
     if (this.#reported === '') return;
     this.#log?.info({ path: this.#options.path, was: this.#reported }, 'store back');
     this.#reported = '';

@@ -7,7 +7,7 @@ import type {
   RunSummary,
   StoredChildLog,
 } from '../core/ports/records.ts';
-import type { Access } from './access.ts';
+import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import { decodeBody } from './decision-codec.ts';
 
 const MAX_ROWS = 10_000;
@@ -67,10 +67,13 @@ export class FileRecords implements Records {
 
   async addChildLogs(entries: readonly ChildLogRecord[]): Promise<void> {
     if (entries.length === 0) return;
-    await this.#access.write(({ childLogs }) => {
-      childLogs.add(entries);
-      childLogs.trim(this.#maxEntries, entries.length * 2);
-    });
+    await this.#access.write(
+      ({ childLogs }) => {
+        childLogs.add(entries);
+        childLogs.trim(this.#maxEntries, entries.length * 2);
+      },
+      { waitMs: BACKGROUND_WAIT_MS },
+    );
   }
 
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

@@ -7,7 +7,7 @@ import type {
   StoredConversation,
   StoredSegment,
 } from '../core/ports/segments.ts';
-import type { Access } from './access.ts';
+import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { Keeper } from './keeper.ts';
 import type { Tables } from './tables.ts';
 
@@ -57,14 +57,17 @@ export class FileSegmentStore implements SegmentStore {
 
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
-    const erased = await this.#access.write((tables) => {
-      const { segments, directives } = tables;
-      for (const batch of batches) segments.note(batch);
-      const gone = batches.flatMap(({ project, segments: noted }) =>
-        noted.flatMap(({ id, erase }) => (erase.length > 0 ? directives.ofDeleted(project, id, erase) : [])),
-      );
-      return erase(tables, gone);
-    });
+    const erased = await this.#access.write(
+      (tables) => {
+        const { segments, directives } = tables;
+        for (const batch of batches) segments.note(batch);
+        const gone = batches.flatMap(({ project, segments: noted }) =>
+          noted.flatMap(({ id, erase }) => (erase.length > 0 ? directives.ofDeleted(project, id, erase) : [])),
+        );
+        return erase(tables, gone);
+      },
+      { waitMs: BACKGROUND_WAIT_MS },
+    );
     this.#version = null;
     if (erased > 0) await this.#emptyLog();
   }

@@ -11,18 +11,22 @@ interface Slide {
 
 /** More than one busy process sees between two sweeps; past it a use is forgotten rather than memory spent. */
 const MAX_PENDING = 20_000;
+/** Fine enough that eviction tells a conversation of today from one of this morning. */
+const LEAST_MOVE_MS = 600_000;
 
 /**
- * Expiry that slides on use, without a write for each use: a use counts only when it moves the expiry by more than an
- * eighth of the lifetime, and waits in memory until a transaction is made anyway. Reads ask here, so that a use counts
+ * Expiry that slides on use, without a write for each use: a use counts only when it moves the expiry by more than
+ * `LEAST_MOVE_MS` (an eighth of a short lifetime), and waits in memory until a transaction is made anyway. Reads ask here, so that a use counts
  * at once. A use lost with the process costs at most that what it kept expires early; the proxy then stores it anew.
  */
 export class Slides {
   readonly #ttlMs: number;
+  readonly #leastMs: number;
   readonly #pending = new Map<string, Slide>();
 
   constructor(ttlMs: number) {
     this.#ttlMs = ttlMs;
+    this.#leastMs = Math.min(ttlMs / 8, LEAST_MOVE_MS);
   }
 
   /** How many uses wait to be written. */
@@ -43,7 +47,7 @@ export class Slides {
   /** Notes a use of something alive. A clock that went backwards never shortens a life. */
   used(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): void {
     const expiresMs = nowMs + this.#ttlMs;
-    if (expiresMs - this.expiry(kind, id, storedExpiresMs) <= this.#ttlMs / 8) return;
+    if (expiresMs - this.expiry(kind, id, storedExpiresMs) <= this.#leastMs) return;
     if (this.#pending.size >= MAX_PENDING && !this.#pending.has(kind + id)) return;
     this.#pending.set(kind + id, { kind, id, expiresMs });
   }

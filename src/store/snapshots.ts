@@ -17,6 +17,9 @@ export interface Unpacked {
   readonly text_bytes: number;
 }
 
+/** More than the write-ahead log has to spare by chance. */
+const TRIED_BYTES = 65_536;
+
 /** Original texts by their hash, each stored once however many prunes refer to it. */
 export class Snapshots {
   readonly #idOf;
@@ -29,6 +32,7 @@ export class Snapshots {
   readonly #unpacked;
   readonly #setPacked;
   readonly #leaveRaw;
+  readonly #room;
 
   constructor(db: Database) {
     this.#idOf = db.prepare<[string], number>('SELECT id FROM snapshot WHERE hash = ?').pluck();
@@ -54,6 +58,10 @@ export class Snapshots {
     this.#setPacked = db.prepare<[number, number, number]>(
       'UPDATE snapshot SET packing = 1, stored_bytes = ?, content = ? WHERE id = ?',
     );
+    this.#room = {
+      take: db.prepare<[number]>('INSERT OR REPLACE INTO content (id, data) VALUES (-1, zeroblob(?))'),
+      give: db.prepare('DELETE FROM content WHERE id = -1'),
+    };
     this.#leaveRaw = db.prepare<[number]>('UPDATE snapshot SET packing = 2 WHERE id = ?');
   }
 
@@ -65,6 +73,15 @@ export class Snapshots {
     const packing = data.length < PACK_FROM_BYTES ? 2 : 0;
     const content = Number(this.#insertContent.run(data).lastInsertRowid);
     return Number(this.#insert.run(hash, encoding, packing, data.length, data.length, content).lastInsertRowid);
+  }
+
+  /** Takes up room as an original would, and fails as that would; `giveRoom` gives it back. */
+  takeRoom(): void {
+    this.#room.take.run(TRIED_BYTES);
+  }
+
+  giveRoom(): void {
+    this.#room.give.run();
   }
 
   /** The stored form of a text, or `undefined` when the row has gone. */

@@ -6,6 +6,7 @@ import type {
   Committed,
   Decision,
   EventRecord,
+  NewDecision,
   Store,
   StoreBatch,
   StoredEvent,
@@ -13,8 +14,9 @@ import type {
   UsageRecord,
   UsageTotal,
 } from '../core/ports.ts';
-import type { StoreUnavailable } from '../errors.ts';
-import { Access } from './access.ts';
+import { StoreUnavailable } from '../errors.ts';
+import { Access, BACKGROUND_WAIT_MS } from './access.ts';
+import { roomLimit } from './bounds.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { decodeBody } from './decision-codec.ts';
 import { Keeper, type StoreLog } from './keeper.ts';
@@ -30,11 +32,15 @@ export interface SqliteStoreOptions {
   readonly clock: Clock;
   /** How long a prune, a decision or a mark lives after its last use. */
   readonly ttlMs: number;
-  /** Limit of what originals and decisions take up in the file; the sweep enforces it. */
+  /** Limit of what originals and decisions take up in the file; the sweep enforces it, see `roomLimit`. */
   readonly maxBytes: number;
+  /** Share of `maxBytes` that the originals of one conversation may take up. Default: all. */
+  readonly conversationShare?: number;
   /** How many events are kept. */
   readonly maxEvents: number;
   readonly log?: StoreLog;
+  /** Whether a commit reaches the disk before it counts: `full` outlives a power cut, `normal` a killed process. */
+  readonly sync?: StoreSync;
   /** Nothing is created, migrated or written, not even a use noted: to look into a file from outside. */
   readonly readonly?: boolean;
   /** Size that the file never exceeds; a write beyond it fails with `full`. Default: what the disk gives. */
@@ -42,6 +48,8 @@ export interface SqliteStoreOptions {
   /** Told of each step of a sweep that deleted something. */
   readonly onSwept?: (did: Omit<SweepStep, 'more'>) => void;
 }
+
+export type StoreSync = 'normal' | 'full';
 
 /** A `Store` on one SQLite file, which other processes may use at the same time. */
 export interface SqliteStore extends Store {
@@ -54,6 +62,10 @@ export interface SqliteStore extends Store {
    * for a terminal.
    */
   problem(): StoreUnavailable | null;
+  /** Since when writes fail (epoch milliseconds), or `null` while they work. */
+  failingSinceMs(): number | null;
+  /** Whether so much was stored that upkeep must not wait for a pause. */
+  pressed(): boolean;
 }
 
 /** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
@@ -80,11 +92,11 @@ class FileStore implements SqliteStore {
   #sweeping: Promise<boolean> | null = null;
 
   constructor(options: SqliteStoreOptions) {
-    const { clock, readonly = false, maxFileBytes = 0, log } = options;
+    const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log } = options;
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
     this.#options = options;
     this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
-    this.#keeper = new Keeper({ path, readonly, maxFileBytes }, log);
+    this.#keeper = new Keeper({ path, readonly, maxFileBytes, sync }, clock, log);
     this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
     this.#access = new Access({
       keeper: this.#keeper,
@@ -101,6 +113,18 @@ class FileStore implements SqliteStore {
 
   problem(): StoreUnavailable | null {
     return this.#keeper.problem();
+  }
+
+  failingSinceMs(): number | null {
+    return this.#keeper.writeFailure?.sinceMs ?? null;
+  }
+
+  pressed(): boolean {
+    try {
+      return this.#keeper.connection().tables.meter('stored_bytes') > this.#options.maxBytes;
+    } catch {
+      return false; // a store that cannot be read has nothing that could be let go of
+    }
   }
 
   epoch(): string {
@@ -127,7 +151,11 @@ class FileStore implements SqliteStore {
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
     if (batch.decisions.length > 0) {
-      return this.#access.write((tables, nowMs) => this.#save(tables, batch, nowMs), { waitMs, verify: true });
+      return this.#access.write((tables, nowMs) => this.#saveWithin(tables, batch, nowMs), {
+        waitMs,
+        verify: true,
+        takesRoom: true,
+      });
     }
     const missing = await this.#access.read((tables, nowMs) => this.#touch(tables, batch, nowMs), {
       waitMs,
@@ -188,9 +216,12 @@ class FileStore implements SqliteStore {
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
     if (records.length === 0) return;
-    await this.#access.write(({ usage }) => {
-      for (const record of records) usage.add(record);
-    });
+    await this.#access.write(
+      ({ usage }) => {
+        for (const record of records) usage.add(record);
+      },
+      { waitMs: BACKGROUND_WAIT_MS },
+    );
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {
@@ -199,10 +230,13 @@ class FileStore implements SqliteStore {
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#access.write((tables) => {
-      tables.events.add(events);
-      tables.events.trim(this.#options.maxEvents, events.length * 2);
-    });
+    await this.#access.write(
+      (tables) => {
+        tables.events.add(events);
+        tables.events.trim(this.#options.maxEvents, events.length * 2);
+      },
+      { waitMs: BACKGROUND_WAIT_MS },
+    );
   }
 
   events({ fromSeq, limit, ...run }: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
@@ -233,6 +267,7 @@ class FileStore implements SqliteStore {
   }
 
   async #sweep(): Promise<boolean> {
+    await this.#tryWriting();
     const { more, ...did } = await this.#sweeper.step();
     if (did.expired + did.evicted > 0) {
       this.#options.log?.info(did, 'store swept');
@@ -241,13 +276,38 @@ class FileStore implements SqliteStore {
     return more;
   }
 
+  /** While writes fail nobody may be trying one: what recovers by itself must be found out. */
+  async #tryWriting(): Promise<void> {
+    if (this.#keeper.writeFailure === null || this.#options.readonly || this.pressed()) return;
+    try {
+      await this.#access.write(({ snapshots }) => snapshots.takeRoom(), { waitMs: 0, verify: true, takesRoom: true });
+      await this.#access.write(({ snapshots }) => snapshots.giveRoom());
+    } catch {
+      // still failing; what the sweep deletes may help
+    }
+  }
+
+  /** As `#save`, but refuses as a whole what would take the store beyond the limit for new originals. */
+  #saveWithin(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
+    const before = tables.meter('stored_bytes');
+    const committed = this.#save(tables, batch, nowMs);
+    const after = tables.meter('stored_bytes');
+    if (after > before && after > roomLimit(this.#options.maxBytes)) throw new StoreUnavailable('full');
+    return committed;
+  }
+
   #save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
-    const refused: string[] = batch.wholeOrNothing ? this.#clashes(tables, batch, nowMs) : [];
+    const refused: string[] = batch.wholeOrNothing ? this.#refusals(tables, batch, nowMs) : [];
     if (refused.length > 0) return { missing: [], refused, known: [] };
     const known: string[] = [];
     for (const item of batch.decisions) {
       const { key, pruneId } = item.decision;
+      if (this.#exceedsShare(tables, batch, item, nowMs)) {
+        refused.push(key);
+        continue;
+      }
       const saved = tables.decisions.save(item, nowMs, nowMs + this.#ttlMs);
+      if (saved === 'new' && pruneId !== null) tables.shares.charge(pruneId, batch.conversation);
       if (saved === 'clash') refused.push(key);
       if (saved !== 'known') continue;
       known.push(key);
@@ -257,11 +317,23 @@ class FileStore implements SqliteStore {
     return { missing: this.#touch(tables, batch, nowMs), refused, known };
   }
 
-  /** Keys of the decisions whose prune id stands for another text, in the file or in the batch itself. */
-  #clashes({ decisions }: Tables, batch: StoreBatch, nowMs: number): string[] {
+  /** Whether an original that is not there yet would take its conversation beyond what it may store. */
+  #exceedsShare({ decisions, shares }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
+    const { conversation } = batch;
+    const { pruneId } = item.decision;
+    if (conversation === undefined || pruneId === null || (decisions.pruneUntil(pruneId) ?? 0) > nowMs) return false;
+    const { maxBytes, conversationShare = 1 } = this.#options;
+    return shares.of(conversation) + item.text.length > maxBytes * conversationShare;
+  }
+
+  /** Keys of the decisions beyond the conversation's share, or whose prune id stands for another text here or in the file. */
+  #refusals(tables: Tables, batch: StoreBatch, nowMs: number): string[] {
+    const { decisions } = tables;
     const hashes = new Map<string, string>();
-    return batch.decisions.flatMap(({ decision: { key, pruneId, textHash } }) => {
+    return batch.decisions.flatMap((item) => {
+      const { key, pruneId, textHash } = item.decision;
       if (pruneId === null) return [];
+      if (this.#exceedsShare(tables, batch, item, nowMs)) return [key];
       const row = decisions.prune(pruneId);
       const taken = row && row.expires_ms > nowMs ? row.hash : hashes.get(pruneId);
       hashes.set(pruneId, textHash);

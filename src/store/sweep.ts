@@ -63,9 +63,9 @@ export class Sweeper {
       { verify: true, uses: STEP_USES },
     );
     const packed = await packSome(await access.read(({ snapshots }) => nextToPack(snapshots)));
-    const evicted = await access.write((tables) => {
+    const evicted = await access.write((tables, nowMs) => {
       for (const [snapshot, data] of packed) tables.snapshots.setPacked(snapshot, data);
-      return evict(tables, this.#limits.maxBytes, new Budget());
+      return evict(tables, this.#limits, nowMs, new Budget());
     });
     const pages = await access.maintain((connection) => connection.shrink(STEP_VACUUM_PAGES));
     const more = cleared.more || evicted.more || packed.length > 0 || pages > 0 || access.usesWaiting > 0;

@@ -6,6 +6,7 @@ import { Events } from './events.ts';
 import { Marks } from './marks.ts';
 import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
+import { Shares } from './shares.ts';
 import { SlideTable } from './slides.ts';
 import { Snapshots } from './snapshots.ts';
 import { Summaries } from './summaries.ts';
@@ -23,6 +24,7 @@ export type Meter =
 export interface Tables {
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
+  readonly shares: Shares;
   readonly slides: SlideTable;
   readonly marks: Marks;
   readonly events: Events;
@@ -42,6 +44,7 @@ export function prepareTables(db: Database): Tables {
   return {
     snapshots,
     decisions: new Decisions(db, snapshots),
+    shares: new Shares(db),
     slides: new SlideTable(db),
     marks: new Marks(db),
     events: new Events(db),

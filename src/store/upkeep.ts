@@ -1,10 +1,13 @@
 /** What is kept in shape: one small step at a time; `true` when the next one has something to do as well. */
 export interface Sweepable {
   sweep(): Promise<boolean>;
+  /** Whether there is so much to do that no pause may be waited for. */
+  pressed?(): boolean;
 }
 
 /** Pauses between steps: when there is more to do, and when there is not. */
 const MORE_MS = 50;
+const PRESSED_MS = 5;
 const IDLE_MS = 2_000;
 /** Nobody is in the way once there was no request for so long; under requests that never pause it begins all the same. */
 const CALM_MS = 1_000;
@@ -42,13 +45,14 @@ export class Upkeep {
   async #next(): Promise<void> {
     const now = performance.now();
     const calmIn = this.#requestAt + CALM_MS - now;
-    if (calmIn > 0 && now - this.#doneAt < LATEST_MS) return this.#later(calmIn);
+    const pressed = this.#store.pressed?.() ?? false;
+    if (!pressed && calmIn > 0 && now - this.#doneAt < LATEST_MS) return this.#later(calmIn);
     const more = await this.#store.sweep().catch((cause: unknown) => {
       this.#onFailure(cause);
       return false;
     });
     // what was begun is finished, or a store that is always in use would never come to its end
     if (!more) this.#doneAt = performance.now();
-    this.#later(more ? MORE_MS : IDLE_MS);
+    this.#later(more ? (pressed ? PRESSED_MS : MORE_MS) : IDLE_MS);
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keptLines } from '../../src/backends/align.ts';
-import { splitLines } from '../../src/engine/lines.ts';
+import { splitLines } from '../../src/engine/text/lines.ts';
 
 /** Line numbers (from 1) that were found to be kept, or `null`. */
 function kept(original: string, pruned: string): number[] | null {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inWords } from '../../src/cli/why-words.ts';
 import type { Why, WhyRegion } from '../../src/core/why.ts';
-import { LEARNED, LEARNED_LOG } from '../../src/engine/learned.ts';
-import { RULES } from '../../src/engine/protect.ts';
+import { RULES } from '../../src/engine/kinds/protect.ts';
+import { LEARNED, LEARNED_LOG } from '../../src/engine/rank/weights.ts';
 
 const why: Why = { told: 'ranked', terms: [], threshold: 1, budget: 9, cutsToday: [], regions: [] };
 const region: WhyRegion = {

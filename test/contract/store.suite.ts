@@ -8,6 +8,7 @@ export interface StoreSetup {
   readonly clock: { now: number; nowMs(): number };
   readonly ttlMs: number;
   readonly maxBytes: number;
+  readonly conversationShare: number;
   readonly maxEvents: number;
 }
 
@@ -79,7 +80,7 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
 
     beforeEach(() => {
       clock = manualClock();
-      store = open({ clock, ttlMs: TTL_MS, maxBytes: 100_000_000, maxEvents: 100 });
+      store = open({ clock, ttlMs: TTL_MS, maxBytes: 100_000_000, conversationShare: 0.001, maxEvents: 100 });
     });
 
     afterEach(() => store.close());
@@ -206,6 +207,50 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
     it('does not call an id missing that the same batch stores', async () => {
       const batch = { decisions: [aPrune('a', 'text')], touch: [pruneIdOf('a'), pruneIdOf('b')] };
       expect(await store.commit(batch, 1000)).toEqual({ missing: [pruneIdOf('b')], refused: [], known: [] });
+    });
+
+    describe('the share of one conversation', () => {
+      const text = (i: number) => Array.from({ length: 1_000 }, (_, n) => hashOf(`${i} ${n}`)).join('\n');
+      const saveFor = (conversation: string, ...decisions: NewDecision[]) =>
+        store.commit({ decisions, touch: [], conversation }, 1000);
+
+      it('is all that it may store: what is new beyond it is refused, what is there stays and is used', async () => {
+        const items = [0, 1, 2, 3].map((i) => aPrune(`a ${i}`, text(i)));
+        const keys = items.map(({ decision }) => decision.key);
+        expect((await saveFor('a', ...items)).refused).toEqual(keys.slice(3));
+        expect((await saveFor('a', ...items.slice(0, 3))).refused).toEqual([]);
+        expect((await saveFor('a', aWhole('w', 'text'))).refused).toEqual([]);
+        expect(await store.findOriginal(pruneIdOf('a 0'))).toBe(text(0));
+        expect(await store.findOriginal(pruneIdOf('a 3'))).toBeNull();
+        expect((await store.findDecisions(keys)).size).toBe(3);
+      });
+
+      it('leaves the others theirs, and those who name no conversation', async () => {
+        await saveFor('a', ...[0, 1, 2].map((i) => aPrune(`a ${i}`, text(i))));
+        expect((await saveFor('b', aPrune('b', text(7)))).refused).toEqual([]);
+        expect((await save(...[10, 11, 12, 13].map((i) => aPrune(`c ${i}`, text(i))))).refused).toEqual([]);
+      });
+
+      it('refuses a batch as a whole where it is to be taken as a whole', async () => {
+        const items = [0, 1, 2].map((i) => aPrune(`a ${i}`, text(i)));
+        await saveFor('a', ...items);
+        const more = [aPrune('a 3', text(3)), aWhole('w', 'text')];
+        const batch = { decisions: more, touch: [], conversation: 'a', wholeOrNothing: true } as const;
+        expect((await store.commit(batch, 1000)).refused).toEqual([more[0]?.decision.key]);
+        expect(await store.findDecisions(more.map(({ decision }) => decision.key))).toEqual(new Map());
+      });
+
+      it('has room again when its originals are compressed or have expired', async () => {
+        const line = 'the same line again and again\n';
+        const big = (i: number) => aPrune(`a ${i}`, `${i}\n${line.repeat(1_500)}`);
+        expect((await saveFor('a', big(0), big(1), big(2))).refused).toHaveLength(1);
+        await sweepAll();
+        expect((await saveFor('a', big(2))).refused).toEqual([]);
+        await saveFor('b', ...[0, 1, 2].map((i) => aPrune(`b ${i}`, text(i))));
+        clock.now += TTL_MS;
+        await sweepAll();
+        expect((await saveFor('b', ...[3, 4, 5].map((i) => aPrune(`b ${i}`, text(i))))).refused).toEqual([]);
+      });
     });
 
     it('forgets prunes, decisions and marks at the millisecond their lifetime ends', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseMarker } from '../../src/engine/marker.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
 import { chatBody, contentAt, messagesOf, oneResult } from '../helpers/chat.ts';
 import { jsonText, spelled } from '../helpers/json-text.ts';
 import { openRewriter, openStore, restored, verdicts } from '../helpers/rewriter.ts';

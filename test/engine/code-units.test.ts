@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { recogniseKind } from '../../src/engine/kinds.ts';
-import { findUnits } from '../../src/engine/units.ts';
-import { viewText } from '../../src/engine/view.ts';
+import { recogniseKind } from '../../src/engine/kinds/recognise.ts';
+import { findUnits } from '../../src/engine/kinds/units.ts';
+import { viewText } from '../../src/engine/text/view.ts';
 
 /** The lines (1-based, first and last) of the block that a line belongs to, blocks inside it included. */
 function blockAround(path: string, text: string, marked: string): readonly [number, number] {

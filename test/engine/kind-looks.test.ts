@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { recogniseKind } from '../../src/engine/kinds.ts';
-import { viewText } from '../../src/engine/view.ts';
+import { recogniseKind } from '../../src/engine/kinds/recognise.ts';
+import { viewText } from '../../src/engine/text/view.ts';
 
 function kindOf(lines: readonly string[], sourceType?: 'docs'): { name: string; family: string } {
   return recogniseKind(viewText(lines.join('\n'), 0), sourceType, undefined);

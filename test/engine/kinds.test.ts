@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { lineAt, splitLines } from '../../src/engine/lines.ts';
 import { planPrune } from '../../src/engine/plan.ts';
+import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import type { Hints, SourceType } from '../../src/engine/types.ts';
 
 interface Given {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rawLine, splitLines } from '../../src/engine/lines.ts';
 import { planPrune } from '../../src/engine/plan.ts';
-import { annotate, renderText } from '../../src/engine/render.ts';
+import { rawLine, splitLines } from '../../src/engine/text/lines.ts';
+import { annotate, renderText } from '../../src/engine/text/render.ts';
 import type { Origin, PruneInput } from '../../src/engine/types.ts';
 
 const piece = fc.oneof(

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codesOf } from '../../src/engine/codes.ts';
-import { CRY, cryOf } from '../../src/engine/cries.ts';
-import { declarationOf, mayDeclare, opensFunction } from '../../src/engine/declarations.ts';
-import { RULES } from '../../src/engine/shape-rules.ts';
-import { countShapes } from '../../src/engine/shapes.ts';
-import { contentOf, isBlankLine, viewText } from '../../src/engine/view.ts';
+import { declarationOf, mayDeclare, opensFunction } from '../../src/engine/kinds/code/declarations.ts';
+import { RULES } from '../../src/engine/kinds/shape-rules.ts';
+import { countShapes } from '../../src/engine/kinds/shapes.ts';
+import { CRY, cryOf } from '../../src/engine/rules/cries.ts';
+import { codesOf } from '../../src/engine/text/codes.ts';
+import { contentOf, isBlankLine, viewText } from '../../src/engine/text/view.ts';
 
 const piece = fc.constantFrom(
   ...'diff --git |--- a|+++ b|index 0123456|@@ -1|src/a.ts:12:|a/b:|--|-rw-r--r-- 1|total 8|./a/b|├── x|│   └── y|"k": 1|[|},|12,|true|ok 1|not ok 2|PASS |✓ |✗ |=== RUN|--- FAIL|test a ... ok|PASSED|a (b) ... ok|[INFO] Tests run:|TAP version'.split(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { splitLines } from '../../src/engine/lines.ts';
+import { splitLines } from '../../src/engine/text/lines.ts';
 import { BASELINES } from '../../src/eval/baselines.ts';
 import { keepsBounds } from '../../src/eval/evaluate.ts';
 import { areaOf, budgetFor, keptBy, outcomeOf, recallAt, runsOf } from '../../src/eval/score.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { StoredSegment } from '../../src/core/ports/segments.ts';
-import { parseMarker } from '../../src/engine/marker.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { openStore } from '../helpers/rewriter.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseMarker } from '../../src/engine/marker.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { type Message, messageBytes, messagesOf } from '../helpers/chat.ts';
 import { openStore } from '../helpers/rewriter.ts';

@@ -1,4 +1,4 @@
-import { type MarkerFields, parseMarker } from '../../src/engine/marker.ts';
+import { type MarkerFields, parseMarker } from '../../src/engine/text/marker.ts';
 import type { TestProxy } from './proxy.ts';
 
 /** The markers that stand on lines of their own in a text. */

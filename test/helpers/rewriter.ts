@@ -2,9 +2,9 @@ import { DecisionMaker } from '../../src/core/decision-maker.ts';
 import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
-import { lineAt, splitLines } from '../../src/engine/lines.ts';
-import { parseMarker } from '../../src/engine/marker.ts';
-import { renderRanges } from '../../src/engine/render.ts';
+import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
+import { renderRanges } from '../../src/engine/text/render.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from './afterwards.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseMarker } from '../../src/engine/marker.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
 import { Agent, skeleton } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';

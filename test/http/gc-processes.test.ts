@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseMarker } from '../../src/engine/marker.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
 import { Agent, type Endpoint } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { contentAt, messageBytes } from '../helpers/chat.ts';

@@ -242,8 +242,10 @@ describe('on a disk of its own', () => {
     // What was announced before is still to be had, and still pruned the same way.
     expect(await again(0)).toBe('pruned');
     expect(await proxy.logText()).toContain('store unavailable');
+    expect(await healthOf(proxy)).toBe('full');
     rmSync(join(folder, 'filler'));
-    await until(async () => (await fresh()) === 'pruned');
+    await until(async () => (await healthOf(proxy)) === 'ok'); // found out without a request
+    expect(await fresh()).toBe('pruned');
   });
 
   it.skipIf(!disk)(

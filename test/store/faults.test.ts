@@ -235,6 +235,56 @@ describe('a full disk', () => {
   });
 });
 
+describe('writes that fail', () => {
+  /** Fills the file with texts too small to be compressed. */
+  const filled = async (store: Store) => {
+    for (let i = 0; i < 1000; i++) {
+      const failed = await put(store, `item ${i}`, randomBytes(1_400).toString('base64')).then(
+        () => false,
+        () => true,
+      );
+      if (failed) return;
+    }
+    throw new Error('never full');
+  };
+
+  it('are a problem from the first one on, whatever can still be read or touched, until one works again', async () => {
+    const clock = manualClock();
+    const store = openStore(tempPath(), { clock, maxFileBytes: 400_000 });
+    await filled(store);
+    const since = clock.now;
+    expect(store.problem()).toMatchObject({ reason: 'full' });
+    expect(store.failingSinceMs()).toBe(since);
+    clock.now += 5_000;
+    // what changes rows in their place works on a full disk, and so says nothing
+    await store.commit({ decisions: [], touch: [pruneIdOf('item 0')] }, 0);
+    await store.sweep();
+    await expect(put(store, 'more', randomBytes(1_400).toString('base64'))).rejects.toMatchObject({ reason: 'full' });
+    expect(store.problem()).toMatchObject({ reason: 'full' });
+    expect(store.failingSinceMs()).toBe(since);
+
+    clock.now += 2 * TTL_MS; // all of it expires, and upkeep finds out by itself that there is room
+    await sweepAll(store);
+    await sweepAll(store);
+    expect(store.problem()).toBeNull();
+    expect(store.failingSinceMs()).toBeNull();
+  });
+
+  it('are no problem any more when only a lock was in the way', async () => {
+    const path = tempPath();
+    const store = openStore(path);
+    await put(store, 'a');
+    const lock = new Database(path, { timeout: 0 });
+    lock.exec('BEGIN IMMEDIATE');
+    await expect(put(store, 'b')).rejects.toMatchObject({ reason: 'locked' });
+    expect(store.problem()).toMatchObject({ reason: 'locked' });
+    lock.exec('ROLLBACK');
+    lock.close();
+    await store.sweep();
+    expect(store.problem()).toBeNull();
+  });
+});
+
 describe('a read-only file', () => {
   /** Root may write anything, so the test goes on as nobody. */
   const asNobody = () => {

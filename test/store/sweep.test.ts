@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import type { Store } from '../../src/core/ports.ts';
 import { aPrune, aWhole, hashOf, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 
@@ -11,20 +12,23 @@ const noise = (bytes: number) => randomBytes(bytes / 2).toString('hex');
 describe('the size limit', () => {
   it('is met by letting the least recently used go first, and no more than needed', async () => {
     const clock = manualClock();
-    const store = openStore(tempPath(), { clock, maxBytes: 300_000 });
+    const path = tempPath();
+    const store = openStore(path, { clock, maxBytes: 1_300_000 });
     for (const name of names(0, 30)) {
       await store.commit({ decisions: [aPrune(name, noise(40_000))], touch: [] }, 0);
       clock.now += 1;
     }
     clock.now += TTL_MS / 2;
-    await store.commit({ decisions: [], touch: names(0, 3).map(pruneIdOf) }, 0);
-    const epoch = store.epoch();
-    await sweepAll(store);
-    const { bytes } = await store.stats();
+    await store.close();
+    const smaller = openStore(path, { clock, maxBytes: 300_000 });
+    await smaller.commit({ decisions: [], touch: names(0, 3).map(pruneIdOf) }, 0);
+    const epoch = smaller.epoch();
+    await sweepAll(smaller);
+    const { bytes } = await smaller.stats();
     expect(bytes).toBeLessThanOrEqual(300_000);
-    expect(bytes).toBeGreaterThan(250_000);
-    expect(store.epoch()).not.toBe(epoch);
-    const kept = [...(await store.knownPruneIds(names(0, 30).map(pruneIdOf)))];
+    expect(bytes).toBeGreaterThan(200_000);
+    expect(smaller.epoch()).not.toBe(epoch);
+    const kept = [...(await smaller.knownPruneIds(names(0, 30).map(pruneIdOf)))];
     const newest = names(30 - (kept.length - 3), 30);
     expect(kept).toEqual([...names(0, 3), ...newest].map(pruneIdOf));
   });
@@ -39,6 +43,7 @@ describe('the size limit', () => {
       keys.push(item.decision.key);
       clock.now += 1;
     }
+    clock.now += TTL_MS / 2;
     await sweepAll(store);
     expect((await store.stats()).bytes).toBeLessThanOrEqual(40_000);
     const kept = [...(await store.findDecisions(keys)).keys()];
@@ -53,6 +58,49 @@ describe('the size limit', () => {
     expect((await store.stats()).bytes).toBeGreaterThan(950_000);
     await sweepAll(store);
     expect(await store.stats()).toMatchObject({ prunes: 70, bytes: expect.toSatisfy((bytes) => bytes < 100_000) });
+  });
+});
+
+describe('originals that come faster than they can be let go of', () => {
+  const flood = async (store: Store, from: number, count: number) => {
+    let refused = 0;
+    for (const name of names(from, from + count)) {
+      const saved = store.commit({ decisions: [aPrune(name, noise(40_000))], touch: [] }, 0);
+      await saved.catch((cause: unknown) => {
+        expect(cause).toMatchObject({ name: 'StoreUnavailable', reason: 'full' });
+        refused++;
+      });
+    }
+    return refused;
+  };
+
+  it('are refused beyond twice the limit, and so the file stays bounded as well', async () => {
+    const path = tempPath();
+    const store = openStore(path, { maxBytes: 2_000_000 });
+    const wanted = 400;
+    const refused = await flood(store, 0, wanted);
+    expect((await store.stats()).bytes).toBeLessThanOrEqual(4_000_000);
+    expect(statSync(path).size + statSync(`${path}-wal`).size).toBeLessThan(4_000_000 * 1.25 * 2);
+    expect(refused).toBeGreaterThan(wanted - 101);
+    expect(store.problem()).toMatchObject({ reason: 'full' });
+    expect(store.pressed()).toBe(true);
+    expect((await store.knownPruneIds(names(0, wanted - refused).map(pruneIdOf))).size).toBe(wanted - refused);
+  });
+
+  it('push nothing out that was stored or used a moment ago, and find room again once that is old', async () => {
+    const clock = manualClock();
+    const store = openStore(tempPath(), { clock, maxBytes: 1_000_000 });
+    await store.commit({ decisions: [aPrune('living', 'a text that a conversation shows')], touch: [] }, 0);
+    await flood(store, 0, 60);
+    await sweepAll(store);
+    expect(await store.findOriginal(pruneIdOf('living'))).not.toBeNull();
+    clock.now += TTL_MS / 4;
+    await store.commit({ decisions: [], touch: [pruneIdOf('living')] }, 0);
+    await sweepAll(store);
+    expect(await store.findOriginal(pruneIdOf('living'))).not.toBeNull();
+    expect((await store.stats()).bytes).toBeLessThanOrEqual(1_000_000);
+    expect(await flood(store, 100, 5)).toBe(0);
+    expect(store.problem()).toBeNull();
   });
 });
 

@@ -1,4 +1,4 @@
-import { estimateTokens } from '../../engine/tokens.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
 import { callsOf, identityOf, type RecordedMessage, textOf } from './messages.ts';
 
 /** What a provider with a prompt cache asks for a cached input token, as a share of the full price. */

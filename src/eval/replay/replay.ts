@@ -1,4 +1,4 @@
-import { estimateTokens } from '../../engine/tokens.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
 import { type Bill, billOf, type Prompt } from './cost.ts';
 import { identityOf, messagesOf, type RecordedCall, type RecordedMessage } from './messages.ts';
 import { type CallTarget, type Use, type UsedLine, usedLines } from './regret.ts';

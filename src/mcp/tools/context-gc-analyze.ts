@@ -7,7 +7,7 @@ import type { ContextGc } from '../../gc/context-gc.ts';
 import { isObject } from '../json-rpc.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer } from '../tool-input.ts';
-import { onStore, projectId } from './context-gc.ts';
+import { projectId } from './context-gc.ts';
 
 /** Messages and segments that a caller may describe. */
 const MAX_MESSAGES = 200;
@@ -58,15 +58,13 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
       const { project_id, target_tokens } = args;
       const about = args.context_descriptors ?? {};
       const task = args.task_id || textIn(about.task_info, ['task_id', 'id']);
-      const analysis = await onStore(
-        gc.analyze({
-          project: project_id,
-          ...(task !== '' && { task }),
-          ...(typeof target_tokens === 'number' && { target: target_tokens }),
-          roots: { ...saidIn(about), file: fileIn(about) },
-          described: describedIn(about),
-        }),
-      );
+      const analysis = await gc.analyze({
+        project: project_id,
+        ...(task !== '' && { task }),
+        ...(typeof target_tokens === 'number' && { target: target_tokens }),
+        roots: { ...saidIn(about), file: fileIn(about) },
+        described: describedIn(about),
+      });
       return toWire(analysis, args);
     },
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { NOTHING_NAMED, onStore, projectId, segmentIds } from './context-gc.ts';
+import { NOTHING_NAMED, projectId, segmentIds } from './context-gc.ts';
 
 const input = z.strictObject({ project_id: projectId, segment_ids: segmentIds });
 const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -20,7 +20,7 @@ export function contextGcPinTool(gc: ContextGc): Tool {
     input,
     async run({ project_id, segment_ids }) {
       if (segment_ids.length === 0) return { pinned_segments: [], errors: [NOTHING_NAMED] };
-      const { done, errors } = await onStore(gc.pin(project_id, segment_ids));
+      const { done, errors } = await gc.pin(project_id, segment_ids);
       return { pinned_segments: done, errors };
     },
   });
@@ -38,7 +38,7 @@ export function contextGcUnpinTool(gc: ContextGc): Tool {
     input,
     async run({ project_id, segment_ids }) {
       if (segment_ids.length === 0) return { unpinned_segments: [], errors: [NOTHING_NAMED] };
-      const { done, errors } = await onStore(gc.unpin(project_id, segment_ids));
+      const { done, errors } = await gc.unpin(project_id, segment_ids);
       return { unpinned_segments: done, errors };
     },
   });

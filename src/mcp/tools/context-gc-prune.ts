@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { NOTHING_NAMED, onStore, projectId, segmentIds } from './context-gc.ts';
+import { NOTHING_NAMED, projectId, segmentIds } from './context-gc.ts';
 
 const input = z.strictObject({
   project_id: projectId,
@@ -34,7 +34,7 @@ export function contextGcPruneTool(gc: ContextGc): Tool {
       };
       if (segment_ids.length === 0) return { ...answer, errors: [NOTHING_NAMED] };
       if (action === 'delete' && !confirm) return { ...answer, errors: [NOT_CONFIRMED] };
-      const { done, tokens, errors } = await onStore(gc.prune(project_id, segment_ids, action));
+      const { done, tokens, errors } = await gc.prune(project_id, segment_ids, action);
       return { ...answer, pruned_segments: done, tokens_freed: Math.round(tokens), errors };
     },
   });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Pruner, PruneTextInput, PruneTextResult, RecoverInput } from '../../../src/core/api.ts';
-import { splitLines } from '../../../src/engine/lines.ts';
-import { annotate, renderRanges, renderText } from '../../../src/engine/render.ts';
+import { splitLines } from '../../../src/engine/text/lines.ts';
+import { annotate, renderRanges, renderText } from '../../../src/engine/text/render.ts';
 import { PrunerError } from '../../../src/errors.ts';
 
 /** What the fake does for a goal of this name instead of pruning. */

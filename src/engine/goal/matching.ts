@@ -1,0 +1,186 @@
+import { codesOf } from '../text/codes.ts';
+import type { View } from '../text/view.ts';
+import type { GoalTerm } from './terms.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+const K1 = 1.2;
+const B = 0.4;
+
+/** What each word of a text is worth to the goal, by word id; 0 for words that it does not ask for. */
+export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
+  const weight = new Float64Array(words.size);
+  const idf = (id: number): number => {
+    const lines = words.lineCount[id] ?? 0;
+    return Math.log(1 + (view.n - lines + 0.5) / (lines + 0.5));
+  };
+  for (const term of terms) {
+    const id = words.find(term.hash);
+    if (id >= 0) weight[id] = term.weight * idf(id);
+  }
+  const byStart = new Map<number, GoalTerm[]>();
+  const starts = new Uint8Array(STARTS);
+  for (const term of terms) {
+    if (term.word.length < STEM_CHARS) continue;
+    const key = startKey(codesOf(term.word), 0);
+    const list = byStart.get(key);
+    starts[key & (STARTS - 1)] = 1;
+    if (list === undefined) byStart.set(key, [term]);
+    else list.push(term);
+  }
+  if (byStart.size === 0) return weight;
+  for (const id of wordsBeginningLike(view, words, starts)) {
+    if (weight[id] !== 0) continue;
+    const start = words.start[id] ?? 0;
+    const length = (words.end[id] ?? 0) - start;
+    for (const term of byStart.get(startKey(view.codes, start)) ?? []) {
+      const kinship = related(view.text, start, length, term.word);
+      if (kinship > 0) weight[id] = Math.max(weight[id] ?? 0, kinship * term.weight * idf(id));
+    }
+  }
+  return weight;
+}
+
+/** Words that may begin like the goal's: those with a slot of `starts` set by their `startKey`. */
+function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, starts: Uint8Array): number[] {
+  const found: number[] = [];
+  for (let id = 0; id < size; id++) {
+    const at = start[id] ?? 0;
+    if ((end[id] ?? 0) - at < STEM_CHARS) continue;
+    if (starts[startKey(codes, at) & (STARTS - 1)] !== 0) found.push(id);
+  }
+  return found;
+}
+
+/** Slots of a table that tells most words which begin like none of the goal's. */
+const STARTS = 4096;
+const STEM_CHARS = 4;
+const KINSHIP = 0.4;
+
+/** The first letters of a word as one number, case aside. */
+function startKey(codes: Uint16Array, start: number): number {
+  let key = 0;
+  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + ((codes[start + i] ?? 0) | 32);
+  return key;
+}
+
+/** How far two words that begin alike may mean the same (`tree` and `treeify`, `paginate` and `pagination`). */
+function related(text: string, start: number, length: number, word: string): number {
+  const most = Math.min(length, word.length);
+  let common = 0;
+  while (common < most && (text.charCodeAt(start + common) | 32) === (word.charCodeAt(common) | 32)) common++;
+  if (common === word.length || (common === length && length > STEM_CHARS)) return KINSHIP;
+  return common > STEM_CHARS && common >= 0.6 * Math.max(length, word.length) ? KINSHIP : 0;
+}
+
+/** Where the goal's words stand in a text, and what they are worth there. */
+export interface GoalMatch {
+  /** What each word is worth to the goal, by word id. */
+  readonly weight: Float64Array;
+  /** Indexes into the vocabulary's `ids` at which a word of some worth stands, ascending. */
+  readonly hits: readonly number[];
+  /** `hits[first[i]] … hits[first[i + 1] - 1]` belong to line index `i`. */
+  readonly first: Uint32Array;
+  /** BM25 of each line alone. */
+  readonly raw: Float64Array;
+}
+
+/** Finds the goal's words in a text and scores each line by them. */
+export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTerm[]): GoalMatch {
+  const weight = weighWords(view, words, terms);
+  const first = new Uint32Array(view.n + 1);
+  const hits = hitsOf(words, weight, first);
+  return { weight, hits, first, raw: scoreLines(view, words, { weight, hits, first }) };
+}
+
+/** The hits of a match; fills in its `first`. */
+function hitsOf({ ids, first: words }: Vocabulary, weight: Float64Array, first: Uint32Array): number[] {
+  const hits: number[] = [];
+  for (let i = 1; i < first.length; i++) {
+    const end = words[i] ?? 0;
+    for (let k = words[i - 1] ?? 0; k < end; k++) if (weight[ids[k] ?? 0] !== 0) hits.push(k);
+    first[i] = hits.length;
+  }
+  return hits;
+}
+
+/** BM25 of each line alone, by words of these weights; each of some weight is among `hits`. */
+export function scoreLines(
+  view: View,
+  words: Vocabulary,
+  { weight, hits, first }: Pick<GoalMatch, 'weight' | 'hits' | 'first'>,
+): Float64Array {
+  const raw = new Float64Array(view.n);
+  const average = Math.max(1, words.total / Math.max(1, view.n));
+  for (let i = 0; i < view.n; i++) {
+    const start = first[i] ?? 0;
+    const end = first[i + 1] ?? 0;
+    if (start === end) continue;
+    let sum = 0;
+    const norm = K1 * (1 - B + (B * Math.min(words.spoken[i] ?? 0, 60)) / average);
+    for (let h = start; h < end; h++) {
+      const w = weight[words.ids[hits[h] ?? 0] ?? 0] ?? 0;
+      if (w > 0 && !repeated(words, hits, start, h)) sum += (w * (K1 + 1)) / (1 + norm);
+    }
+    raw[i] = sum;
+  }
+  return raw;
+}
+
+/** A word counts once among so many that follow each other. */
+const REPEAT_WORDS = 40;
+
+function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: number, h: number): boolean {
+  const at = hits[h] ?? 0;
+  const since = (ordinal[at] ?? 0) - REPEAT_WORDS;
+  for (let j = h - 1; j >= start; j--) {
+    const before = hits[j] ?? 0;
+    if ((ordinal[before] ?? 0) < since) return false;
+    if (ids[before] === ids[at]) return true;
+  }
+  return false;
+}
+
+/** Sum over all lines, each fading by `exp(-distance / reach)`; two passes, linear. */
+export function spread(values: Float64Array, reach: number): Float64Array {
+  const n = values.length;
+  const out = new Float64Array(n);
+  const fade = Math.exp(-1 / reach);
+  let carry = 0;
+  for (let i = 0; i < n; i++) {
+    carry = carry * fade + (values[i] ?? 0);
+    out[i] = carry;
+  }
+  carry = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    out[i] = (out[i] ?? 0) + carry;
+    carry = (carry + (values[i] ?? 0)) * fade;
+  }
+  return out;
+}
+
+/** The largest of numbers of which none is below 0. */
+export function largestOf(values: Float64Array): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i] ?? 0);
+  return most;
+}
+
+export function sumOf(values: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i] ?? 0;
+  return sum;
+}
+
+/** Scales so that the largest is 1. */
+export function unitScale(values: Float64Array): Float64Array {
+  const most = largestOf(values);
+  if (most > 0) for (let i = 0; i < values.length; i++) values[i] = (values[i] ?? 0) / most;
+  return values;
+}
+
+/** One number for each of `n` lines (a loop: `Float64Array.from` with a mapper is many times slower). */
+export function columnOf(n: number, of: (i: number) => number): Float64Array {
+  const out = new Float64Array(n);
+  for (let i = 0; i < n; i++) out[i] = of(i);
+  return out;
+}

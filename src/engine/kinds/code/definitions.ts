@@ -1,0 +1,79 @@
+import { largestOf } from '../../goal/matching.ts';
+import { scanWords } from '../../goal/words.ts';
+import { namesakes } from '../../rank/block-features.ts';
+import type { Analysis } from '../../reading.ts';
+import { contentOf, isBlankLine, type View } from '../../text/view.ts';
+import type { Units } from '../units.ts';
+
+/** Blocks that are asked for by name are kept as long as they are no more than this share of the text. */
+const MOST_OF_TEXT = 0.25;
+/** The same for constants, in lines. */
+const MOST_CONSTANTS = 12;
+/** A member of more lines is more than a constant. */
+const MEMBER_LINES = 25;
+const READ_CHARS = 200;
+const CONSTANT =
+  /^\s{0,40}(?:#\s{0,8}define\s{1,8}|(?:[A-Za-z][\w<>[\]]{0,60}\s{1,8}){0,6})([A-Z][A-Z\d]*_[A-Z\d_]*)(?:\s|=|:|$)/;
+
+/**
+ * Where code defines what the goal names: the blocks whose own name the goal spells out, and constants (`MAX_RETRIES`) with
+ * one of its words in their name. Who asks for a thing wants its definition before all mentions.
+ *
+ * @returns 1 for each such line
+ */
+export function definitionsOf({
+  view,
+  units,
+  words,
+  terms,
+  match,
+}: Pick<Analysis, 'view' | 'units' | 'words' | 'terms' | 'match'>): Uint8Array {
+  const out = new Uint8Array(view.n);
+  const named = namesakes(view, units, terms, match);
+  markNamed(view, units, named, out);
+  const { weight } = match;
+  const constants: number[] = [];
+  for (const i of linesWithUnderscore(view)) {
+    const name = CONSTANT.exec(contentOf(view, i, READ_CHARS))?.[1];
+    if (name === undefined) continue;
+    let asked = false;
+    scanWords(name, 0, name.length, (hash) => {
+      if ((weight[words.find(hash)] ?? 0) > 0) asked = true;
+    });
+    if (asked) constants.push(i);
+    if (constants.length > MOST_CONSTANTS) return out;
+  }
+  for (const i of constants) markMember(units, i, out);
+  return out;
+}
+
+/** Marks the lines of blocks that bear a name that is asked for, unless those are too much of the text. */
+function markNamed(view: View, { unit }: Units, named: Float64Array, out: Uint8Array): void {
+  if (largestOf(named) === 0) return;
+  let lines = 0;
+  for (let i = 0; i < out.length; i++) if (named[unit[i] ?? 0] !== 0) lines++;
+  if (lines > view.n * MOST_OF_TEXT) return;
+  for (let i = 0; i < out.length; i++) if (named[unit[i] ?? 0] !== 0 && !isBlankLine(view, i)) out[i] = 1;
+}
+
+/** Lines with an underscore in what is read of them: no others hold the name of a constant. */
+function linesWithUnderscore({ text, n, from, to }: View): number[] {
+  const found: number[] = [];
+  let at = text.indexOf('_');
+  for (let i = 0; i < n && at >= 0; i++) {
+    const start = from[i] ?? 0;
+    if (at < start) at = text.indexOf('_', start);
+    if (at >= start && at < Math.min(to[i] ?? 0, start + READ_CHARS)) found.push(i);
+  }
+  return found;
+}
+
+/** Marks a constant with the comment that belongs to it, which in a file that is read goes or stays with it. */
+function markMember({ unit }: Units, line: number, out: Uint8Array): void {
+  let from = line;
+  while (from > 0 && unit[from - 1] === unit[line] && line - from < MEMBER_LINES) from--;
+  let to = line;
+  while (to + 1 < out.length && unit[to + 1] === unit[line] && to - from < MEMBER_LINES) to++;
+  if (to - from >= MEMBER_LINES) out[line] = 1;
+  else out.fill(1, from, to + 1);
+}

@@ -1,0 +1,183 @@
+import { openings } from '../../rules/openings.ts';
+import { DECLARED, UnitBuilder, type Units } from '../../text/units.ts';
+import { contentOf, isBlankLine, type View } from '../../text/view.ts';
+import { declarationOf, firstWord, firstWordOf, mayDeclare, opensFunction } from './declarations.ts';
+
+/** What each line of a text declares, one of `DECLARED`. */
+export function readDeclarations(view: View): Uint8Array {
+  const out = new Uint8Array(view.n);
+  for (let i = 0; i < view.n; i++) {
+    const ink = view.ink[i] ?? 0;
+    const to = view.to[i] ?? 0;
+    if (ink < to && mayDeclare(view.codes, view.from[i] ?? 0, ink, to))
+      out[i] = DECLARED[declarationOf(contentOf(view, i))];
+  }
+  return out;
+}
+
+const CLOSING_WORD = /^(?:where|end|fi|done|esac|else|elif|except|finally|catch|rescue)\b/;
+/** Behind a blank that only patterns know. */
+const SIGN = /^[{}\])]/;
+const LEADING = /^(?:@|#\[|\[[A-Za-z][^\]]*\]$|\/\/\/?|\/\*|\*|#(?!\s*(?:include|define|if|endif|else|pragma)))/;
+const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
+/** What a line may do by its first character: close by it, close by its first word, lead. */
+const OPENINGS = openings('}]){', 'efdcrw', '@#/*[');
+const CLOSES = 1;
+const MAY_CLOSE = 2;
+const MAY_LEAD = 4;
+const CLOSING_WORDS = new Set(
+  ['where', 'end', 'fi', 'done', 'esac', 'else', 'elif', 'except', 'finally', 'catch', 'rescue'].map(firstWordOf),
+);
+const READ_CHARS = 300;
+const LONG_UNIT = 40;
+const OPENING_BRACE = 123;
+const CLOSING_BRACE = 125;
+
+/** A block that is open at a line. */
+interface OpenBlock {
+  readonly indent: number;
+  readonly unit: number;
+  readonly type: boolean;
+  /** Whether it began with a brace that no line has closed yet. */
+  braced: boolean;
+}
+
+/** Whether a line is a return type above the name of its function. */
+function isReturnType(view: View, i: number): boolean {
+  if (i + 1 >= view.n || view.ink[i + 1] !== view.from[i + 1]) return false;
+  return /^[A-Za-z_][\w\t *]*$/.test(contentOf(view, i, READ_CHARS)) && /^\**\w+\(/.test(contentOf(view, i + 1, 80));
+}
+
+/** Functions, types and top-level paragraphs, by declarations and indentation. */
+export function codeUnits(view: View): Units {
+  const blocks = new CodeBlocks(view, readDeclarations(view));
+  for (let i = 0; i < view.n; i++) blocks.take(i);
+  return blocks.done();
+}
+
+/** Takes the lines of a text of code one by one. */
+class CodeBlocks {
+  readonly #view: View;
+  readonly #out: UnitBuilder;
+  readonly #stack: OpenBlock[] = [];
+  /** The block that the line above belongs to, and how many lines it has. */
+  #current: number;
+  #size = 0;
+  /** Where comments and the like begin that lead to what follows them, or -1. */
+  #leading = -1;
+
+  constructor(view: View, declared: Uint8Array) {
+    this.#view = view;
+    this.#out = new UnitBuilder(view.n);
+    this.#out.declared = declared;
+    this.#current = this.#out.open(-1);
+  }
+
+  done(): Units {
+    return this.#out.done();
+  }
+
+  take(i: number): void {
+    const view = this.#view;
+    this.#out.unit[i] = this.#current;
+    this.#size++;
+    const ink = view.ink[i] ?? 0;
+    const to = view.to[i] ?? 0;
+    if (ink === to) return;
+    const indent = view.indent[i] ?? 0;
+    const first = view.codes[ink] ?? 0;
+    const opening = OPENINGS[first] ?? 0;
+    const declared = this.#out.declared[i] ?? 0;
+    const declares = declared === DECLARED.type || declared === DECLARED.function;
+    const closing = opening !== 0 && this.#closes(i, opening);
+    const braced = view.codes[to - 1] === OPENING_BRACE;
+    const popped = this.#endBlocks(indent, closing, declares, first === CLOSING_BRACE, braced);
+    if (declared === DECLARED.none && this.#leads(i, opening, indent, closing)) this.#lead(i, popped);
+    else {
+      this.#place(i, indent, closing, declared, popped, braced);
+      this.#leading = -1;
+    }
+  }
+
+  /** Whether a line closes what is open by how it begins. */
+  #closes(i: number, opening: number): boolean {
+    const { codes, from, ink, to } = this.#view;
+    const start = ink[i] ?? 0;
+    if (opening === CLOSES) return start - (from[i] ?? 0) < READ_CHARS;
+    if ((opening & MAY_CLOSE) === 0) return false;
+    if (opening === MAY_CLOSE && !CLOSING_WORDS.has(firstWord(codes, start, to[i] ?? 0))) return false;
+    const bare = contentOf(this.#view, i, READ_CHARS).trimStart();
+    return CLOSING_WORD.test(bare) || SIGN.test(bare);
+  }
+
+  /**
+   * Closes the blocks that end before a line: what is indented no further is no part of them, unless it closes them. A
+   * block in braces ends with its brace only: labels, directives and texts may stand in the first column.
+   *
+   * @returns whether any block was closed
+   */
+  #endBlocks(indent: number, closing: boolean, declares: boolean, endsBraces: boolean, opensBraces: boolean): boolean {
+    const stack = this.#stack;
+    const before = stack.length;
+    let top = stack.at(-1);
+    while (top !== undefined && indent <= top.indent && !(indent === top.indent && closing)) {
+      if (top.braced && !declares && !endsBraces) break;
+      stack.pop();
+      top = stack.at(-1);
+    }
+    if (top !== undefined && top.indent === indent) {
+      if (opensBraces) top.braced = true;
+      else if (endsBraces) top.braced = false;
+    }
+    return stack.length < before;
+  }
+
+  /** Whether a line that declares nothing leads to what follows it. */
+  #leads(i: number, opening: number, indent: number, closing: boolean): boolean {
+    const view = this.#view;
+    if ((opening & MAY_LEAD) !== 0 && LEADING.test(contentOf(view, i, READ_CHARS).trimStart())) return true;
+    return indent === 0 && !closing && isReturnType(view, i);
+  }
+
+  #lead(i: number, popped: boolean): void {
+    if (this.#leading < 0 || isBlankLine(this.#view, i - 1)) this.#leading = i;
+    if (!popped) return;
+    this.#open(i, i);
+    this.#leading = i;
+  }
+
+  /** Puts a line into the block that it belongs to or opens. */
+  #place(i: number, indent: number, closing: boolean, declared: number, popped: boolean, braced: boolean): void {
+    const declares = declared === DECLARED.type || declared === DECLARED.function;
+    const inType = (this.#stack.at(-1)?.type ?? true) && !closing;
+    const leading = this.#leading;
+    if (declares || (inType && this.#opens(i, indent))) {
+      const from = leading >= 0 ? leading : i;
+      if (from === 0 && this.#current === 0) this.#move(0, i, 0);
+      else this.#open(from, i);
+      this.#out.head[i] = 1;
+      this.#stack.push({ indent, unit: this.#current, type: declared === DECLARED.type, braced });
+    } else if (inType && leading > 0 && i - leading < this.#size - 1) {
+      this.#open(leading, i); // a member with a comment of its own
+    } else if (popped || (indent === 0 && this.#size > LONG_UNIT && i > 0 && isBlankLine(this.#view, i - 1))) {
+      this.#open(i, i);
+    }
+  }
+
+  /** Whether a line opens a function that it does not declare, or something else that is a block of its own. */
+  #opens(i: number, indent: number): boolean {
+    const line = contentOf(this.#view, i, READ_CHARS);
+    return opensFunction(line) || (indent === 0 && OPENER.test(line));
+  }
+
+  /** Opens a block that begins with line `from` and goes on behind line `to`. */
+  #open(from: number, to: number): void {
+    this.#move(from, to, this.#out.open(this.#stack.at(-1)?.unit ?? -1));
+  }
+
+  #move(from: number, to: number, unit: number): void {
+    this.#out.unit.fill(unit, from, to + 1);
+    this.#current = unit;
+    this.#size = to + 1 - from;
+  }
+}

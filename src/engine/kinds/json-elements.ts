@@ -1,0 +1,65 @@
+import { isBlankLine, type View } from '../text/view.ts';
+
+/** How pretty-printed JSON falls into elements. */
+export interface Elements {
+  /** Number of the element that a line belongs to, ascending. */
+  readonly element: Int32Array;
+  readonly count: number;
+  /** 1 for lines that open or close what is divided further: they carry the structure. */
+  readonly frame: Uint8Array;
+}
+
+/** Elements with at most so many lines are not divided. */
+const MOST_LINES = 24;
+
+/**
+ * Divides pretty-printed JSON into elements that stand on lines of their own, by indentation: an element begins with a
+ * line and ends before the next one at its depth, with the closing bracket at that depth still part of it.
+ */
+export function findElements(view: View): Elements {
+  const n = view.n;
+  const element = new Int32Array(n);
+  const frame = new Uint8Array(n);
+  const end = elementEnds(view);
+  let count = 0;
+  for (let i = 0; i < n; ) {
+    const last = end[i] ?? i;
+    const lines = last - i + 1;
+    element.fill(count++, i, last + 1);
+    if (lines <= MOST_LINES && i > 0) {
+      i = last + 1;
+      continue;
+    }
+    // divided: its own line and its closing one stay, what is between is looked at in turn
+    if (lines > 1 || i === 0) {
+      frame[i] = 1;
+      frame[last] = 1;
+    }
+    i++;
+  }
+  return { element, count, frame };
+}
+
+/** Index of the last line of the element that begins on each line. */
+function elementEnds(view: View): Int32Array {
+  const end = Int32Array.from({ length: view.n }, (_, i) => i);
+  const open: number[] = [];
+  for (let i = 0; i < view.n; i++) {
+    if (isBlankLine(view, i)) continue;
+    const indent = view.indent[i] ?? 0;
+    const first = view.text.charCodeAt(view.ink[i] ?? 0);
+    const closes = first === 125 || first === 93;
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const depth = view.indent[top] ?? 0;
+      if (depth < indent) break;
+      open.pop();
+      if (depth === indent && closes) {
+        end[top] = i;
+        break;
+      }
+    }
+    const last = view.text.charCodeAt((view.to[i] ?? 1) - 1);
+    if (last === 123 || last === 91) open.push(i);
+  }
+  return end;
+}

@@ -1,0 +1,63 @@
+import type { GoalMatch } from '../goal/matching.ts';
+import type { GoalTerm } from '../goal/terms.ts';
+import type { Vocabulary } from '../goal/vocabulary.ts';
+import type { Units } from '../kinds/units.ts';
+import type { Templates } from '../text/templates.ts';
+import type { View } from '../text/view.ts';
+import { measureBlocks } from './block-features.ts';
+import { measureMatches } from './match-features.ts';
+import type { Measure } from './measures.ts';
+import { measureShapes } from './shape-features.ts';
+
+/** What the measures are taken from. */
+export interface Measured {
+  readonly view: View;
+  readonly units: Units;
+  readonly templates: Templates;
+  readonly words: Vocabulary;
+  readonly terms: readonly GoalTerm[];
+  readonly match: GoalMatch;
+}
+
+/** Facts of a text as a whole and its goal, by name, each about 0..1: how far its measures can be relied on. */
+export type Circumstances = Readonly<Record<'found' | 'together' | 'length' | 'blocks' | 'asked', number>>;
+
+/** All measures of a text, and what their weights depend on. */
+export interface LineMeasures {
+  readonly measures: readonly Measure[];
+  readonly circumstances: Circumstances;
+}
+
+/** No text that anybody wrote or printed is a heap of so many lines of next to nothing; its cost must be bounded. */
+function isDust({ n, text }: View): boolean {
+  return n > DUST_LINES && text.length < n * DUST_CHARS;
+}
+
+const DUST_LINES = 20_000;
+const DUST_CHARS = 10;
+
+/** Measures what may tell needed lines of code or prose from others. The names are those of `LEARNED`. */
+export function measureLines({ view, units, templates, words, terms, match }: Measured): LineMeasures {
+  const matches = measureMatches(view, words, match);
+  const measures = isDust(view)
+    ? matches.measures
+    : [
+        ...matches.measures,
+        ...measureBlocks(view, units, words, terms, match),
+        ...measureShapes(view, units, templates, words),
+      ];
+  let wanted = 0;
+  let found = 0;
+  for (const { hash, weight } of terms) {
+    wanted += weight;
+    if (words.find(hash) >= 0) found += weight;
+  }
+  const circumstances = {
+    found: wanted === 0 ? 0 : found / wanted,
+    together: matches.together,
+    length: Math.min(1, Math.log1p(view.n) / 8),
+    blocks: Math.min(1, Math.log1p(units.count) / 8),
+    asked: Math.min(1, Math.log1p(terms.length) / 5),
+  };
+  return { measures, circumstances };
+}

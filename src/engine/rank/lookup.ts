@@ -1,0 +1,94 @@
+import { columnOf, spread, unitScale } from '../goal/matching.ts';
+import type { Family } from '../kinds/recognise.ts';
+import type { Units } from '../kinds/units.ts';
+import type { Templates } from '../text/templates.ts';
+import type { View } from '../text/view.ts';
+
+/** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
+const EVEN_SHARE = { search: 0.8, listing: 0.3, json: 0.3, table: 0.3 } as const;
+
+const SHARPNESS = 3;
+const LIFT = 0.8;
+const MAX_DEPTH = 64;
+
+/**
+ * Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone.
+ *
+ * @param raw - the score of each line alone
+ */
+export function rankLookup(
+  view: View,
+  family: Family,
+  units: Units,
+  { shape, count }: Templates,
+  raw: Float64Array,
+): Float64Array {
+  const n = view.n;
+  const best = new Float64Array(units.count);
+  const size = new Float64Array(units.count);
+  for (let i = 0; i < n; i++) {
+    const u = units.unit[i] ?? 0;
+    best[u] = Math.max(best[u] ?? 0, raw[i] ?? 0);
+    size[u] = (size[u] ?? 0) + 1;
+  }
+  const sharp = columnOf(n, (i) => {
+    const u = units.unit[i] ?? 0;
+    return (best[u] ?? 0) ** SHARPNESS / (size[u] ?? 1);
+  });
+  if (family === 'listing' || family === 'json') liftAncestors(view, sharp);
+  const out = new Float64Array(n);
+  let sum = 0;
+  let information = 0;
+  for (let i = 0; i < n; i++) {
+    sum += sharp[i] ?? 0;
+    const seen = count[shape[i] ?? 0] ?? 1;
+    out[i] = (1 / Math.sqrt(seen)) * (1 + 2 * Math.exp(-i / 20));
+    information += out[i] ?? 0;
+  }
+  const even = sum === 0 ? 1 : (EVEN_SHARE[family as keyof typeof EVEN_SHARE] ?? 0.3);
+  for (let i = 0; i < n; i++) {
+    out[i] = (even * (out[i] ?? 0)) / information + (sum === 0 ? 0 : ((1 - even) * (sharp[i] ?? 0)) / sum);
+  }
+  return out;
+}
+
+/** Where an entry lies in a tree matters as much as itself: what it stands under gets nearly its worth. */
+function liftAncestors(view: View, worth: Float64Array): void {
+  const below = new Float64Array(MAX_DEPTH);
+  for (let i = view.n - 1; i >= 0; i--) {
+    const depth = depthOf(view, i);
+    let most = 0;
+    for (let d = depth + 1; d < MAX_DEPTH; d++) {
+      most = Math.max(most, below[d] ?? 0);
+      below[d] = 0;
+    }
+    worth[i] = Math.max(worth[i] ?? 0, LIFT * most);
+    below[depth] = Math.max(below[depth] ?? 0, worth[i] ?? 0);
+  }
+}
+
+/** Columns before the first letter, digit or quote, box-drawing of a tree included. */
+function depthOf(view: View, i: number): number {
+  const from = view.from[i] ?? 0;
+  const to = Math.min(view.to[i] ?? 0, from + MAX_DEPTH - 1);
+  for (let at = from; at < to; at++) {
+    const code = view.text.charCodeAt(at);
+    const letter = (code | 32) >= 97 && (code | 32) <= 122;
+    if (letter || (code >= 48 && code <= 57) || code === 34 || code === 64 || code === 46) return at - from;
+  }
+  return to - from;
+}
+
+/** Ranks hunks by the goal's words in them and near them; `raw` is the score of each line alone. */
+export function rankDiff(view: View, units: Units, raw: Float64Array): Float64Array {
+  const near = unitScale(spread(raw, 8));
+  const sum = new Float64Array(units.count);
+  const size = new Float64Array(units.count);
+  for (let i = 0; i < view.n; i++) {
+    const u = units.unit[i] ?? 0;
+    sum[u] = (sum[u] ?? 0) + (raw[i] ?? 0);
+    size[u] = (size[u] ?? 0) + 1;
+  }
+  const block = unitScale(sum.map((s, u) => s / Math.sqrt((size[u] ?? 0) + 8)));
+  return columnOf(view.n, (i) => Math.exp(2.5 * ((near[i] ?? 0) + (block[units.unit[i] ?? 0] ?? 0))));
+}

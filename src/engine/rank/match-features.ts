@@ -1,0 +1,122 @@
+import { type GoalMatch, largestOf, sumOf, unitScale } from '../goal/matching.ts';
+import type { Vocabulary } from '../goal/vocabulary.ts';
+import type { View } from '../text/view.ts';
+import { type Measure, measure } from './measures.ts';
+
+/**
+ * Measures how much of the goal stands at each line and near it.
+ *
+ * @returns besides, the most of what the text has of the goal that stands together at one place, 0..1
+ */
+export function measureMatches(
+  view: View,
+  words: Vocabulary,
+  match: GoalMatch,
+): { readonly measures: Measure[]; readonly together: number } {
+  const [cover3, cover10, cover40] = covers(view, words, match);
+  const share = sharesOf(cover10, sumOf(match.weight));
+  const together = largestOf(share);
+  const measures = [
+    measure('raw', unitScale(match.raw.slice())),
+    measure('cover3', unitScale(cover3)),
+    measure('cover10', unitScale(cover10)),
+    measure('cover40', unitScale(cover40)),
+    measure('share', share),
+  ];
+  return { measures, together };
+}
+
+function sharesOf(values: Float64Array, all: number): Float64Array {
+  const out = values.slice();
+  if (all !== 0) for (let i = 0; i < out.length; i++) out[i] = (out[i] ?? 0) / all;
+  return out;
+}
+
+const REACHES = [3, 10, 40] as const;
+const FARTHEST = 240;
+/** Beyond so many times its reach nothing of a word is left. */
+const NEGLIGIBLE = 6;
+/** Only the heaviest of the goal's words: the rest says little and costs as much. */
+const MOST_WORDS = 30;
+const NO_FADE = new Float64Array(0);
+const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));
+
+/**
+ * How much of the goal stands around each line: every word counts once, by the nearest line that holds it, fading with
+ * the distance. So ten mentions of one word do not outweigh one of each of three.
+ */
+function covers({ n }: View, { ids }: Vocabulary, match: GoalMatch): [Float64Array, Float64Array, Float64Array] {
+  const { weight } = match;
+  const out: [Float64Array, Float64Array, Float64Array] = [
+    new Float64Array(n),
+    new Float64Array(n),
+    new Float64Array(n),
+  ];
+  const wanted = heaviest(weight);
+  const places = placesOf(n, ids, wanted, match);
+  for (let k = 0; k < wanted.length; k++) {
+    for (let r = 0; r < REACHES.length; r++) {
+      addFading(
+        out[r as 0 | 1 | 2],
+        places[k] ?? [],
+        weight[wanted[k] ?? 0] ?? 0,
+        REACHES[r] ?? 0,
+        FADES[r] ?? NO_FADE,
+      );
+    }
+  }
+  return out;
+}
+
+/** The words of most weight, the heaviest first. */
+function heaviest(weight: Float64Array): number[] {
+  const wanted: number[] = [];
+  for (let id = 0; id < weight.length; id++) if (weight[id] !== 0) wanted.push(id);
+  wanted.sort((a, b) => (weight[b] ?? 0) - (weight[a] ?? 0) || a - b);
+  return wanted.slice(0, MOST_WORDS);
+}
+
+/** The lines that hold each of these words, ascending. */
+function placesOf(
+  n: number,
+  ids: Int32Array,
+  wanted: readonly number[],
+  { weight, hits, first }: GoalMatch,
+): number[][] {
+  const places: number[][] = [];
+  const placeOf = new Int8Array(weight.length).fill(-1);
+  for (let k = 0; k < wanted.length; k++) {
+    places.push([]);
+    placeOf[wanted[k] ?? 0] = k;
+  }
+  for (let i = 0; i < n; i++) {
+    const end = first[i + 1] ?? 0;
+    for (let h = first[i] ?? 0; h < end; h++) {
+      const place = placeOf[ids[hits[h] ?? 0] ?? 0] ?? -1;
+      const lines = place < 0 ? undefined : places[place];
+      if (lines !== undefined && lines[lines.length - 1] !== i) lines.push(i);
+    }
+  }
+  return places;
+}
+
+/** Adds one word's share to all lines that have it near; `at` are the lines that hold it, ascending. */
+function addFading(
+  column: Float64Array,
+  at: readonly number[],
+  worth: number,
+  reach: number,
+  fade: Float64Array,
+): void {
+  const n = column.length;
+  const reached = NEGLIGIBLE * reach;
+  for (let k = 0; k < at.length; k++) {
+    const line = at[k] ?? 0;
+    const before = k > 0 ? (at[k - 1] ?? 0) : line - 2 * FARTHEST;
+    const after = k + 1 < at.length ? (at[k + 1] ?? 0) : line + 2 * FARTHEST;
+    const from = Math.max(0, line - FARTHEST + 1, (before + line + 2) >> 1, line - reached);
+    const to = Math.min(n, line + FARTHEST, (line + after + 2) >> 1, line + reached + 1);
+    for (let i = from; i < line && i < to; i++) column[i] = (column[i] ?? 0) + worth * (fade[line - i] ?? 0);
+    for (let i = line; i < to; i++) column[i] = (column[i] ?? 0) + worth * (fade[i - line] ?? 0);
+  }
+}

@@ -1,0 +1,177 @@
+import type { Vocabulary } from '../goal/vocabulary.ts';
+import { DECLARED, type Units } from '../kinds/units.ts';
+import { openings } from '../rules/openings.ts';
+import type { Templates } from '../text/templates.ts';
+import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { flag, logOf, type Measure, measure } from './measures.ts';
+
+const COMMENT = /^\s*(?:#(?!\s*(?:include|define|if|endif|else|ifdef))|\/\/|\/\*|\*|"""|'''|--|<!--)/;
+const CLOSER = /^[\s)\]};,]*$|^\s*end$/;
+const HEADING = /^#{1,6}\s|^[=~^-]{4,}$/;
+const LIST = /^\s*(?:[-*+]|\d+\.)\s/;
+const OPENS_COMMENT = 1;
+const OPENS_CLOSER = 2;
+const OPENS_HEADING = 4;
+const OPENS_LIST = 8;
+/** Which rules a line may fit, by its first character; none where that is beyond ASCII. */
+const OPENINGS = openings('#/*"\'-<', ')]};,e', '#=~^-', '-*+0123456789').fill(0, 128);
+const RARE = 8;
+const EDGE = 20;
+const READ_CHARS = 200;
+/** How much a line belongs to an edge of the text, by its distance. */
+const FADING = Float64Array.from({ length: 400 }, (_, k) => Math.exp(-k / EDGE));
+
+/** Measures what a line is in itself, whatever the goal. */
+export function measureShapes(view: View, units: Units, templates: Templates, words: Vocabulary): Measure[] {
+  const signs = new Uint8Array(view.n);
+  readSigns(view, signs);
+  return [
+    ...measureOpenings(view, units),
+    ...measurePlaces(view, units, templates, words),
+    flag('calls', signs, CALLS),
+    flag('assigns', signs, ASSIGNS),
+    flag('quotes', signs, QUOTES),
+    flag('digits', signs, DIGITS),
+    flag('version', signs, VERSION),
+    flag('link', signs, LINK),
+    flag('tick', signs, TICK),
+    measure('rarity', rarity(view, words)),
+  ];
+}
+
+/** What a line is by how it begins, as bits. */
+const BLANK = 1;
+const IS_COMMENT = 2;
+const IS_CLOSER = 4;
+const DECLARES = 8;
+const IMPORTS = 16;
+const IS_HEADING = 32;
+const IS_LIST = 64;
+
+/** What each line begins with. */
+function measureOpenings(view: View, units: Units): Measure[] {
+  const natures = new Uint8Array(view.n);
+  for (let i = 0; i < natures.length; i++) natures[i] = isBlankLine(view, i) ? BLANK : natureOf(view, units, i);
+  return [
+    flag('blank', natures, BLANK),
+    flag('comment', natures, IS_COMMENT),
+    flag('closer', natures, IS_CLOSER),
+    flag('declares', natures, DECLARES),
+    flag('imports', natures, IMPORTS),
+    flag('heading', natures, IS_HEADING),
+    flag('list', natures, IS_LIST),
+  ];
+}
+
+function natureOf(view: View, { declared }: Units, i: number): number {
+  const declares = declared[i] ?? 0;
+  let nature = declares === DECLARED.none ? 0 : declares === DECLARED.import ? IMPORTS : DECLARES;
+  // most lines begin with a letter, and no rule needs to look at them
+  const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
+  if (opening === 0) return nature;
+  const line = contentOf(view, i, READ_CHARS);
+  if ((opening & OPENS_COMMENT) !== 0 && COMMENT.test(line)) nature |= IS_COMMENT;
+  else if ((opening & OPENS_CLOSER) !== 0 && CLOSER.test(line)) nature |= IS_CLOSER;
+  if ((opening & OPENS_HEADING) !== 0 && HEADING.test(line)) nature |= IS_HEADING;
+  if ((opening & OPENS_LIST) !== 0 && LIST.test(line)) nature |= IS_LIST;
+  return nature;
+}
+
+/** Where each line stands, how long it is and how much like others. */
+function measurePlaces(
+  { n, ink, to }: View,
+  { unit }: Units,
+  { count, shape }: Templates,
+  words: Vocabulary,
+): Measure[] {
+  const depth = new Float64Array(n);
+  const length = new Float64Array(n);
+  const position = new Float64Array(n);
+  const top = new Float64Array(n);
+  const end = new Float64Array(n);
+  const seen = new Float64Array(n);
+  const spoken = new Float64Array(n);
+  let start = 0;
+  for (let i = 0; i < n; i++) {
+    if (i > 0 && unit[i] !== unit[i - 1]) start = i;
+    depth[i] = logOf(i - start) / 6;
+    length[i] = logOf((to[i] ?? 0) - (ink[i] ?? 0)) / 6;
+    position[i] = i / n;
+    seen[i] = logOf((count[shape[i] ?? 0] ?? 1) - 1) / 6;
+    spoken[i] = logOf(words.spoken[i] ?? 0) / 4;
+  }
+  const edge = Math.min(n, FADING.length);
+  for (let k = 0; k < edge; k++) top[k] = end[n - 1 - k] = FADING[k] ?? 0;
+  return [
+    measure('length', length),
+    measure('depthInUnit', depth),
+    measure('position', position),
+    measure('top', top),
+    measure('end', end),
+    measure('seen', seen),
+    measure('words', spoken),
+  ];
+}
+
+/** Mean rarity of a line's words within the text. */
+function rarity({ n }: View, { ids, first, lineCount, size }: Vocabulary): Float64Array {
+  const rare = new Float64Array(size);
+  for (let id = 0; id < size; id++) rare[id] = Math.log(1 + n / ((lineCount[id] ?? 0) + 0.5)) / RARE;
+  const out = new Float64Array(n);
+  for (let i = 0; i < n; i++) {
+    const from = first[i] ?? 0;
+    const to = first[i + 1] ?? 0;
+    let sum = 0;
+    for (let k = from; k < to; k++) sum += rare[ids[k] ?? 0] ?? 0;
+    out[i] = to > from ? sum / (to - from) : 0;
+  }
+  return out;
+}
+
+/** What stands in a line, as bits. */
+const CALLS = 1;
+const ASSIGNS = 2;
+const QUOTES = 4;
+const DIGITS = 8;
+const VERSION = 16;
+const LINK = 32;
+const TICK = 64;
+
+function readSigns(view: View, signs: Uint8Array): void {
+  for (let i = 0; i < signs.length; i++) if (!isBlankLine(view, i)) signs[i] = signsOf(view, i);
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
+
+/** The characters that `signsOf` looks at. */
+const SIGNS = new Uint8Array(65536).fill(1, 48, 58);
+for (const sign of '(=/"\'`') SIGNS[sign.charCodeAt(0)] = 1;
+
+/** Reads a line once, sign by sign (seven regular expressions would cost as much as the rest of the measures). */
+function signsOf({ codes, from, to }: View, i: number): number {
+  const start = from[i] ?? 0;
+  const end = Math.min(to[i] ?? 0, start + READ_CHARS);
+  let signs = 0;
+  for (let at = start; at < end; at++) {
+    const code = codes[at] ?? 0;
+    if (SIGNS[code] === 0) continue;
+    const previous = at > start ? (codes[at - 1] ?? 0) : 0;
+    if (code === 40) {
+      if (isLetter(previous) || isDigit(previous)) signs |= CALLS;
+      else if (previous === 93) signs |= LINK;
+    } else if (code === 61) {
+      const next = at + 1 < end ? codes[at + 1] : 0;
+      const compares = previous === 61 || previous === 33 || previous === 60 || previous === 62;
+      if (!compares && next !== 61 && next !== 62 && (signs & CALLS) === 0) signs |= ASSIGNS;
+    } else if (code === 34 || code === 39) signs |= QUOTES;
+    else if (code === 96) signs |= TICK;
+    else if (code === 47) {
+      if (previous === 58) signs |= LINK;
+    } else {
+      signs |= DIGITS;
+      if (previous === 46 && at - 2 >= start && isDigit(codes[at - 2] ?? 0)) signs |= VERSION;
+    }
+  }
+  return signs;
+}

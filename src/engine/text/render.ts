@@ -1,0 +1,92 @@
+import type { Cut, LineRange } from '../types.ts';
+import { type Lines, lineAt, startOf } from './lines.ts';
+import { cleanReason, formatMarker } from './marker.ts';
+
+/** Stands between a line's number and its content (001 §5.2). */
+const NUMBER_SEPARATOR = '│ ';
+
+/** One cut as the contract reports it (001 §6.1). */
+export interface Annotation {
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly reason: string;
+  /** The very string that stands in the text when markers are included. */
+  readonly marker: string;
+}
+
+/** One replacement in a text, offsets in UTF-16 units: `[start, end)` gives way to `text`. */
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export interface RenderOptions {
+  readonly annotateLines: boolean;
+  readonly includeMarkers: boolean;
+}
+
+/** Describes each cut of a plan; marker and annotation come from this one call. */
+export function annotate(cuts: readonly Cut[], pruneId: string): Annotation[] {
+  return cuts.map((cut) => {
+    const reason = cleanReason(cut.reason);
+    const { startLine, endLine } = cut;
+    return { startLine, endLine, reason, marker: formatMarker({ pruneId, startLine, endLine, reason }) };
+  });
+}
+
+/**
+ * The edits that turn the original into the pruned text, in order: a marker for each cut, and with `annotateLines` a
+ * number in front of each kept line. A marker ends with LF, but for a cut that reaches the end of a text without a
+ * final LF.
+ */
+export function editsOf(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): Edit[] {
+  const edits: Edit[] = [];
+  let line = 1;
+  const number = (upTo: number): void => {
+    for (; options.annotateLines && line <= upTo; line++) {
+      const start = startOf(lines, line);
+      edits.push({ start, end: start, text: `${line}${NUMBER_SEPARATOR}` });
+    }
+  };
+  for (const { startLine, endLine, marker } of annotations) {
+    number(startLine - 1);
+    const end = startOf(lines, endLine + 1);
+    const ending = lines.text.charCodeAt(end - 1) === 10 ? '\n' : '';
+    edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? marker + ending : '' });
+    line = endLine + 1;
+  }
+  number(lines.count);
+  return edits;
+}
+
+/** Applies edits that are in order and do not overlap. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  let out = '';
+  let at = 0;
+  for (const edit of edits) {
+    out += text.slice(at, edit.start) + edit.text;
+    at = edit.end;
+  }
+  return out + text.slice(at);
+}
+
+/** The pruned text: kept lines verbatim and in order, one marker line for each cut. */
+export function renderText(lines: Lines, annotations: readonly Annotation[], options: RenderOptions): string {
+  return applyEdits(lines.text, editsOf(lines, annotations, options));
+}
+
+/**
+ * Lines as `recover_text` hands them out: the ranges in the order asked, overlaps and repeats included, joined by LF.
+ * The last line has no ending, so that the text takes a marker's place exactly.
+ */
+export function renderRanges(lines: Lines, ranges: readonly LineRange[], withNumbers: boolean): string {
+  const out: string[] = [];
+  for (const { startLine, endLine } of ranges) {
+    for (let line = startLine; line <= Math.min(endLine, lines.count); line++) {
+      const content = lineAt(lines, line);
+      out.push(withNumbers ? `${line}${NUMBER_SEPARATOR}${content}` : content);
+    }
+  }
+  return out.join('\n');
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { type ErrorRow, errorTable, PrunerError, StoreUnavailable } from '../../src/errors.ts';
+import { errorsPage } from './print.ts';
+
+const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);
+
+/** Codes that JSON-RPC knows as one number, told apart by their `code`. */
+const SHARED = -32600;
+
+describe('the table of errors', () => {
+  it('is what docs/errors.md says', async () => {
+    await expect(errorsPage()).toMatchFileSnapshot('../../docs/errors.md');
+  });
+
+  it('gives each code a number or a status, and each number to one code', () => {
+    expect(rows.filter(([, { rpc, http }]) => rpc === null && http === null)).toEqual([]);
+    const numbers = rows.flatMap(([, { rpc }]) => (rpc === null || rpc === SHARED ? [] : [rpc]));
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  it('keeps to the numbers that servers may choose', () => {
+    const chosen = rows.flatMap(([code, { rpc }]) => (rpc === null || rpc < -32599 ? [] : [[code, rpc]]));
+    for (const [, rpc] of chosen) expect(rpc).toSatisfy((it: number) => it >= -32099 && it <= -32000);
+  });
+
+  it('says in whole sentences what to do', () => {
+    expect(rows.filter(([, { hint }]) => !/^\S.*[.}]$/.test(hint)).map(([code]) => code)).toEqual([]);
+  });
+});
+
+describe('an error of ours', () => {
+  it('tells what to do, in its own words where it has some', () => {
+    expect(new PrunerError('idempotency_conflict', { tool: 'x' }).data).toEqual({
+      code: 'idempotency_conflict',
+      tool: 'x',
+      hint: errorTable.idempotency_conflict.hint,
+    });
+    expect(new PrunerError('invalid_range', { hint: 'Ask for less.' }).data.hint).toBe('Ask for less.');
+  });
+
+  it('that the store is away from is one that a client may see', () => {
+    const error = new StoreUnavailable('locked');
+    expect(error).toBeInstanceOf(PrunerError);
+    expect([error.rpcCode, error.data]).toEqual([
+      -32009,
+      { code: 'store_unavailable', reason: 'locked', hint: errorTable.store_unavailable.hint },
+    ]);
+    expect(error.message).toBe('store unavailable: locked');
+  });
+});
