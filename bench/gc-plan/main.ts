@@ -12,9 +12,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { NotedSegment, SeenSegment, SegmentType } from '../../src/core/ports/segments.ts';
 import { analyze } from '../../src/gc/analyze.ts';
+import { goesFirst, planOf, type Rated } from '../../src/gc/plan.ts';
 import { Recorder } from '../../src/gc/recorder.ts';
-import { type Roots, Sweep, type SweptSegment } from '../../src/gc/sweep.ts';
-import { goesBefore, Plan, type Rated } from '../../src/gc/top.ts';
+import { type Candidate, type Roots, Sweep, type SweptSegment } from '../../src/gc/sweep.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 
 const { values } = parseArgs({
@@ -101,13 +101,8 @@ function plans(): Record<string, number> {
     ['1 % of all', total / 100],
     ['half of all', total / 2],
   ] as const) {
-    out[`plan for ${name}, ms`] = time(() => {
-      const plan = new Plan<Rated>(target);
-      for (const candidate of all) plan.offer(candidate);
-      return plan.take();
-    });
+    out[`plan for ${name}, ms`] = time(() => planOf(all.toSorted(goesFirst), target));
   }
-  out['sorting all of them, ms'] = time(() => all.toSorted((a, b) => (goesBefore(a, b) ? -1 : 1)), 1);
   return out;
 }
 
@@ -117,15 +112,15 @@ function sweeps(): Record<string, number> {
   const some = Array.from({ length: 10_000 }, (_, i) => facts(i, next));
   return {
     'rating all and a plan for 100 k tokens, ms': time(() => {
-      const plan = new Plan<Rated>(100_000);
-      const sweep = new Sweep(NO_ROOTS, count, (candidate) => plan.offer(candidate));
+      const candidates: Candidate[] = [];
+      const sweep = new Sweep(NO_ROOTS, count, (candidate) => candidates.push(candidate));
       for (let i = count - 1; i >= 0; i--) {
         const segment = some[i % some.length];
         if (segment === undefined) continue;
         segment.ordinal = i;
         sweep.feed(segment, AGE);
       }
-      return plan.take();
+      return planOf(candidates.sort(goesFirst), 100_000);
     }, 2),
   };
 }

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { ChildLogRecord } from '../core/ports/records.ts';
+import { WriteBehind } from '../write-behind.ts';
 import type { Io } from './command.ts';
 
 /** Records the life of an agent for `sc://children/<childId>/logs`. */
@@ -17,7 +18,6 @@ export interface ChildLog {
 const MAX_LINE_CHARS = 4_000;
 /** Entries that wait; beyond it the oldest go. */
 const MAX_WAITING = 5_000;
-const WRITE_MS = 500;
 
 const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;
 const MIN_SECRET_CHARS = 8;
@@ -49,8 +49,7 @@ class LogBuffer {
   readonly #write: (entries: readonly ChildLogRecord[]) => Promise<void>;
   #entries: ChildLogRecord[] = [];
   #rest = '';
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #behind = new WriteBehind(() => this.#writeAll());
 
   constructor(childId: string, { env, clock }: Io, write: (entries: readonly ChildLogRecord[]) => Promise<void>) {
     this.#childId = childId;
@@ -73,21 +72,18 @@ class LogBuffer {
     const parsed = null;
     this.#entries.push({ tsMs: this.#clock.nowMs(), childId: this.#childId, runId: null, stream, message, parsed });
     if (this.#entries.length > MAX_WAITING) this.#entries = this.#entries.slice(-MAX_WAITING);
-    this.#timer ??= setTimeout(() => void this.#flush(), WRITE_MS).unref();
+    this.#behind.soon();
   }
 
   async end(): Promise<void> {
     if (this.#rest !== '') this.add('stderr', this.#rest);
     this.#rest = '';
-    await this.#flush();
+    await this.#behind.flush();
   }
 
-  #flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  #writeAll(): Promise<void> {
     const entries = this.#entries;
     this.#entries = [];
-    this.#writing = this.#writing.then(() => this.#write(entries));
-    return this.#writing;
+    return this.#write(entries);
   }
 }

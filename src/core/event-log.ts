@@ -1,3 +1,4 @@
+import { WriteBehind } from '../write-behind.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {
@@ -10,7 +11,6 @@ export interface EventLogOptions {
 
 /** Events that wait to be written; beyond it the oldest go, never a request. */
 const MAX_WAITING = 5_000;
-const WRITE_MS = 500;
 /** Rows of one transaction: some milliseconds of the event loop at most. */
 const WRITTEN_AT_ONCE = 500;
 /** Prunes whose run is remembered, so that what happens to them later is told in the same run. */
@@ -26,8 +26,7 @@ export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
   readonly #runOfPrune = new Map<string, string>();
   #waiting: EventRecord[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #behind = new WriteBehind(() => this.#write());
   #listeners = new Set<() => void>();
 
   constructor(options: EventLogOptions) {
@@ -41,7 +40,7 @@ export class EventLog implements EventSink {
       if (event.kind === 'pruned') this.#remember(String(event.payload.prune_id), event.runId);
     }
     if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.slice(-MAX_WAITING);
-    this.#timer ??= setTimeout(() => void this.flush(), WRITE_MS).unref();
+    this.#behind.soon();
   }
 
   /** The run in which this process saw a prune last. */
@@ -51,10 +50,7 @@ export class EventLog implements EventSink {
 
   /** Writes what waits. Never rejects: what cannot be kept is lost, and `onLost` hears of it. */
   flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    return this.#behind.flush();
   }
 
   /** Calls back after each write, until the returned function is called. */

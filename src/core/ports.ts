@@ -38,7 +38,7 @@ export interface LineScorer {
   score(request: ScoreRequest): Promise<Scored>;
 }
 
-/** A decision about one text, made once and replayed for ever (DESIGN invariant 6). */
+/** A decision about one text, made once and replayed for ever */
 export interface Decision {
   /** 32 hex digits: a hash of exactly what decides (text, goal, hints, occurrence, options), free of any version. */
   readonly key: string;
@@ -115,7 +115,7 @@ export interface UsageTotal extends Omit<UsageRecord, 'atMs'> {
   readonly day: string;
 }
 
-/** Something that happened; never holds a text or a credential. Fields follow 004's `ResourceRunEvent`. */
+/** Something that happened; never holds a text or a credential. Fields are those of `events_watch`. */
 export interface EventRecord {
   readonly tsMs: number;
   readonly kind: string;

@@ -1,8 +1,8 @@
 import type { SegmentStore, SegmentType, StoredConversation, StoredSegment } from '../core/ports/segments.ts';
 import { explain } from './explain.ts';
 import { addMentions, KeySet, pathKeys } from './keys.ts';
+import { goesFirst, planOf } from './plan.ts';
 import { type Candidate, type Roots, Sweep, type SweptSegment } from './sweep.ts';
-import { Plan, Top } from './top.ts';
 
 /** What is to be looked at. */
 export interface AnalyzeInput {
@@ -70,16 +70,10 @@ const HOUR_MS = 60 * 60 * 1000;
 /** Rates all segments of a project, a page at a time so that requests get their turn in between. Changes nothing. */
 export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: number): Promise<Analysis> {
   const { conversations, taskUnknown } = await conversationsFor(store, input);
-  const top = new Top<Candidate>(MOST_LISTED);
-  const plan = input.target === undefined ? null : new Plan<Candidate>(input.target);
-  let total = 0;
-  let tokensFreed = 0;
+  const candidates: Candidate[] = [];
   const counts = { segments: 0, pinned: 0, gone: 0 };
   const offer = (candidate: Candidate): void => {
-    total++;
-    tokensFreed += candidate.tokens;
-    top.offer(candidate);
-    plan?.offer(candidate);
+    candidates.push(candidate);
   };
   const roots = rootsOf(input, taskUnknown);
   const known = new Set<string>();
@@ -99,12 +93,13 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
     }
   }
   await offerDescribed(store, input, known, roots, nowMs, offer);
-  const rated = (list: readonly Candidate[]) => list.map(ratedOf);
+  candidates.sort(goesFirst);
+  const plan = input.target === undefined ? null : planOf(candidates, input.target);
   return {
-    candidates: rated(top.take()),
-    total,
-    tokensFreed,
-    plan: plan && { tokensFreed: plan.tokens, segments: rated(plan.take()) },
+    candidates: candidates.slice(0, MOST_LISTED).map(ratedOf),
+    total: candidates.length,
+    tokensFreed: candidates.reduce((sum, { tokens }) => sum + tokens, 0),
+    plan: plan && { tokensFreed: plan.tokens, segments: plan.chosen.map(ratedOf) },
     ...counts,
     taskUnknown,
   };

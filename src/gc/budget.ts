@@ -9,8 +9,8 @@ import type {
 } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
 import { factsOf } from './facts.ts';
+import { goesFirst, planOf } from './plan.ts';
 import { type Candidate, Sweep } from './sweep.ts';
-import { Plan } from './top.ts';
 
 export interface BudgetOptions {
   readonly store: SegmentStore;
@@ -62,17 +62,16 @@ export class ContextBudget implements Collector {
 
   async collect({ scope, request, tokens, step }: OverBudget): Promise<boolean> {
     const budget = this.#options.tokens;
-    const plan = new Plan<Candidate>(tokens - budget * DOWN_TO);
+    const candidates: Candidate[] = [];
     const roots = { newest: newestOf(request), ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };
-    const sweep = new Sweep(roots, request.messages, (candidate) => plan.offer(candidate));
+    const sweep = new Sweep(roots, request.messages, (candidate) => candidates.push(candidate));
     for (const seen of [...request.segments].reverse()) {
       const may = (seen.role === 'tool' || seen.effect === 'attached') && !seen.exempt;
       // whatever else is in a conversation refers to segments, but is none of ours to take
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }
-    const freed = plan.tokens;
-    const chosen = plan.take();
+    const { chosen, tokens: freed } = planOf(candidates.sort(goesFirst), tokens - budget * DOWN_TO);
     const key = `${request.conversationId} ${scope.project}`;
     const after = tokens - freed;
     this.#futile.set(key, after + budget * WORTHWHILE);

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { NotedSegment, SeenRequest, SeenSegment, SegmentBatch, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
+import { WriteBehind } from '../write-behind.ts';
 import { factsOf } from './facts.ts';
 
 export interface RecorderOptions {
@@ -14,7 +15,6 @@ export interface RecorderOptions {
 
 /** Segments that wait to be written; past it the oldest requests are forgotten. */
 const MAX_WAITING = 20_000;
-const FLUSH_MS = 500;
 /** Segments that one transaction writes. */
 const PORTION = 100;
 /** Segments that are known to be written, over all conversations. */
@@ -32,8 +32,7 @@ export class Recorder {
   });
   #batches: SegmentBatch[] = [];
   #waiting = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #behind = new WriteBehind(() => this.#write());
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -52,15 +51,12 @@ export class Recorder {
     this.#queue(request, left, changed);
     if (request.whole) this.#shown.set(key, now);
     else if (shown) this.#shown.set(key, new Map([...shown, ...now]));
-    this.#timer ??= setTimeout(() => void this.flush(), FLUSH_MS).unref();
+    this.#behind.soon();
   }
 
   /** Writes what waits. Never rejects. */
   flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#writing = this.#writing.then(() => this.#write());
-    return this.#writing;
+    return this.#behind.flush();
   }
 
   #queue(request: SeenRequest, whole: boolean, changed: readonly SeenSegment[]): void {

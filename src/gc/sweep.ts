@@ -2,8 +2,8 @@ import type { DirectiveAction, SegmentFacts, SegmentType } from '../core/ports/s
 import { formatMarker } from '../engine/text/marker.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { pathKey } from './keys.ts';
+import type { Rated } from './plan.ts';
 import { ReferenceTable } from './reference-table.ts';
-import type { Rated } from './top.ts';
 
 /** A segment that may go, and why. */
 export interface Candidate extends Rated {

@@ -1,6 +1,7 @@
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { WriteBehind } from '../write-behind.ts';
 import type { ChatReport } from './chat.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
@@ -20,7 +21,6 @@ const MAX_WAITING = 5_000;
 /** Requests are told of together: one after the other finds the code and its data still in the processor's caches. */
 const TELL_MS = 25;
 const TOLD_AT_ONCE = 64;
-const WRITE_MS = 500;
 
 /** Tells what happened to each request: one log line, the metrics, the totals and the events. */
 export class Reporter {
@@ -29,8 +29,7 @@ export class Reporter {
   readonly #usage = new UsageTotals();
   readonly #unfinished = new Set<Promise<void>>();
   #telling: NodeJS.Timeout | undefined;
-  #writeSoon: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #behind = new WriteBehind(() => this.#write());
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -47,14 +46,8 @@ export class Reporter {
   flush(): Promise<void> {
     while (this.#reports.length > 0) this.#tell();
     clearTimeout(this.#telling);
-    clearTimeout(this.#writeSoon);
     this.#telling = undefined;
-    this.#writeSoon = undefined;
-    this.#writing = this.#writing.then(async () => {
-      await Promise.all(this.#unfinished);
-      await this.#write();
-    });
-    return this.#writing;
+    return this.#behind.flush();
   }
 
   #tell(): void {
@@ -66,7 +59,7 @@ export class Reporter {
     }
     for (const ended of ready) this.#tellOne(ended);
     this.#telling = this.#reports.length > 0 ? setTimeout(() => this.#tell(), 1).unref() : undefined;
-    this.#writeSoon ??= setTimeout(() => void this.flush(), WRITE_MS).unref();
+    this.#behind.soon();
   }
 
   #made(make: Told['make']): ChatReport | Promise<ChatReport> | null {
@@ -115,6 +108,7 @@ export class Reporter {
   }
 
   async #write(): Promise<void> {
+    await Promise.all(this.#unfinished);
     const { store, log } = this.#options;
     const usage = this.#usage.take();
     try {
