@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
+  readlinkSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Edit } from './clients/client.ts';
-import { applyEdit, removeEdit } from './edit-text.ts';
+import { applyEdit, EditRefused, removeEdit } from './edit-text.ts';
 
 /** What became of a file. */
 export interface EditOutcome {
@@ -21,96 +24,176 @@ export interface EditOutcome {
   readonly backup?: string;
 }
 
+/** A change that was thought through and not made yet. */
+interface Planned {
+  readonly outcome: EditOutcome;
+  readonly make: () => void;
+}
+
 /** A copy of a file as it was, named after what was written in its place. */
 interface Backup {
   readonly path: string;
   /** `null` when there was no file. */
-  readonly text: string | null;
-  /** Beginning of the hash of the text that was written then. */
+  readonly bytes: Buffer | null;
+  /** Beginning of the hash of what was written then. */
   readonly writtenHash: string;
+  /** How many folders were made for the file. */
+  readonly madeFolders: number;
+}
+
+/** A file as it stands before a change, to put it back when the change fails. */
+interface Before {
+  readonly path: string;
+  readonly bytes: Buffer | null;
+  readonly mode: number;
 }
 
 const INFIX = '.before-mcp-pruner-';
 const NO_FILE = '.none';
-/** For files that are new: their values may be private. */
+/** For files that are new, and those that hold a token. */
 const PRIVATE_MODE = 0o600;
+/** Links from one to the next, as many as Linux follows. */
+const MAX_LINKS = 40;
 
 /**
- * Makes an edit and keeps the file as it was beside it. A second edit keeps the first backup, unless the user has
- * changed the file in between.
+ * Makes edits, all or none of them, and keeps each file as it was beside it. A second edit keeps the first backup, unless
+ * the user has changed the file in between.
  *
- * @throws EditRefused and the errors of the file system; the file is then as it was
+ * @throws EditRefused and the errors of the file system; every file is then as it was
  */
-export function writeEdit(edit: Edit): EditOutcome {
+export function writeEdits(edits: readonly Edit[]): EditOutcome[] {
+  return makeAll(edits.map(planWrite));
+}
+
+/**
+ * Takes edits back, all or none of them: a file is restored byte for byte if nobody changed it since, and otherwise
+ * loses what the edit put there and keeps the rest.
+ *
+ * @throws EditRefused and the errors of the file system; every file is then as it was
+ */
+export function undoEdits(edits: readonly Edit[]): EditOutcome[] {
+  return makeAll(edits.toReversed().map(planUndo));
+}
+
+function makeAll(plans: readonly Planned[]): EditOutcome[] {
+  const before = plans.flatMap(({ outcome }) => [outcome.file, ...siblings(outcome.file)].map(snapshot));
+  try {
+    for (const { make } of plans) make();
+  } catch (cause) {
+    for (const { outcome } of plans) {
+      const known = new Set(before.map(({ path }) => path));
+      for (const path of siblings(outcome.file)) if (!known.has(path)) rmSync(path, { force: true });
+    }
+    for (const { path, bytes, mode } of before) restore(path, bytes, mode);
+    throw cause;
+  }
+  return plans.map(({ outcome }) => outcome);
+}
+
+/** Touches only what is not as it was: a file that could not be written cannot be written back either. */
+function restore(path: string, bytes: Buffer | null, mode: number): void {
+  const now = readBytes(path);
+  if (bytes === null) rmSync(path, { force: true });
+  else if (!now?.equals(bytes) || modeOf(path) !== mode) replaceFile(path, bytes, mode);
+}
+
+function snapshot(path: string): Before {
+  return { path, bytes: readBytes(path), mode: modeOf(path) };
+}
+
+function planWrite(edit: Edit): Planned {
   const file = realFile(edit.file);
-  const current = readText(file);
+  const current = readBytes(file);
   const earlier = findBackup(file);
   const base = baseOf(current, earlier, edit);
-  const next = applyEdit(base, edit);
-  if (next === current) return { file, outcome: 'unchanged', ...(earlier && { backup: earlier.path }) };
-
-  const mode = modeOf(file);
-  mkdirSync(dirname(file), { recursive: true });
-  const backup = `${file}${INFIX}${hashOf(next)}${base === null ? NO_FILE : ''}`;
-  replaceFile(backup, base ?? '', mode);
-  replaceFile(file, next, mode);
-  if (earlier !== null && earlier.path !== backup) rmSync(earlier.path);
-  return { file, outcome: 'written', backup };
+  const next = Buffer.from(applyEdit(textOf(base, file), edit));
+  const mode = edit.secret ? PRIVATE_MODE : modeOf(file);
+  if (current?.equals(next) && modeOf(file) === mode) {
+    const outcome = { file, outcome: 'unchanged', ...(earlier && { backup: earlier.path }) } as const;
+    return { outcome, make: () => {} };
+  }
+  const folders = base === null ? (earlier?.madeFolders ?? missingFolders(dirname(file))) : 0;
+  const backup = `${file}${INFIX}${hashOf(next)}${base === null ? `${NO_FILE}${folders || ''}` : ''}`;
+  const make = (): void => {
+    mkdirSync(dirname(file), { recursive: true });
+    replaceFile(backup, base ?? Buffer.alloc(0), earlier === null ? modeOf(file) : modeOf(earlier.path));
+    replaceFile(file, next, mode);
+    if (earlier !== null && earlier.path !== backup) rmSync(earlier.path);
+  };
+  return { outcome: { file, outcome: 'written', backup }, make };
 }
 
-/**
- * Takes an edit back: the file is restored byte for byte if nobody changed it since, and otherwise loses what the edit
- * put there and keeps the rest.
- *
- * @throws EditRefused and the errors of the file system; the file is then as it was
- */
-export function undoEdit(edit: Edit): EditOutcome {
+function planUndo(edit: Edit): Planned {
   const file = realFile(edit.file);
-  const current = readText(file);
+  const current = readBytes(file);
   const backup = findBackup(file);
-  if (backup === null || current === null) return { file, outcome: 'nothing to undo' };
+  if (backup === null || current === null) return { outcome: { file, outcome: 'nothing to undo' }, make: () => {} };
   const touched = hashOf(current) !== backup.writtenHash;
-  const next = touched ? removeEdit(current, backup.text, edit) : backup.text;
-  if (next === null) rmSync(file);
-  else replaceFile(file, next, modeOf(file));
-  rmSync(backup.path);
-  return { file, outcome: touched ? 'taken out' : next === null ? 'removed' : 'restored' };
+  const next = touched ? takenOut(current, backup, edit, file) : backup.bytes;
+  const make = (): void => {
+    if (next === null) rmSync(file);
+    else replaceFile(file, next, modeOf(backup.path));
+    rmSync(backup.path);
+    if (next === null) removeEmptyFolders(dirname(file), backup.madeFolders);
+  };
+  return { outcome: { file, outcome: touched ? 'taken out' : next === null ? 'removed' : 'restored' }, make };
 }
 
-/** The text that the edit is to be made on: the file without what an earlier one put there. */
-function baseOf(current: string | null, earlier: Backup | null, edit: Edit): string | null {
+/** What the edit is to be made on: the file without what an earlier one put there. */
+function baseOf(current: Buffer | null, earlier: Backup | null, edit: Edit): Buffer | null {
   if (current === null || earlier === null) return current;
-  return hashOf(current) === earlier.writtenHash ? earlier.text : removeEdit(current, earlier.text, edit);
+  return hashOf(current) === earlier.writtenHash ? earlier.bytes : takenOut(current, earlier, edit, edit.file);
+}
+
+function takenOut(current: Buffer, { bytes }: Backup, edit: Edit, file: string): Buffer {
+  return Buffer.from(removeEdit(textOf(current, file) ?? '', textOf(bytes, file), edit));
+}
+
+/** Decoded only where it comes back as the same bytes. */
+function textOf(bytes: Buffer | null, file: string): string | null {
+  if (bytes === null) return null;
+  const text = bytes.toString('utf8');
+  if (Buffer.from(text).equals(bytes)) return text;
+  throw new EditRefused(`${file} is not UTF-8: save it as UTF-8, or add the lines by hand`);
 }
 
 function findBackup(file: string): Backup | null {
+  const [path] = siblings(file);
+  if (path === undefined) return null;
+  const [writtenHash = '', made] = basename(path).slice(basename(file).length + INFIX.length).split(NO_FILE);
+  const absent = made !== undefined;
+  return { path, bytes: absent ? null : readFileSync(path), writtenHash, madeFolders: Number(made ?? 0) };
+}
+
+/** The backups that stand beside a file. */
+function siblings(file: string): string[] {
   const prefix = `${basename(file)}${INFIX}`;
-  let names: string[];
   try {
-    names = readdirSync(dirname(file));
+    const names = readdirSync(dirname(file)).filter((name) => name.startsWith(prefix) && !name.endsWith('.new'));
+    return names.map((name) => join(dirname(file), name));
   } catch {
-    return null; // no such folder yet
+    return []; // no such folder yet
   }
-  const name = names.find((one) => one.startsWith(prefix));
-  if (name === undefined) return null;
-  const path = join(dirname(file), name);
-  const absent = name.endsWith(NO_FILE);
-  const writtenHash = name.slice(prefix.length).replace(NO_FILE, '');
-  return { path, text: absent ? null : readFileSync(path, 'utf8'), writtenHash };
 }
 
-/** Where a link leads; many keep such files elsewhere. */
+/** Where a link leads, whether or not anything is there; many keep such files elsewhere. */
 function realFile(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch {
-    return file;
+  let at = file;
+  for (let links = 0; links < MAX_LINKS; links++) {
+    const target = linkTarget(at);
+    if (target === null) return at;
+    at = resolve(dirname(at), target);
   }
+  throw new EditRefused(`${file} is a link that leads round in a circle: remove it first`);
 }
 
-function readText(file: string): string | null {
+function linkTarget(path: string): string | null {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : null;
+}
+
+function readBytes(file: string): Buffer | null {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null;
     throw cause;
@@ -126,12 +209,31 @@ function modeOf(file: string): number {
 }
 
 /** Whoever reads the file meanwhile sees the old one or the new one, and never half of it. */
-function replaceFile(file: string, text: string, mode: number): void {
+function replaceFile(file: string, bytes: Buffer, mode: number): void {
   const next = `${file}.new`;
-  writeFileSync(next, text, { mode });
+  rmSync(next, { force: true });
+  writeFileSync(next, bytes, { mode, flag: 'wx' });
+  chmodSync(next, mode); // whatever the umask takes away
   renameSync(next, file);
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+function missingFolders(folder: string): number {
+  const parent = dirname(folder);
+  if (parent === folder || statSync(folder, { throwIfNoEntry: false }) !== undefined) return 0;
+  return 1 + missingFolders(parent);
+}
+
+/** Folders that were made for the file, as long as nobody put anything else there. */
+function removeEmptyFolders(folder: string, count: number): void {
+  if (count === 0) return;
+  try {
+    rmdirSync(folder);
+  } catch {
+    return; // somebody uses it
+  }
+  removeEmptyFolders(dirname(folder), count - 1);
+}
+
+function hashOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 }

@@ -19,7 +19,7 @@ export function anyProgram(command: string): Client {
     name: command,
     title: command,
     command,
-    proxied: true,
+    wire: 'chat',
     needsModel: false,
     usesMcp: false,
     launch: ({ baseUrl }) => ({ args: [], env: { OPENAI_BASE_URL: baseUrl, OPENAI_API_BASE: baseUrl }, files: [] }),

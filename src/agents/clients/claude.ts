@@ -1,9 +1,23 @@
 import { join } from 'node:path';
+import { readLooseJson } from '../edit-json.ts';
 import { SERVER_NAME } from '../mcp-servers.ts';
-import { type Client, type ClientPlace, type JsonValue, type McpAccess, stdioJson } from './client.ts';
+import {
+  type Client,
+  type ClientPlace,
+  type Edit,
+  headersJson,
+  holdsToken,
+  type JsonValue,
+  type McpAccess,
+  stdioJson,
+  type Wiring,
+} from './client.ts';
+import { valueAt } from './merge-json.ts';
 
 function serverJson(mcp: McpAccess): JsonValue {
-  return mcp.transport === 'http' ? { type: 'http', url: mcp.url } : stdioJson(mcp.server, { type: 'stdio' });
+  return mcp.transport === 'http'
+    ? { type: 'http', url: mcp.url, ...headersJson(mcp) }
+    : stdioJson(mcp.server, { type: 'stdio' });
 }
 
 /** The file that `claude mcp add --scope user` writes to. */
@@ -11,31 +25,77 @@ function stateFile({ env, homeDir }: ClientPlace): string {
   return env.CLAUDE_CONFIG_DIR ? join(env.CLAUDE_CONFIG_DIR, '.claude.json') : join(homeDir, '.claude.json');
 }
 
+function settingsFile({ env, homeDir }: ClientPlace): string {
+  return join(env.CLAUDE_CONFIG_DIR || join(homeDir, '.claude'), 'settings.json');
+}
+
+/**
+ * Behind an address that is not Anthropic's, Claude Code sends the descriptions of all MCP tools with every request
+ * unless it is told to go on searching for them.
+ */
+function environment({ origin }: Wiring, { env }: ClientPlace) {
+  return { ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: env.ENABLE_TOOL_SEARCH || 'true' };
+}
+
+function serverEdit(mcp: McpAccess, place: ClientPlace): Edit {
+  return {
+    format: 'json',
+    file: stateFile(place),
+    secret: holdsToken(mcp),
+    entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
+  };
+}
+
+function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
+  return {
+    format: 'json',
+    file: settingsFile(place),
+    entries: [
+      { path: ['env', 'ANTHROPIC_BASE_URL'], value: wiring.origin },
+      { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'true', ifAbsent: true },
+    ],
+  };
+}
+
+/** What its settings or its environment say of where it sends requests; the settings win. */
+function upstreamOf(place: ClientPlace): string | null {
+  const settings = readLooseJson(place.readFile(settingsFile(place)));
+  const written = settings === null ? undefined : valueAt(settings, ['env', 'ANTHROPIC_BASE_URL']);
+  const url = typeof written === 'string' && written !== '' ? written : place.env.ANTHROPIC_BASE_URL?.trim();
+  return url ? `${url.replace(/(?<!\/)\/+$/, '')}/v1` : null;
+}
+
 export const claude: Client = {
   name: 'claude',
   title: 'Claude Code',
   command: 'claude',
-  proxied: false,
+  wire: 'messages',
   needsModel: false,
   usesMcp: true,
-  launch: ({ mcp }) => ({
-    // in one word: as an option with a list it would swallow the prompt that follows
-    args: mcp === null ? [] : [`--mcp-config=${JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } })}`],
-    env: {},
-    files: [],
-  }),
-  edits: ({ mcp }, place) =>
-    mcp === null
-      ? []
-      : [
-          {
-            format: 'json',
-            file: stateFile(place),
-            entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
-          },
-        ],
+  keepsToken: true,
+  launch(wiring, place, folder) {
+    const { mcp } = wiring;
+    const env = environment(wiring, place);
+    const servers = mcp === null ? null : JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } });
+    const inFile = holdsToken(mcp);
+    return {
+      // each in one word: an option with a list would swallow the prompt that follows
+      args: [
+        ...(servers === null ? [] : [`--mcp-config=${inFile ? join(folder, 'mcp.json') : servers}`]),
+        // the user's settings would win over the environment
+        `--settings=${JSON.stringify({ env })}`,
+      ],
+      env,
+      files: servers !== null && inFile ? [{ name: 'mcp.json', text: servers }] : [],
+    };
+  },
+  edits: (wiring, place) => [
+    providerEdit(wiring, place),
+    ...(wiring.mcp === null ? [] : [serverEdit(wiring.mcp, place)]),
+  ],
+  upstream: upstreamOf,
   notes: [
-    'Claude Code speaks the messages dialect, which is not pruned; its MCP tools read, bash and grep are.',
-    'Close Claude Code before a change to its file: it writes there itself.',
+    'Logins with a subscription and API keys go through as they are.',
+    'Close Claude Code before a change to its files: it writes there itself.',
   ],
 };

@@ -5,12 +5,22 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 /** How a client reaches the product's MCP server: by starting it, or at the address of a proxy that runs. */
 export type McpAccess =
   | { readonly transport: 'stdio'; readonly server: McpServerConfig }
-  | { readonly transport: 'http'; readonly url: string };
+  | {
+      readonly transport: 'http';
+      readonly url: string;
+      /** What the server asks for as `Authorization: Bearer`; absent when it lets this machine in without. */
+      readonly token?: string;
+    };
+
+/** The request format that a client speaks to its model. */
+export type WireName = 'chat' | 'messages' | 'responses';
 
 /** What a client is to be connected with. */
 export interface Wiring {
   /** The proxy's address for OpenAI clients; ends in `/v1`. */
   readonly baseUrl: string;
+  /** The same without a path, as clients of the messages wire want it. */
+  readonly origin: string;
   readonly mcp: McpAccess | null;
   /** The model to ask for, where the client's configuration has to name it. */
   readonly model: string | null;
@@ -43,10 +53,23 @@ export interface JsonEntry {
 
 /** A change to a configuration file. */
 export type Edit =
-  | { readonly format: 'json'; readonly file: string; readonly entries: readonly JsonEntry[] }
-  | { readonly format: 'toml'; readonly file: string; readonly top: TomlTable; readonly tables: TomlTables };
+  | (EditOf & {
+      readonly format: 'json';
+      readonly entries: readonly JsonEntry[];
+      /** Whether the client reads comments in it. */
+      readonly comments?: boolean;
+    })
+  | (EditOf & { readonly format: 'toml'; readonly top: TomlTable; readonly tables: TomlTables });
 
-export type TomlTable = Readonly<Record<string, string | boolean | readonly string[]>>;
+interface EditOf {
+  readonly file: string;
+  /** Whether it holds a token, so that nobody else may read the file. */
+  readonly secret?: boolean;
+}
+
+export type TomlTable = Readonly<
+  Record<string, string | boolean | readonly string[] | { readonly [key: string]: string }>
+>;
 /** Tables by their dotted names. */
 export type TomlTables = Readonly<Record<string, TomlTable>>;
 
@@ -57,8 +80,8 @@ export interface Client {
   readonly title: string;
   /** The program that starts it. */
   readonly command: string;
-  /** Whether it speaks chat completions, so that its requests can be pruned on their way. */
-  readonly proxied: boolean;
+  /** What it speaks to its model as this product sets it up. */
+  readonly wire: WireName;
   /** Whether its configuration has to name a model. */
   readonly needsModel: boolean;
   /** Whether it can use MCP servers. */
@@ -66,8 +89,30 @@ export interface Client {
   /** `null` when it can be set up, but not be wired for one run only. */
   readonly launch: ((wiring: Wiring, place: ClientPlace, folder: string) => Launch) | null;
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];
+  /** Where it sends requests today, ending in `/v1` or the like: what its key is good for. `null` when it does not say. */
+  readonly upstream?: (place: ClientPlace) => string | null;
+  /** Variables that its environment must have, because no file of the client can hold them. */
+  readonly exports?: (wiring: Wiring) => Readonly<Record<string, string>>;
+  /** Whether a token handed to `launch` stays out of its command line, which others can read. */
+  readonly keepsToken?: boolean;
   /** What its user has to know besides, one line each. */
   readonly notes: readonly string[];
+}
+
+/** The header that a server at an address asks for, as most clients write it; empty when it asks for none. */
+export function mcpHeaders(mcp: McpAccess): Readonly<Record<string, string>> {
+  return mcp.transport === 'http' && mcp.token !== undefined ? { Authorization: `Bearer ${mcp.token}` } : {};
+}
+
+/** The headers as an entry of a server in JSON, left out where there are none. */
+export function headersJson(mcp: McpAccess): { readonly headers?: Readonly<Record<string, string>> } {
+  const headers = mcpHeaders(mcp);
+  return Object.keys(headers).length === 0 ? {} : { headers };
+}
+
+/** Whether a server's entry holds what only its owner may read. */
+export function holdsToken(mcp: McpAccess | null): boolean {
+  return mcp?.transport === 'http' && mcp.token !== undefined;
 }
 
 /** Name of the provider in configurations that have to name one. */

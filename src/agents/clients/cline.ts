@@ -3,6 +3,8 @@ import { SERVER_NAME } from '../mcp-servers.ts';
 import {
   type Client,
   type ClientPlace,
+  headersJson,
+  holdsToken,
   type JsonEntry,
   type JsonValue,
   type McpAccess,
@@ -12,10 +14,12 @@ import {
 import { mergeJson } from './merge-json.ts';
 
 const PROVIDER_ID = 'openai-compatible';
+/** Older than whatever the user does with the provider later. */
+const LONG_AGO = '2020-01-01T00:00:00.000Z';
 
 function serverJson(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http'
-    ? { type: 'streamableHttp', url: mcp.url }
+    ? { type: 'streamableHttp', url: mcp.url, ...headersJson(mcp) }
     : { transport: stdioJson(mcp.server, { type: 'stdio' }) };
 }
 
@@ -30,7 +34,8 @@ const serversFile = (place: ClientPlace): string =>
   place.env.CLINE_MCP_SETTINGS_PATH || join(settingsFolder(place), 'cline_mcp_settings.json');
 
 function providerEntries({ baseUrl, model }: Wiring, { env }: ClientPlace): JsonEntry[] {
-  const settings = ['providers', PROVIDER_ID, 'settings'] as const;
+  const provider = ['providers', PROVIDER_ID] as const;
+  const settings = [...provider, 'settings'] as const;
   return [
     { path: ['version'], value: 1, ifAbsent: true },
     { path: ['lastUsedProvider'], value: PROVIDER_ID },
@@ -40,6 +45,9 @@ function providerEntries({ baseUrl, model }: Wiring, { env }: ClientPlace): Json
       ? [{ path: [...settings, 'apiKey'], value: env.OPENAI_API_KEY, ifAbsent: true } as const]
       : []),
     ...(model === null ? [] : [{ path: [...settings, 'model'], value: model } as const]),
+    // Cline skips a provider that lacks the time of its last change
+    { path: [...provider, 'updatedAt'], value: LONG_AGO, ifAbsent: true },
+    { path: [...provider, 'tokenSource'], value: 'manual', ifAbsent: true },
   ];
 }
 
@@ -51,9 +59,10 @@ export const cline: Client = {
   name: 'cline',
   title: 'Cline CLI',
   command: 'cline',
-  proxied: true,
+  wire: 'chat',
   needsModel: true,
   usesMcp: true,
+  keepsToken: true,
   launch(wiring, place, folder) {
     const own = (file: string, entries: readonly JsonEntry[]): string =>
       JSON.stringify(mergeJson(parsed(place.readFile(file)), entries), null, 2);
@@ -62,6 +71,8 @@ export const cline: Client = {
       env: {
         CLINE_PROVIDER_SETTINGS_PATH: join(folder, 'providers.json'),
         CLINE_MCP_SETTINGS_PATH: join(folder, 'mcp.json'),
+        // its daemon outlives the run and would serve the next one with the addresses of this one
+        CLINE_SESSION_BACKEND_MODE: 'local',
       },
       files: [
         { name: 'providers.json', text: own(providersFile(place), providerEntries(wiring, place)) },
@@ -76,7 +87,12 @@ export const cline: Client = {
       // a key is the user's to give: cline auth, or --key
       entries: providerEntries(wiring, { ...place, env: {} }),
     },
-    { format: 'json', file: serversFile(place), entries: serverEntries(wiring.mcp) },
+    {
+      format: 'json',
+      file: serversFile(place),
+      secret: holdsToken(wiring.mcp),
+      entries: serverEntries(wiring.mcp),
+    },
   ],
   notes: [
     `The key is that of the provider ${PROVIDER_ID} (cline auth -p ${PROVIDER_ID} -k …), or --key for one run.`,

@@ -1,37 +1,136 @@
 import { join } from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import { readLooseJson } from '../edit-json.ts';
 import { SERVER_NAME } from '../mcp-servers.ts';
 import { toCodexArgs, tomlString } from '../providers.ts';
-import { type Client, type ClientPlace, type McpAccess, PROVIDER, type TomlTable, type TomlTables } from './client.ts';
+import {
+  type Client,
+  type ClientPlace,
+  holdsToken,
+  type JsonValue,
+  type McpAccess,
+  mcpHeaders,
+  PROVIDER,
+  type TomlTable,
+  type TomlTables,
+  type Wiring,
+} from './client.ts';
+import { valueAt } from './merge-json.ts';
 
-function configFile({ env, homeDir }: ClientPlace): string {
-  return join(env.CODEX_HOME || join(homeDir, '.codex'), 'config.toml');
+/** Where Codex sends requests of a ChatGPT login; its token is good for nothing else. */
+const CHATGPT_UPSTREAM = 'https://chatgpt.com/backend-api/codex';
+/** By which a run hands the token of the server on, so that it stands in no command line. */
+const TOKEN_VARIABLE = 'MCP_PRUNER_RUN_TOKEN';
+
+function folder({ env, homeDir }: ClientPlace): string {
+  return env.CODEX_HOME || join(homeDir, '.codex');
 }
+
+const configFile = (place: ClientPlace): string => join(folder(place), 'config.toml');
 
 function mcpTables(mcp: McpAccess | null): TomlTables {
   if (mcp === null) return {};
   const name = `mcp_servers.${SERVER_NAME}`;
-  if (mcp.transport === 'http') return { [name]: { url: mcp.url } };
+  if (mcp.transport === 'http') {
+    return { [name]: { url: mcp.url, ...(holdsToken(mcp) && { http_headers: mcpHeaders(mcp) }) } };
+  }
   const { command, args = [], env = {} } = mcp.server;
   return { [name]: { command, args }, [`${name}.env`]: env };
 }
 
-function mcpArgs(mcp: McpAccess | null): string[] {
-  if (mcp === null) return [];
-  if (mcp.transport === 'stdio') return toCodexArgs({ mcpServers: { [SERVER_NAME]: mcp.server } });
-  return ['--config', `mcp_servers.${SERVER_NAME}.url=${tomlString(mcp.url)}`];
+function mcpSettings(mcp: McpAccess | null): string[] {
+  if (mcp?.transport !== 'http') return [];
+  const key = `mcp_servers.${SERVER_NAME}`;
+  const token = holdsToken(mcp) ? [`${key}.bearer_token_env_var=${tomlString(TOKEN_VARIABLE)}`] : [];
+  return [`${key}.url=${tomlString(mcp.url)}`, ...token];
 }
 
-/** Codex since 0.95 speaks responses only, which pass the proxy unpruned; it profits from the tools. */
+/** As the options `--config` of a command line, with the variables that they refer to. */
+function launchWith(settings: readonly string[], mcp: McpAccess | null) {
+  const servers = mcp?.transport === 'stdio' ? toCodexArgs({ mcpServers: { [SERVER_NAME]: mcp.server } }) : [];
+  const all = [...settings, ...mcpSettings(mcp)].flatMap((setting) => ['--config', setting]);
+  const env: Record<string, string> =
+    mcp?.transport === 'http' && mcp.token !== undefined ? { [TOKEN_VARIABLE]: mcp.token } : {};
+  return { args: [...all, ...servers], env, files: [] };
+}
+
+/** How the user logged in: `codex login` keeps it in a file, an API key may stand in the environment instead. */
+function login(place: ClientPlace): 'chatgpt' | 'key' | 'variable' {
+  const auth = readLooseJson(place.readFile(join(folder(place), 'auth.json')));
+  if (auth === null) return place.env.OPENAI_API_KEY ? 'variable' : 'key';
+  const tokens = valueAt(auth, ['tokens']);
+  const withKey = typeof valueAt(auth, ['OPENAI_API_KEY']) === 'string' || valueAt(auth, ['auth_mode']) === 'apikey';
+  return tokens !== undefined && tokens !== null && !withKey ? 'chatgpt' : 'key';
+}
+
+function responsesProvider(baseUrl: string, place: ClientPlace): TomlTable {
+  const key: TomlTable =
+    login(place) === 'variable' ? { env_key: 'OPENAI_API_KEY' } : { requires_openai_auth: true };
+  return { name: PROVIDER, base_url: baseUrl, wire_api: 'responses', ...key };
+}
+
+/** What the user's configuration says; nothing where it cannot be read. */
+function configOf(place: ClientPlace): JsonValue {
+  try {
+    return parseToml(place.readFile(configFile(place)) ?? '', { integersAsBigInt: 'asNeeded' }) as JsonValue;
+  } catch {
+    return {};
+  }
+}
+
+/** A provider of the user's own, and where it sends requests. */
+function ownProvider(place: ClientPlace): { readonly name: string; readonly url: string } | null {
+  const config = configOf(place);
+  const name = valueAt(config, ['model_provider']);
+  if (typeof name !== 'string' || name === PROVIDER || !/^[\w-]+$/.test(name)) return null;
+  const url = valueAt(config, ['model_providers', name, 'base_url']);
+  return typeof url === 'string' ? { name, url } : null;
+}
+
+function upstreamOf(place: ClientPlace): string | null {
+  const own = ownProvider(place)?.url ?? valueAt(configOf(place), ['openai_base_url']);
+  if (typeof own === 'string') return own;
+  return login(place) === 'chatgpt' ? CHATGPT_UPSTREAM : null;
+}
+
+/** A provider of the user's own keeps its key and headers and is sent elsewhere; else there is one for the run. */
+function launchSettings({ baseUrl }: Wiring, place: ClientPlace): string[] {
+  const own = ownProvider(place);
+  if (own !== null) return [`model_providers.${own.name}.base_url=${tomlString(baseUrl)}`];
+  return providerSettings(responsesProvider(baseUrl, place));
+}
+
+function providerSettings(provider: TomlTable): string[] {
+  const settings = Object.entries(provider).map(
+    ([key, value]) =>
+      `model_providers.${PROVIDER}.${key}=${typeof value === 'boolean' ? value : tomlString(String(value))}`,
+  );
+  return [`model_provider=${tomlString(PROVIDER)}`, ...settings];
+}
+
 export const codex: Client = {
   name: 'codex',
   title: 'Codex',
   command: 'codex',
-  proxied: false,
+  wire: 'responses',
   needsModel: false,
   usesMcp: true,
-  launch: ({ mcp }) => ({ args: mcpArgs(mcp), env: {}, files: [] }),
-  edits: ({ mcp }, place) => [{ format: 'toml', file: configFile(place), top: {}, tables: mcpTables(mcp) }],
-  notes: ['Codex speaks the responses dialect, which is not pruned; its MCP tools read, bash and grep are.'],
+  keepsToken: true,
+  launch: (wiring, place) => launchWith(launchSettings(wiring, place), wiring.mcp),
+  edits: ({ baseUrl, mcp }, place) => [
+    {
+      format: 'toml',
+      file: configFile(place),
+      secret: holdsToken(mcp),
+      top: { model_provider: PROVIDER },
+      tables: { [`model_providers.${PROVIDER}`]: responsesProvider(baseUrl, place), ...mcpTables(mcp) },
+    },
+  ],
+  upstream: upstreamOf,
+  notes: [
+    `With a ChatGPT login the proxy has to forward to ${CHATGPT_UPSTREAM} (MCP_PRUNER_UPSTREAM_URL); mcp-pruner run codex sees to that.`,
+    `codex resume lists the sessions of one provider: those begun before stand under the old one.`,
+  ],
 };
 
 function chatProvider(baseUrl: string): TomlTable {
@@ -43,20 +142,16 @@ export const codexChat: Client = {
   name: 'codex-chat',
   title: 'Codex up to 0.94, on chat completions',
   command: 'codex',
-  proxied: true,
+  wire: 'chat',
   needsModel: false,
   usesMcp: true,
-  launch({ baseUrl, mcp }) {
-    const settings = Object.entries(chatProvider(baseUrl)).map(
-      ([key, value]) => `model_providers.${PROVIDER}.${key}=${tomlString(String(value))}`,
-    );
-    const provider = [`model_provider=${tomlString(PROVIDER)}`, ...settings];
-    return { args: [...provider.flatMap((setting) => ['--config', setting]), ...mcpArgs(mcp)], env: {}, files: [] };
-  },
+  keepsToken: true,
+  launch: ({ baseUrl, mcp }) => launchWith(providerSettings(chatProvider(baseUrl)), mcp),
   edits: ({ baseUrl, mcp }, place) => [
     {
       format: 'toml',
       file: configFile(place),
+      secret: holdsToken(mcp),
       top: { model_provider: PROVIDER },
       tables: { [`model_providers.${PROVIDER}`]: chatProvider(baseUrl), ...mcpTables(mcp) },
     },

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { SERVER_NAME } from '../mcp-servers.ts';
-import { type Client, type JsonValue, type McpAccess, stdioJson } from './client.ts';
+import { type Client, headersJson, holdsToken, type JsonValue, type McpAccess, stdioJson } from './client.ts';
 
 function serverJson(mcp: McpAccess): JsonValue {
   const tools = ['*'];
   return mcp.transport === 'http'
-    ? { type: 'http', url: mcp.url, tools }
+    ? { type: 'http', url: mcp.url, tools, ...headersJson(mcp) }
     : stdioJson(mcp.server, { type: 'local', tools });
 }
 
@@ -14,16 +14,17 @@ export const copilot: Client = {
   name: 'copilot',
   title: 'GitHub Copilot CLI, with a key of your own',
   command: 'copilot',
-  proxied: true,
+  wire: 'chat',
   needsModel: true,
   usesMcp: true,
-  launch: ({ baseUrl, mcp, model }, { env }) => ({
+  launch: ({ baseUrl, origin, mcp, model }, { env }) => ({
     args:
       mcp === null
         ? []
         : ['--additional-mcp-config', JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } })],
     env: {
-      COPILOT_PROVIDER_BASE_URL: baseUrl,
+      // its client of the messages wire appends /v1 itself
+      COPILOT_PROVIDER_BASE_URL: env.COPILOT_PROVIDER_TYPE === 'anthropic' ? origin : baseUrl,
       COPILOT_MODEL: env.COPILOT_MODEL ?? model ?? '',
       ...(env.OPENAI_API_KEY ? { COPILOT_PROVIDER_API_KEY: env.COPILOT_PROVIDER_API_KEY ?? env.OPENAI_API_KEY } : {}),
     },
@@ -36,8 +37,17 @@ export const copilot: Client = {
           {
             format: 'json',
             file: join(env.COPILOT_HOME || join(homeDir, '.copilot'), 'mcp-config.json'),
+            secret: holdsToken(mcp),
             entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
           },
         ],
-  notes: ['The provider is set by COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL only.'],
+  exports: ({ baseUrl, model }) => ({
+    COPILOT_PROVIDER_BASE_URL: baseUrl,
+    COPILOT_MODEL: model ?? '',
+    COPILOT_PROVIDER_API_KEY: '"$OPENAI_API_KEY"',
+  }),
+  notes: [
+    'The provider is set by these variables only. COPILOT_PROVIDER_WIRE_API=responses chooses the responses wire;',
+    'COPILOT_PROVIDER_TYPE=anthropic the messages wire, with COPILOT_PROVIDER_BASE_URL without /v1.',
+  ],
 };

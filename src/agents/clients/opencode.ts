@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { readLooseJson } from '../edit-json.ts';
 import { SERVER_NAME } from '../mcp-servers.ts';
 import {
   type Client,
   type ClientPlace,
+  headersJson,
+  holdsToken,
   type JsonEntry,
   type JsonValue,
   type McpAccess,
@@ -11,24 +14,43 @@ import {
 } from './client.ts';
 import { mergeJson } from './merge-json.ts';
 
+/** Providers that opencode has itself; each speaks a wire of its own through whatever address it is given. */
+const BUILT_IN: readonly string[] = ['openai', 'anthropic'];
+
 function serverJson(mcp: McpAccess): JsonValue {
-  if (mcp.transport === 'http') return { type: 'remote', url: mcp.url, enabled: true, oauth: false };
+  if (mcp.transport === 'http') {
+    return { type: 'remote', url: mcp.url, enabled: true, oauth: false, ...headersJson(mcp) };
+  }
   const { command, args = [], env = {} } = mcp.server;
   return { type: 'local', command: [command, ...args], environment: { ...env }, enabled: true };
 }
 
-function entriesOf({ baseUrl, mcp, model }: Wiring): JsonEntry[] {
+/** `openai/…` goes by responses, `anthropic/…` by messages, any other model by chat completions. */
+function providerEntries({ baseUrl, model }: Wiring): JsonEntry[] {
+  const name = model ?? '';
+  const [builtIn = '', ...rest] = name.split('/');
+  if (rest.length > 0 && BUILT_IN.includes(builtIn)) {
+    return [
+      { path: ['provider', builtIn, 'options', 'baseURL'], value: baseUrl },
+      { path: ['model'], value: name },
+    ];
+  }
   const provider = {
     npm: '@ai-sdk/openai-compatible',
     name: PROVIDER,
     options: { baseURL: baseUrl, apiKey: '{env:OPENAI_API_KEY}' },
-    models: { [model ?? '']: { name: model ?? '', tool_call: true } },
+    models: { [name]: { name, tool_call: true } },
   };
   return [
     { path: ['provider', PROVIDER], value: provider },
-    { path: ['model'], value: `${PROVIDER}/${model}` },
-    ...(mcp === null ? [] : [{ path: ['mcp', SERVER_NAME], value: serverJson(mcp) } as const]),
+    { path: ['model'], value: `${PROVIDER}/${name}` },
   ];
+}
+
+function entriesOf(wiring: Wiring): JsonEntry[] {
+  const { mcp } = wiring;
+  const server: JsonEntry[] = mcp === null ? [] : [{ path: ['mcp', SERVER_NAME], value: serverJson(mcp) }];
+  return [...providerEntries(wiring), ...server];
 }
 
 /** opencode and its fork differ in names only. */
@@ -37,35 +59,36 @@ function client(name: string, title: string, variable: string): Client {
     name,
     title,
     command: name,
-    proxied: true,
+    wire: 'chat',
     needsModel: true,
     usesMcp: true,
+    keepsToken: true,
     launch: (wiring, { env }) => ({
       args: [],
-      env: { [variable]: JSON.stringify(mergeJson(parsed(env[variable]), entriesOf(wiring))) },
+      env: { [variable]: JSON.stringify(mergeJson(readLooseJson(env[variable] ?? null) ?? {}, entriesOf(wiring))) },
       files: [],
     }),
     edits: (wiring, place) => [
-      { format: 'json', file: join(configFolder(place), name, `${name}.json`), entries: entriesOf(wiring) },
+      {
+        format: 'json',
+        file: settingsFile(place, name),
+        comments: true,
+        secret: holdsToken(wiring.mcp),
+        entries: entriesOf(wiring),
+      },
     ],
     notes: [
-      `The built-in provider openai speaks the responses dialect, which is not pruned: use models of ${PROVIDER}/.`,
-      'The key is read from OPENAI_API_KEY.',
+      `--model ${PROVIDER}/… is not needed: a bare name goes by chat completions, openai/<name> by responses, anthropic/<name> by messages.`,
+      'The key of a bare name is read from OPENAI_API_KEY; the others use the login of their provider.',
     ],
   };
 }
 
-function configFolder({ env, homeDir }: ClientPlace): string {
-  return env.XDG_CONFIG_HOME || join(homeDir, '.config');
-}
-
-/** What stands in the variable already, if it can be read. */
-function parsed(text: string | undefined): JsonValue {
-  try {
-    return JSON.parse(text || '{}') as JsonValue;
-  } catch {
-    return {};
-  }
+/** The one that the user has; both names are read. */
+function settingsFile(place: ClientPlace, name: string): string {
+  const { env, homeDir, readFile } = place;
+  const stem = join(env.XDG_CONFIG_HOME || join(homeDir, '.config'), name, name);
+  return readFile(`${stem}.json`) === null && readFile(`${stem}.jsonc`) !== null ? `${stem}.jsonc` : `${stem}.json`;
 }
 
 export const opencode = client('opencode', 'opencode', 'OPENCODE_CONFIG_CONTENT');

@@ -1,9 +1,18 @@
 import { join } from 'node:path';
 import { SERVER_NAME } from '../mcp-servers.ts';
-import { type Client, type ClientPlace, type JsonEntry, type JsonValue, type McpAccess, stdioJson } from './client.ts';
+import {
+  type Client,
+  type ClientPlace,
+  headersJson,
+  holdsToken,
+  type JsonEntry,
+  type JsonValue,
+  type McpAccess,
+  stdioJson,
+} from './client.ts';
 
 function serverJson(mcp: McpAccess): JsonValue {
-  return mcp.transport === 'http' ? { httpUrl: mcp.url } : stdioJson(mcp.server);
+  return mcp.transport === 'http' ? { httpUrl: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
 }
 
 /** It sends even what goes to loopback through a proxy of these variables, whatever NO_PROXY says. */
@@ -16,7 +25,7 @@ export const qwen: Client = {
   name: 'qwen',
   title: 'Qwen Code',
   command: 'qwen',
-  proxied: true,
+  wire: 'chat',
   needsModel: false,
   usesMcp: true,
   launch: ({ baseUrl, mcp }, place) => ({
@@ -33,7 +42,15 @@ export const qwen: Client = {
       { path: ['security', 'auth', 'baseUrl'], value: baseUrl },
     ];
     const server: JsonEntry[] = mcp === null ? [] : [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }];
-    return [{ format: 'json', file: join(homeDir, '.qwen/settings.json'), entries: [...provider, ...server] }];
+    return [
+      {
+        format: 'json',
+        file: join(homeDir, '.qwen/settings.json'),
+        comments: true,
+        secret: holdsToken(mcp),
+        entries: [...provider, ...server],
+      },
+    ];
   },
   notes: [
     'OPENAI_BASE_URL wins over this file: unset it. The key is read from OPENAI_API_KEY, the model from OPENAI_MODEL.',

@@ -1,0 +1,142 @@
+import { applyEdits, findNodeAtLocation, modify, type Node, type ParseError, parseTree } from 'jsonc-parser';
+import type { Edit, JsonEntry, JsonValue } from './clients/client.ts';
+import { mergeJson } from './clients/merge-json.ts';
+import { EditRefused } from './edit-refused.ts';
+
+export type JsonEdit = Extract<Edit, { readonly format: 'json' }>;
+
+/** JSON as it stands in a file: its text without a byte order mark, and what was read from it. */
+interface Document {
+  readonly text: string;
+  readonly bom: string;
+  readonly root: Node;
+}
+
+/**
+ * The text with the entries in it. Only the places that they name are written anew: comments, the spelling of numbers
+ * and white space elsewhere stay.
+ *
+ * @param text - `null` when there is no file yet
+ * @throws EditRefused when the text cannot be edited without harm
+ */
+export function addEntries(text: string | null, edit: JsonEdit): string {
+  const before = open(text, edit);
+  const wanted = mergeJson(valueOf(before.root), edit.entries);
+  let now = before.text;
+  for (const entry of edit.entries) now = withEntry(now, entry, edit);
+  if (!same(valueOf(treeOf(now, edit)), wanted)) {
+    throw new EditRefused(`${edit.file} has the same key twice: leave one of them first`);
+  }
+  return before.bom + (text === null ? `${now}\n` : now);
+}
+
+/** The text with every place that an entry names as it was in `before`; objects that then hold nothing go as well. */
+export function removeEntries(text: string, before: string | null, edit: JsonEdit): string {
+  const { bom, text: start } = open(text, edit);
+  const was = open(before, edit);
+  let now = start;
+  for (const { path } of edit.entries) now = withOldValue(now, was, path, edit);
+  return bom + now;
+}
+
+/** The value that a text of JSON with comments holds, or `null` when it holds no object. */
+export function readLooseJson(text: string | null): JsonValue | null {
+  const errors: ParseError[] = [];
+  const root = parseTree((text ?? '').replace(/^\ufeff/, ''), errors, { allowTrailingComma: true });
+  return errors.length > 0 || root?.type !== 'object' ? null : valueOf(root);
+}
+
+function open(text: string | null, edit: JsonEdit): Document {
+  const bom = text?.startsWith('\ufeff') ? '\ufeff' : '';
+  const own = (text ?? '').slice(bom.length);
+  const filled = own.trim() === '' ? '{}' : own;
+  return { bom, text: filled, root: treeOf(filled, edit) };
+}
+
+function treeOf(text: string, { file, comments = false }: JsonEdit): Node {
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: comments, disallowComments: !comments });
+  const kind = comments ? 'JSON (comments are allowed)' : 'plain JSON (comments?)';
+  if (root === undefined || errors.length > 0) throw new EditRefused(`${file} is not ${kind}: add the lines by hand`);
+  if (root.type !== 'object') throw new EditRefused(`${file} holds no JSON object: add the lines by hand`);
+  return root;
+}
+
+function withEntry(text: string, { path, value, ifAbsent = false }: JsonEntry, edit: JsonEdit): string {
+  const root = treeOf(text, edit);
+  const there = findNodeAtLocation(root, [...path]);
+  if (there !== undefined && (ifAbsent || same(valueOf(there), value))) return text;
+  // where something else stands in the way it gives way to an object
+  const blocked = path.findIndex((_, i) => {
+    const above = i === 0 ? undefined : findNodeAtLocation(root, path.slice(0, i));
+    return above !== undefined && above.type !== 'object';
+  });
+  if (blocked < 0) return changed(text, path, value);
+  const inner = path.slice(blocked).reduceRight<JsonValue>((below, key) => ({ [key]: below }), value);
+  return changed(text, path.slice(0, blocked), inner);
+}
+
+function withOldValue(text: string, was: Document, path: readonly string[], edit: JsonEdit): string {
+  const root = treeOf(text, edit);
+  for (let depth = 1; depth <= path.length; depth++) {
+    const at = path.slice(0, depth);
+    const now = findNodeAtLocation(root, at);
+    if (now === undefined) return text;
+    const old = findNodeAtLocation(was.root, at);
+    if (depth < path.length && now.type === 'object' && (old === undefined || old.type === 'object')) continue;
+    if (old === undefined) return withoutEmpty(changed(text, at, undefined), was, at, edit);
+    const content = was.text.slice(old.offset, old.offset + old.length);
+    return applyEdits(text, [{ offset: now.offset, length: now.length, content }]);
+  }
+  return text;
+}
+
+/** Takes out the objects above a place that were made for it and hold nothing by now. */
+function withoutEmpty(text: string, was: Document, path: readonly string[], edit: JsonEdit): string {
+  const above = path.slice(0, -1);
+  const node = above.length === 0 ? undefined : findNodeAtLocation(treeOf(text, edit), above);
+  if (node === undefined || (node.children ?? []).length > 0) return text;
+  if (findNodeAtLocation(was.root, above) !== undefined) return text;
+  return withoutEmpty(changed(text, above, undefined), was, above, edit);
+}
+
+/** In the indentation and the line ends of the text as it is. */
+function changed(text: string, path: readonly string[], value: JsonValue | undefined): string {
+  const [, indent = '  '] = /^\s*\{\r?\n([ \t]+)"/.exec(text) ?? [];
+  const formattingOptions = {
+    insertSpaces: !indent.includes('\t'),
+    tabSize: indent.includes('\t') ? 1 : indent.length,
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  };
+  return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
+}
+
+/** What a node holds, where `__proto__` is a key like any other. */
+function valueOf(node: Node): JsonValue {
+  const { type, children = [] } = node;
+  if (type === 'array') return children.map(valueOf);
+  if (type !== 'object') return node.value as JsonValue;
+  const object: Record<string, JsonValue> = {};
+  for (const { children: [key, value] = [] } of children) {
+    if (key === undefined || value === undefined) continue;
+    Object.defineProperty(object, String(key.value), {
+      value: valueOf(value),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    });
+  }
+  return object;
+}
+
+function same(a: JsonValue, b: JsonValue): boolean {
+  return canonical(a) === canonical(b);
+}
+
+function canonical(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const object = value as { readonly [key: string]: JsonValue };
+  const keys = Object.keys(object).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(object[key] ?? null)}`).join(',')}}`;
+}

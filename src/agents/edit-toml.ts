@@ -1,0 +1,140 @@
+import { parse as parseToml } from 'smol-toml';
+import type { Edit, JsonValue, TomlTable, TomlTables } from './clients/client.ts';
+import { valueAt } from './clients/merge-json.ts';
+import { EditRefused } from './edit-refused.ts';
+import { tomlString } from './providers.ts';
+
+export type TomlEdit = Extract<Edit, { readonly format: 'toml' }>;
+
+const BEGIN = '# >>> mcp-pruner >>>';
+const END = '# <<< mcp-pruner <<<';
+
+/**
+ * The text with the keys and tables of an edit between two comments of ours; everything else stays.
+ *
+ * @throws EditRefused when the text says something else in the same place, or cannot be read
+ */
+export function addTables(text: string | null, edit: TomlEdit): string {
+  const bom = text?.startsWith('\ufeff') ? '\ufeff' : '';
+  const current = splitBlocks((text ?? '').slice(bom.length), edit).outside;
+  const value = readToml(current, edit.file);
+  refuseConflicts(value, edit);
+  const top = block(Object.entries(edit.top).map(tomlLine));
+  const tables = block(tomlTables(edit.tables));
+  const gap = current === '' || tables === '' ? '' : current.endsWith('\n') ? '\n' : '\n\n';
+  const next = `${top}${current}${gap}${tables}`;
+  refuseInline(value, next, edit);
+  return `${bom}${next}`;
+}
+
+/** The text without what an edit put there. */
+export function removeTables(text: string, edit: TomlEdit): string {
+  const { outside } = splitBlocks(text, edit);
+  readToml(outside.replace(/^\ufeff/, ''), edit.file);
+  return outside;
+}
+
+/** The lines that an edit put into a text. */
+export function ownLines(text: string, edit: TomlEdit): string {
+  return splitBlocks(text, edit).inside;
+}
+
+/** The lines of an edit, for people to copy. */
+export function tomlSnippet({ top, tables }: TomlEdit): string {
+  return [...Object.entries(top).map(tomlLine), ...tomlTables(tables)].join('\n');
+}
+
+function tomlTables(tables: TomlTables): string[] {
+  return Object.entries(tables).flatMap(([name, table]) => [`[${name}]`, ...Object.entries(table).map(tomlLine)]);
+}
+
+function tomlLine([key, value]: [string, TomlTable[string]]): string {
+  if (typeof value === 'boolean') return `${key} = ${value}`;
+  if (typeof value === 'string') return `${key} = ${tomlString(value)}`;
+  if (isList(value)) return `${key} = [${value.map(tomlString).join(', ')}]`;
+  const pairs = Object.entries(value).map(([name, text]) => `${name} = ${tomlString(text)}`);
+  return `${key} = { ${pairs.join(', ')} }`;
+}
+
+function isList(value: TomlTable[string]): value is readonly string[] {
+  return Array.isArray(value);
+}
+
+function block(lines: readonly string[]): string {
+  return lines.length === 0 ? '' : `${[BEGIN, ...lines, END].join('\n')}\n`;
+}
+
+/**
+ * Parts the lines of ours from all others. Between our two comments, or to the end where the second one is gone, only
+ * keys and tables of the edit are ours: agents that rewrite the file put lines of their own in front of a comment.
+ */
+function splitBlocks(text: string, { top, tables }: TomlEdit): { readonly outside: string; readonly inside: string } {
+  const outside: string[] = [];
+  const inside: string[] = [];
+  let within = false;
+  let table: 'ours' | 'foreign' | null = null;
+  for (const line of text.split('\n')) {
+    const said = line.trim();
+    if (said === BEGIN) {
+      within = true;
+      table = null;
+      if (outside.at(-1) === '') outside.pop();
+      continue;
+    }
+    if (said === END && within) {
+      within = false;
+      continue;
+    }
+    const [, header] = /^\[{1,2}\s*([^\]]{1,512}?)\s*\]{1,2}\s*(?:#.*)?$/.exec(said) ?? [];
+    if (header !== undefined) table = isOurs(header, tables) ? 'ours' : 'foreign';
+    const key = /^([\w-]{1,128})\s*=/.exec(said)?.[1];
+    const ours =
+      within && (table === null ? key !== undefined && Object.hasOwn(top, key) : table === 'ours') && isCode(said);
+    (ours ? inside : outside).push(line);
+  }
+  return { outside: outside.join('\n'), inside: inside.join('\n') };
+}
+
+function isOurs(header: string, tables: TomlTables): boolean {
+  const name = header.replaceAll(/["'\s]/g, '');
+  return Object.keys(tables).some((own) => name === own || name.startsWith(`${own}.`));
+}
+
+/** Our own lines are keys and headers; an empty line or a comment is somebody else's. */
+function isCode(line: string): boolean {
+  return line !== '' && !line.startsWith('#');
+}
+
+function refuseConflicts(value: JsonValue, { file, top, tables }: TomlEdit): void {
+  const taken = [...Object.keys(top), ...Object.keys(tables)].find(
+    (name) => valueAt(value, name.split('.')) !== undefined,
+  );
+  if (taken === undefined) return;
+  throw new EditRefused(`${file} has ${taken} already: take that out first, or change it by hand`);
+}
+
+/** An inline table is closed: the only tables that cannot be added to a file that is valid. */
+function refuseInline(value: JsonValue, next: string, { file, tables }: TomlEdit): void {
+  try {
+    parse(next);
+  } catch {
+    const names = [...new Set(Object.keys(tables).map((name) => name.split('.')[0] ?? name))];
+    const closed = names.filter((name) => valueAt(value, [name]) !== undefined).join(' and ') || 'a table';
+    throw new EditRefused(
+      `${file} has ${closed} as an inline table, which nothing can be added to: write it as tables of their own ([${names[0]}.name]), or change it by hand`,
+    );
+  }
+}
+
+function readToml(text: string, file: string): JsonValue {
+  try {
+    return parse(text);
+  } catch {
+    throw new EditRefused(`${file} is not valid TOML: correct it first`);
+  }
+}
+
+function parse(text: string): JsonValue {
+  // whole numbers beyond 2^53 are valid TOML too
+  return parseToml(text, { integersAsBigInt: 'asNeeded' }) as JsonValue;
+}
