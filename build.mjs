@@ -14,6 +14,8 @@ const bundle = await rolldown({
   cwd: root,
   input: { cli: source('cli.ts'), index: source('index.ts'), 'parts/decide-worker': source('workers/decide-worker.ts') },
   platform: 'node',
+  // its main file asks for its parts by a require of its own, which no bundler can follow
+  resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
   logLevel: 'warn',
   // an addon that finds its own binary, and a printer that only a terminal wants
   external: ['better-sqlite3', 'pino-pretty'],

@@ -160,7 +160,9 @@ function textOf(bytes: Buffer | null, file: string): string | null {
 function findBackup(file: string): Backup | null {
   const [path] = siblings(file);
   if (path === undefined) return null;
-  const [writtenHash = '', made] = basename(path).slice(basename(file).length + INFIX.length).split(NO_FILE);
+  const [writtenHash = '', made] = basename(path)
+    .slice(basename(file).length + INFIX.length)
+    .split(NO_FILE);
   const absent = made !== undefined;
   return { path, bytes: absent ? null : readFileSync(path), writtenHash, madeFolders: Number(made ?? 0) };
 }

@@ -1,4 +1,12 @@
-import { applyEdits, findNodeAtLocation, modify, type Node, type ParseError, parseTree } from 'jsonc-parser';
+import {
+  applyEdits,
+  findNodeAtLocation,
+  type Edit as JsonTextEdit,
+  modify,
+  type Node,
+  type ParseError,
+  parseTree,
+} from 'jsonc-parser';
 import type { Edit, JsonEntry, JsonValue } from './clients/client.ts';
 import { mergeJson } from './clients/merge-json.ts';
 import { EditRefused } from './edit-refused.ts';
@@ -21,10 +29,10 @@ interface Document {
  */
 export function addEntries(text: string | null, edit: JsonEdit): string {
   const before = open(text, edit);
-  const wanted = mergeJson(valueOf(before.root), edit.entries);
+  const wanted = mergeJson(contentOf(before.root), edit.entries);
   let now = before.text;
   for (const entry of edit.entries) now = withEntry(now, entry, edit);
-  if (!same(valueOf(treeOf(now, edit)), wanted)) {
+  if (!same(contentOf(treeOf(now, edit)), wanted)) {
     throw new EditRefused(`${edit.file} has the same key twice: leave one of them first`);
   }
   return before.bom + (text === null ? `${now}\n` : now);
@@ -43,7 +51,7 @@ export function removeEntries(text: string, before: string | null, edit: JsonEdi
 export function readLooseJson(text: string | null): JsonValue | null {
   const errors: ParseError[] = [];
   const root = parseTree((text ?? '').replace(/^\ufeff/, ''), errors, { allowTrailingComma: true });
-  return errors.length > 0 || root?.type !== 'object' ? null : valueOf(root);
+  return errors.length > 0 || root?.type !== 'object' ? null : contentOf(root);
 }
 
 function open(text: string | null, edit: JsonEdit): Document {
@@ -65,7 +73,7 @@ function treeOf(text: string, { file, comments = false }: JsonEdit): Node {
 function withEntry(text: string, { path, value, ifAbsent = false }: JsonEntry, edit: JsonEdit): string {
   const root = treeOf(text, edit);
   const there = findNodeAtLocation(root, [...path]);
-  if (there !== undefined && (ifAbsent || same(valueOf(there), value))) return text;
+  if (there !== undefined && (ifAbsent || same(contentOf(there), value))) return text;
   // where something else stands in the way it gives way to an object
   const blocked = path.findIndex((_, i) => {
     const above = i === 0 ? undefined : findNodeAtLocation(root, path.slice(0, i));
@@ -100,27 +108,47 @@ function withoutEmpty(text: string, was: Document, path: readonly string[], edit
   return withoutEmpty(changed(text, above, undefined), was, above, edit);
 }
 
-/** In the indentation and the line ends of the text as it is. */
+/** In the indentation and the line ends of the text as it is; whatever stands around the place keeps its own. */
 function changed(text: string, path: readonly string[], value: JsonValue | undefined): string {
+  const edits = modify(text, [...path], value, {}).map((edit) =>
+    edit.content === '' ? edit : { ...edit, content: laidOut(text, path, edit) },
+  );
+  return applyEdits(text, edits);
+}
+
+/** What an edit puts in, over as many lines as the rest of the text would take for it. */
+function laidOut(text: string, path: readonly string[], { content, length }: JsonTextEdit): string {
   const [, indent = '  '] = /^\s*\{\r?\n([ \t]+)"/.exec(text) ?? [];
-  const formattingOptions = {
-    insertSpaces: !indent.includes('\t'),
-    tabSize: indent.includes('\t') ? 1 : indent.length,
-    eol: text.includes('\r\n') ? '\r\n' : '\n',
-  };
-  return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  const isThere = (depth: number): boolean =>
+    root !== undefined && findNodeAtLocation(root, path.slice(0, depth)) !== undefined;
+  const depth = 1 + path.findLastIndex((_, i) => isThere(i));
+  const pad = eol + indent.repeat(depth);
+  const spread = (json: string): string => JSON.stringify(JSON.parse(json), null, indent).replaceAll('\n', pad);
+  if (length > 0) return spread(content);
+  const parent = root === undefined ? undefined : findNodeAtLocation(root, path.slice(0, depth - 1));
+  const alone = (parent?.children ?? []).length === 0;
+  if (!text.includes('\n') && !alone) return content;
+  const property = content.replace(/^,|,$/g, '');
+  const lines = JSON.stringify(JSON.parse(`{${property}}`), null, indent)
+    .split('\n')
+    .slice(1, -1);
+  const outer = eol + indent.repeat(depth - 1);
+  const [before, after] = [content.startsWith(',') ? ',' : '', content.endsWith(',') ? ',' : ''];
+  return `${before}${lines.map((line) => outer + line).join('')}${after}${alone ? outer : ''}`;
 }
 
 /** What a node holds, where `__proto__` is a key like any other. */
-function valueOf(node: Node): JsonValue {
+function contentOf(node: Node): JsonValue {
   const { type, children = [] } = node;
-  if (type === 'array') return children.map(valueOf);
+  if (type === 'array') return children.map(contentOf);
   if (type !== 'object') return node.value as JsonValue;
   const object: Record<string, JsonValue> = {};
   for (const { children: [key, value] = [] } of children) {
     if (key === undefined || value === undefined) continue;
     Object.defineProperty(object, String(key.value), {
-      value: valueOf(value),
+      value: contentOf(value),
       enumerable: true,
       writable: true,
       configurable: true,

@@ -19,7 +19,7 @@ interface Transition {
 /** Every transition there is. None fails a run, and none is undone within it: the next run begins at `init`. */
 const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, Transition>>>>> = {
   init: {
-    disabled_by_config: { to: 'mcp_pruner_disabled', message: 'pruner disabled by configuration' },
+    disabled_by_config: { to: 'mcp_pruner_disabled', message: 'no MCP server in this run' },
     config_resolved: { to: 'starting', message: 'pruner configured; the agent starts it' },
     config_invalid: { to: 'mcp_pruner_disabled', message: 'pruner enabled, but its configuration is invalid' },
   },
@@ -32,7 +32,7 @@ const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, T
     phase_ended: { to: 'shutdown', message: 'the agent ended, and the pruner with it' },
   },
   mcp_pruner_disabled: {
-    phase_ended: { to: 'shutdown', message: 'the agent ended; no pruner was running' },
+    phase_ended: { to: 'shutdown', message: 'the agent ended; no MCP server was running' },
   },
   degraded: {
     phase_ended: { to: 'shutdown', message: 'the agent ended; its pruner had failed' },

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express, { type Express } from 'express';
+import express, { type Express, type Request } from 'express';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -89,13 +89,26 @@ function mountPrune(
   app.use('/prune', localGuard(access), router);
 }
 
-function mountPassthrough(app: Express, { settings, upstream, log }: MountParts): void {
-  const handler = passthrough({
-    upstreamUrl: settings.upstreamUrl,
-    pathFor: (clientPath) => upstream.pathFor(clientPath),
+function mountPassthrough(app: Express, parts: MountParts): void {
+  const { settings, upstream } = parts;
+  const usual = passthroughTo(settings.upstreamUrl, (path) => upstream.pathFor(path), parts);
+  const { pathname } = new URL(settings.anthropicUrl);
+  const below = pathname.replace(/(?<!\/)\/+$/, '');
+  const messages = passthroughTo(settings.anthropicUrl, (path) => below + path.replace(/^\/v1(?=\/|\?|$)/, ''), parts);
+  app.use('/v1', (req, res, next) => void (isAnthropic(req) ? messages : usual)(req, res, next));
+}
+
+function passthroughTo(upstreamUrl: string, pathFor: (clientPath: string) => string, { settings, log }: MountParts) {
+  return passthrough({
+    upstreamUrl,
+    pathFor,
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
     onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
   });
-  app.use('/v1', handler);
+}
+
+/** Whether a request is for the provider of the messages wire: by its path below `/v1`, or by the field its clients send. */
+function isAnthropic({ path, headers }: Request): boolean {
+  return /^\/messages(?:\/|$)/.test(path) || headers['anthropic-version'] !== undefined;
 }

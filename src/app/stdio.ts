@@ -85,9 +85,9 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
 }
 
 function localTools({ pruner, say }: StdioParts, cwd: string, runner: CommandRunner): Tool[] {
-  const { url, timeoutMs } = pruner;
+  const { url, timeoutMs, token = null } = pruner;
   const focus = createFocus({
-    pruner: url === null ? null : new SwePrunerClient({ url, timeoutMs }),
+    pruner: url === null ? null : new SwePrunerClient({ url, timeoutMs, token }),
     onFailure: (cause) => say(`the pruner failed, the output goes back whole: ${describe(cause)}`),
   });
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));

@@ -49,6 +49,9 @@ export function openStorage(base: Base): Storage {
         ...storeHealth(store),
         mode,
         backend: settings.backend,
+        // no more than the origin: an address may hold a key
+        upstream: new URL(settings.upstreamUrl).origin,
+        anthropic_upstream: new URL(settings.anthropicUrl).origin,
         ...(backendState !== undefined && { backend_state: backendState }),
       }),
   };

@@ -3,6 +3,8 @@ export interface SwePrunerConfig {
   /** Where to post to, or `null` when pruning is switched off. */
   readonly url: string | null;
   readonly timeoutMs: number;
+  /** Sent to it as `Authorization: Bearer`, or `null`. */
+  readonly token?: string | null;
   /** One line each. */
   readonly warnings: readonly string[];
 }
@@ -16,7 +18,10 @@ const ANSWER_SLACK_BYTES = 16 * 1024 * 1024;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Reads `PRUNER_URL` (empty switches pruning off) and `PRUNER_TIMEOUT_MS`. Nothing that stands there is an error. */
+/**
+ * Reads `PRUNER_URL` (empty switches pruning off), `PRUNER_TIMEOUT_MS` and `PRUNER_TOKEN`. Nothing that stands there is an
+ * error.
+ */
 export function swePrunerConfig(env: Env): SwePrunerConfig {
   const { timeoutMs, warnings } = readTimeout(env.PRUNER_TIMEOUT_MS);
   const { PRUNER_URL: url = DEFAULT_PRUNER_URL } = env;
@@ -24,6 +29,7 @@ export function swePrunerConfig(env: Env): SwePrunerConfig {
   return {
     url: url === '' ? null : url,
     timeoutMs,
+    token: /^[\x21-\x7e]+$/.test(env.PRUNER_TOKEN ?? '') ? (env.PRUNER_TOKEN ?? null) : null,
     warnings: usable ? warnings : [...warnings, 'PRUNER_URL is not an http(s) address: outputs go back unpruned'],
   };
 }
@@ -59,6 +65,8 @@ export class SwePrunerFailure extends Error {
 
 export interface SwePrunerOptions {
   readonly url: string;
+  /** Sent as `Authorization: Bearer`. */
+  readonly token?: string | null;
   /** For the whole exchange, the body of the answer included. */
   readonly timeoutMs: number;
 }
@@ -78,7 +86,7 @@ export class SwePrunerClient {
    * @throws SwePrunerFailure for whatever kept it from answering; the reason of `signal`
    */
   async prune(code: string, query: string, signal?: AbortSignal): Promise<string> {
-    const { url, timeoutMs } = this.#options;
+    const { url, timeoutMs, token } = this.#options;
     const timeout = AbortSignal.timeout(timeoutMs);
     const either = signal === undefined ? timeout : AbortSignal.any([timeout, signal]);
     try {
@@ -86,7 +94,7 @@ export class SwePrunerClient {
       // a redirect would carry the text to a place that nobody configured
       const response = await fetch(url, {
         method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
+        headers: { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) },
         body,
         redirect: 'manual',
         signal: either,

@@ -2,7 +2,8 @@ import type { Client, McpAccess } from '../agents/clients/client.ts';
 import { findEntry, isHttpUrl, isTrue } from '../agents/mcp-servers.ts';
 import { PRESENCE_VARIABLE } from '../agents/presence.ts';
 import type { RunLifecycle } from '../agents/run-states.ts';
-import { CommandFailed, type Io } from './command.ts';
+import type { Io } from './command.ts';
+import { rpcAddress } from './local-access.ts';
 import type { RunProxy } from './run-proxy.ts';
 
 export interface RunMcp {
@@ -13,6 +14,8 @@ export interface RunMcp {
   readonly storeEnv: Readonly<Record<string, string>>;
   /** Where the run listens for the server. */
   readonly socket: string;
+  /** The file with the token that the proxy asks for, if it asks for that of the machine. */
+  readonly tokenFile: string | null;
   readonly lifecycle: RunLifecycle;
 }
 
@@ -20,9 +23,9 @@ export interface RunMcp {
  * The MCP server of a run. `JEEVES_*` replace its parts, as for any runner (docs/contract.md §8).
  *
  * @returns `null` when the run goes without; the lifecycle then says why
- * @throws CommandFailed when what is cut could not be had back
  */
-export function mcpAccess({ io, client, proxy, storeEnv, socket, lifecycle }: RunMcp): McpAccess | null {
+export function mcpAccess(run: RunMcp): McpAccess | null {
+  const { io, client, proxy, storeEnv, socket, tokenFile, lifecycle } = run;
   const { JEEVES_PRUNER_ENABLED: enabled, JEEVES_PRUNER_URL, JEEVES_MCP_PRUNER_PATH: path, PRUNER_URL } = io.env;
   const without = (event: 'disabled_by_config' | 'config_invalid', why: string): null => {
     lifecycle.on(event, why);
@@ -30,7 +33,10 @@ export function mcpAccess({ io, client, proxy, storeEnv, socket, lifecycle }: Ru
   };
   if (!client.usesMcp) return without('disabled_by_config', `${client.name} is given no MCP server`);
   if (enabled !== undefined && !isTrue(enabled)) return without('disabled_by_config', 'JEEVES_PRUNER_ENABLED');
-  if (!proxy.sameStore) return atProxy(client, proxy, lifecycle);
+  if (!proxy.sameStore) return atProxy(proxy, lifecycle);
+  // a runner's own variables ask for the server that it knows, which the agent starts
+  const asked = enabled !== undefined || JEEVES_PRUNER_URL !== undefined || Boolean(path);
+  if (!asked && (proxy.token === null || client.keepsToken)) return atProxy(proxy, lifecycle);
 
   const prunerUrl = JEEVES_PRUNER_URL ?? PRUNER_URL ?? `${proxy.url}/prune`;
   if (prunerUrl !== '' && !isHttpUrl(prunerUrl)) {
@@ -39,26 +45,29 @@ export function mcpAccess({ io, client, proxy, storeEnv, socket, lifecycle }: Ru
   const entry = findEntry(io.env, io.cwd);
   if (entry === undefined) return without('config_invalid', 'the entry point of the server was not found');
   lifecycle.on('config_resolved');
-  // what an agent reads through the proxy is pruned there: it only needs a way to take cuts back
-  const tools = client.proxied ? 'pruner' : 'all';
+  const own = prunerUrl === `${proxy.url}/prune` && tokenFile !== null ? { PRUNER_TOKEN_FILE: tokenFile } : {};
   return {
     transport: 'stdio',
     server: {
       command: process.execPath,
-      args: path ? [entry] : [entry, 'stdio', '--tools', tools],
-      env: { PRUNER_URL: prunerUrl, MCP_PRUNER_CWD: io.cwd, ...storeEnv, [PRESENCE_VARIABLE]: socket },
+      args: path ? [entry] : [entry, 'stdio', '--tools', stdioTools(client)],
+      env: { PRUNER_URL: prunerUrl, ...own, MCP_PRUNER_CWD: io.cwd, ...storeEnv, [PRESENCE_VARIABLE]: socket },
     },
   };
 }
 
-/** Originals that only the proxy has can only be had from it. */
-function atProxy({ name, proxied }: Client, { url }: RunProxy, lifecycle: RunLifecycle): McpAccess {
-  if (!proxied) {
-    throw new CommandFailed(
-      `the proxy at ${url} keeps originals where no other process can read them: run ${name} without --proxy, on a store that is a file`,
-    );
-  }
-  lifecycle.on('config_resolved', `at ${url}/rpc`);
+/**
+ * Which tools a server that the agent starts offers: agents on chat completions have tools of their own and only need a
+ * way to take cuts back.
+ */
+export function stdioTools({ wire }: Client): 'pruner' | 'all' {
+  return wire === 'chat' ? 'pruner' : 'all';
+}
+
+/** The server of the proxy itself: all that an agent whose requests go through it needs. */
+function atProxy({ url, token }: RunProxy, lifecycle: RunLifecycle): McpAccess {
+  const address = rpcAddress(url);
+  lifecycle.on('config_resolved', `at ${address}`);
   lifecycle.on('connected', 'it is part of the proxy'); // which has just answered
-  return { transport: 'http', url: `${url}/rpc` };
+  return { transport: 'http', url: address, ...(token !== null && { token }) };
 }

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { makeFolder } from '../store/make-folder.ts';
 import type { Io } from './command.ts';
+import { accessToken } from './local-access.ts';
 
 /** The proxy of a run. */
 export interface RunProxy {
@@ -13,6 +14,8 @@ export interface RunProxy {
   readonly about: string;
   /** Whether it keeps originals in the store that the settings of this machine name. */
   readonly sameStore: boolean;
+  /** What its `/rpc` and `/prune` ask for, or `null`. */
+  readonly token: string | null;
   close(): Promise<void>;
 }
 
@@ -20,14 +23,31 @@ export interface RunProxy {
 const LOG_BYTES = 5 * 1024 * 1024;
 const HEALTH_MS = 1_000;
 
+/** What a proxy says of itself at `/health`, as far as the command line needs it. */
+export interface ProxyHealth {
+  /** Origins that requests are forwarded to; absent in versions that do not tell. */
+  readonly upstream?: string;
+  readonly anthropic_upstream?: string;
+}
+
 /** Whether a proxy of this product answers at an address. */
 export async function isProxy(url: string): Promise<boolean> {
+  return (await proxyHealth(url)) !== null;
+}
+
+/** What a proxy of this product at an address says of itself; `null` where there is none. */
+export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_MS) });
     const report: unknown = await response.json();
-    return typeof report === 'object' && report !== null && 'server' in report && report.server === 'mcp-pruner';
+    if (typeof report !== 'object' || report === null) return null;
+    const fields: Readonly<Record<string, unknown>> = { ...report };
+    if (fields.server !== 'mcp-pruner') return null;
+    const text = (name: 'upstream' | 'anthropic_upstream') =>
+      typeof fields[name] === 'string' && URL.canParse(fields[name]) ? { [name]: fields[name] } : {};
+    return { ...text('upstream'), ...text('anthropic_upstream') };
   } catch {
-    return false; // nothing there, or something else
+    return null; // nothing there, or something else
   }
 }
 
@@ -44,28 +64,36 @@ export function proxyUrl({ host, port }: Pick<Settings, 'host' | 'port'>): strin
  */
 export async function openProxy(settings: Settings, io: Io, shared: boolean): Promise<RunProxy> {
   const running = proxyUrl(settings);
-  if (shared && settings.authToken === null && (await keepsOriginalsHere(running, settings, io))) {
-    return { url: running, about: 'which was running', sameStore: true, close: async () => {} };
+  const token = accessToken(settings, io, false);
+  if (shared && (await keepsOriginalsHere(running, settings, io, token))) {
+    return { url: running, about: 'which was running', sameStore: true, token, close: async () => {} };
   }
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
   const [{ startHttp }, { createLog }] = await Promise.all([import('../app/http.ts'), import('../observe/log.ts')]);
   const log = await createLog({ level: settings.logLevel, fd: logFile.fd, pretty: false });
-  // nobody else is to find it, and the agent could not send the token to all of its parts
-  const own: Settings = { ...settings, host: '127.0.0.1', port: 0, authToken: null, drainTimeoutMs: 0 };
+  // the token that others know is not needed: nobody else is to find this proxy
+  const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
+  const own: Settings = { ...settings, host: '127.0.0.1', port: 0, authToken: ownToken, drainTimeoutMs: 0 };
   const app = await startHttp(own, { log, version: io.version });
-  const about = `started for this run, upstream ${settings.upstreamUrl}, log ${logFile.path}`;
-  return { url: app.url, about, sameStore: settings.dbPath !== ':memory:', close: () => app.close() };
+  const about = `started for this run, log ${logFile.path}`;
+  const sameStore = settings.dbPath !== ':memory:';
+  return { url: app.url, about, sameStore, token: ownToken, close: () => app.close() };
 }
 
 /**
  * Whether a proxy keeps originals where the settings of this machine say: what it keeps must be found there. Otherwise an
  * MCP server on this machine could not give back what that proxy cuts.
  */
-export async function keepsOriginalsHere(url: string, settings: Settings, io: Io): Promise<boolean> {
+export async function keepsOriginalsHere(
+  url: string,
+  settings: Settings,
+  io: Io,
+  token: string | null,
+): Promise<boolean> {
   if (settings.dbPath === ':memory:' || !(await isProxy(url))) return false;
   try {
     const text = `mcp-pruner run ${process.pid} ${io.clock.nowMs()}`;
-    const pruneId = await keptAs(url, text);
+    const pruneId = await keptAs(url, text, token);
     if (!io.fileExists(settings.dbPath)) return false;
     const { openStore } = await import('../app/store.ts');
     const store = openStore(settings, { readonly: true, clock: io.clock });
@@ -80,7 +108,7 @@ export async function keepsOriginalsHere(url: string, settings: Settings, io: Io
 }
 
 /** Has a proxy keep a text. @returns the id under which it does */
-async function keptAs(url: string, text: string): Promise<string> {
+async function keptAs(url: string, text: string, token: string | null): Promise<string> {
   const options = {
     max_prune_ratio: 0,
     min_keep_lines: 0,
@@ -92,7 +120,7 @@ async function keptAs(url: string, text: string): Promise<string> {
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'prune_text', arguments: args } };
   const response = await fetch(`${url}/rpc`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(token !== null && { authorization: `Bearer ${token}` }) },
     body: JSON.stringify(call),
     signal: AbortSignal.timeout(HEALTH_MS),
   });

@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentProcess } from '../agents/agent-process.ts';
 import { anyProgram, clients, findClient } from '../agents/clients/all.ts';
-import type { Client, Launch } from '../agents/clients/client.ts';
+import type { Client, ClientPlace, Launch } from '../agents/clients/client.ts';
 import { isHttpUrl } from '../agents/mcp-servers.ts';
 import { listenForPresence } from '../agents/presence.ts';
 import { RunLifecycle } from '../agents/run-states.ts';
 import type { Loaded } from '../config/load.ts';
+import { localTokenFile } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
 import { type ChildLog, openChildLog } from './child-log.ts';
 import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
+import { accessToken } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
 import { mcpAccess } from './run-mcp.ts';
 import { isProxy, keepsOriginalsHere, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
@@ -23,10 +25,10 @@ const LOST_MS = 500;
 export const run: Command = {
   usage: `run <${clients.map(({ name }) => name).join('|')}|program> [options] -- [arguments of the agent]`,
   about: [
-    'Starts an agent through the proxy where it speaks chat completions, and with the MCP server configured, by flags,',
-    'environment and temporary files: none of your own files is changed. Uses the proxy that runs, or starts one for the',
-    'run. Exits with the code of the agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out; JEEVES_PRUNER_URL and',
-    'JEEVES_MCP_PRUNER_PATH replace the pruner that it asks and the server itself.',
+    'Starts an agent through the proxy, and with the MCP server configured, by flags, environment and temporary files:',
+    'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
+    'agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out, true has the agent start one with read, bash and grep;',
+    'JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH replace the pruner that it asks and the server itself.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -46,7 +48,8 @@ export const run: Command = {
     }
 
     const told = new Told(io);
-    const { loaded, shared } = settingsOf(call, io);
+    const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
+    const { loaded, shared, upstream } = settingsOf(call, io, client, place);
     const proxy = (await namedProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
     const lifecycle = new RunLifecycle((line) => {
@@ -57,10 +60,11 @@ export const run: Command = {
     const socket = join(folder, 'run.sock');
     try {
       told.say(`proxy ${proxy.url}, ${proxy.about}`);
+      if (!shared) told.say(`the proxy forwards to ${upstream}, which ${client.name} is set up for`);
       const storeEnv = serverEnv(loaded, io);
-      const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, lifecycle });
-      const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
-      const wired = launch({ baseUrl: `${proxy.url}/v1`, mcp, model }, place, folder);
+      const tokenFile = proxy.token === null ? null : localTokenFile(io, loaded.settings);
+      const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
+      const wired = launch({ baseUrl: `${proxy.url}/v1`, origin: proxy.url, mcp, model }, place, folder);
       for (const { name: file, text } of wired.files) writeFileSync(join(folder, file), text, { mode: 0o600 });
       told.say(describeStart(client, proxy));
       return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
@@ -97,17 +101,32 @@ class Told {
   }
 }
 
+interface RunSettings {
+  readonly loaded: Loaded;
+  /** Whether a proxy that runs already will do. */
+  readonly shared: boolean;
+  /** Where the agent's requests go today, if it says so. */
+  readonly upstream: string | null;
+}
+
 /**
- * The settings of a proxy for this run, and whether one that runs already will do. An OPENAI_BASE_URL is where the user's
- * key is good for: unless an upstream is configured or it leads to the proxy, it becomes the upstream.
+ * The settings of a proxy for this run. Where the agent's own configuration sends requests is where its user's key is
+ * good for: unless an upstream is configured or that is the proxy, it becomes the upstream.
  */
-function settingsOf(call: Call, io: Io): { readonly loaded: Loaded; readonly shared: boolean } {
+function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace): RunSettings {
   const loaded = readSettings(call, io);
   const { settings, origins } = loaded;
-  const url = io.env.OPENAI_BASE_URL?.trim().replace(/(?<!\/)\/+$/, '') ?? '';
-  const known = ['', settings.upstreamUrl, `${proxyUrl(settings)}/v1`].includes(url);
-  if (known || origins.upstreamUrl.from !== 'default') return { loaded, shared: true };
-  return { loaded: readSettings(call, io, { upstreamUrl: url }), shared: false };
+  const variable = client.wire === 'messages' ? undefined : io.env.OPENAI_BASE_URL?.trim();
+  const upstream = (client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
+  const key = upstreamKey(client);
+  const known = ['', settings[key], `${proxyUrl(settings)}/v1`].includes(upstream);
+  if (known || origins[key].from !== 'default') return { loaded, shared: true, upstream: null };
+  return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
+}
+
+/** The setting that says where requests of an agent's wire go. */
+export function upstreamKey({ wire }: Client): 'upstreamUrl' | 'anthropicUrl' {
+  return wire === 'messages' ? 'anthropicUrl' : 'upstreamUrl';
 }
 
 async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
@@ -115,15 +134,14 @@ async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
   if (url === undefined) return null;
   if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
   if (!(await isProxy(url))) throw new CommandFailed(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
-  const sameStore = await keepsOriginalsHere(url, settings, io);
-  return { url, about: 'named by --proxy', sameStore, close: async () => {} };
+  const token = accessToken(settings, io, false);
+  const sameStore = await keepsOriginalsHere(url, settings, io, token);
+  return { url, about: 'named by --proxy', sameStore, token, close: async () => {} };
 }
 
-function describeStart({ title, command, proxied }: Client, { url }: RunProxy): string {
-  const how = proxied
-    ? `chat completions through ${url}/v1`
-    : 'its own dialect is not pruned, the proxy is not in its way';
-  return `starting ${title} (${command}): ${how}`;
+function describeStart({ title, command, wire }: Client, { url }: RunProxy): string {
+  const format = { chat: 'chat completions', messages: 'messages', responses: 'responses' }[wire];
+  return `starting ${title} (${command}): ${format} through ${url}/v1`;
 }
 
 async function runAgent(

@@ -11,7 +11,7 @@ export const stdio: Command = {
   about: [
     'Serves MCP over stdin and stdout; diagnostics go to stderr. It is what runs without any command.',
     'PRUNER_URL names the pruner (http://localhost:8000/prune; empty for none), PRUNER_TIMEOUT_MS how long it may take,',
-    'MCP_PRUNER_CWD where commands run and relative paths start.',
+    'PRUNER_TOKEN or PRUNER_TOKEN_FILE the bearer token that it asks for, MCP_PRUNER_CWD where commands run.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -31,7 +31,7 @@ export const stdio: Command = {
       import('../app/stdio.ts'),
       import('../backends/swe-pruner-client.ts'),
     ]);
-    const pruner = swePrunerConfig(io.env);
+    const pruner = swePrunerConfig({ ...io.env, ...(await tokenFor(io.env.PRUNER_URL, call, io)) });
     for (const warning of pruner.warnings) say(`warning: ${warning}`);
     const { tools, only } = toolsOf(call);
     const store = tools === 'files' ? {} : { store: { tools, ...(await storeParts(call, io)) } };
@@ -53,6 +53,30 @@ function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonl
   const only = asked.split(',').map((name) => name.trim());
   return { tools: only.every((name) => FILE_TOOLS.includes(name)) ? 'files' : 'all', only };
 }
+
+/**
+ * The token for a pruner at our own proxy, where the environment gives none: that of the settings, or of the file that
+ * `PRUNER_TOKEN_FILE` names. It goes nowhere else.
+ */
+async function tokenFor(url: string | undefined, call: Call, io: Io): Promise<{ readonly PRUNER_TOKEN?: string }> {
+  if (url === undefined || !url.endsWith('/prune') || io.env.PRUNER_TOKEN) return {};
+  const [{ readSettings }, { readLocalToken }, { proxyUrl }, { accessToken }] = await Promise.all([
+    import('./read-settings.ts'),
+    import('../config/local-token.ts'),
+    import('./run-proxy.ts'),
+    import('./local-access.ts'),
+  ]);
+  try {
+    const { PRUNER_TOKEN_FILE: file } = io.env;
+    if (file) return given(readLocalToken(file));
+    const { settings } = readSettings(call, io);
+    return url === `${proxyUrl(settings)}/prune` ? given(accessToken(settings, io, false)) : {};
+  } catch {
+    return {}; // what is wrong with the settings is told where they are needed
+  }
+}
+
+const given = (token: string | null) => (token === null ? {} : { PRUNER_TOKEN: token });
 
 type StoreParts = Omit<NonNullable<StdioParts['store']>, 'tools'>;
 

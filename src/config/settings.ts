@@ -72,6 +72,14 @@ export const table = {
     flag: 'upstream-url',
     doc: 'Where requests are forwarded to; what a client asks for below /v1 is appended.',
   }),
+  anthropicUrl: setting({
+    env: ['MCP_PRUNER_ANTHROPIC_URL'],
+    toml: 'anthropic_url',
+    rule: httpUrl(),
+    fallback: 'https://api.anthropic.com/v1',
+    flag: 'anthropic-url',
+    doc: 'Where requests of the messages wire (/v1/messages, and all that name an anthropic-version) are forwarded to.',
+  }),
   authToken: setting({
     env: ['MCP_PRUNER_AUTH_TOKEN'],
     toml: null,

@@ -6,6 +6,7 @@ import { snippet } from '../../src/agents/edit-text.ts';
 const baseUrl = 'http://127.0.0.1:8006/v1';
 const stdio: Wiring = {
   baseUrl,
+  origin: 'http://127.0.0.1:8006',
   model: 'gpt-test',
   mcp: {
     transport: 'stdio',
@@ -40,10 +41,27 @@ describe.each(clients)('$title', (client) => {
     expect(written(client, bare)).not.toContain('/cli.js');
   });
 
-  it('is sent through the proxy exactly where it speaks chat completions', () => {
-    expect(launched(client, stdio).includes(baseUrl)).toBe(client.proxied);
+  it('is sent through the proxy, to the address that its wire wants', () => {
+    const address = client.wire === 'messages' ? /"http:\/\/127\.0\.0\.1:8006"/ : /http:\/\/127\.0\.0\.1:8006\/v1"/;
+    expect(
+      `"${Object.values(client.launch?.(stdio, place, '/tmp/run').env ?? {}).join('"')}"${launched(client, stdio)}`,
+    ).toMatch(address);
     const variables = client.name === 'copilot'; // has no file for it
-    expect(written(client, stdio).includes(baseUrl)).toBe(client.proxied && !variables);
+    if (variables) expect(Object.values(client.exports?.(stdio) ?? {})).toContain(baseUrl);
+    else expect(written(client, stdio)).toMatch(address);
+  });
+
+  it('is given the token of the server where others cannot read it', () => {
+    const guarded: Wiring = {
+      ...stdio,
+      mcp: { transport: 'http', url: 'http://127.0.0.1:8006/rpc', token: 'tok-123' },
+    };
+    expect(written(client, guarded)).toContain('Bearer tok-123');
+    const holds = client.edits(guarded, place).filter((edit) => snippet(edit).includes('tok-123'));
+    expect(holds.map(({ secret }) => secret)).toEqual([true]);
+    if (!client.keepsToken) return;
+    expect(launched(client, guarded)).toContain('tok-123');
+    expect(client.launch?.(guarded, place, '/tmp/run').args.join(' ')).not.toContain('tok-123');
   });
 
   it('has no key written into its files by setup, and files below the home only', () => {
@@ -83,10 +101,83 @@ describe('a client with a configuration of its own', () => {
         ?.edits(stdio, { ...place, env })
         .map(({ file }) => file);
     expect(files('codex')).toEqual(['/c/config.toml']);
-    expect(files('claude')).toEqual(['/d/.claude.json']);
+    expect(files('claude')).toEqual(['/d/settings.json', '/d/.claude.json']);
     expect(files('opencode')).toEqual(['/x/opencode/opencode.json']);
     expect(files('cline')).toEqual(['/e/data/settings/providers.json', '/e/data/settings/cline_mcp_settings.json']);
     expect(files('copilot')).toEqual(['/f/mcp-config.json']);
+  });
+});
+
+describe('Cline on a fresh home', () => {
+  it('gets a provider that it takes, and no daemon that would outlive the run', () => {
+    const cline = findClient('cline');
+    const launch = cline?.launch?.(http, place, '/tmp/run');
+    const [providers] = launch?.files ?? [];
+    const provider = (JSON.parse(providers?.text ?? '') as { providers: Record<string, unknown> }).providers;
+    expect(provider['openai-compatible']).toMatchObject({ updatedAt: expect.stringMatching(/^\d{4}-/) });
+    expect(launch?.env).toMatchObject({ CLINE_SESSION_BACKEND_MODE: 'local' });
+    const [edit] = cline?.edits(http, place) ?? [];
+    expect(edit && snippet(edit)).toContain('updatedAt');
+  });
+
+  it('is said to be broken where an older set-up left the time out', () => {
+    const file = '{"providers":{"openai-compatible":{"settings":{}}}}';
+    const readFile = (path: string) => (path.endsWith('/providers.json') ? file : null);
+    expect(findClient('cline')?.problem?.({ ...place, readFile })).toMatch(/updatedAt/);
+    expect(findClient('cline')?.problem?.(place)).toBeNull();
+  });
+});
+
+describe('where an agent sends requests today', () => {
+  const upstream = (name: string, files: Readonly<Record<string, string>>, env: Record<string, string> = {}) =>
+    findClient(name)?.upstream?.({ ...place, env, readFile: (path) => files[path] ?? null });
+  const codex = '/home/me/.codex';
+
+  it('is what its settings say, then its environment, then its login', () => {
+    const settings = { '/home/me/.claude/settings.json': '{"env":{"ANTHROPIC_BASE_URL":"https://gateway.example/"}}' };
+    expect(upstream('claude', settings, { ANTHROPIC_BASE_URL: 'https://other' })).toBe('https://gateway.example/v1');
+    expect(upstream('claude', {}, { ANTHROPIC_BASE_URL: 'https://other' })).toBe('https://other/v1');
+    expect(upstream('claude', {})).toBeNull();
+    expect(upstream('codex', { [`${codex}/auth.json`]: '{"tokens":{"access_token":"x"}}' })).toBe(
+      'https://chatgpt.com/backend-api/codex',
+    );
+    expect(upstream('codex', { [`${codex}/auth.json`]: '{"OPENAI_API_KEY":"sk-x"}' })).toBeNull();
+    const own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine/v1"\n';
+    expect(upstream('codex', { [`${codex}/config.toml`]: own })).toBe('https://mine/v1');
+  });
+
+  it('keeps a provider of the user: Codex is only sent elsewhere', () => {
+    const own = 'model_provider = "mine"\n[model_providers.mine]\nbase_url = "https://mine/v1"\n';
+    const readFile = (path: string) => (path.endsWith('config.toml') ? own : null);
+    const args = findClient('codex')?.launch?.(http, { ...place, readFile }, '/tmp/run').args ?? [];
+    expect(args).toContain(`model_providers.mine.base_url="${baseUrl}"`);
+    expect(args.join(' ')).not.toContain('model_provider=');
+  });
+
+  it('is no matter for the login: a ChatGPT login is asked for, a key in the environment read from there', () => {
+    const args = (env: Record<string, string>, auth: string | null) =>
+      findClient('codex')
+        ?.launch?.(http, { ...place, env, readFile: (path) => (path.endsWith('auth.json') ? auth : null) }, '/tmp/run')
+        .args.join(' ');
+    expect(args({}, '{"tokens":{}}')).toContain('requires_openai_auth=true');
+    expect(args({ OPENAI_API_KEY: 'k' }, null)).toContain('env_key="OPENAI_API_KEY"');
+  });
+});
+
+describe('opencode', () => {
+  it.each([
+    ['gpt-x', '"model": "mcp-pruner/gpt-x"', '"@ai-sdk/openai-compatible"'],
+    ['openai/gpt-x', '"model": "openai/gpt-x"', '"openai": {'],
+    ['anthropic/claude-x', '"model": "anthropic/claude-x"', '"anthropic": {'],
+  ])('goes by the wire of the model %s', (model, ...pieces) => {
+    const [edit] = findClient('opencode')?.edits({ ...http, model }, place) ?? [];
+    for (const piece of [...pieces, `"baseURL": "${baseUrl}"`]) expect(edit && snippet(edit)).toContain(piece);
+  });
+
+  it('has its settings in opencode.jsonc where its user has', () => {
+    const readFile = (path: string) => (path.endsWith('.jsonc') ? '{}' : null);
+    const [edit] = findClient('opencode')?.edits(http, { ...place, readFile }) ?? [];
+    expect(edit).toMatchObject({ file: '/home/me/.config/opencode/opencode.jsonc', comments: true });
   });
 });
 

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -15,8 +16,15 @@ import fc from 'fast-check';
 import { parse } from 'smol-toml';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Edit, JsonValue } from '../../src/agents/clients/client.ts';
-import { undoEdit, writeEdit } from '../../src/agents/edit-file.ts';
+import { type EditOutcome, undoEdits, writeEdits } from '../../src/agents/edit-file.ts';
 import { applyEdit, EditRefused, removeEdit } from '../../src/agents/edit-text.ts';
+
+const only = ([outcome]: readonly EditOutcome[]): EditOutcome => {
+  if (outcome === undefined) throw new Error('no outcome');
+  return outcome;
+};
+const writeEdit = (edit: Edit): EditOutcome => only(writeEdits([edit]));
+const undoEdit = (edit: Edit): EditOutcome => only(undoEdits([edit]));
 
 const json = (file: string, url = 'http://127.0.0.1:8006/rpc'): Edit => ({
   format: 'json',
@@ -41,7 +49,7 @@ describe('an edit of JSON', () => {
   it('adds its entries and leaves everything else, order and indentation too', () => {
     const text = '{\n    "z": 1,\n    "mcpServers": {\n        "other": {}\n    },\n    "a": [1, 2]\n}';
     expect(applyEdit(text, json('f'))).toBe(
-      '{\n    "z": 1,\n    "mcpServers": {\n        "other": {},\n        "pruner": {\n            "url": "http://127.0.0.1:8006/rpc"\n        }\n    },\n    "a": [\n        1,\n        2\n    ],\n    "model": "x"\n}',
+      '{\n    "z": 1,\n    "mcpServers": {\n        "other": {},\n        "pruner": {\n            "url": "http://127.0.0.1:8006/rpc"\n        }\n    },\n    "a": [1, 2],\n    "model": "x"\n}',
     );
   });
 
@@ -61,6 +69,33 @@ describe('an edit of JSON', () => {
         expect(JSON.parse(removeEdit(edited, text, json('f')))).toEqual(JSON.parse(text));
       }),
     );
+  });
+
+  it('leaves comments, trailing commas and the spelling of numbers where the client reads them', () => {
+    const text =
+      '\ufeff{\r\n  // mine\r\n  "id": 12345678901234567890, "f": 1.0, /* two */\r\n  "mcpServers": {},\r\n}\r\n';
+    const edit: Edit = { ...json('f'), comments: true } as Edit;
+    const edited = applyEdit(text, edit);
+    for (const piece of ['\ufeff{\r\n  // mine', '12345678901234567890, "f": 1.0, /* two */']) {
+      expect(edited).toContain(piece);
+    }
+    expect(edited.replaceAll('\r\n', '')).not.toContain('\n');
+    expect(edited).toContain('"url": "http://127.0.0.1:8006/rpc"');
+    const removed = removeEdit(edited, text, edit);
+    expect(removed).toContain('12345678901234567890, "f": 1.0, /* two */');
+    expect(removed).not.toContain('pruner');
+  });
+
+  it('keeps whole numbers beyond 2^53, also where it puts an old value back', () => {
+    const text = '{"mcpServers":{"pruner":{"id":12345678901234567890}},"big":9007199254740993}';
+    const edited = applyEdit(text, json('f'));
+    expect(edited).toContain('9007199254740993');
+    expect(removeEdit(edited, text, json('f'))).toContain('{"id":12345678901234567890}');
+  });
+
+  it('refuses a file that says the same key twice', () => {
+    const text = '{"mcpServers":{"a":1},"mcpServers":{"b":2}}';
+    expect(() => applyEdit(text, json('f'))).toThrow(/twice/);
   });
 
   it.each(['// comment\n{}', '[]', '"x"', '{'])('refuses a file that holds %j', (text) => {
@@ -90,6 +125,36 @@ describe('an edit of TOML', () => {
       expect(removeEdit(once, text, toml('f')).trimEnd()).toBe(text.trimEnd());
     },
   );
+
+  it('keeps what an agent that rewrites the file has put between its lines', () => {
+    const edited = applyEdit('a = 1\n', toml('f'));
+    const foreign = '[projects."/home/me"]\ntrust_level = "trusted"';
+    const end = edited.lastIndexOf('# <<<');
+    const mixed = `${edited.slice(0, end)}\n${foreign}\n${edited.slice(end)}`;
+    expect(parse(removeEdit(mixed, 'a = 1\n', toml('f')))).toEqual({
+      a: 1,
+      projects: { '/home/me': { trust_level: 'trusted' } },
+    });
+  });
+
+  it.each(['top', 'tables'])('keeps all that its user wrote when the line that ends our %s is gone', (which) => {
+    const text = 'a = 1\n# note\n[mine]\nb = 2\n';
+    const edited = `${applyEdit(text, toml('f'))}\n# after\n[later]\nc = 3\n`;
+    const end = '# <<< mcp-pruner <<<\n';
+    const at = which === 'top' ? edited.indexOf(end) : edited.lastIndexOf(end);
+    const broken = edited.slice(0, at) + edited.slice(at + end.length);
+    const removed = removeEdit(broken, text, toml('f'));
+    expect(parse(removed)).toEqual({ a: 1, mine: { b: 2 }, later: { c: 3 } });
+    expect(removed).toContain('# note');
+    expect(removed).toContain('# after');
+  });
+
+  it('calls a file with an inline table or a big number valid, and says what is in the way', () => {
+    expect(() => applyEdit('mcp_servers = { other = { url = "x" } }\n', toml('f'))).toThrow(
+      /mcp_servers as an inline table/,
+    );
+    expect(applyEdit('id = 12345678901234567\n', toml('f'))).toContain('id = 12345678901234567\n');
+  });
 
   it.each(['model_provider = "mine"\n', '[mcp_servers.pruner]\nurl = "x"\n', 'not toml ['])(
     'refuses a file that says %j',
@@ -131,12 +196,12 @@ describe('a file that is edited', () => {
     expect(readdirSync(folder)).toEqual(['config']);
   });
 
-  it('goes again when there was none, folders made on the way aside', () => {
+  it('goes again when there was none, with the folders that were made for it', () => {
     file = join(folder, 'deep/er/config');
     writeEdit(toml(file));
     expect(text()).toContain('model_provider');
     expect(undoEdit(toml(file))).toMatchObject({ outcome: 'removed' });
-    expect(readdirSync(join(folder, 'deep/er'))).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('keeps what its user changed in the meantime', () => {
@@ -178,6 +243,56 @@ describe('a file that is edited', () => {
     expect(readFileSync(real, 'utf8')).toContain('pruner');
     undoEdit(json(file));
     expect(readFileSync(real, 'utf8')).toBe('{}');
+  });
+
+  it('that is not UTF-8 is refused, and not a byte of it changes', () => {
+    const bytes = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xe9, 0x22, 0x7d]); // Latin-1
+    writeFileSync(file, bytes);
+    expect(() => writeEdit(json(file))).toThrow(/not UTF-8/);
+    expect(readFileSync(file)).toEqual(bytes);
+    expect(readdirSync(folder)).toEqual(['config']);
+  });
+
+  it('keeps a byte order mark', () => {
+    writeFileSync(file, '\ufeff{"a":1}');
+    writeEdit(json(file));
+    expect(text()).toMatch(/^\ufeff\{/);
+    undoEdit(json(file));
+    expect(text()).toBe('\ufeff{"a":1}');
+  });
+
+  it('is made where a link leads that has no file yet', () => {
+    const real = join(folder, 'elsewhere/real');
+    symlinkSync('elsewhere/real', file);
+    writeEdit(json(file));
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect(readFileSync(real, 'utf8')).toContain('pruner');
+    undoEdit(json(file));
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect(readdirSync(folder)).toEqual(['config']);
+  });
+
+  it('is written with all others of its set-up or not at all', () => {
+    const other = join(folder, 'other');
+    writeFileSync(other, '{ // mine\n}');
+    expect(() => writeEdits([json(file), json(other)])).toThrow(EditRefused);
+    expect(readdirSync(folder)).toEqual(['other']);
+
+    writeFileSync(other, '{}');
+    // a folder stands where the new text is prepared
+    mkdirSync(`${other}.new/x`, { recursive: true });
+    expect(() => writeEdits([json(file), json(other)])).toThrow();
+    expect(readdirSync(folder)).toEqual(['other', 'other.new']);
+    expect(readFileSync(other, 'utf8')).toBe('{}');
+  });
+
+  it('that is to hold a token can be read by nobody else, and gets its rights back', () => {
+    writeFileSync(file, '{}');
+    chmodSync(file, 0o644);
+    writeEdit({ ...json(file), secret: true });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    undoEdit(json(file));
+    expect(statSync(file).mode & 0o777).toBe(0o644);
   });
 
   it('that is refused is not touched', () => {

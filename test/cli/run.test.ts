@@ -135,7 +135,7 @@ describe('mcp-pruner run', () => {
 
   it('gives the agent the MCP server, follows it through its states, and ends', async () => {
     const at = machine({ codex: codex('server.stdin.end(); server.once("exit", () => process.exit(0));') });
-    const { code, out, err } = await run(at, ['run', 'codex', '--', 'exec']);
+    const { code, out, err } = await run(at, ['run', 'codex', '--', 'exec'], { JEEVES_PRUNER_ENABLED: '1' });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
       env: {
@@ -153,20 +153,20 @@ describe('mcp-pruner run', () => {
 
   it('goes on when the server dies, and says so', async () => {
     const at = machine({ codex: codex('server.kill("SIGKILL"); setTimeout(() => process.exit(3), 1200);') });
-    const { code, err } = await run(at, ['run', 'codex']);
+    const { code, err } = await run(at, ['run', 'codex'], { JEEVES_PRUNER_ENABLED: '1' });
     expect(code).toBe(3);
     expect(err).toMatch(/run:running -> run:degraded/);
     expect(err).toMatch(/run:degraded -> run:shutdown/);
   });
 
   it.each([
-    [{ JEEVES_PRUNER_ENABLED: 'false' }, /run:init -> run:mcp_pruner_disabled: pruner disabled/],
+    [{ JEEVES_PRUNER_ENABLED: 'false' }, /run:init -> run:mcp_pruner_disabled: no MCP server in this run \(JEEVES/],
     [{ JEEVES_PRUNER_URL: 'nowhere' }, /run:init -> run:mcp_pruner_disabled: .*invalid \(JEEVES_PRUNER_URL/],
     [{ JEEVES_MCP_PRUNER_PATH: '/nowhere.js' }, /run:init -> run:mcp_pruner_disabled: .*invalid \(the entry point/],
   ])('starts the agent without the server when %j says so', async (env, line) => {
-    const at = machine({ codex: 'console.log(process.argv.length)' });
+    const at = machine({ codex: 'console.log(process.argv.join(" ").includes("mcp_servers"))' });
     const { code, out, err } = await run(at, ['run', 'codex'], env);
-    expect({ code, out }).toEqual({ code: 0, out: '2\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'false\n' });
     expect(err).toMatch(line);
     expect(err).toMatch(/run:mcp_pruner_disabled -> run:shutdown/);
   });
@@ -212,12 +212,49 @@ describe('mcp-pruner run', () => {
 
     const elsewhere = { ...env, MCP_PRUNER_DB_PATH: join(at.home, 'other.db') };
     expect((await run(at, ['run', 'agent'], elsewhere)).err).toContain('started for this run');
-    const named = await run(at, ['run', 'qwen', '--proxy', `${url}/v1`], elsewhere);
-    expect(named.out).toContain(`"httpUrl":"${url}/rpc"`); // only the proxy can give back what it cuts
-    expect(await run(at, ['run', 'codex', '--proxy', url], elsewhere)).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/keeps originals where no other process can read them/),
+    // only the proxy can give back what it cuts, even where a server of the agent's own is asked for
+    const named = await run(at, ['run', 'qwen', '--proxy', `${url}/v1`], { ...elsewhere, JEEVES_PRUNER_ENABLED: '1' });
+    expect(named.out).toContain(`"httpUrl":"${url}/rpc?tools=recover_text"`);
+  });
+
+  it('gives an agent the one tool that it needs, at the proxy, with the token of this machine', async () => {
+    const at = machine({
+      codex: `
+        const url = process.argv.find((arg) => arg.startsWith('mcp_servers.pruner.url=')).slice(24, -1);
+        const ask = (headers) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' });
+        Promise.all([ask({}), ask({ authorization: 'Bearer ' + process.env.MCP_PRUNER_RUN_TOKEN })]).then((answers) =>
+          console.log(JSON.stringify({ url, args: process.argv.join(' '), token: process.env.MCP_PRUNER_RUN_TOKEN, statuses: answers.map((answer) => answer.status) })));`,
     });
+    const { out, err } = await run(at, ['run', 'codex'], { MCP_PRUNER_LOCAL_TOKEN: 'auto' });
+    const seen = JSON.parse(out) as { url: string; args: string; token: string; statuses: number[] };
+    expect(seen.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rpc\?tools=recover_text$/);
+    expect(seen.statuses).toEqual([401, 200]);
+    expect(seen.args + err).not.toContain(seen.token);
+    expect(err).toMatch(/run:init -> run:starting[\s\S]*run:starting -> run:running[\s\S]*run:running -> run:shutdown/);
+  });
+
+  it('sends an agent of the messages wire through the proxy to where it was sent before', async () => {
+    const at = machine({
+      claude: `
+        const settings = JSON.parse(process.argv.find((arg) => arg.startsWith('--settings=')).slice(11));
+        const { ANTHROPIC_BASE_URL: url } = process.env;
+        fetch(url + '/v1/messages?beta=true', { method: 'POST', headers: { authorization: 'Bearer mine' }, body: '{}' })
+          .then((answer) => answer.json()).then((answer) => console.log(JSON.stringify({ url, settings, answer })));`,
+    });
+    const before = { ANTHROPIC_BASE_URL: upstreamUrl.replace('/v1', '') };
+    const { MCP_PRUNER_UPSTREAM_URL: _, ...env } = at.env;
+    const { out, err } = await run({ ...at, env }, ['run', 'claude'], before);
+    const seen = JSON.parse(out) as { url: string; settings: unknown; answer: unknown };
+    expect(seen.url).not.toBe(before.ANTHROPIC_BASE_URL);
+    expect(seen.settings).toEqual({ env: { ANTHROPIC_BASE_URL: seen.url, ENABLE_TOOL_SEARCH: 'true' } });
+    expect(seen.answer).toEqual({ from: 'upstream' });
+    expect(err).toContain(`the proxy forwards to ${upstreamUrl}, which claude is set up for`);
+  });
+
+  it('says nothing of a pruner that is disabled while it prunes', async () => {
+    const { err } = await run(machine({ agent: reporter }), ['run', 'agent']);
+    expect(err).not.toMatch(/pruner disabled/);
+    expect(err).toMatch(/chat completions through http/);
   });
 
   it('hands the settings of the store on to the server, and no secret', async () => {
@@ -225,6 +262,7 @@ describe('mcp-pruner run', () => {
     const { out } = await run(at, ['run', 'codex'], {
       MCP_PRUNER_STORE_MAX_BYTES: '2000000000',
       DEEPINFRA_API_KEY: 'deep-secret',
+      JEEVES_PRUNER_ENABLED: '1',
       MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token',
     });
     expect(out).toContain('mcp_servers.pruner.env.MCP_PRUNER_STORE_MAX_BYTES="2000000000"');

@@ -1,5 +1,14 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -46,6 +55,16 @@ function run({ home, env }: Machine, args: readonly string[], more: Record<strin
   return runCommand(args, { env: { ...env, ...more }, homeDir: home, cwd: home });
 }
 
+/** Starts a proxy for a home. @returns the environment in which the command line finds it */
+async function running(at: Machine, more: Record<string, string> = {}): Promise<Record<string, string>> {
+  const place = { platform: 'linux', homeDir: at.home, cwd: at.home, readFile: () => '' } as const;
+  const { settings } = loadSettings({ ...place, env: { ...at.env, ...more, MCP_PRUNER_PORT: '0' } });
+  const log = await createLog({ level: 'silent', fd: 2, pretty: false });
+  const app = await startHttp(settings, { log, version: '1' });
+  onTestFinished(() => app.close());
+  return { MCP_PRUNER_PORT: new URL(app.url).port };
+}
+
 describe('mcp-pruner setup', () => {
   it('prints without touching anything', async () => {
     const at = machine();
@@ -63,17 +82,63 @@ describe('mcp-pruner setup', () => {
     mkdirSync(join(at.home, '.codex'));
     writeFileSync(file, 'model = "mine"\n');
     expect(await run(at, ['setup', 'codex', '--write'])).toMatchObject({ code: 0, err: '' });
-    expect(readFileSync(file, 'utf8')).toMatch(/^model = "mine"\n[\s\S]*\[mcp_servers\.pruner\]/);
+    expect(readFileSync(file, 'utf8')).toMatch(/^model = "mine"\n[\s\S]*\[mcp_servers\.pruner\]/m);
     expect(await run(at, ['setup', 'codex', '--undo'])).toMatchObject({ code: 0, out: `${file}: restored\n` });
     expect(readFileSync(file, 'utf8')).toBe('model = "mine"\n');
     expect(readdirSync(join(at.home, '.codex'))).toEqual(['config.toml']);
   });
 
-  it('writes no token: with one, agents start the server themselves', async () => {
+  it('carries the token into a file that nobody else can read, and prints it nowhere', async () => {
     const at = machine();
-    const { out } = await run(at, ['setup', 'qwen'], { MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token' });
-    expect(out).toContain('"stdio"');
-    expect(out).not.toContain('a-very-secret-token');
+    const env = { MCP_PRUNER_AUTH_TOKEN: 'a-very-secret-token' };
+    const printed = await run(at, ['setup', 'qwen'], env);
+    expect(printed.out).toContain('Bearer <token>');
+    const written = await run(at, ['setup', 'qwen', '--write'], env);
+    expect(printed.out + written.out).not.toContain('a-very-secret-token');
+    const file = join(at.home, '.qwen/settings.json');
+    expect(readFileSync(file, 'utf8')).toContain('Bearer a-very-secret-token');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it("carries this machine's own token where the proxy asks for that", async () => {
+    const at = machine();
+    const env = { MCP_PRUNER_LOCAL_TOKEN: 'auto', MCP_PRUNER_DB_PATH: join(at.home, 'data/store.db') };
+    await run(at, ['setup', 'qwen', '--write'], env);
+    const token = readFileSync(join(at.home, 'data/local-token'), 'utf8').trim();
+    expect(readFileSync(join(at.home, '.qwen/settings.json'), 'utf8')).toContain(`Bearer ${token}`);
+  });
+
+  it('leaves all files as they were when one of them is refused, and nothing behind after --undo', async () => {
+    const at = machine();
+    writeFileSync(join(at.home, '.claude.json'), '{ // mine\n}');
+    expect(await run(at, ['setup', 'claude', '--write'])).toMatchObject({ code: 1 });
+    expect(readdirSync(at.home)).toEqual(['.claude.json']);
+    rmSync(join(at.home, '.claude.json'));
+    for (const agent of ['claude', 'codex', 'cline', 'opencode', 'kilo', 'qwen', 'copilot']) {
+      const args = ['setup', agent, '--model', 'anthropic/x'];
+      expect(await run(at, [...args, '--write'])).toMatchObject({ code: 0, err: '' });
+      expect(await run(at, ['setup', agent, '--undo'])).toMatchObject({ code: 0, err: '' });
+      expect(readdirSync(at.home)).toEqual([]);
+    }
+  });
+
+  it('edits an opencode.json with comments and keeps them', async () => {
+    const at = machine();
+    mkdirSync(join(at.home, '.config/opencode'), { recursive: true });
+    const file = join(at.home, '.config/opencode/opencode.json');
+    writeFileSync(file, '{\n  // mine\n  "theme": "dark",\n}\n');
+    expect(await run(at, ['setup', 'opencode', '--model', 'm', '--write'])).toMatchObject({ code: 0 });
+    expect(readFileSync(file, 'utf8')).toMatch(/\/\/ mine\n {2}"theme": "dark",[\s\S]*recover_text/);
+  });
+
+  it('breaks its notes at the width of a narrow terminal, and nowhere else', async () => {
+    const at = machine();
+    const options = { env: at.env, homeDir: at.home, cwd: at.home };
+    const narrow = await runCommand(['setup', 'qwen'], { ...options, outIsTerminal: true, columns: 60 });
+    const notes = narrow.out.split('\n').filter((line) => line.startsWith('# ') && !line.startsWith('# in '));
+    expect(notes.length).toBeGreaterThan(3);
+    for (const line of notes) expect(line.length).toBeLessThanOrEqual(60);
+    expect((await runCommand(['setup', 'qwen'], options)).out).toMatch(/^# OPENAI_BASE_URL wins .* OPENAI_MODEL\.$/m);
   });
 
   it.each([
@@ -143,17 +208,78 @@ describe('mcp-pruner doctor', () => {
     ]);
   });
 
+  it('finds base URLs that lead to a port where nothing listens', async () => {
+    const at = machine();
+    const dead = 'http://127.0.0.1:2/v1';
+    writeFileSync(
+      join(at.home, '.bashrc'),
+      `alias x=y\n  export OPENAI_BASE_URL="${dead}" # old\n#export OPENAI_API_BASE=${dead}\n`,
+    );
+    mkdirSync(join(at.home, '.config/fish'), { recursive: true });
+    writeFileSync(join(at.home, '.config/fish/config.fish'), `set -gx ANTHROPIC_BASE_URL ${dead}\n`);
+    mkdirSync(join(at.home, '.claude'));
+    writeFileSync(join(at.home, '.claude/settings.json'), `{"env":{"ANTHROPIC_BASE_URL":"${dead}"}}`);
+    mkdirSync(join(at.home, '.codex'));
+    writeFileSync(join(at.home, '.codex/config.toml'), `openai_base_url = "${upstreamUrl}"\n`);
+    const { code, out } = await run(at, ['doctor'], { OPENAI_API_BASE: dead });
+    expect(code).toBe(1);
+    const found = [...out.matchAll(/^FAIL {2}(\S+(?: in \S+)?) leads to http:\/\/127\.0\.0\.1:2, where nothing/gm)];
+    expect(found.map(([, where = '']) => where.replace(at.home, '~')).toSorted()).toEqual([
+      'ANTHROPIC_BASE_URL in ~/.claude/settings.json',
+      'ANTHROPIC_BASE_URL in ~/.config/fish/config.fish',
+      'OPENAI_API_BASE',
+      'OPENAI_BASE_URL in ~/.bashrc',
+    ]);
+  });
+
+  it('does not call Copilot set up while its variables lead elsewhere', async () => {
+    const at = machine();
+    const env = await running(at);
+    await run(at, ['setup', 'copilot', '--model', 'm', '--write'], env);
+    const without = await run(at, ['doctor'], env);
+    expect(without).toMatchObject({ code: 1, out: expect.stringMatching(/FAIL {2}.*COPILOT_PROVIDER_BASE_URL/) });
+    const url = `http://127.0.0.1:${env.MCP_PRUNER_PORT}/v1`;
+    writeFileSync(join(at.home, '.zshrc'), `export COPILOT_PROVIDER_BASE_URL=${url}\n`);
+    expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}GitHub Copilot CLI.* is set up/);
+  });
+
+  it('tells when an agent is not let in with the token that it was set up with', async () => {
+    const at = machine();
+    const env = await running(at, { MCP_PRUNER_AUTH_TOKEN: 'the-right-token' });
+    for (const way of ['http', 'stdio']) {
+      const args = ['setup', 'codex-chat', '--mcp', way, '--write'];
+      await run(at, args, { ...env, MCP_PRUNER_AUTH_TOKEN: 'the-right-token' });
+      expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}Codex.* is set up/);
+      await run(at, args, { ...env, MCP_PRUNER_AUTH_TOKEN: 'another-token' });
+      const refused = await run(at, ['doctor'], env);
+      expect(refused.code).toBe(1);
+      expect(refused.out).toMatch(way === 'http' ? /rpc answers 401/ : /prune answers 401/);
+    }
+  });
+
+  it('tells where the proxy that runs forwards to, whatever its own environment says', async () => {
+    const at = machine();
+    const env = await running(at);
+    const elsewhere = { ...env, MCP_PRUNER_UPSTREAM_URL: 'https://nowhere.invalid/v1' };
+    const { code, out } = await run(at, ['doctor'], elsewhere);
+    expect(code).toBe(0);
+    expect(out).toContain(`ok    the upstream ${new URL(upstreamUrl).origin} answers`);
+    expect(out).toMatch(/note {2}the proxy that runs forwards to .*, this environment says https:\/\/nowhere\.invalid/);
+  });
+
+  it('finds an agent that is logged in for another provider than the one forwarded to', async () => {
+    const at = machine();
+    const env = await running(at);
+    await run(at, ['setup', 'codex', '--write'], env);
+    writeFileSync(join(at.home, '.codex/auth.json'), '{"tokens":{"access_token":"x"}}');
+    const { out } = await run(at, ['doctor'], env);
+    expect(out).toMatch(/FAIL {2}Codex is logged in for https:\/\/chatgpt\.com, but the proxy forwards to/);
+  });
+
   it('knows the proxy that runs, its store and the agents that are set up for it', async () => {
     const at = machine();
-    const place = { platform: 'linux', homeDir: at.home, cwd: at.home, readFile: () => '' } as const;
-    const { settings } = loadSettings({ ...place, env: { ...at.env, MCP_PRUNER_PORT: '0' } });
-    const app = await startHttp(settings, {
-      log: await createLog({ level: 'silent', fd: 2, pretty: false }),
-      version: '1',
-    });
-    onTestFinished(() => app.close());
-    const { port } = new URL(app.url);
-    const env = { MCP_PRUNER_PORT: port, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` };
+    const given = await running(at);
+    const env = { ...given, OPENAI_BASE_URL: `http://127.0.0.1:${given.MCP_PRUNER_PORT}/v1` };
     await run(at, ['setup', 'qwen', '--write'], env);
     const { code, out } = await run(at, ['doctor'], env);
     expect(out).not.toMatch(/FAIL|note/);

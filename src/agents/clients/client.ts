@@ -93,6 +93,8 @@ export interface Client {
   readonly upstream?: (place: ClientPlace) => string | null;
   /** Variables that its environment must have, because no file of the client can hold them. */
   readonly exports?: (wiring: Wiring) => Readonly<Record<string, string>>;
+  /** What keeps a set-up in its files from working, in words; `null` when nothing does. */
+  readonly problem?: (place: ClientPlace) => string | null;
   /** Whether a token handed to `launch` stays out of its command line, which others can read. */
   readonly keepsToken?: boolean;
   /** What its user has to know besides, one line each. */
@@ -112,7 +114,8 @@ export function headersJson(mcp: McpAccess): { readonly headers?: Readonly<Recor
 
 /** Whether a server's entry holds what only its owner may read. */
 export function holdsToken(mcp: McpAccess | null): boolean {
-  return mcp?.transport === 'http' && mcp.token !== undefined;
+  if (mcp === null) return false;
+  return mcp.transport === 'http' ? mcp.token !== undefined : mcp.server.env?.PRUNER_TOKEN !== undefined;
 }
 
 /** Name of the provider in configurations that have to name one. */

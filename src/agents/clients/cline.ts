@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readLooseJson } from '../edit-json.ts';
 import { SERVER_NAME } from '../mcp-servers.ts';
 import {
   type Client,
@@ -11,7 +12,7 @@ import {
   stdioJson,
   type Wiring,
 } from './client.ts';
-import { mergeJson } from './merge-json.ts';
+import { mergeJson, valueAt } from './merge-json.ts';
 
 const PROVIDER_ID = 'openai-compatible';
 /** Older than whatever the user does with the provider later. */
@@ -65,7 +66,7 @@ export const cline: Client = {
   keepsToken: true,
   launch(wiring, place, folder) {
     const own = (file: string, entries: readonly JsonEntry[]): string =>
-      JSON.stringify(mergeJson(parsed(place.readFile(file)), entries), null, 2);
+      JSON.stringify(mergeJson(readLooseJson(place.readFile(file)) ?? {}, entries), null, 2);
     return {
       args: ['--provider', PROVIDER_ID],
       env: {
@@ -94,16 +95,13 @@ export const cline: Client = {
       entries: serverEntries(wiring.mcp),
     },
   ],
+  problem: (place) => {
+    const provider = valueAt(readLooseJson(place.readFile(providersFile(place))) ?? {}, ['providers', PROVIDER_ID]);
+    const dated = provider === undefined || typeof valueAt(provider, ['updatedAt']) === 'string';
+    return dated ? null : `it ignores the provider ${PROVIDER_ID}, which has no updatedAt in ${providersFile(place)}`;
+  },
   notes: [
     `The key is that of the provider ${PROVIDER_ID} (cline auth -p ${PROVIDER_ID} -k …), or --key for one run.`,
     'Cline cuts tool results to 8,000 characters by itself; CLINE_MESSAGE_BUILDER_MAX_TOOL_RESULT_CHARS raises that.',
   ],
 };
-
-function parsed(text: string | null): JsonValue {
-  try {
-    return JSON.parse(text ?? '{}') as JsonValue;
-  } catch {
-    return {};
-  }
-}

@@ -64,8 +64,7 @@ function login(place: ClientPlace): 'chatgpt' | 'key' | 'variable' {
 }
 
 function responsesProvider(baseUrl: string, place: ClientPlace): TomlTable {
-  const key: TomlTable =
-    login(place) === 'variable' ? { env_key: 'OPENAI_API_KEY' } : { requires_openai_auth: true };
+  const key: TomlTable = login(place) === 'variable' ? { env_key: 'OPENAI_API_KEY' } : { requires_openai_auth: true };
   return { name: PROVIDER, base_url: baseUrl, wire_api: 'responses', ...key };
 }
 

@@ -25,9 +25,20 @@ function serverJson(mcp: McpAccess): JsonValue {
   return { type: 'local', command: [command, ...args], environment: { ...env }, enabled: true };
 }
 
+/** Every place where a provider may have been written, for looking and for taking out. */
+function allProviderEntries({ baseUrl }: Wiring): JsonEntry[] {
+  return [
+    { path: ['provider', PROVIDER], value: null },
+    ...BUILT_IN.map((name): JsonEntry => ({ path: ['provider', name, 'options', 'baseURL'], value: baseUrl })),
+    { path: ['model'], value: PROVIDER },
+  ];
+}
+
 /** `openai/…` goes by responses, `anthropic/…` by messages, any other model by chat completions. */
-function providerEntries({ baseUrl, model }: Wiring): JsonEntry[] {
-  const name = model ?? '';
+function providerEntries(wiring: Wiring): JsonEntry[] {
+  const { baseUrl, model } = wiring;
+  if (model === null) return allProviderEntries(wiring);
+  const name = model;
   const [builtIn = '', ...rest] = name.split('/');
   if (rest.length > 0 && BUILT_IN.includes(builtIn)) {
     return [

@@ -1,0 +1,86 @@
+import type { WireName } from '../agents/clients/client.ts';
+import type { Loaded } from '../config/load.ts';
+import type { SettingKey, Settings } from '../config/settings.ts';
+import type { Finding } from './finding.ts';
+import { probe } from './probe.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
+
+export interface PortFinding {
+  readonly finding: Finding;
+  /** What the proxy there says of itself; `null` when none runs. */
+  readonly health: ProxyHealth | null;
+}
+
+/** Whether the proxy that agents are pointed at runs. */
+export async function checkPort(settings: Settings): Promise<PortFinding> {
+  const url = proxyUrl(settings);
+  const none = (finding: Finding): PortFinding => ({ finding, health: null });
+  if (settings.port === 0)
+    return none({ level: 'note', what: 'the port is any free one: agents cannot be told where' });
+  const health = await proxyHealth(url);
+  if (health !== null) return { finding: { level: 'ok', what: `the proxy answers at ${url}` }, health };
+  if ((await probe(url)) === null) {
+    const advice = 'choose another with MCP_PRUNER_PORT, or stop that program';
+    return none({ level: 'failure', what: `another program answers at ${url}`, advice });
+  }
+  return none({ level: 'note', what: `no proxy runs at ${url}`, advice: 'start it: mcp-pruner serve' });
+}
+
+/** A wire that is forwarded somewhere: the setting that says where, and the field of `/health` that does. */
+interface Route {
+  readonly title: string;
+  readonly key: Extract<SettingKey, 'upstreamUrl' | 'anthropicUrl'>;
+  readonly variable: string;
+  readonly field: 'upstream' | 'anthropic_upstream';
+}
+
+const openai: Route = {
+  title: 'upstream',
+  key: 'upstreamUrl',
+  variable: 'MCP_PRUNER_UPSTREAM_URL',
+  field: 'upstream',
+};
+const anthropic: Route = {
+  title: 'upstream of the messages wire,',
+  key: 'anthropicUrl',
+  variable: 'MCP_PRUNER_ANTHROPIC_URL',
+  field: 'anthropic_upstream',
+};
+
+/**
+ * Whether what requests are forwarded to can be reached: by the proxy that runs, or else by one with these settings.
+ *
+ * @param wires - spoken by the agents that are set up; the provider of the messages wire is tried only for those
+ */
+export async function checkUpstreams(
+  { settings, origins }: Loaded,
+  running: ProxyHealth | null,
+  wires: ReadonlySet<WireName>,
+): Promise<Finding[]> {
+  const asked = wires.has('messages') || origins.anthropicUrl.from !== 'default';
+  const routes = asked ? [openai, anthropic] : [openai];
+  return (await Promise.all(routes.map((route) => checkRoute(route, settings, running)))).flat();
+}
+
+async function checkRoute(route: Route, settings: Settings, running: ProxyHealth | null): Promise<Finding[]> {
+  const { title, key, variable, field } = route;
+  const own = settings[key];
+  const told = running?.[field];
+  const other = told !== undefined && told !== new URL(own).origin;
+  const url = other ? told : withoutSecrets(own);
+  const problem = await probe(other ? told : `${withoutSecrets(own)}/models`);
+  const advice = `check ${variable}, the name and the network`;
+  const reached: Finding =
+    problem === null
+      ? { level: 'ok', what: `the ${title} ${url} answers` }
+      : { level: 'failure', what: `the ${title} ${url} cannot be reached: ${problem}`, advice };
+  if (!other) return [reached];
+  const what = `the proxy that runs forwards to ${told}, this environment says ${new URL(own).origin} (${variable})`;
+  return [reached, { level: 'note', what, advice: 'restart the proxy with the settings that are meant' }];
+}
+
+/** An address may hold a name with a password, or a key behind a question mark. */
+function withoutSecrets(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname.replace(/(?<!\/)\/+$/, '');
+}

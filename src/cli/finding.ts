@@ -1,0 +1,6 @@
+/** What `doctor` found; `advice` says what to do. Only a failure makes the exit code 1. */
+export interface Finding {
+  readonly level: 'ok' | 'note' | 'failure';
+  readonly what: string;
+  readonly advice?: string;
+}

@@ -1,0 +1,28 @@
+import type { Io } from './command.ts';
+
+/** Where output goes to a file or a pipe no line is broken. */
+const UNLIMITED = Number.POSITIVE_INFINITY;
+/** Narrower than this a paragraph is a column of single words. */
+const LEAST_COLUMNS = 30;
+
+/**
+ * A text in lines that fit the terminal.
+ *
+ * @param prefix - stands before each line; `rest` before all but the first
+ */
+export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns'>, rest = prefix): string {
+  const width = io.columns === undefined ? UNLIMITED : Math.max(io.columns, LEAST_COLUMNS);
+  const lines: string[] = [];
+  let line = prefix;
+  let empty = true;
+  for (const word of text.split(' ')) {
+    if (!empty && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = rest;
+      empty = true;
+    }
+    line += empty ? word : ` ${word}`;
+    empty = false;
+  }
+  return `${[...lines, line].join('\n')}\n`;
+}
