@@ -22,15 +22,8 @@ export async function checkStore(settings: Settings, io: Io): Promise<Finding> {
         };
   }
   if (!isWritable(path)) return { level: 'failure', what: `the store ${path} is not writable`, advice };
-  const { openSqliteStore } = await import('../store/sqlite.ts');
-  const store = openSqliteStore({
-    path,
-    readonly: true,
-    clock: io.clock,
-    ttlMs: settings.pruneIdTtlS * 1000,
-    maxBytes: settings.storeMaxBytes,
-    maxEvents: settings.maxEvents,
-  });
+  const { openStore } = await import('../app/store.ts');
+  const store = openStore(settings, { readonly: true, clock: io.clock });
   try {
     const { prunes, bytes } = await store.stats();
     return { level: 'ok', what: `the store ${path} holds ${prunes} prunes in ${Math.ceil(bytes / 1024)} KiB` };
