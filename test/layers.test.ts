@@ -15,23 +15,27 @@ interface Layer {
 }
 
 const ENGINE = ['engine', 'errors', 'write-behind'];
-const PURE = [...ENGINE, 'dialects', 'goal'];
+const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
+/** Requests are known by this alone; how a wire spells them is the business of those who put the parts together. */
+const DOOR = 'dialects/dialect';
 /** The ports of the core implemented: each knows what it speaks to, none knows another. */
 const SERVICE: Layer = { from: ENGINE, types: ['core/ports'] };
 const SERVICES = ['store', 'backends', 'workers', 'gc', 'fleet', 'ledger', 'resources', 'agents', 'config', 'observe'];
 /** The faces: what the world talks to. They do not know each other. */
-const FACE: Layer = { from: [...PURE, 'core'], types: SERVICES };
+const FACE: Layer = { from: [...PURE, 'core'], types: [DOOR, ...SERVICES] };
 const FACES = ['proxy', 'mcp', 'page'];
-const INSIDE = [...PURE, 'core', 'eval', ...SERVICES];
+const INSIDE = [...PURE, 'dialects', 'core', 'eval', ...SERVICES];
 
 /** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
 const layers: Readonly<Record<string, Layer>> = {
   errors: { from: [] },
   'write-behind': { from: [] },
   engine: { from: ['engine'] },
-  dialects: { from: ['engine'] },
-  goal: { from: ['engine'], types: ['dialects'] },
-  core: { from: PURE },
+  json: { from: ['engine'] },
+  transcript: { from: ['engine', 'json'] },
+  dialects: { from: ['engine', 'json'] },
+  goal: { from: ['engine'], types: ['transcript'] },
+  core: { from: PURE, types: [DOOR] },
   eval: { from: [...ENGINE, 'core'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
   workers: { from: [...ENGINE, 'core'] },
@@ -54,6 +58,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },
   { what: 'the clock', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: /^(?:app\/http|cli)\.ts$/ },
   { what: 'chance', pattern: /\bMath\.random\b|\brandomUUID\b|'ulid'/, allowed: /^app\/request-ids\.ts$/ },
+  { what: 'the list of wires', pattern: /dialects\/all\.ts'/, allowed: /^app\// },
   { what: 'console', pattern: /\bconsole\./, allowed: /^$/ },
 ];
 

@@ -4,13 +4,13 @@ import { performance } from 'node:perf_hooks';
 import { parseAst } from 'rolldown/parseAst';
 import { analyse } from 'scslre';
 import { describe, expect, it } from 'vitest';
-import { editedFiles } from '../src/dialects/call-targets.ts';
-import { findFileBlocks, ownWords } from '../src/dialects/file-blocks.ts';
-import { findFrame } from '../src/dialects/frames.ts';
-import { longJsonFields } from '../src/dialects/json-fields.ts';
-import { callFacts, isRecovery } from '../src/dialects/tools.ts';
 import { splitLines } from '../src/engine/text/lines.ts';
 import { parseMarker } from '../src/engine/text/marker.ts';
+import { longJsonFields } from '../src/json/fields.ts';
+import { editedFiles } from '../src/transcript/call-targets.ts';
+import { findFileBlocks, ownWords } from '../src/transcript/file-blocks.ts';
+import { findFrame } from '../src/transcript/frames.ts';
+import { callFacts, isRecovery } from '../src/transcript/tools.ts';
 
 interface Pattern {
   readonly file: string;

@@ -1,7 +1,8 @@
 import { createPruner } from '../../src/core/pruner.ts';
 import type { RequestRewriter, Rewritten } from '../../src/core/rewrite-request.ts';
-import { JsonShapeError } from '../../src/dialects/json-cursor.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
+import { JsonShapeError } from '../../src/json/cursor.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
 import type { ChatCase, Mutation, Turn } from './cases.ts';
 import { Broken, checkCuts, difference, must } from './check.ts';
@@ -70,14 +71,14 @@ class Talk {
     if (!last) return;
     const { body, out } = last;
     const restarted = this.#ground.rewriter(reopen(), settings);
-    this.#same(out, (await restarted.rewrite(body)).body, 'same bytes after a restart');
+    this.#same(out, (await restarted.rewrite({ body, dialect: openaiChat })).body, 'same bytes after a restart');
     if (!this.#needsStore) {
       const lost = this.#ground.rewriter(other, settings);
-      this.#same(out, (await lost.rewrite(body)).body, 'same bytes without the store');
+      this.#same(out, (await lost.rewrite({ body, dialect: openaiChat })).body, 'same bytes without the store');
     }
     const plain = turns.every(({ kind }) => kind !== 'fed-back' && kind !== 'recovered'); // these need a store
     if (plain && this.#given.style.seed % 4 === 0) {
-      const dry = await this.#ground.rewriter(other, settings).rewriteDry(body);
+      const dry = await this.#ground.rewriter(other, settings).rewriteDry({ body, dialect: openaiChat });
       this.#same(out, dry.body, 'a dry run says what would be cut');
     }
     if (mutations.length > 0) await this.#mutated(rewriter, body, out);
@@ -94,7 +95,7 @@ class Talk {
     const [warm, cold] = [await this.#attempt(rewriter, broken), await this.#attempt(fresh, broken)];
     must((warm === null) === (cold === null), 'a remembered body changes no refusal');
     if (warm && cold) this.#same(cold, warm, 'a remembered body changes no bytes');
-    this.#same(out, (await rewriter.rewrite(body)).body, 'same bytes after a damaged body');
+    this.#same(out, (await rewriter.rewrite({ body, dialect: openaiChat })).body, 'same bytes after a damaged body');
   }
 
   async #attempt(rewriter: RequestRewriter, body: Buffer): Promise<Buffer | null> {
@@ -175,7 +176,7 @@ class Talk {
 
   /** Rewrites a body and holds the result against what the store says was cut, byte for byte. */
   async #checked(rewriter: RequestRewriter, body: Buffer, store: SqliteStore, sound: boolean): Promise<Rewritten> {
-    const rewritten = await rewriter.rewrite(body);
+    const rewritten = await rewriter.rewrite({ body, dialect: openaiChat });
     const pruned = new Map<number, Pruned[]>();
     for (const outcome of rewritten.outcomes) {
       const { pruneId, messageIndex } = outcome;

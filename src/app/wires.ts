@@ -1,11 +1,12 @@
 import { LeftAlone } from '../core/left-alone.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
+import { dialects } from '../dialects/all.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { ChatHandler } from '../proxy/chat.ts';
+import { ChatHandler, type ChatOptions } from '../proxy/chat.ts';
 import { Reporter } from '../proxy/report.ts';
-import { isChat, type Wire } from '../proxy/server.ts';
+import type { Wire } from '../proxy/server.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import { requestIds } from './request-ids.ts';
 import { rewriterOf } from './rewriter.ts';
@@ -20,7 +21,7 @@ export interface Wires {
   close(): Promise<void>;
 }
 
-/** Opens the way to the model, and what is done to requests on it. A new wire is a row of `wires`. */
+/** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
   const { settings, store, events, clock, log } = services;
   const upstream = new Upstream({
@@ -29,9 +30,15 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
   });
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
-  const chat = await openChat(services, upstream, reporter);
+  const options = await handlerOptions(services, upstream, reporter);
   return {
-    wires: [{ claims: isChat, handle: (req, res) => chat.handle(req, res) }],
+    wires: dialects.map((dialect): Wire => {
+      const handler = new ChatHandler({ ...options, dialect });
+      return {
+        claims: (method, path) => dialect.claims(method, path) !== null,
+        handle: (req, res) => handler.handle(req, res),
+      };
+    }),
     upstream,
     async close() {
       await reporter.flush();
@@ -40,13 +47,18 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   };
 }
 
-async function openChat(services: Services, upstream: Upstream, reporter: Reporter): Promise<ChatHandler> {
+/** What the handlers of all wires share: above all the memory of what was decided. */
+async function handlerOptions(
+  services: Services,
+  upstream: Upstream,
+  reporter: Reporter,
+): Promise<Omit<ChatOptions, 'dialect'>> {
   const { settings, store, clock, log, decider, scorer } = services;
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const leftAlone = new LeftAlone(store);
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   const nextId = requestIds();
-  return new ChatHandler({
+  return {
     rewriter: rewriterOf(settings, {
       store,
       clock,
@@ -68,7 +80,7 @@ async function openChat(services: Services, upstream: Upstream, reporter: Report
     },
     onReport: (report) => reporter.report(report),
     onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
-  });
+  };
 }
 
 /** What was asked of single segments, where they are taken down, and the budget if there is one. */

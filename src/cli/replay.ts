@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
-import { callFacts } from '../dialects/tools.ts';
+import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { readLog } from '../eval/replay/read-log.ts';
 import { Replay, type ReplayParts } from '../eval/replay/replay.ts';
 import { renderReplay, replayReport } from '../eval/replay/report.ts';
+import { callFacts } from '../transcript/tools.ts';
 import { type Command, CommandFailed, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
@@ -43,7 +44,7 @@ export const replay: Command = {
     });
     try {
       const parts: ReplayParts = {
-        rewrite: async (body) => (await rewriter.rewrite(body)).body,
+        rewrite: async (body) => (await rewriter.rewrite({ body, dialect: openaiChat })).body,
         targetOf: (made) => {
           const { origin, path = '' } = callFacts(made).hints;
           return { reads: origin === 'read', path };

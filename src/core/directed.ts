@@ -1,9 +1,8 @@
-import type { ScannedMessage } from '../dialects/chat-body.ts';
+import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import type { Edit } from '../engine/text/render.ts';
 import type { CutWhole, Job } from './decide.ts';
 import { type FoundText, shift } from './find-texts.ts';
 import { keyOf } from './hash.ts';
-import { prefixHashes } from './left-alone.ts';
 import type { DirectivesView, Step } from './ports/segments.ts';
 import type { PrefixMatch } from './prefix-memo.ts';
 import { segmentsIn, stashKey, type TextSegment } from './segments.ts';
@@ -24,21 +23,16 @@ export interface HeldSteps {
 /**
  * Which steps hold: those whose messages the request begins with.
  *
+ * @param prefixes - for each message what stands for it and all before it
  * @param match - a remembered body with the same directives, where those steps hold which it shares the messages of
  */
-export function heldSteps(
-  steps: readonly Step[],
-  body: Buffer,
-  messages: readonly ScannedMessage[],
-  match: PrefixMatch | null,
-): HeldSteps {
+export function heldSteps(steps: readonly Step[], prefixes: readonly string[], match: PrefixMatch | null): HeldSteps {
   const most = steps.reduce((max, step) => Math.max(max, step.messages), 0);
   if (most === 0) return { scopes: new Set(), mark: '' };
   if (match && match.checkpoint.messages >= most) {
     return { scopes: new Set(match.body.steps.split(' ').filter(Boolean)), mark: match.body.steps };
   }
-  const hashes = prefixHashes(body, messages.slice(0, most));
-  const held = steps.filter(({ scope, messages: count }) => hashes[count - 1] === scope).map(({ scope }) => scope);
+  const held = steps.filter(({ scope, messages: count }) => prefixes[count - 1] === scope).map(({ scope }) => scope);
   return { scopes: new Set(held), mark: held.join(' ') };
 }
 
@@ -48,8 +42,8 @@ export interface NewTexts {
   /** Index of the first new message. */
   readonly first: number;
   readonly found: readonly FoundText[];
-  /** Names of the tools whose results the messages are, by message index. */
-  readonly toolOf: (messageIndex: number) => string;
+  /** Name of the tool whose result a text is, or `''`. */
+  readonly toolOf: (text: ScannedText) => string;
 }
 
 /** The texts to decide about once directives have had their say: pinned ones go whole, others give way to a marker. */
@@ -79,7 +73,7 @@ export function direct(
     const kept = here
       .filter((text) => !cut.some(({ segment }) => holds(segment, text)))
       .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
-    const given = cut.map(({ segment, action }) => givenWay(segment, action, project, texts.toolOf(i)));
+    const given = cut.map(({ segment, action }) => givenWay(segment, action, project, texts.toolOf(segment.source)));
     out.push(...[...kept, ...given].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
   }
   return out;

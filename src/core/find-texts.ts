@@ -1,14 +1,14 @@
-import type { ScannedMessage } from '../dialects/chat-body.ts';
-import { findFileBlocks, ownWords } from '../dialects/file-blocks.ts';
-import { findFrame } from '../dialects/frames.ts';
-import { decodeString, type Span } from '../dialects/json-cursor.ts';
-import { longJsonFields } from '../dialects/json-fields.ts';
-import { encodeEdits } from '../dialects/json-string.ts';
-import { type CallFacts, callFacts, isRecovery } from '../dialects/tools.ts';
+import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import type { Edit } from '../engine/text/render.ts';
 import type { Hints, Limits } from '../engine/types.ts';
 import type { Conversation } from '../goal/conversation.ts';
+import { decodeString, type Span } from '../json/cursor.ts';
+import { longJsonFields } from '../json/fields.ts';
+import { encodeEdits } from '../json/strings.ts';
+import { findFileBlocks, ownWords } from '../transcript/file-blocks.ts';
+import { findFrame } from '../transcript/frames.ts';
+import { type CallFacts, callFacts, isRecovery } from '../transcript/tools.ts';
 import type { Job } from './decide.ts';
 import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
 
@@ -59,23 +59,30 @@ export function findTexts(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
-  switch (message.role) {
-    case 'assistant':
-      readAssistant(bytes, message, conversation);
-      return [];
-    case 'user':
-      return readUser(bytes, message, messageIndex, conversation, settings);
-    case 'tool':
-    case 'function':
-      return readResult(bytes, message, messageIndex, conversation, settings);
-    default:
-      return [];
+  const found: FoundText[] = [];
+  const results = message.texts.filter(({ use }) => use === 'result');
+  for (const of of byCall(results)) found.push(...readResult(bytes, message, of, messageIndex, conversation, settings));
+  if (message.role === 'user') found.push(...readUser(bytes, message, messageIndex, conversation, settings));
+  else if (message.role === 'assistant') readAssistant(bytes, message, conversation);
+  return found.sort((a, b) => a.literal.start - b.literal.start);
+}
+
+/** The texts of each result; a message may hold results of several calls. */
+function byCall(results: readonly ScannedText[]): ScannedText[][] {
+  const calls = new Map<string, ScannedText[]>();
+  for (const text of results) {
+    const key = JSON.stringify([text.callId, text.name]);
+    const of = calls.get(key);
+    if (of) of.push(text);
+    else calls.set(key, [text]);
   }
+  return [...calls.values()];
 }
 
 function readAssistant(bytes: Buffer, message: ScannedMessage, conversation: Conversation): void {
   if (message.calls.length === 0) return;
-  const said = message.texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
+  const texts = message.texts.filter(({ use }) => use === 'said');
+  const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
   conversation.assistantSaid(said, calls);
 }
@@ -89,17 +96,19 @@ function argsText(bytes: Buffer, args: Span | null): string {
 function readResult(
   bytes: Buffer,
   message: ScannedMessage,
+  texts: readonly ScannedText[],
   messageIndex: number,
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
-  const large = message.texts.filter(({ literal }) => literal.end - literal.start - 2 >= settings.minPruneChars);
-  if (large.length === 0 || message.opaque) return [];
-  const call = conversation.callOf(message.toolCallId, message.name);
+  const large = texts.filter(({ literal }) => literal.end - literal.start - 2 >= settings.minPruneChars);
+  const [first] = large;
+  if (!first || message.opaque) return [];
+  const call = conversation.callOf(first.callId, first.name);
   const facts = callFacts(call);
-  const tool = call?.name ?? message.name;
+  const tool = call?.name ?? first.name;
   const goal = conversation.goalFor(call, facts.question, facts.said);
-  const recovery = isRecovery(call) || isRecovery({ name: message.name, args: '' });
+  const recovery = isRecovery(call) || isRecovery({ name: first.name, args: '' });
   const exempt =
     settings.neverPruneTool(tool) || (facts.hints.path !== undefined && settings.neverPrunePath(facts.hints.path));
   const found: FoundText[] = [];
@@ -149,45 +158,22 @@ export interface UserText {
 
 /** Takes a user's message apart into words and files. */
 export function userTexts(bytes: Buffer, message: ScannedMessage): UserText[] {
-  const texts: { readonly literal: Span; readonly text: string }[] = [];
-  for (const { literal } of message.texts) {
-    const text = decodeString(bytes, literal.start, literal.end);
-    if (text !== null) texts.push({ literal, text });
-  }
-  const taken = takenApart(texts.map(({ text }) => text));
-  return texts.map(({ literal, text }, i) => {
-    return { literal, text, files: taken[i]?.files ?? [], words: taken[i]?.words ?? '' };
-  });
-}
-
-type Taken = Pick<UserText, 'files' | 'words'>;
-
-function takenApart(texts: readonly string[]): Taken[] {
   let announced = '';
-  return texts.map((text) => {
-    if (announced !== '') {
+  return message.texts.flatMap(({ literal, use, name }) => {
+    if (use !== 'words' && use !== 'document') return [];
+    const text = decodeString(bytes, literal.start, literal.end);
+    if (text === null) return [];
+    if (use === 'document' || announced !== '') {
       // The part before this one said that this part is a file.
-      const files = [{ start: 0, end: text.length, path: announced }];
+      const files = [{ start: 0, end: text.length, path: name || announced }];
       announced = '';
-      return { files, words: '' };
+      return { literal, text, files, words: '' };
     }
     announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
     const blocks = findFileBlocks(text);
     const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
-    return { files, words: ownWords(text, blocks) };
+    return { literal, text, files, words: ownWords(text, blocks) };
   });
-}
-
-/** The user's own words in the texts of a message, as far as they are known without the messages before it. */
-export function userWords(texts: readonly string[]): string {
-  return said(takenApart(texts));
-}
-
-function said(texts: readonly Taken[]): string {
-  return texts
-    .map(({ words }) => words)
-    .filter((part) => part !== '')
-    .join('\n');
 }
 
 function readUser(
@@ -206,7 +192,10 @@ function readUser(
       path,
     })),
   );
-  const words = said(texts);
+  const words = texts
+    .map((text) => text.words)
+    .filter((part) => part !== '')
+    .join('\n');
   if (words !== '' && conversation.id === '') conversation.begin(textHash(words));
   conversation.userSaid(words);
   if (message.opaque) return [];

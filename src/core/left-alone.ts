@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import type { ScannedMessage } from '../dialects/chat-body.ts';
 import type { Store } from './ports.ts';
 
 const MAX_REMEMBERED = 10_000;
@@ -21,14 +19,13 @@ export class LeftAlone {
     for (const hash of await this.#store.leftAlone()) this.#hashes.add(hash);
   }
 
-  /** Whether there is any such conversation. */
-  get any(): boolean {
-    return this.#hashes.size > 0;
-  }
-
-  /** Whether these messages begin with those of a refused request. */
-  covers(body: Buffer, messages: readonly ScannedMessage[]): boolean {
-    return this.any && prefixHashes(body, messages).some((hash) => this.#hashes.has(hash));
+  /**
+   * Whether a request begins with the messages of a refused one.
+   *
+   * @param prefixes - for each of its messages what stands for it and all before it
+   */
+  covers(prefixes: readonly string[]): boolean {
+    return this.#hashes.size > 0 && prefixes.some((prefix) => this.#hashes.has(prefix));
   }
 
   /**
@@ -36,21 +33,11 @@ export class LeftAlone {
    *
    * @throws StoreUnavailable when it holds for this process only
    */
-  async add(body: Buffer, messages: readonly ScannedMessage[]): Promise<void> {
-    const hash = prefixHashes(body, messages).at(-1);
-    if (hash === undefined) return;
+  async add(prefixes: readonly string[]): Promise<void> {
+    const prefix = prefixes.at(-1);
+    if (prefix === undefined) return;
     if (this.#hashes.size >= MAX_REMEMBERED) this.#hashes.delete(this.#hashes.values().next().value ?? '');
-    this.#hashes.add(hash);
-    await this.#store.markLeftAlone(hash);
+    this.#hashes.add(prefix);
+    await this.#store.markLeftAlone(prefix);
   }
-}
-
-/** For each message a hash over it and all before it: roles and texts, not the fields that clients move about. */
-export function prefixHashes(body: Buffer, messages: readonly ScannedMessage[]): string[] {
-  const hash = createHash('sha256');
-  return messages.map(({ role, toolCallId, texts }) => {
-    hash.update(`\0${role}\0${toolCallId}\0`);
-    for (const { literal } of texts) hash.update(body.subarray(literal.start, literal.end));
-    return hash.copy().digest('hex').slice(0, 32);
-  });
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { ScannedMessage } from '../dialects/chat-body.ts';
+import type { Dialect, RequestHead, ScannedMessage } from '../dialects/dialect.ts';
 import type { Conversation } from '../goal/conversation.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 
@@ -41,9 +41,12 @@ export interface Checkpoint {
 export interface RememberedBody {
   /** The body as received, up to the end of its last message. */
   readonly prefix: KeptBytes;
-  readonly model: string;
-  readonly stream: boolean;
+  readonly dialect: Dialect['name'];
+  /** What stood before its messages. */
+  readonly before: RequestHead;
   readonly messages: readonly ScannedMessage[];
+  /** For each message what stands for it and all before it. */
+  readonly prefixes: readonly string[];
   readonly edits: readonly BodyEdit[];
   readonly outcomes: readonly TextOutcome[];
   /** Some of the last message ends, ascending. */

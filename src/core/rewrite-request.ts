@@ -1,4 +1,4 @@
-import { type ScannedMessage, scanChatBody } from '../dialects/chat-body.ts';
+import type { Dialect, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import type { RenderOptions } from '../engine/text/render.ts';
 import { type CallInContext, Conversation } from '../goal/conversation.ts';
 import type { DecisionMaker } from './decision-maker.ts';
@@ -6,15 +6,23 @@ import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts'
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
 import { KeptBytes } from './kept-bytes.ts';
-import { type LeftAlone, prefixHashes } from './left-alone.ts';
+import type { LeftAlone } from './left-alone.ts';
 import { messageTokens, requestTokens } from './message-tokens.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
+import { prefixesOf } from './prefixes.ts';
 import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
 import { settleTexts } from './settle-texts.ts';
-import { SmallBodies } from './small-bodies.ts';
 import { type Spliced, type SpliceInput, splice } from './splice.ts';
+
+/** A request's body, and all that decides what becomes of it beside the settings. */
+export interface IncomingRequest {
+  /** Plain JSON. */
+  readonly body: Buffer;
+  readonly dialect: Dialect;
+  readonly scope?: RequestScope;
+}
 
 export interface RewriterOptions {
   readonly store: Store;
@@ -37,6 +45,8 @@ export interface Rewritten {
   readonly model: string;
   readonly stream: boolean;
   readonly messages: readonly ScannedMessage[];
+  /** For each message what stands for it and all before it. */
+  readonly prefixes: readonly string[];
   /** Stands for the conversation: a hash of how it begins. */
   readonly conversationId: string;
   /** The conversation was left alone: an upstream refused a pruned request of it before. */
@@ -63,73 +73,69 @@ export class RequestRewriter {
   readonly #options: RewriterOptions;
   readonly #memo: PrefixMemo;
   readonly #teller: SegmentTeller | null;
-  readonly #small: SmallBodies;
 
   constructor(options: RewriterOptions) {
     const { segments, find, onFailure } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(options.memoBytes);
-    this.#small = new SmallBodies(options);
     this.#teller = segments
       ? new SegmentTeller({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
       : null;
   }
 
-  /** Whether `rewrite` would have nothing to do for a body; known at once for most small ones. */
-  mayPassOver(body: Buffer, scope: RequestScope = NO_SCOPE): boolean {
-    return this.#small.has(body, scope);
-  }
-
   /**
-   * Rewrites a chat/completions body. The originals of all that was cut are durable when it resolves.
+   * Rewrites the body of a request. The originals of all that was cut are durable when it resolves.
    *
    * @throws JsonShapeError when the body is not understood, StoreUnavailable when nothing can be kept; the caller
    * then sends the body as it came
    */
-  rewrite(body: Buffer, scope: RequestScope = NO_SCOPE): Promise<Rewritten> {
-    return this.#rewrite(body, scope, true);
+  rewrite(request: IncomingRequest): Promise<Rewritten> {
+    return this.#rewrite(request, true);
   }
 
-  async #rewrite(body: Buffer, scope: RequestScope, mayCollect: boolean): Promise<Rewritten> {
+  async #rewrite(request: IncomingRequest, mayCollect: boolean): Promise<Rewritten> {
+    const { body, scope = NO_SCOPE } = request;
     const { store, clock, segments } = this.#options;
     const epoch = store.epoch();
     const directives = (await segments?.directives.view(scope.project)) ?? NO_DIRECTIVES;
     const now = clock.nowMs();
-    const match = this.#find(body, epoch, directives.mark, now);
-    const start = this.#read(body, match);
-    if (this.#options.leftAlone.covers(body, start.scanned.messages)) {
+    const match = this.#find(request, epoch, directives.mark, now);
+    const start = this.#read(request, match);
+    if (this.#options.leftAlone.covers(start.prefixes)) {
       const alone = untouched(start);
       return { ...rewritten(alone, { body, edits: [], outcomes: [], counts: [] }, []), leftAlone: true };
     }
     await this.#keepAlive(body, match?.checkpoint.at ?? 0);
     const deadline = this.#options.decisions.deadline();
-    const read = this.#direct(body, start, match, scope, directives);
+    const read = this.#direct(request, start, match, directives);
     const { decisionOf, fallbacks } = await settleTexts(read.found, read.outcomesBefore, deadline, this.#options);
     const result = splice(body, read, decisionOf, this.#options.render);
     const decided = decidedRequest(body, read, decisionOf, scope, directives);
-    if (mayCollect && (await this.#collected(decided, read, result.outcomes, deadline))) {
-      return this.#rewrite(body, scope, false);
+    if (mayCollect && (await this.#collected(request, decided, read, result.outcomes, deadline))) {
+      return this.#rewrite(request, false);
     }
     const storedAtMs = read.match?.body.storedAtMs ?? now;
-    this.#remember(body, read, result, { epoch, storedAtMs, directives: directives.mark, steps: read.steps.mark });
+    this.#remember(request, read, result, { epoch, storedAtMs, directives: directives.mark, steps: read.steps.mark });
     this.#teller?.tell(decided);
     return rewritten(read, result, fallbacks);
   }
 
   /** What would be cut, without a store and without changing anything. */
-  async rewriteDry(body: Buffer): Promise<Rewritten> {
-    const read = this.#read(body, null);
+  async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
+    const { body } = request;
+    const read = this.#read(request, null);
     const jobs = read.found.filter(({ skip }) => skip === '').map(({ job }) => job);
     const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
     const result = splice(body, read, ({ job }) => decided.get(job) ?? null, this.#options.render);
     return rewritten(read, result, []);
   }
 
-  #find(body: Buffer, epoch: string, directives: string, now: number): PrefixMatch | null {
+  #find({ body, dialect }: IncomingRequest, epoch: string, directives: string, now: number): PrefixMatch | null {
     const { trustMs } = this.#options.decisions;
     return this.#memo.find(
       body,
       (known) =>
+        known.dialect === dialect.name &&
         known.epoch === epoch &&
         known.directives === directives &&
         now >= known.storedAtMs &&
@@ -137,29 +143,32 @@ export class RequestRewriter {
     );
   }
 
-  #read(body: Buffer, match: PrefixMatch | null): ReadBody {
+  #read({ body, dialect }: IncomingRequest, match: PrefixMatch | null): ReadBody {
     const checkpoint = match?.checkpoint;
     const resume =
       match && checkpoint
         ? {
             at: checkpoint.at,
-            model: match.body.model,
-            stream: match.body.stream,
+            before: match.body.before,
             messages: match.body.messages.slice(0, checkpoint.messages),
           }
         : undefined;
-    const scanned = scanChatBody(body, resume);
+    const scanned = dialect.scan(body, resume);
+    const prefixes = prefixesOf(dialect, body, scanned.messages, match?.body.prefixes.slice(0, checkpoint?.messages));
     const conversation = checkpoint?.conversation.fork() ?? new Conversation();
     const first = checkpoint?.messages ?? 0;
     const found: FoundText[] = [];
-    const calls: (CallInContext | undefined)[] = [];
+    const calls = new Map<ScannedText, CallInContext>();
     const marks: Mark[] = [];
     const counting = this.#options.segments?.collector !== undefined;
     let tokens = checkpoint?.tokens ?? 0;
     for (let i = first; i < scanned.messages.length; i++) {
       const message = scanned.messages[i];
       if (!message) continue;
-      calls[i - first] = conversation.callOf(message.toolCallId, message.name);
+      for (const text of message.texts) {
+        const call = text.use === 'result' ? conversation.callOf(text.callId, text.name) : undefined;
+        if (call) calls.set(text, call);
+      }
       found.push(...findTexts(body, message, i, conversation, this.#options.find));
       if (counting) tokens += messageTokens(body, message);
       if (i >= scanned.messages.length - CHECKPOINTS) {
@@ -169,11 +178,12 @@ export class RequestRewriter {
     return {
       scanned,
       messages: scanned.messages,
+      prefixes,
       conversationId: conversation.id,
       match,
       first,
       found,
-      callOf: (index) => calls[index - first],
+      callOf: (text) => calls.get(text),
       marks,
       tokens,
       steps: NO_STEPS,
@@ -183,45 +193,36 @@ export class RequestRewriter {
   }
 
   /** Lets the directives have their say; reads anew where the remembered body had others. */
-  #direct(
-    body: Buffer,
-    start: ReadBody,
-    match: PrefixMatch | null,
-    scope: RequestScope,
-    directives: DirectivesView,
-  ): ReadBody {
+  #direct(request: IncomingRequest, start: ReadBody, match: PrefixMatch | null, directives: DirectivesView): ReadBody {
     if (directives.empty) return start;
-    const steps = heldSteps(directives.stepsOf(start.conversationId), body, start.messages, match);
-    const read = match && match.body.steps !== steps.mark ? this.#read(body, null) : start;
-    const toolOf = (index: number): string => {
-      const message = read.messages[index];
-      return message?.role === 'assistant' || message?.role === 'user'
-        ? ''
-        : (read.callOf(index)?.name ?? message?.name ?? '');
-    };
+    const steps = heldSteps(directives.stepsOf(start.conversationId), start.prefixes, match);
+    const read = match && match.body.steps !== steps.mark ? this.#read(request, null) : start;
+    const toolOf = (text: ScannedText): string => (text.use === 'result' ? (read.callOf(text)?.name ?? text.name) : '');
+    const { body, scope = NO_SCOPE } = request;
     return { ...read, steps, found: direct(body, { ...read, toolOf }, scope.project, directives, steps) };
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
   async #collected(
+    request: IncomingRequest,
     decided: DecidedRequest,
-    { tokens: tokensAsTheyCame }: ReadBody,
+    read: ReadBody,
     outcomes: readonly TextOutcome[],
     deadline: number,
   ): Promise<boolean> {
     const collector = this.#options.segments?.collector;
     if (!collector || !this.#teller) return false;
     const { body, scope, directives, conversationId } = decided;
-    const tokens = requestTokens(body, decided.messages, tokensAsTheyCame, outcomes);
+    const tokens = requestTokens(body, decided.messages, read.tokens, outcomes);
     if (!collector.wants(scope, conversationId, tokens)) return false;
     const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
-    const hash = messages > 0 ? prefixHashes(body, decided.messages.slice(0, messages)).at(-1) : undefined;
+    const hash = read.prefixes[messages - 1];
     if (hash === undefined) return false;
     let all: DecidedRequest = decided;
     if (decided.first > 0) {
-      const read = this.#direct(body, this.#read(body, null), null, scope, directives);
-      const { decisionOf } = await settleTexts(read.found, [], deadline, this.#options);
-      all = decidedRequest(body, read, decisionOf, scope, directives);
+      const whole = this.#direct(request, this.#read(request, null), null, directives);
+      const { decisionOf } = await settleTexts(whole.found, [], deadline, this.#options);
+      all = decidedRequest(body, whole, decisionOf, scope, directives);
     }
     try {
       const step = { scope: hash, conversation: conversationId, messages };
@@ -245,13 +246,13 @@ export class RequestRewriter {
   }
 
   #remember(
-    body: Buffer,
+    { body, dialect }: IncomingRequest,
     read: ReadBody,
     { edits, outcomes, counts }: Spliced,
     validity: Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>,
   ): void {
     const { match } = read;
-    const { model, stream, messages } = read.scanned;
+    const { before, messages } = read.scanned;
     const checkpoints: Checkpoint[] = read.marks.map(({ message, conversation, tokens }) => {
       const done = counts[read.found.filter(({ messageIndex }) => messageIndex <= message).length];
       return {
@@ -270,9 +271,10 @@ export class RequestRewriter {
       : [];
     const remembered: RememberedBody = {
       prefix: KeptBytes.of(body, last.at, match?.body.prefix ?? null, match?.checkpoint.at ?? 0),
-      model,
-      stream,
+      dialect: dialect.name,
+      before,
       messages,
+      prefixes: read.prefixes,
       edits,
       outcomes,
       checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
@@ -291,13 +293,15 @@ interface Mark {
 
 interface ReadBody extends SpliceInput {
   readonly messages: readonly ScannedMessage[];
+  /** For each message what stands for it and all before it. */
+  readonly prefixes: readonly string[];
   readonly conversationId: string;
   /** The remembered body that it goes on from. */
   readonly match: PrefixMatch | null;
   /** Index of the first message that is new. */
   readonly first: number;
-  /** The call that a new message answers. */
-  readonly callOf: (messageIndex: number) => CallInContext | undefined;
+  /** The call that a text of a new message answers. */
+  readonly callOf: (text: ScannedText) => CallInContext | undefined;
   readonly marks: readonly Mark[];
   /** Of all messages as they came; 0 when nobody keeps a budget. */
   readonly tokens: number;
@@ -331,6 +335,7 @@ function rewritten(read: ReadBody, { body, outcomes }: Spliced, fallbacks: reado
     model,
     stream,
     messages,
+    prefixes: read.prefixes,
     conversationId: read.conversationId,
     leftAlone: false,
     outcomes,

@@ -1,10 +1,10 @@
-import { askedLines, editedFiles } from '../dialects/call-targets.ts';
-import type { ScannedMessage } from '../dialects/chat-body.ts';
-import { callFacts, isRecovery } from '../dialects/tools.ts';
+import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import type { Origin } from '../engine/types.ts';
 import type { CallInContext } from '../goal/conversation.ts';
+import { askedLines, editedFiles } from '../transcript/call-targets.ts';
+import { callFacts, isRecovery } from '../transcript/tools.ts';
 import { type FindSettings, type FoundText, holdsRecovered } from './find-texts.ts';
 import { keyOf } from './hash.ts';
 import type { DirectiveAction, Effect, SeenSegment, SegmentType } from './ports/segments.ts';
@@ -17,7 +17,7 @@ export interface ReadMessages {
   /** Index of the first message to look at. */
   readonly first: number;
   readonly found: readonly FoundText[];
-  readonly callOf: (messageIndex: number) => CallInContext | undefined;
+  readonly callOf: (text: ScannedText) => CallInContext | undefined;
   readonly decisionOf: (text: FoundText) => Decision | null;
   readonly directed: (segmentId: string, messageIndex: number) => DirectiveAction | null;
 }
@@ -37,9 +37,9 @@ export function seenSegments(
     while (at >= 0 && read.found[at]?.messageIndex === i) at++;
     if (!message) continue;
     const found = at < 0 ? [] : read.found.slice(from, at);
-    const call = message.role === 'tool' || message.role === 'function' ? read.callOf(i) : undefined;
-    const source = sourceOf(message, call, settings);
+    let source: Source | null = null;
     for (const segment of segmentsIn(body, message, i, found)) {
+      if (source?.text !== segment.source) source = sourceOf(segment.source, read.callOf(segment.source), settings);
       const within = found.filter((text) => isWithin(segment, text));
       seen.push(describe(segment, source, within, read, project, settings));
     }
@@ -47,8 +47,9 @@ export function seenSegments(
   return seen;
 }
 
-/** What the segments of one message have in common. */
+/** What the segments of one text have in common. */
 interface Source {
+  readonly text: ScannedText;
   readonly tool: string;
   readonly callId: string;
   readonly callKey: string;
@@ -62,17 +63,18 @@ interface Source {
 }
 
 function sourceOf(
-  message: ScannedMessage,
+  text: ScannedText,
   call: CallInContext | undefined,
   settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
 ): Source {
   const facts = callFacts(call);
-  const tool = call?.name ?? (message.role === 'tool' || message.role === 'function' ? message.name : '');
+  const tool = call?.name ?? (text.use === 'result' ? text.name : '');
   const path = facts.hints.path ?? '';
   const { startLine, endLine } = askedLines(call);
   return {
+    text,
     tool,
-    callId: message.toolCallId,
+    callId: text.callId,
     callKey: call ? keyOf(call.name, call.args) : '',
     wanted: facts.said,
     path,
@@ -84,7 +86,7 @@ function sourceOf(
       settings.neverPruneTool(tool) ||
       (path !== '' && settings.neverPrunePath(path)) ||
       isRecovery(call) ||
-      isRecovery({ name: message.name, args: '' }),
+      isRecovery({ name: text.use === 'result' ? text.name : '', args: '' }),
   };
 }
 

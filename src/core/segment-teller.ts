@@ -2,7 +2,6 @@ import type { HeldSteps } from './directed.ts';
 import type { FindSettings } from './find-texts.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from './ports/segments.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
-import { MIN_TOLD_BYTES } from './small-bodies.ts';
 import { ToldBodies } from './told-bodies.ts';
 
 /** A request that was decided about. */
@@ -21,6 +20,9 @@ export interface TellerOptions {
   readonly rememberedFrom: number;
   readonly onFailure: (reason: string, cause: unknown) => void;
 }
+
+/** From this size on the first request of a conversation may hold something that can be collected. */
+const MIN_TOLD_BYTES = 4 * 1024;
 
 /** Tells those who keep segments what requests show, once these are on their way. */
 export class SegmentTeller {
@@ -70,5 +72,5 @@ export class SegmentTeller {
 /** A small request that brings the user's first words: there is nothing in it that could be collected. */
 function hasOnlyBegun({ body, first, found, messages }: DecidedRequest): boolean {
   if (first > 0 || found.length > 0 || body.length >= MIN_TOLD_BYTES) return false;
-  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool' && role !== 'function');
+  return messages.every(({ role }) => role !== 'assistant' && role !== 'tool');
 }

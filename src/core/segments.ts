@@ -1,5 +1,5 @@
-import type { ScannedMessage } from '../dialects/chat-body.ts';
-import { decodeString, type Span } from '../dialects/json-cursor.ts';
+import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
+import { decodeString, type Span } from '../json/cursor.ts';
 import { type FoundText, userTexts } from './find-texts.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from './hash.ts';
 
@@ -8,6 +8,8 @@ export interface TextSegment {
   readonly id: string;
   readonly messageIndex: number;
   readonly role: 'user' | 'assistant' | 'tool';
+  /** The text of the message that it is, or stands in. */
+  readonly source: ScannedText;
   /** The JSON string in the body that holds it, quotes included. */
   readonly literal: Span;
   /** Where it begins in the decoded string, in UTF-16 units. */
@@ -32,42 +34,41 @@ export function segmentsIn(
   found: readonly FoundText[],
 ): TextSegment[] {
   if (message.opaque) return [];
-  const source = { messageIndex, ...message };
-  switch (message.role) {
-    case 'user':
-      return userTexts(bytes, message).flatMap(({ literal, text, files }) => {
-        if (files.length === 0) return segment('user', source, literal, { text });
-        return files.flatMap(({ start, end, path }) =>
-          segment('user', source, literal, { text: text.slice(start, end) }, { start, path }),
-        );
-      });
-    case 'assistant':
-    case 'tool':
-    case 'function': {
-      const role = message.role === 'assistant' ? 'assistant' : 'tool';
-      return message.texts.flatMap(({ literal }) => {
-        const within = found.find((text) => text.literal.start === literal.start);
-        const known = within?.entire ? within.job : undefined;
-        const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
-        return segment(role, source, literal, { text, hash: known?.textHash ?? within?.around[0] });
-      });
+  const users = new Map(userTexts(bytes, message).map((user) => [user.literal, user]));
+  return message.texts.flatMap((source): TextSegment[] => {
+    const { literal, use } = source;
+    if (use === 'words' || use === 'document') {
+      const user = users.get(literal);
+      if (!user) return [];
+      const { text, files } = user;
+      if (files.length === 0) return segment('user', messageIndex, source, { text });
+      return files.flatMap(({ start, end, path }) =>
+        segment('user', messageIndex, source, { text: text.slice(start, end) }, { start, path }),
+      );
     }
-    default:
-      return [];
-  }
+    if (use !== 'said' && use !== 'result') return [];
+    const within = found.find((text) => text.literal.start === literal.start);
+    const known = within?.entire ? within.job : undefined;
+    const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
+    const hash = known?.textHash ?? within?.around[0];
+    return segment(use === 'said' ? 'assistant' : 'tool', messageIndex, source, { text, hash });
+  });
 }
 
 function segment(
   role: TextSegment['role'],
-  { messageIndex, toolCallId, name }: ScannedMessage & { readonly messageIndex: number },
-  literal: Span,
+  messageIndex: number,
+  source: ScannedText,
   { text, hash = textHash(text) }: { readonly text: string; readonly hash?: string | undefined },
   file?: { readonly start: number; readonly path: string },
 ): TextSegment[] {
   if (text === '') return [];
+  const { literal, callId, name } = source;
   const path = file?.path ?? '';
-  const id = file ? segmentIdOf('file', path, hash) : messageSegmentId(role, toolCallId || name, hash);
-  return [{ id, messageIndex, role, literal, start: file?.start ?? 0, text, textHash: hash, file: !!file, path }];
+  const id = file ? segmentIdOf('file', path, hash) : messageSegmentId(role, callId || name, hash);
+  return [
+    { id, messageIndex, role, source, literal, start: file?.start ?? 0, text, textHash: hash, file: !!file, path },
+  ];
 }
 
 /** The id of a message's text; `callId` counts for the results of tools alone. */

@@ -1,9 +1,9 @@
-import type { ScannedBody } from '../dialects/chat-body.ts';
-import { decodeString } from '../dialects/json-cursor.ts';
-import { encodeEdits } from '../dialects/json-string.ts';
+import type { ScannedBody } from '../dialects/dialect.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/text/render.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
+import { decodeString } from '../json/cursor.ts';
+import { encodeEdits } from '../json/strings.ts';
 import type { FoundText } from './find-texts.ts';
 import type { Decision } from './ports.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';

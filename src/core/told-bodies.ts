@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ScannedMessage } from '../dialects/chat-body.ts';
+import type { ScannedMessage } from '../dialects/dialect.ts';
 
 interface Told {
   readonly messages: number;

@@ -1,4 +1,4 @@
-import type { ToolCall } from '../dialects/tools.ts';
+import type { ToolCall } from '../transcript/tools.ts';
 
 /** Longest goal handed to the ranking, in characters. */
 const MAX_GOAL_CHARS = 3_000;

@@ -4,17 +4,19 @@ import { reasonOf } from '../core/failure-reason.ts';
 import type { LeftAlone } from '../core/left-alone.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
-import { describe } from '../core/small-bodies.ts';
-import { JsonShapeError } from '../dialects/json-cursor.ts';
+import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
+import { JsonShapeError } from '../json/cursor.ts';
 import { collectBody, decodeBody } from './body.ts';
 import { BodyGarbage } from './body-garbage.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
 import { scopeOf } from './scope.ts';
 import type { Exchange, Upstream } from './upstream.ts';
-import { type ProviderUsage, UsageTap } from './usage.ts';
+import { UsageTap } from './usage.ts';
 
 export interface ChatOptions {
+  /** The wire that its requests and answers speak. */
+  readonly dialect: Dialect;
   readonly rewriter: RequestRewriter;
   readonly leftAlone: LeftAlone;
   readonly upstream: Upstream;
@@ -91,7 +93,8 @@ export class ChatHandler {
       await exchange.run();
     } catch (cause) {
       this.#options.onFault(requestId, 'internal_error', cause);
-      sendError(res, 'internal_error', 'The proxy failed before the request could be forwarded.', 502);
+      const message = 'The proxy failed before the request could be forwarded.';
+      sendError(res, 'internal_error', message, 502, this.#options.dialect.error);
     }
     this.#garbage.add(exchange.bytes);
   }
@@ -105,7 +108,7 @@ class ChatExchange {
   readonly #requestId: string;
   readonly #startedAt = performance.now();
   readonly #fallbacks: string[] = [];
-  readonly #tap = new UsageTap();
+  readonly #tap: UsageTap;
   #firstByteMs: number | null = null;
   #pruneMs = 0;
   #bytesIn = 0;
@@ -116,6 +119,7 @@ class ChatExchange {
     this.#req = req;
     this.#res = res;
     this.#requestId = requestId;
+    this.#tap = new UsageTap(options.dialect.answer());
   }
 
   /** Of its bodies, both ways to the upstream. */
@@ -138,17 +142,12 @@ class ChatExchange {
 
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
-    const off = this.#isOff();
-    if (!off && this.#mayPassOver(original)) {
-      const exchange = await this.#send(original, [], [], null);
-      return this.#report(null, true, exchange, original);
-    }
-    const pruned = off ? null : await this.#prune(original);
+    const pruned = this.#isOff() ? null : await this.#prune(original);
     if (pruned === null || this.#options.shadow || pruned.rewritten.body === pruned.decoded) {
       const rewritten = pruned?.rewritten ?? null;
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
-    const { rewritten, decoded } = pruned;
+    const { rewritten } = pruned;
     // The body is sent as plain JSON, whatever encoding the client had chosen.
     const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, (status) =>
       REFUSALS.has(status),
@@ -156,19 +155,9 @@ class ChatExchange {
     if (first.kind !== 'declined') return this.#report(rewritten, false, first);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.leftAlone
-      .add(decoded, rewritten.messages)
+      .add(rewritten.prefixes)
       .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
-  }
-
-  /** Most small requests: there is nothing to do, and what they are is read when it is told. */
-  #mayPassOver(original: Buffer): boolean {
-    if (this.#req.headers['content-encoding'] !== undefined) return false;
-    try {
-      return this.#options.rewriter.mayPassOver(original, scopeOf(this.#req.headers, this.#requestId));
-    } catch {
-      return false; // whatever is wrong is met again, and told, where one looks closer
-    }
   }
 
   #isOff(): boolean {
@@ -178,7 +167,7 @@ class ChatExchange {
 
   /** `null`: the body could not be looked at, or something failed; the original goes. */
   async #prune(original: Buffer): Promise<Pruned | null> {
-    const { shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
+    const { dialect, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
     const startedAt = performance.now();
     try {
       const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
@@ -186,9 +175,8 @@ class ChatExchange {
         this.#fallbacks.push('encoding_not_understood');
         return null;
       }
-      const work = shadow
-        ? rewriter.rewriteDry(decoded)
-        : rewriter.rewrite(decoded, scopeOf(this.#req.headers, this.#requestId));
+      const request = { body: decoded, dialect, scope: scopeOf(this.#req.headers, this.#requestId) };
+      const work = shadow ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
       const rewritten = await within(work, 2 * timeoutMs);
       if (!rewritten) {
         this.#fallbacks.push('timeout');
@@ -230,17 +218,17 @@ class ChatExchange {
           this.#tap.head(encoding);
         },
         onData: (chunk) => this.#tap.data(chunk),
+        errorBody: this.#options.dialect.error,
         decline,
       },
       this.#res,
     );
   }
 
-  /** @param unread - a body that went unread; it is read for the report */
-  #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange, unread?: Buffer): void {
+  #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { onReport, onFault } = this.#options;
     const tap = this.#tap;
-    const known: Unfinished = {
+    const known: ChatReport = {
       requestId: this.#requestId,
       conversationId: rewritten?.conversationId ?? '',
       model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
@@ -261,9 +249,8 @@ class ChatExchange {
       usage: null,
     };
     const make = (): ChatReport | Promise<ChatReport> => {
-      if (unread) addDescription(known, unread, onFault);
       const usage = tap.usage();
-      return usage instanceof Promise ? usage.then((later) => reported(known, later)) : reported(known, usage);
+      return usage instanceof Promise ? usage.then((later) => ({ ...known, usage: later })) : { ...known, usage };
     };
     try {
       onReport(make);
@@ -273,31 +260,8 @@ class ChatExchange {
   }
 }
 
-/** A report that is still being made. */
-type Unfinished = { -readonly [Field in keyof ChatReport]: ChatReport[Field] };
-
-function reported(report: Unfinished, usage: ProviderUsage | null): ChatReport {
-  report.usage = usage;
-  return report;
-}
-
-/** Reads a body that went unread. */
-function addDescription(report: Unfinished, body: Buffer, onFault: ChatOptions['onFault']): void {
-  try {
-    const { model, stream, messages, conversationId } = describe(body);
-    report.model = model.slice(0, MAX_MODEL_CHARS);
-    report.stream = stream;
-    report.messages = messages;
-    report.conversationId = conversationId;
-  } catch (cause) {
-    const reason = reasonOfFault(cause);
-    onFault(report.requestId, reason, cause);
-    report.fallbacks = [...report.fallbacks, reason];
-  }
-}
-
 function reasonOfFault(cause: unknown): string {
-  return cause instanceof JsonShapeError ? 'body_not_understood' : reasonOf(cause);
+  return cause instanceof JsonShapeError ? cause.code : reasonOf(cause);
 }
 
 /** What became of a body, as plain JSON. */

@@ -1,22 +1,31 @@
 import type { ServerResponse } from 'node:http';
 import { type ErrorCode, errorRow, errorTable } from '../errors.ts';
 
+/** Makes the JSON body of an error. */
+export type ErrorBody = (status: number, code: string, message: string) => Buffer;
+
+/** The shape that OpenAI's clients read an error from. */
+const openaiError: ErrorBody = (_status, code, message) =>
+  Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } }));
+
 /**
- * Answers with a row of the table of errors, in the shape that OpenAI's clients read an error from.
+ * Answers with a row of the table of errors.
  *
  * @param message - where the place knows better than the table what to do
+ * @param bodyOf - the shape that the client reads an error from; OpenAI's where nothing says otherwise
  */
 export function sendError(
   res: ServerResponse,
   code: ErrorCode,
   message: string = errorRow(code).hint,
   status: number = errorRow(code).http ?? 500,
+  bodyOf: ErrorBody = openaiError,
 ): void {
   if (res.headersSent || res.destroyed) {
     res.destroy();
     return;
   }
-  const body = Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } }));
+  const body = bodyOf(status, code, message);
   res.statusCode = status;
   res.setHeader('content-type', 'application/json');
   res.setHeader('content-length', body.length);
@@ -29,12 +38,13 @@ export function sendError(
  * @param code - as `upstreamErrorCode` has it; `timeout` is a 504, anything else a 502
  * @returns the status of the answer
  */
-export function sendUpstreamError(res: ServerResponse, code: string): number {
+export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: ErrorBody): number {
   if (code === 'timeout') {
-    sendError(res, 'upstream_timeout', `The upstream did not answer in time. ${errorTable.upstream_timeout.hint}`);
+    const words = `The upstream did not answer in time. ${errorTable.upstream_timeout.hint}`;
+    sendError(res, 'upstream_timeout', words, 504, bodyOf);
     return 504;
   }
   const { hint } = errorTable.upstream_unreachable;
-  sendError(res, 'upstream_unreachable', `The upstream cannot be reached (${code}). ${hint}`);
+  sendError(res, 'upstream_unreachable', `The upstream cannot be reached (${code}). ${hint}`, 502, bodyOf);
   return 502;
 }

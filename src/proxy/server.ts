@@ -4,8 +4,8 @@ import { sendError } from './openai-error.ts';
 
 /** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
 export interface Wire {
-  /** Whether a request is this wire's. */
-  readonly claims: (req: IncomingMessage) => boolean;
+  /** Whether a request is this wire's; `path` comes without its query. */
+  readonly claims: (method: string, path: string) => boolean;
   /** Never rejects. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 }
@@ -105,7 +105,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 
 function answer({ wires, app }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
-  const wire = wires.find(({ claims }) => claims(req));
+  const path = pathOf(req);
+  const wire = wires.find(({ claims }) => claims(req.method ?? '', path));
   if (wire) void wire.handle(req, res);
   else app(req, res);
 }
@@ -137,13 +138,6 @@ function isHealth(req: IncomingMessage): boolean {
 function pathOf({ url = '' }: IncomingMessage): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
-}
-
-/** Whether a request asks for a chat completion. */
-export function isChat(req: IncomingMessage): boolean {
-  if (req.method !== 'POST') return false;
-  const path = pathOf(req);
-  return path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');
 }
 
 function urlOf(server: Server): string {

@@ -4,7 +4,7 @@ import type { Dispatcher, Pool as UndiciPool } from 'undici';
 // the whole of undici (fetch, caches, web sockets, mocks) would take three times as long to load and 9 MB more
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { responseHeaders } from './headers.ts';
-import { sendUpstreamError } from './openai-error.ts';
+import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
 
 export interface UpstreamOptions {
   /** Such as `https://api.openai.com/v1`. */
@@ -27,6 +27,8 @@ export interface UpstreamRequest {
   /** Sees each piece of the answer on its way; must not keep or change it. */
   readonly onData?: (chunk: Buffer) => void;
   readonly onHead?: (contentEncoding: string) => void;
+  /** How an error of our own looks; by default as OpenAI has it. */
+  readonly errorBody?: ErrorBody;
 }
 
 /** How an exchange ended. */
@@ -176,7 +178,7 @@ class PassOn implements Dispatcher.DispatchHandler {
     for (let i = 0; i + 1 < this.#request.extraHeaders.length; i += 2) {
       this.#res.setHeader(this.#request.extraHeaders[i] ?? '', this.#request.extraHeaders[i + 1] ?? '');
     }
-    this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error), error });
+    this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
   }
 
   #onDrain = (): void => this.#resume?.();

@@ -1,15 +1,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { AnswerReader, ProviderUsage } from '../dialects/dialect.ts';
 
-/** The provider's own count, as far as it reports one. */
-export interface ProviderUsage {
-  readonly promptTokens: number | null;
-  readonly completionTokens: number | null;
-  readonly cachedTokens: number | null;
-}
-
-/** Of a stream only its end is looked at; of a compressed answer all, up to this many bytes. */
-const TAIL_BYTES = 16 * 1024;
+/** Of a compressed answer so many bytes are kept until it is over; a longer one goes unread. */
 const COMPRESSED_BYTES = 1024 * 1024;
 const decoders = new Map([
   ['gzip', promisify(gunzip)],
@@ -17,97 +10,42 @@ const decoders = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Watches an answer go by and finds the `usage` in it afterwards, off the path of the bytes. */
+/** Lets a reader see an answer that goes by; a compressed one afterwards, off the path of the bytes. */
 export class UsageTap {
+  readonly #reader: AnswerReader;
   #encoding = '';
-  #chunks: Buffer[] = [];
+  #compressed: Buffer[] = [];
   #size = 0;
+
+  constructor(reader: AnswerReader) {
+    this.#reader = reader;
+  }
 
   head(contentEncoding: string): void {
     this.#encoding = contentEncoding.trim().toLowerCase();
   }
 
   data(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#size += chunk.length;
-    if (decoders.has(this.#encoding)) {
-      if (this.#size > COMPRESSED_BYTES) this.#chunks = [];
-      return;
-    }
-    for (let first = this.#chunks[0]; first && this.#size - first.length >= TAIL_BYTES; first = this.#chunks[0]) {
-      this.#size -= first.length;
-      this.#chunks.shift();
+    if (this.#encoding === '' || this.#encoding === 'identity') this.#reader.data(chunk);
+    else if (decoders.has(this.#encoding)) {
+      this.#size += chunk.length;
+      if (this.#size > COMPRESSED_BYTES) this.#compressed = [];
+      else this.#compressed.push(chunk);
     }
   }
 
   /** Neither throws nor rejects; `null` when the answer reports nothing. */
   usage(): ProviderUsage | null | Promise<ProviderUsage | null> {
-    const [only] = this.#chunks;
-    const bytes = only && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks);
-    this.#chunks = [];
     const decode = decoders.get(this.#encoding);
-    if (bytes.length === 0 || (!decode && this.#encoding !== '' && this.#encoding !== 'identity')) return null;
-    if (!decode) return usageIn(bytes);
-    return decode(bytes, { maxOutputLength: 16 * COMPRESSED_BYTES }).then(usageIn, () => null);
+    if (!decode || this.#compressed.length === 0) return this.#reader.usage();
+    const bytes = Buffer.concat(this.#compressed);
+    this.#compressed = [];
+    return decode(bytes, { maxOutputLength: 16 * COMPRESSED_BYTES }).then(
+      (decoded) => {
+        this.#reader.data(decoded);
+        return this.#reader.usage();
+      },
+      () => null,
+    );
   }
-}
-
-function usageIn(bytes: Buffer): ProviderUsage | null {
-  try {
-    return lastUsage(bytes);
-  } catch {
-    return null;
-  }
-}
-
-/** Reads the last `"usage": {…}` in a JSON or SSE answer. */
-function lastUsage(bytes: Buffer): ProviderUsage | null {
-  for (let at = bytes.lastIndexOf(USAGE); at >= 0; at = at > 0 ? bytes.lastIndexOf(USAGE, at - 1) : -1) {
-    const open = objectBehind(bytes, at + USAGE.length);
-    if (open < 0) continue; // `"usage": null` stands in every event but the last
-    const close = closing(bytes, open);
-    if (close < 0) continue;
-    const value: unknown = JSON.parse(bytes.toString('utf8', open, close + 1));
-    return usageOf(value);
-  }
-  return null;
-}
-
-const USAGE = Buffer.from('"usage"');
-
-/** Where the object begins that is the value of a key which ends at `at`, or -1. */
-function objectBehind(bytes: Buffer, at: number): number {
-  for (let i = at; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (byte === 0x7b) return i;
-    if (byte !== 0x3a && byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) return -1;
-  }
-  return -1;
-}
-
-function closing(bytes: Buffer, open: number): number {
-  let depth = 0;
-  for (let i = open; i < Math.min(bytes.length, open + 4_000); i++) {
-    if (bytes[i] === 0x7b) depth++;
-    else if (bytes[i] === 0x7d && --depth === 0) return i;
-  }
-  return -1;
-}
-
-function usageOf(value: unknown): ProviderUsage | null {
-  if (value === null || typeof value !== 'object') return null;
-  const details = field(value, 'prompt_tokens_details');
-  return {
-    promptTokens: count(field(value, 'prompt_tokens')),
-    completionTokens: count(field(value, 'completion_tokens')),
-    cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
-  };
-}
-
-function field(value: unknown, name: string): unknown {
-  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }

@@ -2,14 +2,19 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { Store, StoreBatch } from '../../src/core/ports.ts';
+import { prefixesOf } from '../../src/core/prefixes.ts';
 import { createPruner } from '../../src/core/pruner.ts';
-import { scanChatBody } from '../../src/dialects/chat-body.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
 import { manualClock, openRewriter, openStore, restored, TTL_MS, verdicts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const LOG = serverLog(200);
+
+function prefixesIn(body: Buffer): string[] {
+  return prefixesOf(openaiChat, body, openaiChat.scan(body).messages);
+}
 
 function pruned(body: Buffer): string {
   return contentAt(body, -1);
@@ -72,14 +77,14 @@ describe('what was recovered', () => {
 
 describe('a conversation that is left alone', () => {
   const body = chatBody(oneResult(LOG));
-  const { messages } = scanChatBody(body);
+  const prefixes = prefixesIn(body);
   const longer = [...oneResult(LOG), { role: 'assistant', content: 'Found it.' }, { role: 'user', content: 'Go on.' }];
 
   it('goes on as it came, with all that follows, after a restart too', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
     const leftAlone = new LeftAlone(store);
-    await leftAlone.add(body, messages);
+    await leftAlone.add(prefixes);
     const restarted = new LeftAlone(openStore(path));
     await restarted.load();
     for (const each of [leftAlone, restarted]) {
@@ -94,7 +99,7 @@ describe('a conversation that is left alone', () => {
   it('is known by its messages, wherever the client’s marks have moved', async () => {
     const store = openStore();
     const leftAlone = new LeftAlone(store);
-    await leftAlone.add(body, messages);
+    await leftAlone.add(prefixes);
     const marked = chatBody(longer.map((message) => ({ ...message, cache_control: { type: 'ephemeral' } })));
     expect((await openRewriter({ store, leftAlone }).rewrite(marked)).leftAlone).toBe(true);
   });
@@ -103,7 +108,7 @@ describe('a conversation that is left alone', () => {
     const store = openStore();
     const leftAlone = new LeftAlone(store);
     const all = chatBody(longer);
-    await leftAlone.add(all, scanChatBody(all).messages);
+    await leftAlone.add(prefixesIn(all));
     for (const request of [body, chatBody(oneResult(serverLog(200, 4)))]) {
       expect(verdicts(await openRewriter({ store, leftAlone }).rewrite(request))).toEqual(['cut']);
     }
@@ -114,7 +119,7 @@ describe('a conversation that is left alone', () => {
     const leftAlone = new LeftAlone(store);
     const rewriter = openRewriter({ store, leftAlone });
     expect((await rewriter.rewrite(body)).body).not.toBe(body);
-    await leftAlone.add(body, messages);
+    await leftAlone.add(prefixes);
     expect((await rewriter.rewrite(body)).body).toBe(body);
     const more = chatBody(longer);
     expect((await rewriter.rewrite(more)).body).toBe(more);

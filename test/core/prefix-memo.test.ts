@@ -13,9 +13,10 @@ function remembered(body: Buffer): RememberedBody {
   const conversation = new Conversation();
   return {
     prefix: KeptBytes.of(body, body.length, null, 0),
-    model: 'm',
-    stream: false,
+    dialect: 'chat',
+    before: { model: 'm', stream: false, previous: '' },
     messages: [],
+    prefixes: [],
     edits: [],
     outcomes: [],
     checkpoints: [{ at: body.length, messages: 1, edits: 0, outcomes: 0, tokens: 0, conversation }],

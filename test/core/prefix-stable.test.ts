@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPruner } from '../../src/core/pruner.ts';
-import type { RequestRewriter } from '../../src/core/rewrite-request.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, messageBytes, messagesOf, oneResult } from '../helpers/chat.ts';
 import { agentConversation, withMovingMark, withoutMarks } from '../helpers/conversation.ts';
-import { manualClock, openRewriter, openStore, TTL_MS, verdicts } from '../helpers/rewriter.ts';
+import { type ChatRewriter, manualClock, openRewriter, openStore, TTL_MS, verdicts } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 
 const { messages, ends } = agentConversation(14);
@@ -33,7 +32,7 @@ describe('each forwarded request', () => {
     expect(steady.at(-1)?.length).toBeLessThan(chatBody(messages).length * 0.6);
   });
 
-  const places: Record<string, (turn: number, path: string, last: RequestRewriter) => RequestRewriter> = {
+  const places: Record<string, (turn: number, path: string, last: ChatRewriter) => ChatRewriter> = {
     'a rewriter that has just started on the same store': (_turn, path) => openRewriter({ store: openStore(path) }),
     'a rewriter whose store was lost': () => openRewriter({ store: openStore() }),
     'one that restarts every few turns': (turn, path, last) =>

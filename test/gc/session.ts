@@ -3,6 +3,7 @@ import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
 import { stashId } from '../../src/core/segments.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget, type TakenStep } from '../../src/gc/budget.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
@@ -69,7 +70,7 @@ export class Replica {
   /** What a request is rewritten to, once its segments have been taken down. */
   async send(messages: readonly Message[], scope: Partial<RequestScope> = {}): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
-    const rewritten = await this.#rewriter.rewrite(chatBody(messages), whole);
+    const rewritten = await this.#rewriter.rewrite({ body: chatBody(messages), dialect: openaiChat, scope: whole });
     await new Promise((resume) => setImmediate(resume));
     return rewritten;
   }

@@ -1,7 +1,9 @@
 import { DecisionMaker } from '../../src/core/decision-maker.ts';
 import { LeftAlone } from '../../src/core/left-alone.ts';
+import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { renderRanges } from '../../src/engine/text/render.ts';
@@ -39,8 +41,23 @@ export interface RewriterParts {
   readonly onFailure?: (reason: string) => void;
 }
 
+/** A pipeline for bodies of chat completions. */
+export interface ChatRewriter {
+  rewrite(body: Buffer, scope?: RequestScope): Promise<Rewritten>;
+  rewriteDry(body: Buffer): Promise<Rewritten>;
+}
+
+/** As `openPipeline`, for bodies of chat completions alone. */
+export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
+  const pipeline = openPipeline(parts);
+  return {
+    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, ...(scope && { scope }) }),
+    rewriteDry: (body) => pipeline.rewriteDry({ body, dialect: openaiChat }),
+  };
+}
+
 /** The pipeline of a request over a store, with nothing remembered in memory. */
-export function openRewriter(parts: RewriterParts = {}): RequestRewriter {
+export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
   const clock = parts.clock ?? manualClock();
   const store = parts.store ?? openStore(':memory:', clock);
   return new RequestRewriter({

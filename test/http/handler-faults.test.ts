@@ -3,12 +3,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { LeftAlone } from '../../src/core/left-alone.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { ChatHandler, type ChatOptions } from '../../src/proxy/chat.ts';
 import { Upstream } from '../../src/proxy/upstream.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';
-import { openRewriter, openStore } from '../helpers/rewriter.ts';
+import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { send } from '../helpers/wire.ts';
 
@@ -26,7 +27,8 @@ async function startHandler(over: Partial<ChatOptions>) {
   afterwards(() => hop.close());
   const rejections: unknown[] = [];
   const handler = new ChatHandler({
-    rewriter: openRewriter({ store }),
+    dialect: openaiChat,
+    rewriter: openPipeline({ store }),
     leftAlone: new LeftAlone(store),
     upstream: hop,
     enabled: true,

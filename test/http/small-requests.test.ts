@@ -1,5 +1,4 @@
-import { describe as about, expect, it } from 'vitest';
-import { describe } from '../../src/core/small-bodies.ts';
+import { describe, expect, it } from 'vitest';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 
@@ -13,7 +12,7 @@ const small = (extra: object = {}): string =>
     ...extra,
   });
 
-about('a small request that has only begun', () => {
+describe('a small request that has only begun', () => {
   it('goes as it came and is told of like any other', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
@@ -36,13 +35,5 @@ about('a small request that has only begun', () => {
     await (await proxy.chat('{"messages": [')).text(); // the first one still had the directives to read
     expect(upstream.requests.map(({ body }) => String(body))).toEqual(['{"messages": [', '{"messages": [']);
     for (const line of await proxy.requestLines(2)) expect(line.fallbacks).toEqual(['body_not_understood']);
-  });
-
-  it('is described by its model, its messages and how it begins', () => {
-    const { conversationId, ...rest } = describe(Buffer.from(small({ stream: true })));
-    expect(rest).toEqual({ model: 'gpt-4o', stream: true, messages: 2 });
-    const reworded = small().replace('be brief', 'be long');
-    expect(describe(Buffer.from(reworded)).conversationId).toBe(conversationId);
-    expect(describe(Buffer.from(small().replace('monad', 'functor'))).conversationId).not.toBe(conversationId);
   });
 });

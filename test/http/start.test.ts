@@ -1,11 +1,11 @@
 import { expect, it, describe as when } from 'vitest';
-import { isChat, type Listening, listen, type Routes } from '../../src/proxy/server.ts';
+import { type Listening, listen, type Routes } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 
 const ROUTES: Routes = {
   wires: [
     {
-      claims: isChat,
+      claims: (_method, path) => path === '/v1/chat/completions',
       async handle(req, res) {
         for await (const _ of req);
         res.end('chat');

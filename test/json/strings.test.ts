@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodedOffsets, encodeEdits } from '../../src/dialects/json-string.ts';
 import { applyEdits, type Edit } from '../../src/engine/text/render.ts';
+import { encodedOffsets, encodeEdits } from '../../src/json/strings.ts';
 import { spelled, trickyText } from '../helpers/json-text.ts';
 
 const spelledText = trickyText.chain((text) => fc.tuple(fc.constant(text), spelled(text)));

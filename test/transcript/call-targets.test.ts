@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { askedLines, editedFiles } from '../../src/dialects/call-targets.ts';
+import { askedLines, editedFiles } from '../../src/transcript/call-targets.ts';
 
 const call = (name: string, args: object | string) => ({
   name,

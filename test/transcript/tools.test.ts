@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callFacts, isRecovery } from '../../src/dialects/tools.ts';
+import { callFacts, isRecovery } from '../../src/transcript/tools.ts';
 
 function factsOf(name: string, args: unknown) {
   return callFacts({ name, args: typeof args === 'string' ? args : JSON.stringify(args) });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findFileBlocks, ownWords } from '../../src/dialects/file-blocks.ts';
+import { findFileBlocks, ownWords } from '../../src/transcript/file-blocks.ts';
 
 const FILE = 'first line\nconst x = 1;\nlast line\n';
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type ScannedBody, scanChatBody } from '../../src/dialects/chat-body.ts';
-import { decodeString, JsonShapeError } from '../../src/dialects/json-cursor.ts';
-import { arrayText, jsonText, objectText, spelled, stringLiteral } from '../helpers/json-text.ts';
+import type { ScannedBody } from '../../../src/dialects/dialect.ts';
+import { scanChatBody } from '../../../src/dialects/openai-chat/scan.ts';
+import { decodeString, JsonShapeError } from '../../../src/json/cursor.ts';
+import { arrayText, jsonText, objectText, spelled, stringLiteral } from '../../helpers/json-text.ts';
 
 type Member = readonly [key: string, value: string];
 
@@ -89,6 +90,13 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+const SPEAKERS = new Map([
+  ['user', ['user', 'words']],
+  ['assistant', ['assistant', 'said']],
+  ['tool', ['tool', 'result']],
+  ['function', ['tool', 'result']],
+]);
+
 /** What the walk should find, told by JSON.parse; a body in which some object names a key twice is none of its business. */
 function expectedFrom(text: string) {
   const root = fieldsOf(JSON.parse(text));
@@ -98,13 +106,13 @@ function expectedFrom(text: string) {
     messages: listOf(root.messages).map((each) => {
       const { role, content: said, tool_call_id, name, tool_calls } = fieldsOf(each);
       const parts = typeof said === 'string' ? [{ type: 'text', text: said }] : listOf(said);
+      const [who, use] = SPEAKERS.get(textOf(role)) ?? ['other', 'other'];
+      const about = use === 'result' ? { callId: textOf(tool_call_id), name: textOf(name) } : { callId: '', name: '' };
       return {
-        role: textOf(role),
-        toolCallId: textOf(tool_call_id),
-        name: textOf(name),
-        texts: parts.flatMap((item, index) => {
+        role: who,
+        texts: parts.flatMap((item) => {
           const { type, text: words } = fieldsOf(item);
-          return type === 'text' && typeof words === 'string' ? [{ part: index, text: words }] : [];
+          return type === 'text' && typeof words === 'string' ? [{ use, ...about, text: words }] : [];
         }),
         calls: listOf(tool_calls).flatMap((item) => {
           const { id, function: called } = fieldsOf(item);
@@ -123,12 +131,10 @@ function found(text: string, { model, stream, messages }: ScannedBody) {
   return {
     model,
     stream,
-    messages: messages.map(({ role, toolCallId, name, texts, calls }) => ({
+    messages: messages.map(({ role, texts, calls }) => ({
       role,
-      toolCallId,
-      name,
-      texts: texts.map(({ literal, part: index }) => ({
-        part: index,
+      texts: texts.map(({ literal, ...about }) => ({
+        ...about,
         text: decodeString(bytes, literal.start, literal.end),
       })),
       calls: calls.map(({ args, ...rest }) => ({ ...rest, args: args === null ? undefined : slice(args) })),
@@ -248,8 +254,7 @@ describe('scanChatBody', () => {
           const last = whole.messages[known - 1];
           const resumed = scanChatBody(bytes, {
             at: last?.span.end ?? 0,
-            model: whole.model,
-            stream: whole.stream,
+            before: whole.before,
             messages: whole.messages.slice(0, known),
           });
           expect(resumed).toEqual(whole);
@@ -260,7 +265,9 @@ describe('scanChatBody', () => {
 
   it('refuses to go on when what follows is no further message', () => {
     const bytes = Buffer.from('{"messages":[12]}');
-    expect(() => scanChatBody(bytes, { at: 14, model: '', stream: false, messages: [] })).toThrow(JsonShapeError);
+    expect(() =>
+      scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '' }, messages: [] }),
+    ).toThrow(JsonShapeError);
   });
 
   it.each([
@@ -279,6 +286,6 @@ describe('scanChatBody', () => {
       '{"messages":[{"role":"assistant","content":null,"function_call":{"name":"ls","arguments":"{}"}},{"role":"function","name":"ls","content":"a"}]}';
     const { messages } = scanChatBody(Buffer.from(text));
     expect(messages[0]?.calls.map(({ id, name }) => ({ id, name }))).toEqual([{ id: '', name: 'ls' }]);
-    expect(messages[1]).toMatchObject({ role: 'function', name: 'ls', texts: [{ part: 0 }] });
+    expect(messages[1]).toMatchObject({ role: 'tool', texts: [{ use: 'result', callId: '', name: 'ls' }] });
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeString, JsonCursor, JsonShapeError } from '../../src/dialects/json-cursor.ts';
+import { decodeString, JsonCursor, JsonShapeError } from '../../src/json/cursor.ts';
 import { jsonText, objectText, stringLiteral } from '../helpers/json-text.ts';
 
 function wholeValue(text: string): boolean {

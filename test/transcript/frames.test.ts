@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findFrame } from '../../src/dialects/frames.ts';
 import { splitLines } from '../../src/engine/text/lines.ts';
+import { findFrame } from '../../src/transcript/frames.ts';
 
 /** The lines that are frame, and what is left between them. */
 function framed(text: string): { head: string[]; body: string[]; tail: string[] } {

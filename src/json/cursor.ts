@@ -11,9 +11,18 @@ const COLON = 0x3a;
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
+/** Why bytes were not read: they are not what was expected, or hold more than may be looked at. */
+export type ShapeFault = 'body_not_understood' | 'too_many_messages';
+
 /** The bytes are not the JSON that was expected. Callers forward them as they are. */
 export class JsonShapeError extends Error {
   override readonly name = 'JsonShapeError';
+  readonly code: ShapeFault;
+
+  constructor(message: string, { code = 'body_not_understood' }: { readonly code?: ShapeFault } = {}) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** Byte range `[start, end)` of a JSON value; of a string with its quotes. */

@@ -1,0 +1,135 @@
+import type { Span } from '../json/cursor.ts';
+
+/**
+ * One wire format. The core knows requests only through this; a new format is a folder beside `openai-chat/` and a row
+ * in `all.ts`, and must pass `test/contract/dialect.suite.ts`.
+ */
+export interface Dialect {
+  readonly name: 'chat' | 'messages' | 'responses';
+  /**
+   * Whether a later request must repeat what was sent for earlier messages (the provider checks it and refuses the
+   * session otherwise), or only should (the provider's prompt cache misses otherwise).
+   */
+  readonly binding: 'must' | 'should';
+  /** What a request is for, or `null` when it is none of this wire. `path` comes without its query. */
+  claims(method: string, path: string): Purpose | null;
+  /**
+   * Walks the raw bytes of a body and finds messages, calls and texts without decoding what nobody asked for. What is
+   * ambiguous (a key that matters stands twice) is never told as a text that may change.
+   *
+   * @param resume - where to go on, when the beginning of the body is known from an earlier one
+   * @throws JsonShapeError when the bytes are not understood, or hold more than may be looked at
+   */
+  scan(body: Buffer, resume?: Resume): ScannedBody;
+  /**
+   * Stands for a message as it is meant: the same for every spelling that clients give one and the same message from
+   * turn to turn (`cache_control` that moves, a text as a string or as the only part of a list, the order of keys), and
+   * another for every text that differs. 32 hex digits or any other short string.
+   */
+  meaning(body: Buffer, message: ScannedMessage): string;
+  /** Reads an answer as it goes by. */
+  answer(): AnswerReader;
+  /**
+   * Whether an answer refuses a request because what stands before a message of the model's is not what it was made
+   * from. Always `false` where the provider does not check that.
+   *
+   * @param answer - the beginning of the answer's body, decoded
+   */
+  refusesPast(status: number, answer: Buffer): boolean;
+  /** An error of our own as clients of this wire expect it: the bytes of a JSON body. */
+  error(status: number, code: string, message: string): Buffer;
+}
+
+/** `generate`: a model answers. `count`, `compact`: what was sent is sent again, and nothing new is decided. */
+export type Purpose = 'generate' | 'count' | 'compact';
+
+/** Who speaks. `other`: instructions and whatever is not understood; never touched. */
+export type Role = 'user' | 'assistant' | 'tool' | 'other';
+
+/**
+ * What a text is. `result`: of a tool's call. `words`: a user's, with files in them. `document`: a file as a whole.
+ * `said`: by the model. `other`: never touched.
+ */
+export type TextUse = 'result' | 'words' | 'document' | 'said' | 'other';
+
+/** A text of a message: one JSON string of the body. */
+export interface ScannedText {
+  /** The JSON string, quotes included. */
+  readonly literal: Span;
+  readonly use: TextUse;
+  /** Of a result: the id of the call that it answers; otherwise `''`. */
+  readonly callId: string;
+  /** Of a result: the tool's name, where it stands beside it; of a document: its title or path; otherwise `''`. */
+  readonly name: string;
+}
+
+/** A call of a tool that the model made; `args` is the range of its arguments: a JSON string, or any JSON value. */
+export interface ScannedCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: Span | null;
+}
+
+/**
+ * What must be known of one message (or item); ranges point into the body. A message may hold results of several calls,
+ * and words beside them.
+ */
+export interface ScannedMessage {
+  readonly span: Span;
+  /** An `assistant` message behind a result says that the model has read it as it was sent. */
+  readonly role: Role;
+  readonly texts: readonly ScannedText[];
+  readonly calls: readonly ScannedCall[];
+  /** Something in it is ambiguous: it is read, but never touched. */
+  readonly opaque: boolean;
+}
+
+/** What stands beside the messages. */
+export interface RequestHead {
+  readonly model: string;
+  readonly stream: boolean;
+  /** Id of the answer that the messages go on from, where the provider keeps the history; otherwise `''`. */
+  readonly previous: string;
+}
+
+export interface ScannedBody extends RequestHead {
+  readonly messages: readonly ScannedMessage[];
+  /** What stood before the first message: known to a scan that resumes behind it. */
+  readonly before: RequestHead;
+}
+
+/** Where a scan may go on: right behind a message whose bytes, and all before, are known from an earlier body. */
+export interface Resume {
+  /** Byte right behind the last of `messages`. */
+  readonly at: number;
+  readonly before: RequestHead;
+  readonly messages: readonly ScannedMessage[];
+}
+
+/** The provider's own count of tokens, as far as it reports one. */
+export interface ProviderUsage {
+  /** All that was read, from a cache or not. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  /** Of the prompt, read from a cache. */
+  readonly cachedTokens: number | null;
+  /** Of the prompt, written to a cache; absent where the provider does not tell. */
+  readonly cacheWriteTokens?: number | null;
+}
+
+/** Watches an answer, streamed or whole, go by. Holds no more of it than it needs. */
+export interface AnswerReader {
+  /** A piece of the answer, decoded, in order. */
+  data(chunk: Buffer): void;
+  /** What the provider reported, once the answer is over; never throws. */
+  usage(): ProviderUsage | null;
+  /** What later requests may refer to instead of repeating it; `null` where they repeat it themselves. */
+  turn(): AnswerTurn | null;
+}
+
+/** An answer that the provider keeps: its id and what the model said and called in it. */
+export interface AnswerTurn {
+  readonly id: string;
+  readonly said: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
+}

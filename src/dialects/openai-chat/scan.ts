@@ -1,0 +1,172 @@
+import { JsonCursor, JsonShapeError, type Span } from '../../json/cursor.ts';
+import type { RequestHead, Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
+import { ScanBudget } from '../scan-budget.ts';
+
+const COMMA = 0x2c;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * Walks a chat/completions body and finds its messages without decoding their texts.
+ *
+ * @throws JsonShapeError when the bytes are not one JSON object with at most one `messages` array
+ */
+export function scanChatBody(bytes: Buffer, resume?: Resume): ScannedBody {
+  return new ChatScan(bytes, resume).body();
+}
+
+class ChatScan {
+  readonly #cursor: JsonCursor;
+  readonly #budget: ScanBudget;
+  readonly #messages: ScannedMessage[];
+  readonly #resumed: boolean;
+  #head: RequestHead;
+  /** As it was when the messages began; until then `null`. */
+  #before: RequestHead | null;
+
+  constructor(bytes: Buffer, resume?: Resume) {
+    this.#cursor = new JsonCursor(bytes, resume?.at ?? 0);
+    this.#messages = resume ? [...resume.messages] : [];
+    this.#budget = new ScanBudget(this.#messages.length);
+    this.#resumed = resume !== undefined;
+    this.#head = resume?.before ?? { model: '', stream: false, previous: '' };
+    this.#before = resume?.before ?? null;
+  }
+
+  body(): ScannedBody {
+    const cursor = this.#cursor;
+    const field = (key: string): void => this.#field(key);
+    if (this.#resumed) {
+      while (cursor.take(COMMA)) this.#message();
+      cursor.expect(CLOSE_BRACKET);
+      while (cursor.take(COMMA)) cursor.member(field);
+      cursor.expect(CLOSE_BRACE);
+    } else cursor.object(field);
+    if (cursor.peek() !== undefined) throw new JsonShapeError(`text behind the body at byte ${cursor.at}`);
+    return { ...this.#head, messages: this.#messages, before: this.#before ?? this.#head };
+  }
+
+  #field(key: string): void {
+    const cursor = this.#cursor;
+    if (key === 'model' && cursor.atString()) this.#head = { ...this.#head, model: stringHere(cursor) };
+    else if (key === 'stream') this.#head = { ...this.#head, stream: isTrue(cursor) };
+    else if (key === 'messages') {
+      if (this.#before) throw new JsonShapeError('two lists of messages');
+      this.#before = this.#head;
+      if (cursor.atArray()) cursor.array(() => this.#message());
+    }
+  }
+
+  #message(): void {
+    this.#budget.message();
+    this.#messages.push(readMessage(this.#cursor, this.#budget));
+  }
+}
+
+function isTrue({ bytes, at }: JsonCursor): boolean {
+  return bytes.toString('latin1', at, at + 4) === 'true';
+}
+
+function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
+  if (!cursor.atObject()) return { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true };
+  let role = '';
+  let callId = '';
+  let name = '';
+  let opaque = false;
+  const literals: Span[] = [];
+  const calls: ScannedCall[] = [];
+  let seen = 0;
+  const span = cursor.object((key) => {
+    const bit = MESSAGE_KEYS.get(key);
+    if (bit === undefined) return;
+    if ((seen & bit) !== 0) opaque = true;
+    seen |= bit;
+    if (key === 'role') role = stringHere(cursor);
+    else if (key === 'tool_call_id') callId = stringHere(cursor);
+    else if (key === 'name') name = stringHere(cursor);
+    else if (key === 'content') opaque = readContent(cursor, literals, budget) || opaque;
+    else if (key === 'function_call') readFunction(cursor, '', calls);
+    else if (cursor.atArray()) cursor.array(() => readCall(cursor, calls, budget));
+  });
+  const { who, use } = ROLES.get(role) ?? OTHER;
+  const texts = literals.map(
+    (literal): ScannedText =>
+      use === 'result' ? { literal, use, callId, name } : { literal, use, callId: '', name: '' },
+  );
+  return { span, role: who, texts, calls, opaque };
+}
+
+/** The keys that matter, a bit for each. */
+const MESSAGE_KEYS = new Map(
+  ['role', 'content', 'tool_call_id', 'name', 'tool_calls', 'function_call'].map((key, i) => [key, 1 << i]),
+);
+
+interface Speaker {
+  readonly who: Role;
+  readonly use: ScannedText['use'];
+}
+
+const OTHER: Speaker = { who: 'other', use: 'other' };
+const ROLES = new Map<string, Speaker>([
+  ['user', { who: 'user', use: 'words' }],
+  ['assistant', { who: 'assistant', use: 'said' }],
+  ['tool', { who: 'tool', use: 'result' }],
+  // results as they were before there were ids: they name their function
+  ['function', { who: 'tool', use: 'result' }],
+]);
+
+function stringHere(cursor: JsonCursor): string {
+  return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
+}
+
+/** Collects the texts of a content; `true` when a part is ambiguous. */
+function readContent(cursor: JsonCursor, texts: Span[], budget: ScanBudget): boolean {
+  if (cursor.atString()) {
+    texts.push(cursor.string());
+    return false;
+  }
+  let ambiguous = false;
+  if (cursor.atArray()) {
+    cursor.array(() => {
+      budget.piece();
+      if (!cursor.atObject()) return;
+      let type: string | undefined;
+      let literal: Span | null | undefined;
+      cursor.object((key) => {
+        if (key === 'type') {
+          if (type !== undefined) ambiguous = true;
+          type = stringHere(cursor);
+        } else if (key === 'text') {
+          if (literal !== undefined) ambiguous = true;
+          literal = cursor.atString() ? cursor.string() : null;
+        }
+      });
+      if (literal && type === 'text') texts.push(literal);
+    });
+  }
+  return ambiguous;
+}
+
+function readCall(cursor: JsonCursor, calls: ScannedCall[], budget: ScanBudget): void {
+  budget.piece();
+  if (!cursor.atObject()) return;
+  let id = '';
+  const here: ScannedCall[] = [];
+  cursor.object((key) => {
+    if (key === 'id') id = stringHere(cursor);
+    else if (key === 'function') readFunction(cursor, '', here);
+  });
+  const call = here[0];
+  if (call) calls.push({ id, name: call.name, args: call.args });
+}
+
+function readFunction(cursor: JsonCursor, id: string, calls: ScannedCall[]): void {
+  if (!cursor.atObject()) return;
+  let name = '';
+  let args: Span | null = null;
+  cursor.object((key) => {
+    if (key === 'name') name = stringHere(cursor);
+    else if (key === 'arguments') args = cursor.value();
+  });
+  calls.push({ id, name, args });
+}
