@@ -93,8 +93,8 @@ export const errorTable = {
   batch_too_large: {
     rpc: -32011,
     http: null,
-    about: 'the answers of a batch add up to more than one answer may hold',
-    hint: 'Send fewer calls in one batch, or ask for fewer lines in each.',
+    about: 'the batch asks for more than one answer can hold; this call of it was not run',
+    hint: 'Send this call again by itself, or in a smaller batch.',
   },
   invalid_json: {
     rpc: null,
@@ -107,13 +107,13 @@ export const errorTable = {
     rpc: null,
     http: 401,
     about: 'a token is required, and none or another one was sent',
-    hint: 'Send Authorization: Bearer <token>, with the token of MCP_PRUNER_AUTH_TOKEN.',
+    hint: 'Send Authorization: Bearer <token>, with the token of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.',
   },
   forbidden_origin: {
     rpc: null,
     http: 403,
     about: 'a web page of a foreign origin called',
-    hint: 'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_HOSTS can add one.',
+    hint: 'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_ORIGINS can list one.',
   },
   forbidden_host: {
     rpc: null,

@@ -28,27 +28,21 @@ export function localGuard(options: LocalGuardOptions): RequestHandler {
   return (req, res, next) => {
     const { origin, host, authorization, 'sec-fetch-site': site } = req.headers;
     const caller: Caller = { host, origin, secFetchSite: Array.isArray(site) ? site[0] : site };
-    if (isForeignPage(caller, allowed)) {
-      return refuse(res, 'forbidden_origin', FORBIDDEN_ORIGIN);
-    }
+    if (isForeignPage(caller, allowed)) return refuse(res, 'forbidden_origin');
     if (token !== null) {
       const given = bearerOf(authorization) || (tokenInUrl ? queryToken(req.url) : '');
       if (!timingSafeEqual(digest(given), token)) {
         res.setHeader('WWW-Authenticate', 'Bearer realm="mcp-pruner"');
-        return refuse(res, 'unauthorized', unauthorized(tokenInUrl));
+        return refuse(
+          res,
+          'unauthorized',
+          tokenInUrl ? `${errorRow('unauthorized').hint} /rpc takes ?token=<token> too.` : undefined,
+        );
       }
     }
-    if (isForeignHost(caller, allowed)) return refuse(res, 'forbidden_host', FORBIDDEN_HOST);
+    if (isForeignHost(caller, allowed)) return refuse(res, 'forbidden_host');
     next();
   };
-}
-
-const FORBIDDEN_ORIGIN = 'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_ORIGINS can list one.';
-const FORBIDDEN_HOST = 'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.';
-
-function unauthorized(tokenInUrl: boolean): string {
-  const how = tokenInUrl ? 'Authorization: Bearer <token>, or ?token=<token>' : 'Authorization: Bearer <token>';
-  return `A valid token is required (${how}): that of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.`;
 }
 
 function queryToken(url: string): string {
