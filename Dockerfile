@@ -18,7 +18,8 @@ FROM node:${NODE_VERSION}-bookworm-slim
 ENV NODE_ENV=production \
     MCP_PRUNER_HOST=0.0.0.0 \
     MCP_PRUNER_PORT=8006 \
-    MCP_PRUNER_DB_PATH=/data/store.db
+    MCP_PRUNER_DB_PATH=/data/store.db \
+    MCP_PRUNER_LOCAL_TOKEN=auto
 WORKDIR /app
 COPY package.json LICENSE ./
 COPY config ./config
@@ -31,6 +32,7 @@ EXPOSE 8006
 # Readiness is what /health says, never how long it took or what was logged.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MCP_PRUNER_PORT}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# The address lets other machines in, so MCP_PRUNER_AUTH_TOKEN must be given, or the start is refused.
+# The address lets other machines in, so callers of /rpc, /prune and /metrics send a token: MCP_PRUNER_AUTH_TOKEN, else the
+# one that the first start leaves in /data/local-token.
 ENTRYPOINT ["node", "/app/dist/cli.js"]
 CMD ["serve"]

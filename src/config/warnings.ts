@@ -16,10 +16,11 @@ export function isLoopbackHost(host: string): boolean {
  * ask.
  */
 export function servingProblem(settings: Settings): string | null {
-  if (isLoopbackHost(settings.host) || settings.authToken !== null) return null;
+  const { host, authToken, localToken } = settings;
+  if (isLoopbackHost(host) || authToken !== null || localToken !== 'off') return null;
   return (
-    `host ${settings.host} (MCP_PRUNER_HOST) lets other machines in: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
-    '(for example from: openssl rand -hex 32), or listen on 127.0.0.1'
+    `host ${host} (MCP_PRUNER_HOST) lets other machines in: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
+    '(for example from: openssl rand -hex 32) or MCP_PRUNER_LOCAL_TOKEN to auto, or listen on 127.0.0.1'
   );
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
 import { rows } from '../../src/config/settings.ts';
 import { machine } from './machine.ts';
-import { configurationPage, defaultToml } from './print.ts';
+import { composeFile, configurationPage, defaultToml } from './print.ts';
 
 const shipped = new URL('../../config/default.toml', import.meta.url);
 
@@ -14,6 +14,13 @@ describe('the documents of the configuration', () => {
 
   it('docs/configuration.md is what the table of settings says', async () => {
     await expect(configurationPage()).toMatchFileSnapshot('../../docs/configuration.md');
+  });
+
+  it('docker-compose.yml passes on what the table of settings has', async () => {
+    const asItIs = readFileSync(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
+    await expect(composeFile(asItIs)).toMatchFileSnapshot('../../docker-compose.yml');
+    expect(asItIs).toMatch(/^ {6}MCP_PRUNER_UPSTREAM_URL:$/m);
+    expect(asItIs).not.toContain(':?'); // would ask for it at each command, `docker compose ps` too
   });
 
   it('loading config/default.toml gives exactly the defaults', () => {

@@ -66,3 +66,17 @@ function pageEntry(setting: Setting<unknown>): string {
   ];
   return `### \`${env.join('`, `')}\`\n\n${doc}\n\n${facts.map((fact) => `- ${fact}`).join('\n')}`;
 }
+
+/** Settings that the image sets itself, or that would lead out of it. */
+const OF_THE_IMAGE = new Set(['MCP_PRUNER_HOST', 'MCP_PRUNER_PORT', 'MCP_PRUNER_DB_PATH', 'MCP_PRUNER_LOCAL_TOKEN']);
+
+/** `docker-compose.yml` with the list of settings that it passes on; everything else in it is as it stands there. */
+export function composeFile(asItIs: string): string {
+  const names = rows.flatMap(({ setting }) => setting.env.slice(0, 1)).filter((name) => !OF_THE_IMAGE.has(name));
+  const lines = names.map((name) =>
+    name === 'MCP_PRUNER_ALLOWED_HOSTS'
+      ? `      # the name under which other containers address it\n      ${name}: \${${name}:-mcp-pruner}`
+      : `      ${name}:`,
+  );
+  return asItIs.replace(/(\n {4}environment:\n)(?: {6}.*\n)*/, (_, head: string) => `${head}${lines.join('\n')}\n`);
+}

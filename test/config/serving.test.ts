@@ -35,6 +35,7 @@ describe('servingProblem', () => {
     const token = 'a-long-random-secret';
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_AUTH_TOKEN: token }))).toBeNull();
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '[::1]' }))).toBeNull();
+    expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_LOCAL_TOKEN: 'auto' }))).toBeNull();
   });
 });
 

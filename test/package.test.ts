@@ -1,0 +1,49 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const text = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+const manifest = JSON.parse(text('package.json')) as Readonly<
+  Record<'dependencies' | 'bugs' | 'repository', Readonly<Record<string, string>>> & {
+    homepage: string;
+    files: readonly string[];
+  }
+>;
+
+describe('the package', () => {
+  it('asks npm for what is not bundled, and for nothing else', () => {
+    const [, external = ''] = /external: \[([^\]]*)\]/.exec(text('build.mjs')) ?? [];
+    const names = [...external.matchAll(/'([^']+)'/g)].map(([, name]) => name);
+    expect(names).toContain('better-sqlite3');
+    expect(Object.keys(manifest.dependencies).sort()).toEqual(names.sort());
+  });
+
+  it('says where it comes from and where to complain', () => {
+    const { homepage, bugs, repository } = manifest;
+    expect([homepage, bugs.url, repository.url]).toEqual([
+      expect.stringMatching(/^https:/),
+      expect.stringMatching(/^https:.*issues$/),
+      expect.stringMatching(/^git\+https:.*\.git$/),
+    ]);
+  });
+
+  it('brings every page that a page of it links to', () => {
+    const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+    const packed = (file: string): boolean =>
+      manifest.files.some((part) => file === part || file.startsWith(`${part}/`));
+    const links = pages.filter(packed).flatMap((page) =>
+      [
+        ...text(page)
+          .replaceAll(/^```[\s\S]*?^```/gm, '')
+          .matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g),
+      ].map(([, link = '']) => {
+        const target = new URL(link, `file:///${page}`).pathname.slice(1);
+        return { page, target };
+      }),
+    );
+    expect(links.length).toBeGreaterThan(5);
+    expect(links.filter(({ target }) => !packed(target) || !existsSync(`${root}${target}`))).toEqual([]);
+  });
+});
