@@ -1,3 +1,4 @@
+import { readPruneReference } from '../core/prune-reference.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { Cut } from '../engine/types.ts';
 import { type Command, configOption, type Io } from './command.ts';
@@ -9,13 +10,13 @@ import { type Paint, painter, printable } from './terminal.ts';
 const CONTEXT = 3;
 
 export const diff: Command = {
-  usage: 'diff <prune_id>',
+  usage: 'diff <prune_id|marker>',
   about: 'Shows which lines of a text were cut, with their numbers, the reason, and the kept lines around them.',
   options: configOption,
   arguments: { least: 1, most: 1 },
 
   async run(call, io) {
-    const [pruneId = ''] = call.positionals;
+    const { pruneId } = readPruneReference(call.positionals[0] ?? '');
     const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
     const paint = painter(io);
     writeHeader(original, io, paint);

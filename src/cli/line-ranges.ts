@@ -1,5 +1,6 @@
+import { type PruneReference, readPruneReference } from '../core/prune-reference.ts';
 import type { LineRange } from '../engine/types.ts';
-import { UsageError } from './command.ts';
+import { type Call, CommandFailed, textOption, UsageError } from './command.ts';
 
 /**
  * Reads the value of `--lines`: `10-40`, `7` or several of them with commas between.
@@ -17,4 +18,26 @@ export function parseRanges(text: string): LineRange[] {
     }
     return range;
   });
+}
+
+/** What a call names: a prune id or a marker, and the lines of `--lines`, else those of the marker. */
+export interface Named extends Pick<PruneReference, 'pruneId'> {
+  /** `null` for the whole text. */
+  readonly ranges: readonly LineRange[] | null;
+}
+
+/** @throws UsageError */
+export function namedLines(call: Call): Named {
+  const { pruneId, range } = readPruneReference(call.positionals[0] ?? '');
+  const asked = textOption(call, 'lines');
+  if (asked !== undefined) return { pruneId, ranges: parseRanges(asked) };
+  return { pruneId, ranges: range === null ? null : [range] };
+}
+
+/** @throws CommandFailed when a range begins beyond the end of the text */
+export function checkWithin(ranges: readonly LineRange[], lineCount: number): void {
+  const beyond = ranges.find(({ startLine }) => startLine > lineCount);
+  if (!beyond) return;
+  const lines = `${lineCount} ${lineCount === 1 ? 'line' : 'lines'}`;
+  throw new CommandFailed(`the text has ${lines}: ${beyond.startLine}-${beyond.endLine} begins beyond its end`);
 }

@@ -3,15 +3,15 @@ import type { Why, WhyRegion } from '../core/why.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
 import { wrap } from '../eval/table.ts';
-import { type Command, configOption, type Io, textOption } from './command.ts';
-import { parseRanges } from './line-ranges.ts';
+import { type Command, configOption, type Io } from './command.ts';
+import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
 import { writeHeader } from './prune-header.ts';
 import { type Paint, painter, printable } from './terminal.ts';
 import { caveat, inWords, wholeWords } from './why-words.ts';
 
 export const why: Command = {
-  usage: 'why <prune_id> [--lines 10-40] [--json]',
+  usage: 'why <prune_id|marker> [--lines 10-40] [--json]',
   about:
     'Says which rule or score kept or cut each region of a text, and against which goal. It explains the decision that is\n' +
     'stored; where this version would decide otherwise, or another backend had a say, it says so and tells what is known.',
@@ -27,11 +27,10 @@ export const why: Command = {
   arguments: { least: 1, most: 1 },
 
   async run(call, io) {
-    const [pruneId = ''] = call.positionals;
-    const asked = textOption(call, 'lines');
-    const ranges = asked === undefined ? null : parseRanges(asked);
+    const { pruneId, ranges } = namedLines(call);
     const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
     const { explainDecision } = await import('../core/why.ts');
+    if (ranges !== null) checkWithin(ranges, original.prune.decision.lines);
     const found = explainDecision(original.prune.decision, original.text);
     const regions = ranges === null ? found.regions : found.regions.filter((region) => touches(region, ranges));
     if (call.values.json === true) io.out(`${JSON.stringify(asJson(original, { ...found, regions }), null, 2)}\n`);

@@ -80,6 +80,11 @@ async function read(options: RecoverOptions, { pruneId, ranges, numbered }: Reco
     throw failure('prune_id_not_found', pruneId, `This prune_id is unknown or has expired. ${ELSEWHERE}`);
   }
   const lines = splitLines(text);
+  const beyond = ranges.find(({ startLine }) => startLine > Math.max(lines.count, 1));
+  if (beyond) {
+    const hint = `${beyond.startLine}-${beyond.endLine} begins beyond the end: the text has ${lines.count} lines.`;
+    throw failure('invalid_range', pruneId, hint);
+  }
   if (sizeOf(lines, ranges) > Math.max(MOST_TIMES * text.length, MOST_CHARS)) {
     const hint = `The ranges add up to far more than the text, which has ${lines.count} lines. Ask for each line once.`;
     throw failure('invalid_range', pruneId, hint);

@@ -32,7 +32,7 @@ describe('the command line', () => {
     [['stats', '--json=1'], '--json takes no value'],
     [['stats', 'more'], 'unexpected argument "more"'],
     [['stats', '--days', '0'], 'not a number of days'],
-    [['recover'], 'too few arguments: mcp-pruner recover <prune_id>'],
+    [['recover'], 'too few arguments: mcp-pruner recover <prune_id|marker>'],
     [['recover', 'prn_x', '--lines', '9-3'], 'is not a range of lines'],
     [['recover', 'prn_x', '--lines', '0'], 'is not a range of lines'],
   ])('refuses %j in one line with exit code 2', async (args, expected) => {

@@ -46,7 +46,8 @@ beforeAll(async () => {
     maxBytes: 1e9,
     maxEvents: 100,
   });
-  await store.commit({ decisions: [{ decision, text }], touch: [] }, 1000);
+  const other = { ...decision, key: '2'.repeat(32), pruneId: 'prn_0123456789AZ' };
+  await store.commit({ decisions: [decision, other].map((made) => ({ decision: made, text })), touch: [] }, 1000);
   const usage = { requests: 1, candidates: 2, pruned: 1, tokensBefore: 1000, tokensAfter: 250 };
   await store.addUsage([
     { ...usage, atMs: NOW, model: 'gpt-x', tool: 'bash' },
@@ -73,9 +74,26 @@ describe('mcp-pruner recover', () => {
     expect(out).toBe('line 5\r\nline 6\r\nline 2\r\n');
   });
 
-  it('stops at the last line', async () => {
+  it('stops at the last line, and says how many there are to whom asks beyond it', async () => {
     expect((await run(['recover', 'prn_abcdefghijkl', '--lines', '40-900'])).out).toBe('line 40\r\n');
-    expect((await run(['recover', 'prn_abcdefghijkl', '--lines', '50-60'])).out).toBe('');
+    for (const command of ['recover', 'why']) {
+      expect(await run([command, 'prn_abcdefghijkl', '--lines', '3,50-60'])).toEqual({
+        code: 1,
+        out: '',
+        err: 'mcp-pruner: the text has 40 lines: 50-60 begins beyond its end\n',
+      });
+    }
+  });
+
+  it('takes an id in any case, and a marker for its lines', async () => {
+    const pruneId = 'prn_0123456789AZ';
+    const marker = `⟦PRUNÉ: prune_id=${pruneId} lignes 2-3 (2) raison=hors focus⟧`;
+    expect((await run(['recover', pruneId.toLowerCase()])).out).toBe(text);
+    expect((await run(['recover', marker])).out).toBe('line 2\r\nline 3\r\n');
+    expect((await run(['recover', marker, '--lines', '7'])).out).toBe('line 7\r\n');
+    for (const command of ['diff', 'why']) expect((await run([command, marker])).out).toContain(pruneId);
+    const regionsOf = async (named: string) => JSON.parse((await run(['why', named, '--json'])).out).regions;
+    expect(await regionsOf(marker)).toEqual((await regionsOf(pruneId)).slice(1, 2));
   });
 
   it('lets no control character of a text reach a terminal', async () => {
@@ -85,10 +103,10 @@ describe('mcp-pruner recover', () => {
   });
 
   it.each(['recover', 'diff', 'why'])('says in one line when the id is unknown (%s)', async (command) => {
-    const { code, out, err } = await run([command, 'prn_zzzzzzzzzzzz']);
+    const { code, out, err } = await run([command, 'prn_ZZZZZZZZZZZZ']);
     expect({ code, out }).toEqual({ code: 1, out: '' });
     expect(err).toMatch(
-      /^mcp-pruner: the store has no "prn_zzzzzzzzzzzz": it is unknown here, has expired or was deleted\n$/,
+      /^mcp-pruner: the store has no "prn_ZZZZZZZZZZZZ": it is unknown here, has expired or was deleted\n$/,
     );
   });
 });

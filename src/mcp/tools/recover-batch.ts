@@ -21,8 +21,9 @@ export function recoverBatchTool(pruner: BulkPruner): Tool {
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,
     async run({ entries }) {
-      const texts = await pruner.recoverAll(entries.map(toRecoverInput));
-      return { results: entries.map((entry, i) => toRecovered(entry, texts[i] ?? '')) };
+      const inputs = entries.map(toRecoverInput);
+      const texts = await pruner.recoverAll(inputs);
+      return { results: inputs.map((input, i) => toRecovered(input, texts[i] ?? '')) };
     },
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Pruner, RecoverInput } from '../../core/api.ts';
+import { readPruneReference } from '../../core/prune-reference.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer } from '../tool-input.ts';
 
@@ -30,24 +31,24 @@ export function recoverTextTool(pruner: Pruner): Tool {
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: recoverTextInput,
-    async run(input) {
-      return toRecovered(input, await pruner.recover(toRecoverInput(input)));
+    async run(args) {
+      const input = toRecoverInput(args);
+      return toRecovered(input, await pruner.recover(input));
     },
   });
 }
 
 type Input = z.infer<typeof recoverTextInput>;
 
-/** The arguments in the core's own words. */
+/** The arguments in the core's own words. A marker that is pasted in the place of its id stands for its lines. */
 export function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): RecoverInput {
-  return {
-    pruneId: prune_id,
-    ranges: ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line })),
-    numbered: include_line_numbers,
-  };
+  const { pruneId, range } = readPruneReference(prune_id);
+  const asked = ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line }));
+  return { pruneId, ranges: asked.length === 0 && range !== null ? [range] : asked, numbered: include_line_numbers };
 }
 
 /** The result in the spelling of the contract. */
-export function toRecovered({ prune_id, ranges }: Input, rawText: string) {
-  return { raw_text: rawText, metadata: { prune_id, ranges, line_numbering: 'original' } };
+export function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
+  const served = ranges.map(({ startLine, endLine }) => ({ start_line: startLine, end_line: endLine }));
+  return { raw_text: rawText, metadata: { prune_id: pruneId, ranges: served, line_numbering: 'original' } };
 }

@@ -40,7 +40,7 @@ export class FakePruner implements Pruner {
       throw signal.reason;
     }
     const lines = splitLines(input.text);
-    const pruneId = `prn_${createHash('sha256').update(input.text).digest('hex').slice(0, 12)}`;
+    const pruneId = `prn_${createHash('sha256').update(input.text).digest('hex').slice(0, 12).toUpperCase()}`;
     this.#texts.set(pruneId, input.text);
     const cuts = lines.count > 3 ? [{ startLine: 2, endLine: lines.count - 1, reason: 'hors focus' }] : [];
     const annotations = annotate(cuts, pruneId);

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { TestProxy } from '../helpers/proxy.ts';
+import { ask, logArgs, startProduct } from './helpers/product.ts';
+
+interface Pruned {
+  readonly prune_id: string;
+  readonly annotations: readonly { marker: string; original_start_line: number; original_end_line: number }[];
+}
+
+describe('recover_text', () => {
+  const args = logArgs();
+  const lines = args.text.split('\n');
+
+  async function pruned(): Promise<{ proxy: TestProxy } & Pruned> {
+    const proxy = await startProduct({ MCP_PRUNER_ENABLE_BULK: '1' });
+    return { proxy, ...(await ask<Pruned>(proxy, 'prune_text', args)) };
+  }
+
+  it('takes an id in lower case, and gives it back as it is', async () => {
+    const { proxy, prune_id } = await pruned();
+    const ranges = [{ start_line: 2, end_line: 3 }];
+    const call = { prune_id: prune_id.toLowerCase(), ranges, include_line_numbers: false };
+    expect(await ask(proxy, 'recover_text', call)).toEqual({
+      raw_text: lines.slice(1, 3).join('\n'),
+      metadata: { prune_id, ranges, line_numbering: 'original' },
+    });
+  });
+
+  it('takes a marker for its id, and without ranges for its lines', async () => {
+    const { proxy, prune_id, annotations } = await pruned();
+    const [first] = annotations;
+    if (first === undefined) throw new Error('nothing was cut');
+    const own = [{ start_line: first.original_start_line, end_line: first.original_end_line }];
+    const call = { prune_id: first.marker, ranges: [], include_line_numbers: false };
+    const expected = {
+      raw_text: lines.slice(first.original_start_line - 1, first.original_end_line).join('\n'),
+      metadata: { prune_id, ranges: own, line_numbering: 'original' },
+    };
+    expect(await ask(proxy, 'recover_text', call)).toEqual(expected);
+    expect(await ask(proxy, 'recover_batch', { entries: [call] })).toEqual({ results: [expected] });
+    const ranges = [{ start_line: 1, end_line: 1 }];
+    expect(await ask(proxy, 'recover_text', { ...call, ranges })).toMatchObject({ raw_text: lines[0] });
+  });
+
+  it('says how many lines there are when lines beyond the end are asked for', async () => {
+    const { proxy, prune_id } = await pruned();
+    const count = lines.length - 1; // the text ends with a line end
+    const call = (start_line: number, end_line: number) =>
+      proxy.call('recover_text', { prune_id, ranges: [{ start_line, end_line }], include_line_numbers: true });
+    expect((await call(count + 1, count + 5)).error).toEqual({
+      code: -32005,
+      message: 'invalid_range',
+      data: {
+        code: 'invalid_range',
+        prune_id,
+        hint: `${count + 1}-${count + 5} begins beyond the end: the text has ${count} lines.`,
+      },
+    });
+    expect((await call(count, count + 5)).result?.content[0]?.text).toContain(`${count}│ `);
+  });
+});
