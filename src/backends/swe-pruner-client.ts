@@ -71,6 +71,12 @@ export interface SwePrunerOptions {
   readonly timeoutMs: number;
 }
 
+/** What a refusal is about, and what to do. */
+const refusals: Readonly<Record<number, string>> = {
+  401: 'status 401: it asks for a token, and got none or another; set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN to its token',
+  403: 'status 403: it does not let this host in; address it as 127.0.0.1, or list the host in its MCP_PRUNER_ALLOWED_HOSTS',
+};
+
 /** A swe-pruner service over HTTP: `{code, query}` goes out, a shortened text comes back. */
 export class SwePrunerClient {
   readonly #options: SwePrunerOptions;
@@ -101,7 +107,7 @@ export class SwePrunerClient {
       });
       if (!response.ok) {
         await response.body?.cancel();
-        throw new SwePrunerFailure('http_error', `status ${response.status}`);
+        throw new SwePrunerFailure('http_error', refusals[response.status] ?? `status ${response.status}`);
       }
       return prunedText(await readBody(response, 2 * body.length + ANSWER_SLACK_BYTES));
     } catch (cause) {

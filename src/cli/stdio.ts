@@ -56,21 +56,23 @@ function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonl
 
 /**
  * The token for a pruner at our own proxy, where the environment gives none: that of the settings, or of the file that
- * `PRUNER_TOKEN_FILE` names. It goes nowhere else.
+ * `PRUNER_TOKEN_FILE` names. That of the settings leaves this machine only for the host of the settings.
  */
 async function tokenFor(url: string | undefined, call: Call, io: Io): Promise<{ readonly PRUNER_TOKEN?: string }> {
   if (url === undefined || !url.endsWith('/prune') || io.env.PRUNER_TOKEN) return {};
-  const [{ readSettings }, { readLocalToken }, { proxyUrl }, { accessToken }] = await Promise.all([
+  const [{ readSettings }, { readLocalToken }, { isLoopbackHost }, { accessToken }] = await Promise.all([
     import('./read-settings.ts'),
     import('../config/local-token.ts'),
-    import('./run-proxy.ts'),
+    import('../config/warnings.ts'),
     import('./local-access.ts'),
   ]);
   try {
     const { PRUNER_TOKEN_FILE: file } = io.env;
     if (file) return given(readLocalToken(file));
     const { settings } = readSettings(call, io);
-    return url === `${proxyUrl(settings)}/prune` ? given(accessToken(settings, io, false)) : {};
+    const { hostname } = new URL(url);
+    const own = isLoopbackHost(hostname) || hostname === settings.host;
+    return own ? given(accessToken(settings, io, false)) : {};
   } catch {
     return {}; // what is wrong with the settings is told where they are needed
   }

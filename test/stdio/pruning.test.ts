@@ -46,6 +46,16 @@ describe('what is sent to the pruner', () => {
     ]);
   });
 
+  it.each([
+    ['MCP_PRUNER_AUTH_TOKEN', 'localhost', 'Bearer the-token-of-the-server'],
+    ['PRUNER_TOKEN', '127.0.0.1', 'Bearer the-token-of-the-server'],
+  ])('carries the token of %s to this machine, by whatever name', async (variable, host, expected) => {
+    pruner.will(json({ pruned_code: PRUNED }));
+    const own = startServer({ PRUNER_URL: url.replace('127.0.0.1', host), [variable]: 'the-token-of-the-server' });
+    expect(await own.call('read', { file_path: 'a.txt', ...question })).toBe(PRUNED);
+    expect(pruner.asked[0]?.headers.authorization).toBe(expected);
+  });
+
   it('is the question word for word', async () => {
     pruner.will(json({ pruned_code: PRUNED }));
     for (const query of [' \n padded\t', ' ', '"quoted" \\ é 😀 \u0000', 'x'.repeat(100_000)]) {
@@ -120,6 +130,12 @@ describe('an answer of the pruner', () => {
   const failures: readonly [string, Reaction, RegExp][] = [
     ['status 400', json({ pruned_code: PRUNED }, 400), /http_error \(status 400\)/],
     ['status 404', json({ pruned_code: PRUNED }, 404), /http_error \(status 404\)/],
+    [
+      'status 401',
+      bytes('', 401),
+      /http_error \(status 401: it asks for a token.*set PRUNER_TOKEN or MCP_PRUNER_AUTH_TOKEN/,
+    ],
+    ['status 403', bytes('', 403), /http_error \(status 403: .*MCP_PRUNER_ALLOWED_HOSTS/],
     ['status 500', bytes('oops', 500), /http_error \(status 500\)/],
     ['status 503 and no end', (res) => void res.writeHead(503).write('x'), /http_error \(status 503\)/],
     ['a redirect', (res) => res.writeHead(307, { location: url }).end(), /http_error \(status 307\)/],
