@@ -1,4 +1,5 @@
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
+import { count, field } from '../json-value.ts';
 
 /** `usage` stands at the end of an answer, streamed or whole: only so much of it is looked at. */
 const TAIL_BYTES = 16 * 1024;
@@ -73,12 +74,4 @@ function usageOf(value: unknown): ProviderUsage | null {
     completionTokens: count(field(value, 'completion_tokens')),
     cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
   };
-}
-
-function field(value: unknown, name: string): unknown {
-  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined;
-}
-
-function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }

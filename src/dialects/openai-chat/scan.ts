@@ -1,10 +1,7 @@
-import { JsonCursor, JsonShapeError, type Span } from '../../json/cursor.ts';
-import type { RequestHead, Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
-import { ScanBudget } from '../scan-budget.ts';
-
-const COMMA = 0x2c;
-const CLOSE_BRACKET = 0x5d;
-const CLOSE_BRACE = 0x7d;
+import type { JsonCursor, Span } from '../../json/cursor.ts';
+import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
+import { scanBody, stringHere } from '../scan-body.ts';
+import type { ScanBudget } from '../scan-budget.ts';
 
 /**
  * Walks a chat/completions body and finds its messages without decoding their texts.
@@ -12,59 +9,7 @@ const CLOSE_BRACE = 0x7d;
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `messages` array
  */
 export function scanChatBody(bytes: Buffer, resume?: Resume): ScannedBody {
-  return new ChatScan(bytes, resume).body();
-}
-
-class ChatScan {
-  readonly #cursor: JsonCursor;
-  readonly #budget: ScanBudget;
-  readonly #messages: ScannedMessage[];
-  readonly #resumed: boolean;
-  #head: RequestHead;
-  /** As it was when the messages began; until then `null`. */
-  #before: RequestHead | null;
-
-  constructor(bytes: Buffer, resume?: Resume) {
-    this.#cursor = new JsonCursor(bytes, resume?.at ?? 0);
-    this.#messages = resume ? [...resume.messages] : [];
-    this.#budget = new ScanBudget(this.#messages.length);
-    this.#resumed = resume !== undefined;
-    this.#head = resume?.before ?? { model: '', stream: false, previous: '' };
-    this.#before = resume?.before ?? null;
-  }
-
-  body(): ScannedBody {
-    const cursor = this.#cursor;
-    const field = (key: string): void => this.#field(key);
-    if (this.#resumed) {
-      while (cursor.take(COMMA)) this.#message();
-      cursor.expect(CLOSE_BRACKET);
-      while (cursor.take(COMMA)) cursor.member(field);
-      cursor.expect(CLOSE_BRACE);
-    } else cursor.object(field);
-    if (cursor.peek() !== undefined) throw new JsonShapeError(`text behind the body at byte ${cursor.at}`);
-    return { ...this.#head, messages: this.#messages, before: this.#before ?? this.#head };
-  }
-
-  #field(key: string): void {
-    const cursor = this.#cursor;
-    if (key === 'model' && cursor.atString()) this.#head = { ...this.#head, model: stringHere(cursor) };
-    else if (key === 'stream') this.#head = { ...this.#head, stream: isTrue(cursor) };
-    else if (key === 'messages') {
-      if (this.#before) throw new JsonShapeError('two lists of messages');
-      this.#before = this.#head;
-      if (cursor.atArray()) cursor.array(() => this.#message());
-    }
-  }
-
-  #message(): void {
-    this.#budget.message();
-    this.#messages.push(readMessage(this.#cursor, this.#budget));
-  }
-}
-
-function isTrue({ bytes, at }: JsonCursor): boolean {
-  return bytes.toString('latin1', at, at + 4) === 'true';
+  return scanBody(bytes, { list: 'messages', message: readMessage }, resume);
 }
 
 function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
@@ -114,10 +59,6 @@ const ROLES = new Map<string, Speaker>([
   // results as they were before there were ids: they name their function
   ['function', { who: 'tool', use: 'result' }],
 ]);
-
-function stringHere(cursor: JsonCursor): string {
-  return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
-}
 
 /** Collects the texts of a content; `true` when a part is ambiguous. */
 function readContent(cursor: JsonCursor, texts: Span[], budget: ScanBudget): boolean {

@@ -1,0 +1,69 @@
+import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
+import { count, field, parsed } from '../json-value.ts';
+import { EventData } from '../sse.ts';
+
+/** Most of an answer that is no stream which is held to be read: answers are some tens of kilobytes. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
+/** Where an event says of which type it is. */
+const TYPE_BYTES = 64;
+
+/** Reads the usage of an answer of the messages wire: its input stands in the first event, its output in the last. */
+export class MessagesAnswer implements AnswerReader {
+  readonly #events = new EventData(hasUsage, (data) => this.#event(parsed(data)));
+  #streamed: boolean | null = null;
+  #body: Buffer[] = [];
+  #size = 0;
+  #usage: Readonly<Record<string, unknown>> | null = null;
+
+  data(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#streamed ??= firstSolid(chunk) !== OPEN_BRACE;
+    if (this.#streamed) this.#events.data(chunk);
+    else this.#keep(chunk);
+  }
+
+  usage(): ProviderUsage | null {
+    if (this.#streamed) this.#events.end();
+    else if (this.#body.length > 0) this.#event(parsed(Buffer.concat(this.#body).toString('utf8')));
+    this.#body = [];
+    return this.#usage === null ? null : usageOf(this.#usage);
+  }
+
+  turn(): AnswerTurn | null {
+    return null; // clients of this wire repeat the conversation themselves
+  }
+
+  #keep(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size <= MAX_BODY_BYTES) this.#body.push(chunk);
+    else this.#body = [];
+  }
+
+  /** `message_start` holds a message with its usage, `message_delta` and a whole answer hold a usage. */
+  #event(value: unknown): void {
+    const usage = field(value, 'usage') ?? field(field(value, 'message'), 'usage');
+    if (usage === null || typeof usage !== 'object') return;
+    const told = Object.entries(usage).filter(([, figure]) => figure !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+  }
+}
+
+const OPEN_BRACE = 0x7b;
+
+function firstSolid(chunk: Buffer): number | undefined {
+  return chunk.find((byte) => byte > 0x20);
+}
+
+function hasUsage(line: Buffer): boolean {
+  const type = line.toString('latin1', 0, TYPE_BYTES);
+  return type.includes('message_start') || type.includes('message_delta');
+}
+
+/** All that was read is the sum of what came fresh, what was written to a cache and what was read from one. */
+function usageOf(usage: Readonly<Record<string, unknown>>): ProviderUsage {
+  const fresh = count(usage.input_tokens);
+  const cachedTokens = count(usage.cache_read_input_tokens);
+  const cacheWriteTokens = count(usage.cache_creation_input_tokens);
+  const promptTokens = fresh === null ? null : fresh + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0);
+  return { promptTokens, completionTokens: count(usage.output_tokens), cachedTokens, cacheWriteTokens };
+}

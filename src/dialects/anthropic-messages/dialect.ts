@@ -1,0 +1,46 @@
+import type { Dialect } from '../dialect.ts';
+import { meaningOf } from '../meaning.ts';
+import { MessagesAnswer } from './answer.ts';
+import { scanMessagesBody } from './scan.ts';
+
+/**
+ * `POST …/v1/messages` as Anthropic defined it, spoken by Claude Code and offered by gateways and other providers. Current
+ * models bind what they thought to the very messages it was made from: whoever changes one later is refused.
+ */
+export const anthropicMessages: Dialect = {
+  name: 'messages',
+  binding: 'must',
+  claims(method, path) {
+    if (method !== 'POST') return null;
+    if (path.endsWith('/v1/messages')) return 'generate';
+    return path.endsWith('/v1/messages/count_tokens') ? 'count' : null;
+  },
+  scan: scanMessagesBody,
+  meaning: meaningOf,
+  answer: () => new MessagesAnswer(),
+  refusesPast(status, answer) {
+    const words = status === 400 ? answer.toString('utf8', 0, REFUSAL_BYTES) : '';
+    return words.includes('thinking') && words.includes(REFUSAL);
+  },
+  error: (status, code, message) =>
+    Buffer.from(JSON.stringify({ type: 'error', error: { type: errorType(status), message: `${message} (${code})` } })),
+};
+
+/** How the provider words it that a thinking block belongs to another conversation than the one that was sent. */
+const REFUSAL = 'bound to a different conversation';
+/** The words stand at the beginning of an error, which is short. */
+const REFUSAL_BYTES = 4_096;
+
+/** The types of errors that the wire's clients know, by HTTP status. */
+function errorType(status: number): string {
+  return ERROR_TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}
+
+const ERROR_TYPES = new Map([
+  [401, 'authentication_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [529, 'overloaded_error'],
+]);

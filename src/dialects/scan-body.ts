@@ -1,0 +1,90 @@
+import { JsonCursor, JsonShapeError } from '../json/cursor.ts';
+import type { RequestHead, Resume, ScannedBody, ScannedMessage } from './dialect.ts';
+import { ScanBudget } from './scan-budget.ts';
+
+const COMMA = 0x2c;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;
+
+/** What a wire format puts where in the object that is a request's body. */
+export interface BodyShape {
+  /** The key of the list of messages. */
+  readonly list: string;
+  /** The key of the id of an earlier answer that the provider keeps, where there is one. */
+  readonly previous?: string;
+  /** Reads the message at the cursor, whatever JSON value it is. */
+  readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
+  /** Reads what stands in the list's place when it is no list; without it that is no message. */
+  readonly only?: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage | null;
+}
+
+/**
+ * Walks the body of a request and reads its messages; what nobody asked for is skipped.
+ *
+ * @throws JsonShapeError when the bytes are not one JSON object with at most one such list
+ */
+export function scanBody(bytes: Buffer, shape: BodyShape, resume?: Resume): ScannedBody {
+  return new BodyScan(bytes, shape, resume).body();
+}
+
+class BodyScan {
+  readonly #cursor: JsonCursor;
+  readonly #shape: BodyShape;
+  readonly #budget: ScanBudget;
+  readonly #messages: ScannedMessage[];
+  readonly #resumed: boolean;
+  #head: RequestHead;
+  /** As it was when the messages began; until then `null`. */
+  #before: RequestHead | null;
+
+  constructor(bytes: Buffer, shape: BodyShape, resume?: Resume) {
+    this.#cursor = new JsonCursor(bytes, resume?.at ?? 0);
+    this.#shape = shape;
+    this.#messages = resume ? [...resume.messages] : [];
+    this.#budget = new ScanBudget(this.#messages.length);
+    this.#resumed = resume !== undefined;
+    this.#head = resume?.before ?? { model: '', stream: false, previous: '' };
+    this.#before = resume?.before ?? null;
+  }
+
+  body(): ScannedBody {
+    const cursor = this.#cursor;
+    const field = (key: string): void => this.#field(key);
+    if (this.#resumed) {
+      while (cursor.take(COMMA)) this.#message();
+      cursor.expect(CLOSE_BRACKET);
+      while (cursor.take(COMMA)) cursor.member(field);
+      cursor.expect(CLOSE_BRACE);
+    } else cursor.object(field);
+    if (cursor.peek() !== undefined) throw new JsonShapeError(`text behind the body at byte ${cursor.at}`);
+    return { ...this.#head, messages: this.#messages, before: this.#before ?? this.#head };
+  }
+
+  #field(key: string): void {
+    const cursor = this.#cursor;
+    const { list, previous, only } = this.#shape;
+    if (key === 'model' && cursor.atString()) this.#head = { ...this.#head, model: stringHere(cursor) };
+    else if (key === 'stream') this.#head = { ...this.#head, stream: isTrue(cursor) };
+    else if (key === previous && cursor.atString()) this.#head = { ...this.#head, previous: stringHere(cursor) };
+    else if (key === list) {
+      if (this.#before) throw new JsonShapeError(`two lists of ${list}`);
+      this.#before = this.#head;
+      if (cursor.atArray()) cursor.array(() => this.#message());
+      else this.#messages.push(...[only?.(cursor, this.#budget) ?? []].flat());
+    }
+  }
+
+  #message(): void {
+    this.#budget.message();
+    this.#messages.push(this.#shape.message(this.#cursor, this.#budget));
+  }
+}
+
+function isTrue({ bytes, at }: JsonCursor): boolean {
+  return bytes.toString('latin1', at, at + 4) === 'true';
+}
+
+/** The string at the cursor, decoded; `''` where there is none. */
+export function stringHere(cursor: JsonCursor): string {
+  return cursor.atString() ? (cursor.text(cursor.string()) ?? '') : '';
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { anthropicMessages } from '../../../src/dialects/anthropic-messages/dialect.ts';
+import { scanMessagesBody } from '../../../src/dialects/anthropic-messages/scan.ts';
+import { decodeString } from '../../../src/json/cursor.ts';
+
+function textsOf(content: unknown, role = 'user') {
+  const bytes = Buffer.from(JSON.stringify({ messages: [{ role, content }] }));
+  return scanMessagesBody(bytes).messages.flatMap(({ texts }) =>
+    texts.map(({ literal, ...text }) => ({ ...text, text: decodeString(bytes, literal.start, literal.end) })),
+  );
+}
+
+describe('texts of the messages wire that may be cut', () => {
+  it('are the texts of a result, plain, in blocks, as a document and as found pieces', () => {
+    const result = (content: unknown) => textsOf([{ type: 'tool_result', tool_use_id: 't1', content }]);
+    const piece = { type: 'text', text: 'a text' };
+    const found = [{ use: 'result', callId: 't1', name: '', text: 'a text' }];
+    expect(result('a text')).toEqual(found);
+    expect(result([piece])).toEqual(found);
+    expect(result([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a text' } }])).toEqual(
+      found,
+    );
+    expect(result([{ type: 'search_result', source: 'https://a', title: 'T', content: [piece] }])).toEqual(found);
+  });
+
+  it('are the files beside the words of a user', () => {
+    const document = {
+      type: 'document',
+      title: 'notes.md',
+      source: { type: 'text', media_type: 'text/plain', data: 'x' },
+    };
+    const searched = { type: 'search_result', source: 's', title: 'page', content: [{ type: 'text', text: 'y' }] };
+    expect(textsOf([{ type: 'text', text: 'words' }, document, searched])).toEqual([
+      { use: 'words', callId: '', name: '', text: 'words' },
+      { use: 'document', callId: '', name: 'notes.md', text: 'x' },
+      { use: 'document', callId: '', name: 'page', text: 'y' },
+    ]);
+  });
+
+  it.each([
+    ['thinking', { type: 'thinking', thinking: 'long', signature: 's' }],
+    ['redacted thinking', { type: 'redacted_thinking', data: 'long' }],
+    ['a call of a server tool', { type: 'server_tool_use', id: 's', name: 'web_search', input: { text: 'long' } }],
+    ['its result', { type: 'web_search_tool_result', tool_use_id: 's', content: [{ type: 'text', text: 'long' }] }],
+    [
+      'a result of a remote MCP server',
+      { type: 'mcp_tool_result', tool_use_id: 's', content: [{ type: 'text', text: 'long' }] },
+    ],
+    ['a compaction', { type: 'compaction', content: 'long' }],
+    ['an upload', { type: 'container_upload', file_id: 'long' }],
+    ['a reference to a tool', { type: 'tool_reference', tool_name: 'long' }],
+    ['a picture', { type: 'image', source: { type: 'text', data: 'long' } }],
+    ['a document in base64', { type: 'document', source: { type: 'base64', data: 'long' } }],
+    ['a kind nobody knows yet', { type: 'tool_result_2', content: 'long', text: 'long' }],
+  ])('are never those of %s', (_name, block) => {
+    expect(textsOf([block])).toEqual([]);
+    expect(textsOf([{ type: 'tool_result', tool_use_id: 't', content: [block] }])).toEqual([]);
+  });
+
+  it('are none of instructions in the middle of a conversation', () => {
+    expect(textsOf('x', 'system').map(({ use }) => use)).toEqual(['other']);
+    expect(textsOf([{ type: 'tool_result', tool_use_id: 't', content: 'x' }], 'system')).toEqual([
+      { use: 'other', callId: '', name: '', text: 'x' },
+    ]);
+  });
+
+  it('are found in linear time however deep pieces are nested', () => {
+    const deep = (levels: number) => {
+      const open = '{"type":"search_result","content":['.repeat(levels);
+      return Buffer.from(`{"messages":[{"role":"user","content":[${open}${']}'.repeat(levels)}]}]}`);
+    };
+    expect(scanMessagesBody(deep(100_000)).messages[0]?.texts).toEqual([]);
+  });
+});
+
+describe('a refusal of the past', () => {
+  const refusal = (message: string) =>
+    Buffer.from(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }));
+  const words =
+    'messages.3.content.0: Invalid signature in thinking block. The block is bound to a different conversation. Content before this block differs, first at messages.2.content.0.';
+
+  it('is told from other errors by its words', () => {
+    expect(anthropicMessages.refusesPast(400, refusal(words))).toBe(true);
+    expect(anthropicMessages.refusesPast(500, refusal(words))).toBe(false);
+    expect(anthropicMessages.refusesPast(400, refusal('messages.3: `thinking` blocks must have a signature'))).toBe(
+      false,
+    );
+    expect(anthropicMessages.refusesPast(400, refusal('max_tokens: field required'))).toBe(false);
+  });
+});
