@@ -18,7 +18,7 @@ const bundle = await rolldown({
   resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
   logLevel: 'warn',
   // an addon that finds its own binary, and a printer that only a terminal wants
-  external: ['better-sqlite3', 'pino-pretty'],
+  external: ['better-sqlite3', 'pg', 'pino-pretty'],
 });
 const { output } = await bundle.write({
   dir: out,

@@ -2,7 +2,7 @@ import { openSync, renameSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import { makeFolder } from '../store/make-folder.ts';
+import { makeFolder } from '../store/sqlite/make-folder.ts';
 import type { Io } from './command.ts';
 import { accessToken } from './local-access.ts';
 

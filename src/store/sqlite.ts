@@ -15,16 +15,16 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
-import { Access, BACKGROUND_WAIT_MS } from './access.ts';
-import { roomLimit } from './bounds.ts';
-import { Checkpointer } from './checkpointer.ts';
 import { decodeBody } from './decision-codec.ts';
-import { Keeper, type StoreLog } from './keeper.ts';
-import { FileRecords } from './record-store.ts';
-import { FileSegmentStore } from './segment-store.ts';
-import { openText } from './snapshots.ts';
-import { Sweeper, type SweepStep } from './sweep.ts';
-import type { Tables } from './tables.ts';
+import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
+import { roomLimit } from './sqlite/bounds.ts';
+import { Checkpointer } from './sqlite/checkpointer.ts';
+import { ConnectionHolder, type StoreLog } from './sqlite/connection-holder.ts';
+import { FileRecords } from './sqlite/record-store.ts';
+import { FileSegmentStore } from './sqlite/segment-store.ts';
+import { openText } from './sqlite/snapshots.ts';
+import { Sweeper, type SweepStep } from './sqlite/sweep.ts';
+import type { Tables } from './sqlite/tables.ts';
 
 export interface SqliteStoreOptions {
   /** The database file, or `:memory:`. Its folder is made when it is not there. */
@@ -85,7 +85,7 @@ class FileStore implements SqliteStore {
   readonly records: Records;
   readonly #options: SqliteStoreOptions;
   readonly #ttlMs: number;
-  readonly #keeper: Keeper;
+  readonly #holder: ConnectionHolder;
   readonly #access: Access;
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
@@ -96,32 +96,32 @@ class FileStore implements SqliteStore {
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
     this.#options = options;
     this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
-    this.#keeper = new Keeper({ path, readonly, maxFileBytes, sync }, clock, log);
+    this.#holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync }, clock, log);
     this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
     this.#access = new Access({
-      keeper: this.#keeper,
+      holder: this.#holder,
       clock,
       ttlMs: this.#ttlMs,
       readonly,
       checkpointer: this.#checkpointer,
     });
-    this.segments = new FileSegmentStore(this.#access, this.#keeper);
+    this.segments = new FileSegmentStore(this.#access, this.#holder);
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
-    this.#keeper.problem();
+    this.#holder.problem();
   }
 
   problem(): StoreUnavailable | null {
-    return this.#keeper.problem();
+    return this.#holder.problem();
   }
 
   failingSinceMs(): number | null {
-    return this.#keeper.writeFailure?.sinceMs ?? null;
+    return this.#holder.writeFailure?.sinceMs ?? null;
   }
 
   pressed(): boolean {
     try {
-      return this.#keeper.connection().tables.meter('stored_bytes') > this.#options.maxBytes;
+      return this.#holder.connection().tables.meter('stored_bytes') > this.#options.maxBytes;
     } catch {
       return false; // a store that cannot be read has nothing that could be let go of
     }
@@ -129,12 +129,12 @@ class FileStore implements SqliteStore {
 
   epoch(): string {
     try {
-      const generation = this.#keeper.verified().tables.meter('deleted_generation');
+      const generation = this.#holder.verified().tables.meter('deleted_generation');
       // what was stored or touched in a slice of time lives on through the whole slice, even if no use is written
       const slice = Math.floor(this.#access.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
-      return `${this.#keeper.serial}.${generation}.${slice}`;
+      return `${this.#holder.serial}.${generation}.${slice}`;
     } catch (cause) {
-      throw this.#keeper.failed(cause);
+      throw this.#holder.failed(cause);
     }
   }
 
@@ -261,7 +261,7 @@ class FileStore implements SqliteStore {
 
   async close(): Promise<void> {
     this.#access.writeUses();
-    this.#keeper.close();
+    this.#holder.close();
     await this.#sweeping?.catch(() => undefined); // it ends at its next step, finding the store closed
     await this.#checkpointer?.close();
   }
@@ -278,7 +278,7 @@ class FileStore implements SqliteStore {
 
   /** While writes fail nobody may be trying one: what recovers by itself must be found out. */
   async #tryWriting(): Promise<void> {
-    if (this.#keeper.writeFailure === null || this.#options.readonly || this.pressed()) return;
+    if (this.#holder.writeFailure === null || this.#options.readonly || this.pressed()) return;
     try {
       await this.#access.write(({ snapshots }) => snapshots.takeRoom(), { waitMs: 0, verify: true, takesRoom: true });
       await this.#access.write(({ snapshots }) => snapshots.giveRoom());

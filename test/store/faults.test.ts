@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
-import { StoreFileError } from '../../src/store/errors.ts';
+import { StoreFileError } from '../../src/store/sqlite/errors.ts';
 import { aPrune, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 

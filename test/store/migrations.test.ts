@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { checkSchema, migrate, migrations } from '../../src/store/migrations/migrate.ts';
-import type { Migration } from '../../src/store/migrations/migration.ts';
+import { checkSchema, migrate, migrations } from '../../src/store/sqlite/migrations/migrate.ts';
+import type { Migration } from '../../src/store/sqlite/migrations/migration.ts';
 import { aPrune, aWhole, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, openStore, tempPath } from './helpers.ts';
 

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../src/core/ports.ts';
-import { migrate, migrations } from '../../src/store/migrations/migrate.ts';
+import { migrate, migrations } from '../../src/store/sqlite/migrations/migrate.ts';
 import { aPrune, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
 

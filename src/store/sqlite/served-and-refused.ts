@@ -5,7 +5,7 @@ const MAX_LEFT_ALONE = 10_000;
 const MAX_SERVED = 100_000;
 
 /** What the proxy must not prune: texts that recovery served, and conversations whose upstream refused a prune. */
-export class Marks {
+export class ServedAndRefused {
   readonly #serve;
   readonly #served;
   readonly #leave;

@@ -1,9 +1,7 @@
-import type { Database } from 'better-sqlite3';
-
 /** What expires: a prune by its id, a decision to leave a text whole by its key, a served text by its hash. */
 export type Expiring = 'prune' | 'whole' | 'served';
 
-interface Slide {
+export interface Use {
   readonly kind: Expiring;
   readonly id: string;
   readonly expiresMs: number;
@@ -16,13 +14,13 @@ const LEAST_MOVE_MS = 600_000;
 
 /**
  * Expiry that slides on use, without a write for each use: a use counts only when it moves the expiry by more than
- * `LEAST_MOVE_MS` (an eighth of a short lifetime), and waits in memory until a transaction is made anyway. Reads ask here, so that a use counts
- * at once. A use lost with the process costs at most that what it kept expires early; the proxy then stores it anew.
+ * `LEAST_MOVE_MS` (an eighth of a short lifetime), and waits in memory until a transaction is made anyway. Reads ask here,
+ * so that a use counts at once. A use lost with the process costs at most that what it kept expires early; the proxy then stores it anew.
  */
-export class Slides {
+export class PendingUses {
   readonly #ttlMs: number;
   readonly #leastMs: number;
-  readonly #pending = new Map<string, Slide>();
+  readonly #pending = new Map<string, Use>();
 
   constructor(ttlMs: number) {
     this.#ttlMs = ttlMs;
@@ -52,36 +50,16 @@ export class Slides {
     this.#pending.set(kind + id, { kind, id, expiresMs });
   }
 
-  /** Uses that wait, oldest first, for `SlideTable.write`. */
-  pending(limit: number): readonly Slide[] {
+  /** Uses that wait, oldest first, for `UseTable.write`. */
+  pending(limit: number): readonly Use[] {
     return this.#pending.size <= limit ? [...this.#pending.values()] : [...this.#pending.values()].slice(0, limit);
   }
 
   /** Forgets uses that have been written, unless they moved on in the meantime. */
-  written(slides: Iterable<Slide>): void {
-    for (const slide of slides) {
-      const key = slide.kind + slide.id;
-      if (this.#pending.get(key) === slide) this.#pending.delete(key);
+  written(uses: Iterable<Use>): void {
+    for (const use of uses) {
+      const key = use.kind + use.id;
+      if (this.#pending.get(key) === use) this.#pending.delete(key);
     }
-  }
-}
-
-/** The statements behind `Slides`, on one connection. */
-export class SlideTable {
-  readonly #update;
-
-  constructor(db: Database) {
-    this.#update = {
-      prune: db.prepare<[number, string]>('UPDATE prune SET expires_ms = max(expires_ms, ?) WHERE prune_id = ?'),
-      whole: db.prepare<[number, string]>(
-        'UPDATE decision SET expires_ms = max(expires_ms, ?) WHERE key = ? AND prune IS NULL',
-      ),
-      served: db.prepare<[number, string]>('UPDATE served SET expires_ms = max(expires_ms, ?) WHERE hash = ?'),
-    };
-  }
-
-  /** Inside the caller's transaction. */
-  write(slides: Iterable<Slide>): void {
-    for (const { kind, id, expiresMs } of slides) this.#update[kind].run(expiresMs, id);
   }
 }

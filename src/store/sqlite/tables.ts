@@ -3,14 +3,14 @@ import { ChildLogs } from './child-logs.ts';
 import { Decisions } from './decisions.ts';
 import { DirectiveTable } from './directives.ts';
 import { Events } from './events.ts';
-import { Marks } from './marks.ts';
 import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
+import { ServedAndRefused } from './served-and-refused.ts';
 import { Shares } from './shares.ts';
-import { SlideTable } from './slides.ts';
 import { Snapshots } from './snapshots.ts';
 import { Summaries } from './summaries.ts';
 import { Usage } from './usage.ts';
+import { UseTable } from './use-table.ts';
 
 export type Meter =
   | 'deleted_generation'
@@ -25,8 +25,8 @@ export interface Tables {
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
   readonly shares: Shares;
-  readonly slides: SlideTable;
-  readonly marks: Marks;
+  readonly uses: UseTable;
+  readonly marks: ServedAndRefused;
   readonly events: Events;
   readonly usage: Usage;
   readonly segments: Segments;
@@ -45,8 +45,8 @@ export function prepareTables(db: Database): Tables {
     snapshots,
     decisions: new Decisions(db, snapshots),
     shares: new Shares(db),
-    slides: new SlideTable(db),
-    marks: new Marks(db),
+    uses: new UseTable(db),
+    marks: new ServedAndRefused(db),
     events: new Events(db),
     usage: new Usage(db),
     segments: new Segments(db),

@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import { StoreUnavailable } from '../errors.ts';
-import { decodeText, type Encoding, encodeText, PACK_FROM_BYTES, unpackBytes } from './text-codec.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import { decodeText, type Encoding, encodeText, PACK_FROM_BYTES, unpackBytes } from '../text-codec.ts';
 
 /** A stored text as it lies in the file; `openText` makes a string of it. */
 export interface StoredText {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { StoreUnavailable } from '../errors.ts';
+import { StoreUnavailable } from '../../errors.ts';
 
 /**
  * The store's file cannot be used at all. `message` is one line for a terminal: the path, what is wrong, what to do.

@@ -1,6 +1,6 @@
-import type { Clock } from '../core/ports.ts';
-import { StoreUnavailable } from '../errors.ts';
-import { Connection, type OpenOptions } from './db.ts';
+import type { Clock } from '../../core/ports.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import { Connection, type OpenOptions } from './connection.ts';
 import { classify, StoreFileError } from './errors.ts';
 
 /** What the store tells its owner: constant messages, facts as fields, never a text. pino's logger fits. */
@@ -24,7 +24,7 @@ const REOPEN_LOCKED_MS = 20;
  * Keeps a connection to the store's file through all that may befall it: opens it on demand, opens it anew when it was
  * replaced or broke, and comes back without a restart when it can be used again.
  */
-export class Keeper {
+export class ConnectionHolder {
   readonly #options: OpenOptions;
   readonly #log: StoreLog | undefined;
   readonly #clock: Clock;

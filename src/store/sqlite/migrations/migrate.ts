@@ -13,7 +13,7 @@ import type { Migration } from './migration.ts';
  */
 export const migrations: readonly Migration[] = [originals, history, segments, records, shares];
 
-/** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
+/** ServedAndRefused a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
 const APPLICATION_ID = 0x6d637072; // "mcpr"
 
 /**

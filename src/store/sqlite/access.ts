@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../core/ports.ts';
-import { StoreUnavailable } from '../errors.ts';
+import type { Clock } from '../../core/ports.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import { type Expiring, PendingUses } from '../pending-uses.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import { type Connection, LARGE_LOG_BYTES } from './db.ts';
+import { type Connection, LARGE_LOG_BYTES } from './connection.ts';
+import type { ConnectionHolder } from './connection-holder.ts';
 import { classify } from './errors.ts';
-import type { Keeper } from './keeper.ts';
-import { type Expiring, Slides } from './slides.ts';
 import type { Tables } from './tables.ts';
 
 /** How long reads and writes that name no limit wait for a lock that another process holds. */
@@ -31,7 +31,7 @@ export interface WriteOptions {
 }
 
 export interface AccessOptions {
-  readonly keeper: Keeper;
+  readonly holder: ConnectionHolder;
   readonly clock: Clock;
   readonly ttlMs: number;
   /** Every write fails with `readonly`. */
@@ -42,18 +42,18 @@ export interface AccessOptions {
 
 /** Reads and writes that wait for other processes without holding up the event loop, and note what was used. */
 export class Access {
-  readonly #keeper: Keeper;
+  readonly #holder: ConnectionHolder;
   readonly #clock: Clock;
   readonly #readonly: boolean;
   readonly #checkpointer: Checkpointer | null;
-  readonly #slides: Slides;
+  readonly #uses: PendingUses;
 
   constructor(options: AccessOptions) {
-    this.#keeper = options.keeper;
+    this.#holder = options.holder;
     this.#clock = options.clock;
     this.#readonly = options.readonly;
     this.#checkpointer = options.checkpointer;
-    this.#slides = new Slides(options.ttlMs);
+    this.#uses = new PendingUses(options.ttlMs);
   }
 
   nowMs(): number {
@@ -62,25 +62,25 @@ export class Access {
 
   /** Uses that are noted in memory and not yet written. */
   get usesWaiting(): number {
-    return this.#slides.size;
+    return this.#uses.size;
   }
 
   /** Whether something is alive; if so its use is noted. `storedMs` is its expiry in the file, if it is there. */
   use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
-    if (storedMs === undefined || !this.#slides.alive(kind, id, storedMs, nowMs)) return false;
-    if (!this.#readonly) this.#slides.used(kind, id, storedMs, nowMs);
+    if (storedMs === undefined || !this.#uses.alive(kind, id, storedMs, nowMs)) return false;
+    if (!this.#readonly) this.#uses.used(kind, id, storedMs, nowMs);
     return true;
   }
 
   /** The expiry that counts, noted uses included. */
   expiry(kind: Expiring, id: string, storedMs: number): number {
-    return this.#slides.expiry(kind, id, storedMs);
+    return this.#uses.expiry(kind, id, storedMs);
   }
 
   /** Reads one state of the file. */
   read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
     return this.attempt(waitMs, () => {
-      const connection = verify ? this.#keeper.verified() : this.#keeper.connection();
+      const connection = verify ? this.#holder.verified() : this.#holder.connection();
       return connection.read((tables) => work(tables, this.nowMs()));
     });
   }
@@ -91,25 +91,25 @@ export class Access {
     { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE, takesRoom = false }: WriteOptions = {},
   ): Promise<T> {
     const attempt = () => {
-      const connection = verify ? this.#keeper.verified(true) : this.#keeper.connection();
+      const connection = verify ? this.#holder.verified(true) : this.#holder.connection();
       if (connection.logBytes > LARGE_LOG_BYTES) this.#checkpointer?.kick();
       const result = this.#write(connection, work, uses);
-      this.#keeper.worked(takesRoom);
+      this.#holder.worked(takesRoom);
       return result;
     };
     return this.attempt(waitMs, attempt, (cause) =>
-      this.#readonly ? this.#keeper.failed(cause) : this.#keeper.writeFailed(cause),
+      this.#readonly ? this.#holder.failed(cause) : this.#holder.writeFailed(cause),
     );
   }
 
   /** Writes noted uses if that can be done at once. When not they stay noted: what only reads must not fail for them. */
   writeUses(): void {
-    if (this.#slides.size === 0) return;
+    if (this.#uses.size === 0) return;
     try {
-      this.#write(this.#keeper.connection(), () => undefined, USES_PER_WRITE);
-      this.#keeper.worked(false);
+      this.#write(this.#holder.connection(), () => undefined, USES_PER_WRITE);
+      this.#holder.worked(false);
     } catch (cause) {
-      if (classify(cause).error.reason !== 'locked') this.#keeper.failed(cause);
+      if (classify(cause).error.reason !== 'locked') this.#holder.failed(cause);
     }
   }
 
@@ -121,7 +121,7 @@ export class Access {
   async attempt<T>(
     waitMs: number,
     work: () => T,
-    failed = (cause: unknown): StoreUnavailable => this.#keeper.failed(cause),
+    failed = (cause: unknown): StoreUnavailable => this.#holder.failed(cause),
   ): Promise<T> {
     const endMs = performance.now() + waitMs;
     for (let pauseMs = 1; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
@@ -137,23 +137,23 @@ export class Access {
 
   /** As `attempt` on the connection itself, outside a transaction. */
   maintain<T>(work: (connection: Connection) => T): Promise<T> {
-    return this.attempt(WRITE_WAIT_MS, () => work(this.#keeper.connection()));
+    return this.attempt(WRITE_WAIT_MS, () => work(this.#holder.connection()));
   }
 
   /** Uses noted before come first, for the work may ask what is alive; those it notes itself come after it. */
   #write<T>(connection: Connection, work: Work<T>, limit: number): T {
     if (this.#readonly) throw new StoreUnavailable('readonly');
-    const before = new Set(this.#slides.pending(limit));
+    const before = new Set(this.#uses.pending(limit));
     let after = [...before];
     const result = connection.write((tables) => {
-      tables.slides.write(before);
+      tables.uses.write(before);
       const worked = work(tables, this.nowMs());
-      after = this.#slides.pending(limit).filter((slide) => !before.has(slide));
-      tables.slides.write(after);
+      after = this.#uses.pending(limit).filter((use) => !before.has(use));
+      tables.uses.write(after);
       return worked;
     });
-    this.#slides.written(before);
-    this.#slides.written(after);
+    this.#uses.written(before);
+    this.#uses.written(after);
     return result;
   }
 }

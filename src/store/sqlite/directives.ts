@@ -1,5 +1,11 @@
 import type { Database } from 'better-sqlite3';
-import type { Directive, DirectiveAction, DirectiveChange, ProjectDirectives, Step } from '../core/ports/segments.ts';
+import type {
+  Directive,
+  DirectiveAction,
+  DirectiveChange,
+  ProjectDirectives,
+  Step,
+} from '../../core/ports/segments.ts';
 
 /** Past so many the oldest go. */
 const MAX_DIRECTIVES = 50_000;

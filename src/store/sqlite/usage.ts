@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { UsageRecord, UsageTotal } from '../core/ports.ts';
+import type { UsageRecord, UsageTotal } from '../../core/ports.ts';
 
 interface UsageRow {
   readonly day: string;

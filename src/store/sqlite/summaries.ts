@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { RunSummary } from '../core/ports/records.ts';
+import type { RunSummary } from '../../core/ports/records.ts';
 
 /** A row that a list of prunes is made of. */
 export interface PruneListRow {

@@ -6,9 +6,9 @@ import type {
   Reply,
   RunSummary,
   StoredChildLog,
-} from '../core/ports/records.ts';
+} from '../../core/ports/records.ts';
+import { decodeBody } from '../decision-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
-import { decodeBody } from './decision-codec.ts';
 
 const MAX_ROWS = 10_000;
 

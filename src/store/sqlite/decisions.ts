@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { Decision, NewDecision } from '../core/ports.ts';
-import { decodeBody, encodeBody } from './decision-codec.ts';
+import type { Decision, NewDecision } from '../../core/ports.ts';
+import { decodeBody, encodeBody } from '../decision-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 
 interface UntilRow {

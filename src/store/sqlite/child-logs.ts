@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { ChildLogRecord, ChildSummary, StoredChildLog } from '../core/ports/records.ts';
+import type { ChildLogRecord, ChildSummary, StoredChildLog } from '../../core/ports/records.ts';
 
 interface ChildLogRow {
   readonly seq: number;

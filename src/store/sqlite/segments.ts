@@ -6,7 +6,7 @@ import type {
   SegmentFacts,
   StoredConversation,
   StoredSegment,
-} from '../core/ports/segments.ts';
+} from '../../core/ports/segments.ts';
 import type { Budget, Part } from './bounds.ts';
 
 /** Some 50 MB; past it the conversations go that were not seen for longest. */

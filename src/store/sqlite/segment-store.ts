@@ -6,9 +6,9 @@ import type {
   SegmentStore,
   StoredConversation,
   StoredSegment,
-} from '../core/ports/segments.ts';
+} from '../../core/ports/segments.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
-import type { Keeper } from './keeper.ts';
+import type { ConnectionHolder } from './connection-holder.ts';
 import type { Tables } from './tables.ts';
 
 const MAX_PAGE = 10_000;
@@ -18,26 +18,26 @@ const CHECKPOINT_PAUSE_MS = 20;
 /** Segments and directives on the store's file. */
 export class FileSegmentStore implements SegmentStore {
   readonly #access: Access;
-  readonly #keeper: Keeper;
+  readonly #holder: ConnectionHolder;
   /** What was read in this turn of the event loop: requests that come together need one reading. */
   #version: string | null = null;
 
-  constructor(access: Access, keeper: Keeper) {
+  constructor(access: Access, holder: ConnectionHolder) {
     this.#access = access;
-    this.#keeper = keeper;
+    this.#holder = holder;
   }
 
   directivesVersion(): string {
     if (this.#version !== null) return this.#version;
     try {
-      const generation = this.#keeper.connection().tables.meter('directive_generation');
-      this.#version = `${this.#keeper.serial}.${generation}`;
+      const generation = this.#holder.connection().tables.meter('directive_generation');
+      this.#version = `${this.#holder.serial}.${generation}`;
       setImmediate(() => {
         this.#version = null;
       });
       return this.#version;
     } catch (cause) {
-      throw this.#keeper.failed(cause);
+      throw this.#holder.failed(cause);
     }
   }
 

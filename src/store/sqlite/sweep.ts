@@ -1,8 +1,8 @@
+import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
-import { packBytes } from './text-codec.ts';
 
 /** How much text one step compresses; a larger one goes alone. */
 const STEP_PACK_BYTES = 524_288;

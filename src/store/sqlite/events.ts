@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { EventRecord, StoredEvent } from '../core/ports.ts';
+import type { EventRecord, StoredEvent } from '../../core/ports.ts';
 
 interface EventRow {
   readonly seq: number;

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Reply } from '../core/ports/records.ts';
+import type { Reply } from '../../core/ports/records.ts';
 
 /** Kept answers are bounded in number and in size; beyond it those that expire first go. */
 const MAX_REPLIES = 10_000;
