@@ -149,11 +149,23 @@ function wrongValue({ value, origin }: Given, setting: Setting<unknown>): string
   return `${origin.name} = ${shown} is not valid: allowed is ${setting.rule.allowed}`;
 }
 
-/** A value fit for one line: short, without control characters, and without what may be a password in an address. */
+/** A value fit for one line: short, without control characters, and without what may be a secret in an address. */
 function shownValue(value: unknown): string {
   const text = value instanceof Date ? value.toISOString() : (JSON.stringify(value) ?? String(value));
-  const short = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-  return short.replaceAll(/\/\/[^/@]*@/g, '//***@').replaceAll(/\p{Cc}/gu, ' ');
+  const harmless = withoutSecrets(text).replaceAll(/\p{Cc}/gu, ' ');
+  return harmless.length > 80 ? `${harmless.slice(0, 80)}…` : harmless;
+}
+
+/** Addresses without their user name, password and query, which may hold a key. */
+function withoutSecrets(text: string): string {
+  const [scheme = '', ...rest] = text.slice(0, 10_000).split('://');
+  if (rest.length === 0) return scheme;
+  const behind = rest.join('://');
+  const end = behind.search(/[/?#]/);
+  const authority = end < 0 ? behind : behind.slice(0, end);
+  const at = authority.lastIndexOf('@');
+  const shown = at < 0 ? authority : `***${authority.slice(at)}`;
+  return `${scheme}://${shown}${end < 0 ? '' : behind.slice(end).replace(/[?#][^"]*/, '?***')}`;
 }
 
 /** The default of a setting as people read it. */

@@ -109,6 +109,29 @@ export function httpUrl(): Rule<string> {
   };
 }
 
+/** Paths that clients append to a base URL themselves. */
+const ENDPOINT = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/i;
+
+/** An `httpUrl` to which clients' paths are appended, not one of the endpoints themselves. */
+export function baseUrl(): Rule<string> {
+  const rule = httpUrl();
+  return {
+    ...rule,
+    schema: rule.schema.refine((url) => !ENDPOINT.test(url)),
+    allowed: `${rule.allowed}: a base URL such as https://api.openai.com/v1, without /chat/completions`,
+  };
+}
+
+/** The address of a proxy as other programs take it: `host:port` means http, a user name and a password may stand in it. */
+export function proxyUrl(): Rule<string> {
+  return {
+    schema: z.string().refine((text) => /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text)),
+    fromText: (text) => (text.includes('://') ? text : `http://${text}`),
+    allowed: 'an http:// or https:// address of a proxy',
+    emptyIsValue: false,
+  };
+}
+
 function isPlainHttpUrl(text: string): boolean {
   if (!/^https?:\/\/[^/\s]/i.test(text) || /[?#\s]/.test(text) || !URL.canParse(text)) return false;
   const url = new URL(text);

@@ -17,11 +17,31 @@ export function isLoopbackHost(host: string): boolean {
  */
 export function servingProblem(settings: Settings): string | null {
   const { host, authToken, localToken } = settings;
+  for (const [name, url] of [
+    ['MCP_PRUNER_UPSTREAM_URL', settings.upstreamUrl],
+    ['MCP_PRUNER_ANTHROPIC_URL', settings.anthropicUrl],
+  ] as const) {
+    if (!isItself(url, settings)) continue;
+    return (
+      `the upstream ${url} (${name}) is this proxy itself: set it to where the model is, or choose another port with ` +
+      'MCP_PRUNER_PORT'
+    );
+  }
   if (isLoopbackHost(host) || authToken !== null || localToken !== 'off') return null;
   return (
     `host ${host} (MCP_PRUNER_HOST) lets other machines in: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
     '(for example from: openssl rand -hex 32) or MCP_PRUNER_LOCAL_TOKEN to auto, or listen on 127.0.0.1'
   );
+}
+
+/** Whether the upstream is the address listened on, as far as names tell; other ways round are found out on the way. */
+function isItself(url: string, { host, port }: Settings): boolean {
+  const { protocol, hostname, port: given } = new URL(url);
+  const upstreamPort = Number(given) || (protocol === 'https:' ? 443 : 80);
+  if (protocol !== 'http:' || port !== upstreamPort) return false;
+  const everywhere = (name: string): boolean => /^\[?(?:0\.0\.0\.0|::)\]?$/.test(name);
+  const here = (name: string): boolean => isLoopbackHost(name) || everywhere(name);
+  return hostname === host.toLowerCase() || (here(hostname) && here(host));
 }
 
 /** What is allowed but probably not meant, one line each. */

@@ -154,6 +154,30 @@ describe('a configuration that cannot be used', () => {
     expect(address).not.toContain('s3cr3t');
   });
 
+  it.each([
+    'https://api.example.com/v1?key=s3cr3t',
+    'https://api.example.com/v1#s3cr3t',
+    `https://api.example.com/${'v'.repeat(200)}?key=s3cr3t`,
+    `https://me:${'s3cr3t'.repeat(30)}@api.example.com/v1`,
+    'HTTPS://a@b:s3cr3t@api.example.com/v1',
+  ])('never shows what may be a key in an address: %s', (url) => {
+    for (const problem of [
+      ...problemsOfEnv({ MCP_PRUNER_UPSTREAM_URL: url }),
+      ...problemsOfEnv({ DEEPINFRA_ENDPOINT_URL: url }),
+    ]) {
+      expect(problem).toContain('_URL = "');
+      expect(problem).not.toContain('s3cr3t');
+    }
+  });
+
+  it.each(['/v1/chat/completions', '/v1/responses/', '/openai/v1/messages'])(
+    'takes no endpoint (%s) for a base URL, and says what one is',
+    (path) => {
+      const [problem] = problemsOfEnv({ MCP_PRUNER_UPSTREAM_URL: `https://api.example.com${path}` });
+      expect(problem).toContain('such as https://api.openai.com/v1');
+    },
+  );
+
   it('shows a long or wild value short and on one line', () => {
     const [problem = ''] = problemsOfEnv({ MCP_PRUNER_MODE: `a\n\u001b[31m${'x'.repeat(500)}` });
     expect(problem.length).toBeLessThan(300);

@@ -85,6 +85,28 @@ describe('the endpoints that hand out originals and figures', () => {
     expect(upstream.last.headers.authorization).toBe('Bearer sk-test');
   });
 
+  it.each([
+    ['127.0.0.1', 'http://127.0.0.1:8006/v1', true],
+    ['127.0.0.1', 'http://localhost:8006/v1', true],
+    ['localhost', 'http://[::1]:8006', true],
+    ['127.0.0.1', 'http://0.0.0.0:8006/v1', true],
+    ['0.0.0.0', 'http://localhost:8006/v1', true],
+    ['box.lan', 'http://box.lan:8006/v1', true],
+    ['127.0.0.1', 'http://127.0.0.1:8007/v1', false],
+    ['127.0.0.1', 'http://box.lan:8006/v1', false],
+    ['box.lan', 'http://127.0.0.1:8006/v1', false],
+    ['127.0.0.1', 'https://127.0.0.1:8006/v1', false],
+  ])('are not served at %s where the upstream is %s: %s', (host, upstream, refused) => {
+    const settings = settingsOf({
+      MCP_PRUNER_HOST: host,
+      MCP_PRUNER_UPSTREAM_URL: upstream,
+      MCP_PRUNER_AUTH_TOKEN: TOKEN,
+    });
+    const problem = servingProblem(settings);
+    if (refused) expect(problem).toContain('is this proxy itself');
+    else expect(problem).toBeNull();
+  });
+
   it('are not served on an address that others can reach without a token', () => {
     const env = { MCP_PRUNER_HOST: '0.0.0.0' };
     expect(servingProblem(settingsOf(env))).toContain('MCP_PRUNER_AUTH_TOKEN');
