@@ -151,6 +151,12 @@ export const errorTable = {
     about: 'a WebSocket was asked for where there is none',
     hint: 'WebSocket is not offered here; send the request by POST.',
   },
+  loop_detected: {
+    rpc: null,
+    http: 508,
+    about: 'the upstream leads back to this proxy',
+    hint: 'Set MCP_PRUNER_UPSTREAM_URL to where the model is: it leads back to this proxy.',
+  },
   upstream_unreachable: {
     rpc: null,
     http: 502,

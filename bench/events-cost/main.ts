@@ -71,6 +71,7 @@ function reportsOf(events: readonly StoredEvent[]): ChatReport[] {
       const texts = events.filter((event) => event.opId === opId && /^(?:pruned|left_whole)$/.test(event.kind));
       return {
         requestId: opId ?? '',
+        foreign: false,
         conversationId: runId,
         model: 'gpt-test',
         stream: false,

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import express, { type Express, type Request } from 'express';
+import { wayTo } from '../core/route-way.ts';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -7,15 +8,17 @@ import { pruneRouter } from '../mcp/prune-route.ts';
 import { rpcRouter } from '../mcp/rpc-routes.ts';
 import { McpServer } from '../mcp/server.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Hops } from '../proxy/hops.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { passthrough } from '../proxy/passthrough.ts';
-import type { Upstream } from '../proxy/upstream.ts';
+import { type Connection, connectionTo, type Upstream } from '../proxy/upstream.ts';
 import type { Services } from './services.ts';
 import type { Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
   readonly upstream: Upstream;
+  readonly hops: Hops;
   readonly metrics: Metrics;
   /** Largest body of `/rpc` and `/prune`, in bytes. */
   readonly maxBodyBytes: number;
@@ -91,16 +94,22 @@ function mountPrune(
 
 function mountPassthrough(app: Express, parts: MountParts): void {
   const { settings, upstream } = parts;
-  const usual = passthroughTo(settings.upstreamUrl, (path) => upstream.pathFor(path), parts);
-  const { pathname } = new URL(settings.anthropicUrl);
+  const usual = passthroughTo(upstream.connection, (path) => upstream.pathFor(path), parts);
+  const { pathname, origin } = new URL(settings.anthropicUrl);
+  const connection = connectionTo(origin, wayTo(settings.anthropicUrl, settings));
   const below = pathname.replace(/(?<!\/)\/+$/, '');
-  const messages = passthroughTo(settings.anthropicUrl, (path) => below + path.replace(/^\/v1(?=\/|\?|$)/, ''), parts);
+  const messages = passthroughTo(connection, (path) => below + path.replace(/^\/v1(?=\/|\?|$)/, ''), parts);
   app.use('/v1', (req, res, next) => void (isAnthropic(req) ? messages : usual)(req, res, next));
 }
 
-function passthroughTo(upstreamUrl: string, pathFor: (clientPath: string) => string, { settings, log }: MountParts) {
+function passthroughTo(
+  connection: Connection,
+  pathFor: (clientPath: string) => string,
+  { settings, hops, log }: MountParts,
+) {
   return passthrough({
-    upstreamUrl,
+    connection,
+    hops,
     pathFor,
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,

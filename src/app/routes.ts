@@ -28,10 +28,11 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const services = openServices(storage, (result) => countPruned(metrics, result));
   const face = httpFace(settings, port);
   const tools = openTools(services, face);
-  const { wires, upstream, close } = await openWires(services, metrics);
-  const mountParts = { ...services, tools, upstream, metrics, maxBodyBytes: face.maxInputBytes };
+  const { wires, upstream, hops, close } = await openWires(services, metrics);
+  const mountParts = { ...services, tools, upstream, hops, metrics, maxBodyBytes: face.maxInputBytes };
   return {
     wires,
+    hops,
     // many a process serves models for hours before anybody asks for the rest: it is loaded when that happens
     app: onDemand(
       async () => (await import('./mounts.ts')).openMounts(mountParts),

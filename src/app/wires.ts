@@ -1,13 +1,17 @@
 import { LeftAlone } from '../core/left-alone.ts';
+import { isForeign } from '../core/origin.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
+import { wayTo } from '../core/route-way.ts';
 import { dialects } from '../dialects/all.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ChatHandler, type ChatOptions } from '../proxy/chat.ts';
+import { Hops } from '../proxy/hops.ts';
 import { Reporter } from '../proxy/report.ts';
 import type { Wire } from '../proxy/server.ts';
 import { Upstream } from '../proxy/upstream.ts';
+import { callersOf } from './callers.ts';
 import { requestIds } from './request-ids.ts';
 import { rewriterOf } from './rewriter.ts';
 import type { Services } from './services.ts';
@@ -17,6 +21,8 @@ export interface Wires {
   readonly wires: readonly Wire[];
   /** Where requests go; the pass-through goes there too. */
   readonly upstream: Upstream;
+  /** Knows requests that have been here before. */
+  readonly hops: Hops;
   /** Writes what waits to be told and closes the connections. */
   close(): Promise<void>;
 }
@@ -24,13 +30,17 @@ export interface Wires {
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
   const { settings, store, events, clock, log } = services;
+  const nextId = requestIds();
+  const hops = new Hops(nextId().slice(-10).toLowerCase());
   const upstream = new Upstream({
     url: settings.upstreamUrl,
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+    way: wayTo(settings.upstreamUrl, settings),
+    hops,
   });
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
-  const options = await handlerOptions(services, upstream, reporter);
+  const options = await handlerOptions(services, upstream, reporter, nextId);
   return {
     wires: dialects.map((dialect): Wire => {
       const handler = new ChatHandler({ ...options, dialect });
@@ -40,6 +50,7 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
       };
     }),
     upstream,
+    hops,
     async close() {
       await reporter.flush();
       await upstream.close();
@@ -52,12 +63,13 @@ async function handlerOptions(
   services: Services,
   upstream: Upstream,
   reporter: Reporter,
+  nextId: () => string,
 ): Promise<Omit<ChatOptions, 'dialect'>> {
   const { settings, store, clock, log, decider, scorer } = services;
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const leftAlone = new LeftAlone(store);
   await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  const nextId = requestIds();
+  const callers = callersOf(settings);
   return {
     rewriter: rewriterOf(settings, {
       store,
@@ -72,6 +84,7 @@ async function handlerOptions(
     upstream,
     enabled: settings.enabled,
     shadow: settings.mode === 'shadow',
+    isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
     maxBodyBytes: settings.maxBodyBytes,
     timeoutMs: settings.timeoutMs,
     newRequestId: () => {

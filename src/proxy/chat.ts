@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { LeftAlone } from '../core/left-alone.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
@@ -7,11 +7,12 @@ import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
 import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import { collectBody, decodeBody } from './body.ts';
-import { BodyGarbage } from './body-garbage.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
+import type { Exchange } from './pass-on.ts';
 import { scopeOf } from './scope.ts';
-import type { Exchange, Upstream } from './upstream.ts';
+import { readAway, uploadOf } from './unread-upload.ts';
+import type { Upstream } from './upstream.ts';
 import { UsageTap } from './usage.ts';
 
 export interface ChatOptions {
@@ -23,6 +24,8 @@ export interface ChatOptions {
   readonly enabled: boolean;
   /** Forward everything as it came and only report. */
   readonly shadow: boolean;
+  /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
+  readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly maxBodyBytes: number;
   /** Longest time for finding, deciding and storing, in milliseconds; then the original goes. */
   readonly timeoutMs: number;
@@ -36,6 +39,8 @@ export interface ChatOptions {
 /** What happened to one request: counts, names and codes; never a text or a credential. */
 export interface ChatReport {
   readonly requestId: string;
+  /** A web page of somebody else may have sent it; nothing of it may be stored. */
+  readonly foreign: boolean;
   /** The conversation, derived from how it begins; `''` when the body was not looked at. */
   readonly conversationId: string;
   readonly model: string;
@@ -68,7 +73,6 @@ const REFUSALS = new Set([400, 413, 422]);
 /** Serves `POST …/chat/completions` on the bare request: collect, prune, forward, report. */
 export class ChatHandler {
   readonly #options: ChatOptions;
-  readonly #garbage = new BodyGarbage();
 
   constructor(options: ChatOptions) {
     const { onFault } = options;
@@ -88,7 +92,6 @@ export class ChatHandler {
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const requestId = this.#options.newRequestId();
     const exchange = new ChatExchange(this.#options, req, res, requestId);
-    this.#garbage.expect();
     try {
       await exchange.run();
     } catch (cause) {
@@ -96,7 +99,6 @@ export class ChatHandler {
       const message = 'The proxy failed before the request could be forwarded.';
       sendError(res, 'internal_error', message, 502, this.#options.dialect.error);
     }
-    this.#garbage.add(exchange.bytes);
   }
 }
 
@@ -113,6 +115,7 @@ class ChatExchange {
   #pruneMs = 0;
   #bytesIn = 0;
   #bytesOut = 0;
+  #foreign = false;
 
   constructor(options: ChatOptions, req: IncomingMessage, res: ServerResponse, requestId: string) {
     this.#options = options;
@@ -122,22 +125,23 @@ class ChatExchange {
     this.#tap = new UsageTap(options.dialect.answer());
   }
 
-  /** Of its bodies, both ways to the upstream. */
-  get bytes(): number {
-    return this.#bytesIn + this.#bytesOut;
-  }
-
   async run(): Promise<void> {
+    this.#foreign = this.#options.isForeign(this.#req.headers);
+    if (this.#foreign) return this.#passThrough('foreign_origin');
     const collected = await collectBody(this.#req, this.#options.maxBodyBytes);
     if (collected.kind === 'gone') return this.#report(null, false, { kind: 'client_gone', status: 0 });
-    if (collected.kind === 'too_large') {
-      this.#fallbacks.push('body_too_large');
-      const declared = this.#req.headers['content-length'];
-      const length = declared === undefined ? [] : ['content-length', declared];
-      const stream = Readable.from(restOf(this.#req, collected.start), { objectMode: false });
-      return this.#report(null, true, await this.#send(stream, length, [], null));
-    }
+    if (collected.kind === 'too_large') return this.#passThrough('body_too_large', collected.start);
     await this.#forward(collected.body);
+  }
+
+  /** Streams a body that is not looked at. */
+  async #passThrough(reason: string, start: readonly Buffer[] = []): Promise<void> {
+    this.#fallbacks.push(reason);
+    const declared = this.#req.headers['content-length'];
+    const length = declared === undefined ? [] : ['content-length', declared];
+    const exchange = await this.#send(uploadOf(this.#req, start), length, [], null);
+    readAway(this.#req);
+    this.#report(null, true, exchange);
   }
 
   async #forward(original: Buffer): Promise<void> {
@@ -230,6 +234,7 @@ class ChatExchange {
     const tap = this.#tap;
     const known: ChatReport = {
       requestId: this.#requestId,
+      foreign: this.#foreign,
       conversationId: rewritten?.conversationId ?? '',
       model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
       stream: rewritten?.stream ?? false,
@@ -269,11 +274,6 @@ interface Pruned {
   readonly rewritten: Rewritten;
   /** As it came, without its encoding. */
   readonly decoded: Buffer;
-}
-
-async function* restOf(req: IncomingMessage, start: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* start;
-  yield* req;
 }
 
 /** The result, or `null` when it takes longer; late failures are swallowed, the original is already on its way. */

@@ -78,3 +78,15 @@ export function namedByConnection(raw: readonly string[]): Set<string> {
   }
   return names;
 }
+
+/** A field's value, `''` when it is not there. */
+export function fieldIn(fields: readonly string[], name: string): string {
+  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
+  return '';
+}
+
+export function pairsOf(fields: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) pairs.push([fields[i] ?? '', fields[i + 1] ?? '']);
+  return pairs;
+}

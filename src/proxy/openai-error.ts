@@ -45,6 +45,19 @@ export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: Er
     return 504;
   }
   const { hint } = errorTable.upstream_unreachable;
-  sendError(res, 'upstream_unreachable', `The upstream cannot be reached (${code}). ${hint}`, 502, bodyOf);
+  sendError(
+    res,
+    'upstream_unreachable',
+    `${WHY[code] ?? 'The upstream cannot be reached'} (${code}). ${hint}`,
+    502,
+    bodyOf,
+  );
   return 502;
 }
+
+/** Where it was reached, but nothing came of it. */
+const WHY: Readonly<Record<string, string>> = {
+  garbled: 'What the upstream answers is no HTTP, or broken',
+  reset: 'The upstream closed the connection before it answered',
+  proxy_refused: 'The proxy on the way to the upstream (HTTPS_PROXY) laid no tunnel',
+};

@@ -103,6 +103,7 @@ export class Reporter {
         fallbacks: report.fallbacks,
       },
     });
+    if (report.foreign) return;
     this.#usage.add(report, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }

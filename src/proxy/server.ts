@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Hops } from './hops.ts';
 import { sendError } from './openai-error.ts';
 
 /** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
@@ -14,6 +15,8 @@ export interface Wire {
 export interface Routes {
   /** The first that claims a request answers it. */
   readonly wires: readonly Wire[];
+  /** Tells requests that have been here before. */
+  readonly hops: Pick<Hops, 'isCircle'>;
   /** Everything that is neither a wire's nor `/health`. */
   readonly app: RequestListener;
 }
@@ -57,7 +60,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       noDelay: true,
     },
     (req, res) => {
-      if (req.url?.startsWith('http')) req.url = originForm(req.url);
+      if (/^https?:/i.test(req.url ?? '')) req.url = originForm(req.url ?? '');
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
       const { socket } = req;
       connections.begin(socket, req);
@@ -103,8 +106,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   };
 }
 
-function answer({ wires, app }: Routes, req: IncomingMessage, res: ServerResponse): void {
+function answer({ wires, app, hops }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
+  if (hops.isCircle(req.headers)) {
+    sendError(res, 'loop_detected');
+    return;
+  }
   const path = pathOf(req);
   const wire = wires.find(({ claims }) => claims(req.method ?? '', path));
   if (wire) void wire.handle(req, res);
@@ -123,7 +130,7 @@ function sendJson(res: ServerResponse, value: object): void {
 
 /** Path and query of a request that names its whole address, as clients do that take us for a forward proxy. */
 function originForm(url: string): string {
-  const path = url.replace(/^https?:\/\/[^/?]*/, '');
+  const path = url.replace(/^https?:\/\/[^/?]*/i, '');
   return path.startsWith('/') ? path : `/${path}`;
 }
 

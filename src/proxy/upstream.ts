@@ -1,10 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
-import type { Dispatcher, Pool as UndiciPool } from 'undici';
-// the whole of undici (fetch, caches, web sockets, mocks) would take three times as long to load and 9 MB more
-import Pool from 'undici/lib/dispatcher/pool.js';
-import { responseHeaders } from './headers.ts';
-import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { Readable } from 'node:stream';
+import { HttpsProxyAgent } from 'https-proxy-agent';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { Way } from '../core/route-way.ts';
+import type { Hops } from './hops.ts';
+import { NodeHop } from './node-hop.ts';
+import { type Exchange, PassOn, type Untold, type UpstreamRequest } from './pass-on.ts';
+import { UndiciHop } from './undici-hop.ts';
 
 export interface UpstreamOptions {
   /** Such as `https://api.openai.com/v1`. */
@@ -12,49 +16,36 @@ export interface UpstreamOptions {
   readonly headersTimeoutMs: number;
   /** Longest silence in the middle of an answer. */
   readonly bodyTimeoutMs: number;
+  readonly way: Way;
+  readonly hops: Hops;
 }
 
-export interface UpstreamRequest {
-  readonly method: string;
-  /** Path and query below the upstream's own path. */
-  readonly path: string;
-  readonly headers: string[];
-  readonly body: Buffer | Readable | null;
-  /** Asked once with the status; `true` drops this answer, and the exchange ends as `declined`. */
-  readonly decline?: ((status: number) => boolean) | undefined;
-  /** Fields for the client beside the upstream's own. */
-  readonly extraHeaders: readonly string[];
-  /** Sees each piece of the answer on its way; must not keep or change it. */
-  readonly onData?: (chunk: Buffer) => void;
-  readonly onHead?: (contentEncoding: string) => void;
-  /** How an error of our own looks; by default as OpenAI has it. */
-  readonly errorBody?: ErrorBody;
-}
+/** As large as the fields of an answer may be together: as much as a client may send. */
+export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** How an exchange ended. */
-export type Exchange =
-  | { readonly kind: 'answered'; readonly status: number; readonly error: string | null }
-  | { readonly kind: 'declined'; readonly status: number }
-  | { readonly kind: 'client_gone'; readonly status: number }
-  | { readonly kind: 'failed'; readonly status: number; readonly error: string };
+/** Sends one request. */
+interface Hop {
+  send(origin: string, request: UpstreamRequest, passOn: PassOn): void;
+}
 
 /** The hop to the model's provider: one pool of connections, raw bytes both ways. */
 export class Upstream {
-  readonly #pool: UndiciPool;
+  readonly #options: UpstreamOptions;
   readonly #basePath: string;
+  readonly #undici: UndiciHop;
+  /** Used from the first `100 Continue` on that came unasked. */
+  #node: NodeHop | null = null;
   readonly origin: string;
+  /** Where connections lead and what stands before a path: a proxy takes whole addresses of plain HTTP. */
+  readonly connection: Connection;
 
-  constructor({ url, headersTimeoutMs, bodyTimeoutMs }: UpstreamOptions) {
-    const { origin, pathname } = new URL(url);
+  constructor(options: UpstreamOptions) {
+    const { origin, pathname } = new URL(options.url);
+    this.#options = options;
     this.origin = origin;
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '');
-    this.#pool = new Pool(origin, {
-      pipelining: 1,
-      headersTimeout: headersTimeoutMs,
-      bodyTimeout: bodyTimeoutMs,
-      connect: { timeout: 10_000 },
-      maxHeaderSize: 64 * 1024, // as much as a client may send
-    });
+    this.connection = connectionTo(origin, options.way);
+    this.#undici = new UndiciHop(this.#dispatcher());
   }
 
   /** Path and query at the upstream for a client's `/v1/…` path. */
@@ -62,161 +53,104 @@ export class Upstream {
     return this.#basePath + clientPath.replace(/^\/v1(?=\/|\?|$)/, '');
   }
 
-  /** Sends a request and passes the answer on as it comes, with back-pressure. Never rejects. */
-  exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
-    return new Promise((resolve) => {
-      const handler = new PassOn(request, res, resolve);
-      try {
-        this.#pool.dispatch(
-          {
-            method: request.method as Dispatcher.HttpMethod,
-            path: request.path,
-            headers: request.headers,
-            body: request.body,
-          },
-          handler,
-        );
-      } catch (cause) {
-        handler.fail(cause);
-      }
-    });
+  /**
+   * Sends a request and passes the answer on as it comes, with back-pressure. Never rejects. A request of which nothing
+   * was answered because the connection, kept from an earlier one, had been closed is sent again once, over a new one.
+   */
+  async exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
+    const { origin, prefix, fields } = this.connection;
+    const sent = {
+      ...request,
+      path: prefix + request.path,
+      headers: [...request.headers, ...fields, 'via', this.#options.hops.own],
+    };
+    const whole = !(request.body instanceof Readable);
+    let end = await attempt(this.#node ?? this.#undici, origin, sent, res, whole);
+    if (end.kind === 'lost') {
+      const fresh = new UndiciHop(this.#dispatcher());
+      end = await attempt(this.#node ?? fresh, origin, sent, res, false);
+      void fresh.close().catch(() => {});
+    }
+    const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
+    if (continued) this.#node ??= this.#nodeHop();
+    if (end.kind === 'continued' && this.#node) end = await attempt(this.#node, origin, sent, res, false);
+    return settled(end);
   }
 
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await this.#undici.close();
+    this.#node?.close();
+  }
+
+  #dispatcher(): Dispatcher {
+    const { headersTimeoutMs, bodyTimeoutMs } = this.#options;
+    const { origin, tunnel } = this.connection;
+    const options = {
+      pipelining: 1,
+      headersTimeout: headersTimeoutMs,
+      bodyTimeout: bodyTimeoutMs,
+      connect: { timeout: 10_000 },
+      maxHeaderSize: MAX_HEADER_BYTES,
+    };
+    return tunnel === null ? new Pool(origin, options) : new ProxyAgent({ ...options, uri: tunnel });
+  }
+
+  #nodeHop(): NodeHop {
+    const { headersTimeoutMs, bodyTimeoutMs } = this.#options;
+    return new NodeHop({
+      agent: agentFor(this.connection),
+      headersTimeoutMs,
+      bodyTimeoutMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    });
   }
 }
 
-/** Reasons that node:http takes; it throws at others, such as one in Latin-1 that was read as UTF-8. */
-const WRITABLE = /^[\t\x20-\x7e]*$/;
+export interface Connection {
+  /** Where connections lead. */
+  readonly origin: string;
+  /** Goes before a request's path. */
+  readonly prefix: string;
+  /** Fields for the proxy on the way: name, value, … */
+  readonly fields: readonly string[];
+  /** The proxy through which connections are laid, or `null`. */
+  readonly tunnel: string | null;
+}
 
-/**
- * Passes one answer on to the client. It speaks undici's older handler interface: the newer one is a wrapper around it
- * that makes an object of the fields of every answer, which nobody here needs.
- */
-class PassOn implements Dispatcher.DispatchHandler {
-  readonly #request: UpstreamRequest;
-  readonly #res: ServerResponse;
-  readonly #resolve: (exchange: Exchange) => void;
-  #abort: ((cause?: Error) => void) | null = null;
-  #resume: (() => void) | null = null;
-  #status = 0;
-  #settled = false;
-  #wrote = false;
-
-  constructor(request: UpstreamRequest, res: ServerResponse, resolve: (exchange: Exchange) => void) {
-    this.#request = request;
-    this.#res = res;
-    this.#resolve = resolve;
-    res.on('close', this.#onClose);
-    if (res.destroyed) this.#onClose();
-  }
-
-  onConnect(abort: (cause?: Error) => void): void {
-    this.#abort = abort;
-    if (this.#settled) abort(new Error('client gone'));
-  }
-
-  onHeaders(status: number, raw: Buffer[], resume: () => void, statusMessage: string): boolean {
-    if (status < 200 || this.#settled) return true;
-    this.#status = status;
-    if (this.#request.decline?.(status)) {
-      this.#settle({ kind: 'declined', status });
-      this.#abort?.(new Error('declined'));
-      return true;
-    }
-    this.#resume = resume;
-    const fields = responseHeaders(raw);
-    this.#request.onHead?.(fieldIn(fields, 'content-encoding'));
-    fields.push(...this.#request.extraHeaders);
-    this.#res.on('drain', this.#onDrain);
-    this.#res.sendDate = false;
-    if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
-    else this.#res.writeHead(status, fields);
-    // A body that is there already goes out with the head in one write; a stream's head must not wait for its first event.
-    process.nextTick(this.#flushHead);
-    return true;
-  }
-
-  #flushHead = (): void => {
-    if (!this.#wrote && !this.#res.writableEnded && !this.#res.destroyed) this.#res.flushHeaders();
+/** A proxy is handed whole addresses of plain HTTP, and is asked for a tunnel to anything encrypted. */
+export function connectionTo(origin: string, { proxy }: Way): Connection {
+  if (proxy === null) return { origin, prefix: '', fields: [], tunnel: null };
+  if (origin.startsWith('https:')) return { origin, prefix: '', fields: [], tunnel: proxy };
+  const { origin: proxyOrigin, username, password } = new URL(proxy);
+  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  return {
+    origin: proxyOrigin,
+    prefix: origin,
+    fields: [
+      ...['host', new URL(origin).host],
+      ...(username === '' ? [] : ['proxy-authorization', `Basic ${credentials}`]),
+    ],
+    tunnel: null,
   };
-
-  /** `false` asks for no more until the client has taken what it was given. */
-  onData(chunk: Buffer): boolean {
-    if (this.#settled) return true;
-    this.#wrote = true;
-    this.#request.onData?.(chunk);
-    return this.#res.write(chunk);
-  }
-
-  onComplete(trailers: readonly (Buffer | string)[] | null): void {
-    if (this.#settled) return;
-    if (trailers && trailers.length > 0 && !this.#res.hasHeader('content-length')) {
-      const fields = responseHeaders(trailers);
-      this.#res.addTrailers(pairsOf(fields));
-    }
-    this.#settle({ kind: 'answered', status: this.#status, error: null });
-    this.#res.end();
-  }
-
-  onError(cause: Error): void {
-    this.fail(cause);
-  }
-
-  /** The upstream did not answer, or broke off: an error where one can still be told, else the stream ends. */
-  fail(cause: unknown): void {
-    if (this.#settled) return;
-    const error = upstreamErrorCode(cause);
-    if (this.#status !== 0) {
-      this.#settle({ kind: 'answered', status: this.#status, error });
-      // The head may still wait for its first byte; the client is to see what the upstream sent before it broke off.
-      if (!this.#wrote) this.#res.flushHeaders();
-      this.#res.destroy();
-      return;
-    }
-    for (let i = 0; i + 1 < this.#request.extraHeaders.length; i += 2) {
-      this.#res.setHeader(this.#request.extraHeaders[i] ?? '', this.#request.extraHeaders[i + 1] ?? '');
-    }
-    this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
-  }
-
-  #onDrain = (): void => this.#resume?.();
-
-  #onClose = (): void => {
-    if (this.#settled) return;
-    this.#settle({ kind: 'client_gone', status: this.#status });
-    this.#abort?.(new Error('client gone'));
-  };
-
-  #settle(exchange: Exchange): void {
-    this.#settled = true;
-    this.#res.off('close', this.#onClose);
-    this.#res.off('drain', this.#onDrain);
-    this.#resolve(exchange);
-  }
 }
 
-/** A field's value, `''` when it is not there. */
-function fieldIn(fields: readonly string[], name: string): string {
-  for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
-  return '';
+/** Connections kept for node:http. */
+export function agentFor({ origin, tunnel }: Connection): HttpAgent {
+  if (tunnel !== null) return new HttpsProxyAgent(tunnel, { keepAlive: true });
+  return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
 }
 
-function pairsOf(fields: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) pairs.push([fields[i] ?? '', fields[i + 1] ?? '']);
-  return pairs;
+function attempt(
+  hop: Hop,
+  origin: string,
+  request: UpstreamRequest,
+  res: ServerResponse,
+  mayTryAgain: boolean,
+): Promise<Exchange | Untold> {
+  return new Promise((resolve) => hop.send(origin, request, new PassOn(request, res, mayTryAgain, resolve)));
 }
 
-/** A short constant code for what went wrong on the way to the upstream. */
-export function upstreamErrorCode(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout';
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout';
-  if (code === 'ECONNREFUSED') return 'refused';
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown_host';
-  if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET' || code === 'EPIPE') return 'reset';
-  if (code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return 'garbled';
-  return code === '' ? 'error' : code.toLowerCase();
+function settled(end: Exchange | Untold): Exchange {
+  if (end.kind === 'lost' || end.kind === 'continued') throw new Error('an exchange that may not be tried again was');
+  return end;
 }

@@ -141,6 +141,7 @@ export async function startProxy(upstream: FakeUpstream | string, options: Proxy
   const settings = settingsOf({
     MCP_PRUNER_PORT: '0',
     MCP_PRUNER_UPSTREAM_URL: typeof upstream === 'string' ? upstream : upstream.url,
+    MCP_PRUNER_ANTHROPIC_URL: typeof upstream === 'string' ? upstream : upstream.url,
     MCP_PRUNER_DB_PATH: options.dbPath ?? join(folder, 'store.db'),
     MCP_PRUNER_DRAIN_TIMEOUT_MS: '2000',
     // Two busy cores must not turn a test of something else into one of the time limit.

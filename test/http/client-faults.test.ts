@@ -140,6 +140,7 @@ describe('a body on its way', () => {
       bodyIdleTimeoutMs: 250,
     });
     server.serve({
+      hops: { isCircle: () => false },
       wires: [],
       app: async (req, res) => {
         try {

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { LeftAlone } from '../../src/core/left-alone.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { ChatHandler, type ChatOptions } from '../../src/proxy/chat.ts';
+import { Hops } from '../../src/proxy/hops.ts';
 import { Upstream } from '../../src/proxy/upstream.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
@@ -23,7 +24,13 @@ function boom(): never {
 async function startHandler(over: Partial<ChatOptions>) {
   const upstream = await startUpstream(completion('Fine.'));
   const store = openStore();
-  const hop = new Upstream({ url: upstream.url, headersTimeoutMs: 5_000, bodyTimeoutMs: 5_000 });
+  const hop = new Upstream({
+    url: upstream.url,
+    headersTimeoutMs: 5_000,
+    bodyTimeoutMs: 5_000,
+    way: { proxy: null, shown: 'direct' },
+    hops: new Hops('id'),
+  });
   afterwards(() => hop.close());
   const rejections: unknown[] = [];
   const handler = new ChatHandler({
@@ -33,6 +40,7 @@ async function startHandler(over: Partial<ChatOptions>) {
     upstream: hop,
     enabled: true,
     shadow: false,
+    isForeign: () => false,
     maxBodyBytes: 1e8,
     timeoutMs: 5_000,
     newRequestId: () => 'id',

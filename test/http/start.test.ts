@@ -3,6 +3,7 @@ import { type Listening, listen, type Routes } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 
 const ROUTES: Routes = {
+  hops: { isCircle: () => false },
   wires: [
     {
       claims: (_method, path) => path === '/v1/chat/completions',

@@ -232,15 +232,14 @@ describe('a stream that the upstream resets a hundred times', () => {
   });
 });
 
-describe('large header fields', () => {
+describe.each(routes)('large header fields behind %s', (_name, path) => {
   it('come through in front of an answer', async () => {
     const upstream = await startUpstream((_request, res) => {
       for (let i = 0; i < 20; i++) res.setHeader(`x-policy-${i}`, 'p'.repeat(2_000));
       res.end('{}');
     });
     const proxy = await startProxy(upstream);
-    const url = `${proxy.url}/v1/chat/completions`;
-    const large = await send(url, { method: 'POST', body: BODY, maxHeaderSize: 100_000 });
+    const large = await send(`${proxy.url}${path}`, { method: 'POST', body: BODY, maxHeaderSize: 100_000 });
     expect([large.status, large.headers['x-policy-19']]).toEqual([200, 'p'.repeat(2_000)]);
   });
 });

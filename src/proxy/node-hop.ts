@@ -1,0 +1,79 @@
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import { fieldIn } from './headers.ts';
+import type { PassOn, UpstreamRequest } from './pass-on.ts';
+
+export interface NodeHopOptions {
+  readonly agent: http.Agent;
+  readonly headersTimeoutMs: number;
+  /** Longest silence in the middle of an answer. */
+  readonly bodyTimeoutMs: number;
+  readonly maxHeaderSize: number;
+}
+
+/**
+ * Sends requests by node:http, for upstreams that say `100 Continue` though nobody asked: undici takes that for a broken
+ * answer. It costs half as much again as undici.
+ */
+export class NodeHop {
+  readonly #options: NodeHopOptions;
+
+  constructor(options: NodeHopOptions) {
+    this.#options = options;
+  }
+
+  send(origin: string, { method, path, headers, body }: UpstreamRequest, passOn: PassOn): void {
+    const { agent, maxHeaderSize } = this.#options;
+    const library = origin.startsWith('https:') ? https : http;
+    const fields = [...headers];
+    if (fieldIn(fields, 'host') === '') fields.unshift('host', new URL(origin).host);
+    if (Buffer.isBuffer(body)) fields.push('content-length', String(body.length));
+    const req = library.request(origin, { method, path, agent, maxHeaderSize, headers: fields });
+    this.#listen(req, passOn);
+    if (body instanceof Readable) {
+      body.on('error', (cause) => req.destroy(cause));
+      body.pipe(req);
+    } else req.end(body ?? undefined);
+  }
+
+  close(): void {
+    this.#options.agent.destroy();
+  }
+
+  #listen(req: ClientRequest, passOn: PassOn): void {
+    const { headersTimeoutMs, bodyTimeoutMs } = this.#options;
+    let late = false;
+    let answer: IncomingMessage | null = null;
+    passOn.start({
+      abort: () => req.destroy(),
+      pause: () => answer?.pause(),
+      resume: () => answer?.resume(),
+    });
+    req.setTimeout(headersTimeoutMs, () => {
+      late = true;
+      req.destroy();
+    });
+    req.on('response', (res) => {
+      answer = res;
+      req.setTimeout(bodyTimeoutMs);
+      passOn.head(res.statusCode ?? 0, res.rawHeaders, res.statusMessage ?? '');
+      res.on('data', (chunk: Buffer) => passOn.data(chunk));
+      res.on('end', () => passOn.end(res.rawTrailers));
+      res.on('error', (cause) => passOn.fail(late ? timeout() : cause));
+    });
+    // without a listener node:http destroys the connection in silence
+    req.on('upgrade', (_res, socket) => {
+      socket.destroy();
+      passOn.fail(Object.assign(new Error('switched protocols'), { code: 'HPE_INVALID_CONSTANT' }));
+    });
+    req.on('error', (cause) => {
+      passOn.reused = req.reusedSocket;
+      passOn.fail(late ? timeout() : cause);
+    });
+  }
+}
+
+function timeout(): Error {
+  return Object.assign(new Error('the upstream is silent'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+}

@@ -1,0 +1,37 @@
+/** Codes of a connection that ended, or was reset, before an answer had begun. */
+const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** A short constant code for what went wrong on the way to the upstream. */
+export function upstreamErrorCode(cause: unknown): string {
+  const code = codeOf(cause);
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'connect_timeout';
+  if (code === 'ECONNREFUSED') return 'refused';
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown_host';
+  if (isUnexpectedContinue(cause)) return 'unexpected_continue';
+  if (LOST.has(code)) return 'reset';
+  if (code === 'UND_ERR_ABORTED') return 'proxy_refused'; // the proxy on the way laid no tunnel
+  if (code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || isParserError(cause)) {
+    return 'garbled';
+  }
+  return code === '' ? 'error' : code.toLowerCase();
+}
+
+/** Whether the connection went away; what was asked on it may not have been read by anybody. */
+export function isLostConnection(cause: unknown): boolean {
+  return LOST.has(codeOf(cause)) && !isUnexpectedContinue(cause);
+}
+
+/** Whether undici gave up at `100 Continue`, which a server may send though nobody asked for it (RFC 9110 §15.2). */
+export function isUnexpectedContinue(cause: unknown): boolean {
+  return codeOf(cause) === 'UND_ERR_SOCKET' && cause instanceof Error && cause.message === 'bad response';
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+}
+
+/** The parser knows no code for some of what is no HTTP. */
+function isParserError(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'HTTPParserError';
+}
