@@ -3,10 +3,14 @@
  *
  * Median milliseconds of CPU for 100 kB of each kind; how the cost per byte grows up to 10 MB; and adversarial inputs as a
  * multiple of the normal cost per byte (the median of the kinds at 1 MB), with --large at 10 MB too.
+ *
+ * node bench/run.mjs engine-speed --against <git ref> [--only <name>] [--files <folder>]: both engines by turns in one
+ * process, kind by kind; with --files also whether they plan alike for every file below a folder.
  */
 import { parseArgs } from 'node:util';
 import { planPrune } from '../../src/engine/plan.ts';
 import type { Hints } from '../../src/engine/types.ts';
+import { comparePlans, compareSpeed, engineOf } from './against.ts';
 import { ADVERSARIAL, KINDS, type Sample } from './texts.ts';
 
 const { values } = parseArgs({
@@ -15,6 +19,8 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     large: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    files: { type: 'string' },
   },
 });
 const runs = Number(values.runs);
@@ -42,6 +48,15 @@ function time(sample: Sample, bytes: number, times: number): number {
   };
   if (times > 1) run();
   return median(Array.from({ length: times }, run));
+}
+
+if (values.against !== undefined) {
+  const before = await engineOf(values.against, process.env.MCP_PRUNER_BENCH_ROOT ?? '.');
+  const print = (line: string): void => void process.stdout.write(`${line}\n`);
+  const only = KINDS.filter(({ name }) => name.includes(values.only));
+  if (values.files === undefined) compareSpeed(before, only, runs, print);
+  else if (comparePlans(before, values.files, print) > 0) process.exitCode = 1;
+  process.exit();
 }
 
 const wanted = (list: readonly Sample[]): Sample[] => list.filter(({ name }) => name.includes(values.only));

@@ -1,4 +1,4 @@
-import { sampleLines } from '../engine/choose/sample-lines.ts';
+import { sampleLines } from '../engine/sample-lines.ts';
 import { recogniseKind } from '../engine/kinds/recognise.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { viewText } from '../engine/text/view.ts';

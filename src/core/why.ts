@@ -1,5 +1,5 @@
 import { type Because, type Explanation, explainPlan, type Region } from '../engine/explain.ts';
-import type { Rule } from '../engine/kinds/protect.ts';
+import type { Rule } from '../engine/kinds/protection.ts';
 import type { LineRange } from '../engine/types.ts';
 import { decisionOf, type Job } from './decide.ts';
 import type { Decision, DecisionBasis } from './ports.ts';

@@ -2,10 +2,11 @@ import { budgetOf, choiceFor } from './choose/choice.ts';
 import type { Choice } from './choose/runs.ts';
 import { weighWords } from './goal/matching.ts';
 import type { Vocabulary } from './goal/vocabulary.ts';
-import { RULES, type Rule } from './kinds/protect.ts';
-import { isCrumbs, planFrom, planPrune } from './plan.ts';
+import type { Analysis } from './kinds/kind.ts';
+import { RULES, type Rule } from './kinds/protection.ts';
+import { isNearlyBlank, planFrom, planPrune } from './plan.ts';
 import { contributionsOf } from './rank/contributions.ts';
-import { type Analysis, analyse } from './reading.ts';
+import { analyse } from './reading.ts';
 import type { Plan, PruneInput } from './types.ts';
 
 /**
@@ -46,7 +47,7 @@ export interface Explanation {
 
 /** Explains `planPrune(input)` region by region; `plan` is that very plan. Costs about two plans. */
 export function explainPlan(input: PruneInput): Explanation {
-  const analysis = isCrumbs(input.text) ? null : analyse(input);
+  const analysis = isNearlyBlank(input.text) ? null : analyse(input);
   if (analysis === null || budgetOf(analysis.view.n, input.limits) < 1) {
     return { plan: planPrune(input), terms: [], threshold: 0, budget: 0, regions: [] };
   }
@@ -57,7 +58,7 @@ export function explainPlan(input: PruneInput): Explanation {
   const threshold = choice.price * all;
   const fates = fatesOf(choice.keep, choice, plan);
   const spans = spansOf(fates);
-  const contributions = contributionsOf(analysis, spans);
+  const contributions = contributionsOf(analysis.kind.measure?.(analysis) ?? [], spans, choice.n);
   const { words } = analysis;
   const terms = termsOf(analysis, words, spans);
   const regions = spans.map(({ from, to }, k): Region => {

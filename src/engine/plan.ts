@@ -1,7 +1,8 @@
 import { budgetOf, choiceFor, SAMPLE_ID } from './choose/choice.ts';
 import { reasonFor } from './choose/reason.ts';
 import { type Choice, chooseRuns, type Run } from './choose/runs.ts';
-import { type Analysis, analyse } from './reading.ts';
+import type { Analysis } from './kinds/kind.ts';
+import { analyse } from './reading.ts';
 import { splitLines } from './text/lines.ts';
 import { formatMarker } from './text/marker.ts';
 import { estimateTokens } from './text/tokens.ts';
@@ -22,7 +23,7 @@ export function planPrune(input: PruneInput): Plan {
 
 /** `planPrune`, and the text as it was read for it; `null` when it was not. */
 export function planRead(input: PruneInput): { readonly plan: Plan; readonly view: View | null } {
-  if (isCrumbs(input.text)) return { plan: unread(input), view: null };
+  if (isNearlyBlank(input.text)) return { plan: unread(input), view: null };
   const analysis = analyse(input);
   return analysis === null
     ? { plan: unread(input, 'timeout'), view: null }
@@ -42,19 +43,23 @@ export function planFrom(analysis: Analysis, choice: Choice, input: Pick<PruneIn
   return planOf(analysis, cuts);
 }
 
-function planOf({ kind, view }: Analysis, cuts: readonly Cut[], warnings: readonly PlanWarning[] = []): Plan {
-  return { sourceType: kind.sourceType, kind: kind.name, lineCount: view.n, cuts, warnings };
+function planOf(
+  { name, sourceType, view }: Analysis,
+  cuts: readonly Cut[],
+  warnings: readonly PlanWarning[] = [],
+): Plan {
+  return { sourceType, kind: name, lineCount: view.n, cuts, warnings };
 }
 
-const MANY_CHARS = 50_000;
-const CRUMB_CHARS = 3;
+const LARGE_CHARS = 50_000;
+const SHORT_LINE_CHARS = 3;
 
 /** Whether a large text consists of next to nothing but line ends: there is no line worth judging, at any price. */
-export function isCrumbs(text: string): boolean {
-  if (text.length < MANY_CHARS) return false;
+export function isNearlyBlank(text: string): boolean {
+  if (text.length < LARGE_CHARS) return false;
   let lines = 0;
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
-  return lines * CRUMB_CHARS > text.length;
+  return lines * SHORT_LINE_CHARS > text.length;
 }
 
 function unread(input: PruneInput, ...given: PlanWarning[]): Plan {

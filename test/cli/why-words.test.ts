@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inWords } from '../../src/cli/why-words.ts';
 import type { Why, WhyRegion } from '../../src/core/why.ts';
-import { RULES } from '../../src/engine/kinds/protect.ts';
-import { LEARNED, LEARNED_LOG } from '../../src/engine/rank/weights.ts';
+import { RULES } from '../../src/engine/kinds/protection.ts';
+import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from '../../src/engine/rank/weights.ts';
 
 const why: Why = { told: 'ranked', terms: [], threshold: 1, budget: 9, cutsToday: [], regions: [] };
 const region: WhyRegion = {
@@ -14,7 +14,7 @@ const region: WhyRegion = {
   reason: '',
   score: { worth: 2, tokens: 9, terms: [], measures: [] },
 };
-const weights = [LEARNED_LOG, ...Object.values(LEARNED).flatMap(({ matches, nature }) => [matches, nature])];
+const weights = [LOG_WEIGHTS, ...[CODE_WEIGHTS, DOCS_WEIGHTS].flatMap(({ matches, nature }) => [matches, nature])];
 const names = [...new Set(weights.flatMap((byName) => Object.keys(byName)))];
 
 describe('the words of an explanation', () => {

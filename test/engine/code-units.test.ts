@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { recogniseKind } from '../../src/engine/kinds/recognise.ts';
-import { findUnits } from '../../src/engine/kinds/units.ts';
+import { kindNamed, nameByPath } from '../../src/engine/kinds/all.ts';
 import { viewText } from '../../src/engine/text/view.ts';
 
 /** The lines (1-based, first and last) of the block that a line belongs to, blocks inside it included. */
 function blockAround(path: string, text: string, marked: string): readonly [number, number] {
   const view = viewText(text, 0);
-  const units = findUnits(view, recogniseKind(view, 'code', { origin: 'read', path }));
+  const units = kindNamed(nameByPath(path) ?? '').units(view);
   const lines = text.split('\n');
   const wanted = units.unit[lines.findIndex((line) => line.includes(marked))];
   const inside = lines.flatMap((line, i) => {

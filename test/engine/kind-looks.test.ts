@@ -3,7 +3,8 @@ import { recogniseKind } from '../../src/engine/kinds/recognise.ts';
 import { viewText } from '../../src/engine/text/view.ts';
 
 function kindOf(lines: readonly string[], sourceType?: 'docs'): { name: string; family: string } {
-  return recogniseKind(viewText(lines.join('\n'), 0), sourceType, undefined);
+  const { name, kind } = recogniseKind(viewText(lines.join('\n'), 0), sourceType, undefined);
+  return { name, family: kind.family };
 }
 
 const prose = Array.from({ length: 400 }, (_, i) => `It is said here for the ${i}th time that nothing ever happens`);

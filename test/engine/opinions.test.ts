@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withOpinions } from '../../src/engine/choose/opinions.ts';
 import type { Choice } from '../../src/engine/choose/runs.ts';
-import { sampleLines } from '../../src/engine/choose/sample-lines.ts';
 import { planPrune } from '../../src/engine/plan.ts';
+import { sampleLines } from '../../src/engine/sample-lines.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 function choiceOf(value: readonly number[]): Choice {

@@ -1,7 +1,7 @@
 import { ADVERSARIAL } from '../../bench/engine-speed/texts.ts';
-import { sampleLines } from '../../src/engine/choose/sample-lines.ts';
 import { explainPlan } from '../../src/engine/explain.ts';
 import { planPrune } from '../../src/engine/plan.ts';
+import { sampleLines } from '../../src/engine/sample-lines.ts';
 import type { Plan, PruneInput } from '../../src/engine/types.ts';
 import { digest, type GoldenResult } from './digest.ts';
 import { type GoldenText, goldenTexts } from './texts.ts';

@@ -1,8 +1,5 @@
-import { sumOf } from '../goal/matching.ts';
-import { definitionsOf } from '../kinds/code/definitions.ts';
-import { keepFences } from '../kinds/fences.ts';
-import type { Family } from '../kinds/recognise.ts';
-import type { Analysis } from '../reading.ts';
+import type { Analysis, Boldness } from '../kinds/kind.ts';
+import { sumOf } from '../rank/columns.ts';
 import { formatMarker } from '../text/marker.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import type { Limits, Origin, PruneInput } from '../types.ts';
@@ -14,27 +11,10 @@ export const SAMPLE_ID = 'prn_0123456789ab';
 
 /** From this ratio on `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
 const CEILING = 0.9;
-/** There it is the origin that says how bold: a file that is read may be worked on, a program's output is looked through. */
-const CEILING_BOLDNESS: Readonly<Record<Origin, number>> = {
-  read: 0.75,
-  command: 2.6,
-  search: 1,
-  listing: 1,
-  unknown: 1.8,
-};
-/** There a document loses only what is clearly beside the goal: its words are seldom those of the goal. */
-const DOCUMENT_BOLDNESS = 0.65;
-/** There every hit of a search may be the one that was looked for. */
-const HITS_BOLDNESS = 0.95;
 /** There a definition of what the goal names is worth this many times what its going would save, so that it stays. */
 const DEFINITION_WORTH = 2;
 /** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
 const MILD = 0.75;
-
-const BOLDNESS = 0.27;
-/** Logs repeat themselves: a caller that asks for a deep cut of one gets it. */
-const LOG_BOLDNESS = 0.19;
-const DEEP_LOG_BOLDNESS = 0.75;
 
 /** The largest number of lines that may go, and whether the limits can be met at all. */
 export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits): number {
@@ -45,15 +25,9 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
  * What a share of the size is worth against the same share of what the goal needs. At 1 a line goes when it is thought
  * to hold less of what is needed than its share of the size. Below the ceiling the ratio says how bold the caller is.
  */
-function boldness({ maxPruneRatio }: Limits, family: Family, origin: Origin): number {
-  if (maxPruneRatio >= CEILING) {
-    if (family === 'docs') return DOCUMENT_BOLDNESS;
-    if (family === 'search') return HITS_BOLDNESS;
-    return family === 'code' ? CEILING_BOLDNESS[origin] : 1;
-  }
-  const bold = 1 / (1 - maxPruneRatio);
-  if (family !== 'log') return BOLDNESS * bold;
-  return (maxPruneRatio > MILD ? DEEP_LOG_BOLDNESS : LOG_BOLDNESS) * bold;
+function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness, origin: Origin): number {
+  if (maxPruneRatio >= CEILING) return atCeiling[origin];
+  return (maxPruneRatio > MILD ? deep : mild) * (1 / (1 - maxPruneRatio));
 }
 
 const CHARS_PER_TOKEN = 3.3;
@@ -65,31 +39,28 @@ function sizeOf(tokens: number, chars: number): number {
 
 /** Puts together what the lines to cut are chosen from. */
 export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' | 'hints' | 'externalScores'>): Choice {
-  const { view, units, ranking } = analysis;
+  const { view, units, kind, value } = analysis;
+  const { limits, hints } = input;
   const { tokens } = view;
-  const { starts } = view.lines;
-  const size = sizesOf(tokens, starts);
-  const all = sumOf(size);
-  const price = boldness(input.limits, analysis.kind.family, input.hints?.origin ?? 'unknown') / Math.max(1, all);
-  const mild = analysis.kind.family === 'docs' && input.limits.maxPruneRatio <= MILD;
-  const keep = mild ? keepFences(analysis, (i) => price * (size[i] ?? 0) - (ranking.value[i] ?? 0)) : analysis.keep;
+  const size = sizesOf(tokens, view.lines.starts);
+  const price = boldness(limits, kind.boldness, hints?.origin ?? 'unknown') / Math.max(1, sumOf(size));
+  const gain = (i: number): number => price * (size[i] ?? 0) - (value[i] ?? 0);
+  const keep = (limits.maxPruneRatio <= MILD ? kind.keepInMildCut?.(analysis, gain) : undefined) ?? analysis.keep;
   const marker = `${formatMarker({ pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' })}\n`;
   const markerSize = sizeOf(estimateTokens(marker), marker.length);
-  const value =
-    analysis.kind.family === 'code' && input.hints?.origin === 'read' && input.limits.maxPruneRatio >= CEILING
-      ? withDefinitions(analysis, size, markerSize, DEFINITION_WORTH * price)
-      : ranking.value;
+  const isRead = hints?.origin === 'read';
+  const defines = isRead && limits.maxPruneRatio >= CEILING ? kind.definitions?.(analysis) : undefined;
   return withOpinions(input.externalScores, {
     n: view.n,
-    value,
+    value: defines === undefined ? value : withDefinitions(value, defines, size, markerSize, DEFINITION_WORTH * price),
     tokens,
     size,
     keep,
-    glued: input.hints?.origin === 'read' ? wholeBlocks(analysis) : units.glued,
+    glued: isRead ? wholeBlocks(analysis) : units.glued,
     parting: new Float64Array(view.n),
     markerSize,
     price,
-    budget: budgetOf(view.n, input.limits),
+    budget: budgetOf(view.n, limits),
   });
 }
 
@@ -100,9 +71,14 @@ function sizesOf(tokens: Float64Array, starts: Uint32Array): Float64Array {
   return size;
 }
 
-function withDefinitions(analysis: Analysis, size: Float64Array, markerSize: number, price: number): Float64Array {
-  const defines = definitionsOf(analysis);
-  const value = analysis.ranking.value.slice();
+function withDefinitions(
+  own: Float64Array,
+  defines: Uint8Array,
+  size: Float64Array,
+  markerSize: number,
+  price: number,
+): Float64Array {
+  const value = own.slice();
   for (let i = defines.indexOf(1); i >= 0; i = defines.indexOf(1, i + 1)) {
     value[i] = Math.max(value[i] ?? 0, price * ((size[i] ?? 0) + markerSize));
   }

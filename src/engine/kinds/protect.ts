@@ -1,76 +1,26 @@
-import type { Templates } from '../text/templates.ts';
 import { bearsNumber, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints } from '../types.ts';
-import { protectCode } from './code/protect.ts';
-import { protectLog } from './log/protect.ts';
-import { protectDocs } from './protect-docs.ts';
-import { protectDiff, protectJson, protectListing, protectSearch, protectTable } from './protect-listed.ts';
-import type { Kind } from './recognise.ts';
-import type { Units } from './units.ts';
-
-/** Names of the rules by which a line must stay; a line's rule is an index into this list, 0 for none. */
-export const RULES = [
-  '',
-  'no-prune',
-  'frame',
-  'header',
-  'import',
-  'declaration',
-  'failure',
-  'news',
-  'trace',
-  'summary',
-  'edge',
-  'heading',
-  'fence',
-  'diff-header',
-  'file-spread',
-  'structure',
-] as const;
-
-export type Rule = (typeof RULES)[number];
-
-/** Sets a line's rule unless an earlier rule has it. */
-export type Protect = (line: number, rule: Rule) => void;
+import type { Kind, Protectable } from './kind.ts';
+import { type Protect, RULES } from './protection.ts';
 
 const BEGIN = '⟦NO_PRUNE_BEGIN⟧';
 const END = '⟦NO_PRUNE_END⟧';
 
 /** Marks the lines that nothing may cut: an index into `RULES` for each line. */
-export function protectLines(
-  view: View,
-  kind: Kind,
-  templates: Templates,
-  units: Units,
-  hints: Hints | undefined,
-): Uint8Array {
+export function protectLines(kind: Kind, text: Omit<Protectable, 'inner'>, hints: Hints | undefined): Uint8Array {
+  const { view } = text;
   const rules = new Uint8Array(view.n);
   const protect: Protect = (line, rule) => {
     if (line >= 0 && line < view.n && rules[line] === 0) rules[line] = RULES.indexOf(rule);
   };
-  const head = Math.min(view.n, hints?.frameHead ?? 0);
+  const first = Math.min(view.n, hints?.frameHead ?? 0);
   const tail = Math.min(view.n, hints?.frameTail ?? 0);
-  for (let i = 0; i < head; i++) protect(i, 'frame');
+  for (let i = 0; i < first; i++) protect(i, 'frame');
   for (let i = view.n - tail; i < view.n; i++) protect(i, 'frame');
   protectDirectives(view, protect);
   if (view.numbered) protectCoordinates(view, protect);
-  const inner = { first: head, end: Math.max(head, view.n - tail) };
-  // the contract's rules go by the source type that the caller named, the finer ones by the kind that was recognised
-  if (kind.sourceType === 'code') protectCode(view, kind, units, inner, protect);
-  if (kind.sourceType === 'docs') protectDocs(view, kind, inner, protect);
-  if (kind.sourceType === 'logs' || kind.family === 'log') protectLog(view, templates, inner, protect);
-  if (kind.family === 'search') protectSearch(view, inner, protect);
-  if (kind.family === 'diff') protectDiff(view, protect);
-  if (kind.family === 'listing') protectListing(view, inner, protect);
-  if (kind.family === 'json') protectJson(view, inner, protect);
-  if (kind.family === 'table') protectTable(view, inner, protect);
+  kind.protect({ ...text, inner: { first, end: Math.max(first, view.n - tail) } }, protect);
   return rules;
-}
-
-/** The part of a text between a client's head and tail frames, as line indices `[first, end)`. */
-export interface Inner {
-  readonly first: number;
-  readonly end: number;
 }
 
 /** What a tool says right above and below the lines that it numbers: which file, how many lines more. */

@@ -1,10 +1,10 @@
-import { type GoalMatch, unitScale } from '../goal/matching.ts';
+import type { GoalMatch } from '../goal/matching.ts';
 import type { GoalTerm } from '../goal/terms.ts';
 import type { Vocabulary } from '../goal/vocabulary.ts';
 import { wordHash } from '../goal/words.ts';
-import { declaredName } from '../kinds/code/declarations.ts';
-import type { Units } from '../kinds/units.ts';
+import type { Units } from '../text/units.ts';
 import { contentOf, type View } from '../text/view.ts';
+import { unitScale } from './columns.ts';
 import { type Measure, measure } from './measures.ts';
 
 /** Measures what the block around a line says of it: its own matches, its head's, its parent's, its company's. */
@@ -135,4 +135,13 @@ export function namesakes(
   }
   for (const blocks of bearers.values()) for (const u of blocks) out[u] = 1 / Math.sqrt(blocks.length);
   return out;
+}
+
+const KEYWORD_NAME =
+  /\b(?:class|interface|struct|enum|trait|type|def|fn|fun|func|function|module|namespace|record|union|object|impl|const|let|var)\s{1,4}(?:\([^()]{0,80}\)\s{0,4})?(?:self\.)?([A-Za-z_$][\w$]{0,80})/;
+const CALLED_NAME = /([A-Za-z_$][\w$]{0,80})\s?\(/;
+
+/** The name that a line gives to the function or type it opens, or `''`. */
+function declaredName(line: string): string {
+  return (KEYWORD_NAME.exec(line) ?? CALLED_NAME.exec(line))?.[1] ?? '';
 }

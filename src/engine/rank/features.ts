@@ -1,8 +1,8 @@
 import type { GoalMatch } from '../goal/matching.ts';
 import type { GoalTerm } from '../goal/terms.ts';
 import type { Vocabulary } from '../goal/vocabulary.ts';
-import type { Units } from '../kinds/units.ts';
 import type { Templates } from '../text/templates.ts';
+import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
 import { measureBlocks } from './block-features.ts';
 import { measureMatches } from './match-features.ts';
@@ -28,18 +28,18 @@ export interface LineMeasures {
   readonly circumstances: Circumstances;
 }
 
-/** No text that anybody wrote or printed is a heap of so many lines of next to nothing; its cost must be bounded. */
-function isDust({ n, text }: View): boolean {
-  return n > DUST_LINES && text.length < n * DUST_CHARS;
+const MANY_LINES = 20_000;
+const SHORT_LINE_CHARS = 10;
+
+/** Whether a text is so many lines of next to nothing as nobody writes or prints; its cost must be bounded. */
+function isNearlyEmpty({ n, text }: View): boolean {
+  return n > MANY_LINES && text.length < n * SHORT_LINE_CHARS;
 }
 
-const DUST_LINES = 20_000;
-const DUST_CHARS = 10;
-
-/** Measures what may tell needed lines of code or prose from others. The names are those of `LEARNED`. */
+/** Measures what may tell needed lines of code or prose from others. The names are those of `CODE_WEIGHTS`. */
 export function measureLines({ view, units, templates, words, terms, match }: Measured): LineMeasures {
   const matches = measureMatches(view, words, match);
-  const measures = isDust(view)
+  const measures = isNearlyEmpty(view)
     ? matches.measures
     : [
         ...matches.measures,

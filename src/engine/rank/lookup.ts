@@ -1,27 +1,33 @@
-import { columnOf, spread, unitScale } from '../goal/matching.ts';
-import type { Family } from '../kinds/recognise.ts';
-import type { Units } from '../kinds/units.ts';
+import type { GoalMatch } from '../goal/matching.ts';
 import type { Templates } from '../text/templates.ts';
+import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
+import { columnOf, spread, unitScale } from './columns.ts';
 
-/** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
-const EVEN_SHARE = { search: 0.8, listing: 0.3, json: 0.3, table: 0.3 } as const;
+/** What entries are ranked by. */
+interface Ranked {
+  readonly view: View;
+  readonly units: Units;
+  readonly templates: Templates;
+  readonly match: GoalMatch;
+}
+
+/** How entries of a kind are ranked. */
+export interface EntryRanking {
+  /** What of the whole is spread evenly, because a look-up may be after something that the goal does not spell. */
+  readonly evenShare: number;
+  /** Whether entries stand under others that are worth keeping with them. */
+  readonly inTree: boolean;
+}
 
 const SHARPNESS = 3;
 const LIFT = 0.8;
 const MAX_DEPTH = 64;
 
-/**
- * Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone.
- *
- * @param raw - the score of each line alone
- */
-export function rankLookup(
-  view: View,
-  family: Family,
-  units: Units,
-  { shape, count }: Templates,
-  raw: Float64Array,
+/** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */
+export function rankEntries(
+  { view, units, templates: { shape, count }, match: { raw } }: Ranked,
+  { evenShare, inTree }: EntryRanking,
 ): Float64Array {
   const n = view.n;
   const best = new Float64Array(units.count);
@@ -35,7 +41,7 @@ export function rankLookup(
     const u = units.unit[i] ?? 0;
     return (best[u] ?? 0) ** SHARPNESS / (size[u] ?? 1);
   });
-  if (family === 'listing' || family === 'json') liftAncestors(view, sharp);
+  if (inTree) liftAncestors(view, sharp);
   const out = new Float64Array(n);
   let sum = 0;
   let information = 0;
@@ -45,7 +51,7 @@ export function rankLookup(
     out[i] = (1 / Math.sqrt(seen)) * (1 + 2 * Math.exp(-i / 20));
     information += out[i] ?? 0;
   }
-  const even = sum === 0 ? 1 : (EVEN_SHARE[family as keyof typeof EVEN_SHARE] ?? 0.3);
+  const even = sum === 0 ? 1 : evenShare;
   for (let i = 0; i < n; i++) {
     out[i] = (even * (out[i] ?? 0)) / information + (sum === 0 ? 0 : ((1 - even) * (sharp[i] ?? 0)) / sum);
   }
@@ -79,8 +85,8 @@ function depthOf(view: View, i: number): number {
   return to - from;
 }
 
-/** Ranks hunks by the goal's words in them and near them; `raw` is the score of each line alone. */
-export function rankDiff(view: View, units: Units, raw: Float64Array): Float64Array {
+/** Ranks hunks by the goal's words in them and near them. */
+export function rankHunks({ view, units, match: { raw } }: Ranked): Float64Array {
   const near = unitScale(spread(raw, 8));
   const sum = new Float64Array(units.count);
   const size = new Float64Array(units.count);

@@ -1,6 +1,7 @@
-import { type GoalMatch, largestOf, sumOf, unitScale } from '../goal/matching.ts';
+import type { GoalMatch } from '../goal/matching.ts';
 import type { Vocabulary } from '../goal/vocabulary.ts';
 import type { View } from '../text/view.ts';
+import { largestOf, sumOf, unitScale } from './columns.ts';
 import { type Measure, measure } from './measures.ts';
 
 /**

@@ -59,3 +59,10 @@ const LOGS = Float64Array.from({ length: 1024 }, (_, k) => Math.log1p(k));
 export function logOf(whole: number): number {
   return whole < LOGS.length ? (LOGS[whole] ?? 0) : Math.log1p(whole);
 }
+
+/** Measures with their weights, and how much all of them count. */
+export interface WeightedMeasures {
+  readonly measures: readonly Measure[];
+  readonly weights: Readonly<Record<string, number>>;
+  readonly factor: number;
+}

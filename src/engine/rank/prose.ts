@@ -1,33 +1,42 @@
 import { type Circumstances, type Measured, measureLines } from './features.ts';
-import { addMeasures } from './measures.ts';
-import { LEARNED, type Learned, soften } from './weights.ts';
+import { addMeasures, type WeightedMeasures } from './measures.ts';
+import type { ProseWeights } from './weights.ts';
 
 /**
- * Ranks lines of code or prose by the learned model: what is measured of the goal's words at a line, and what the line is
- * in itself, each trusted as much as the circumstances of the text allow.
+ * Measures lines of code or prose by what of the goal's words stands at a line, and by what the line is in itself, each
+ * trusted as much as the circumstances of the text allow.
  */
-export function rankProse(measured: Measured, family: 'code' | 'docs'): Float64Array {
-  const { n } = measured.view;
-  const model: Learned = LEARNED[family];
-  const matches = new Float64Array(n);
-  const nature = new Float64Array(n);
+export function measureProse(measured: Measured, weights: ProseWeights): WeightedMeasures[] {
   const { measures, circumstances } = measureLines(measured);
-  addMeasures(matches, measures, model.matches);
-  addMeasures(nature, measures, model.nature);
-  const inMatches = trustIn(model.trustInMatches, circumstances);
-  const inNature = trustIn(model.trustInNature, circumstances);
-  blend(matches, inMatches, nature, inNature);
-  return soften(matches);
-}
-
-/** Sums two columns into the first, each by its factor. */
-function blend(into: Float64Array, factor: number, other: Float64Array, otherFactor: number): void {
-  for (let i = 0; i < into.length; i++) into[i] = factor * (into[i] ?? 0) + otherFactor * (other[i] ?? 0);
+  return [
+    { measures, weights: weights.matches, factor: trustIn(weights.trustInMatches, circumstances) },
+    { measures, weights: weights.nature, factor: trustIn(weights.trustInNature, circumstances) },
+  ];
 }
 
 /** By how much a group of measures counts more or less than on average. */
-export function trustIn(weights: Learned['trustInMatches'], circumstances: Circumstances): number {
+function trustIn(weights: ProseWeights['trustInMatches'], circumstances: Circumstances): number {
   let sum = weights.always;
   for (const [name, value] of Object.entries(circumstances)) sum += (weights[name as keyof Circumstances] ?? 0) * value;
   return Math.exp(sum);
+}
+
+/** What each of `n` lines is worth by weighted measures: shares up to a common factor, of which the largest is 1. */
+export function rankByMeasures(groups: readonly WeightedMeasures[], n: number): Float64Array {
+  const total = new Float64Array(n);
+  for (const { measures, weights, factor } of groups) {
+    const sums = new Float64Array(n);
+    addMeasures(sums, measures, weights);
+    for (let i = 0; i < n; i++) total[i] = (total[i] ?? 0) + factor * (sums[i] ?? 0);
+  }
+  return softmax(total);
+}
+
+/** Turns weighted sums into shares up to a common factor; the largest becomes 1. */
+function softmax(scores: Float64Array): Float64Array {
+  let most = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < scores.length; i++) most = Math.max(most, scores[i] ?? 0);
+  const out = new Float64Array(scores.length);
+  for (let i = 0; i < out.length; i++) out[i] = Math.exp((scores[i] ?? 0) - most);
+  return out;
 }

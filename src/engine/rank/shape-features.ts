@@ -1,20 +1,25 @@
 import type { Vocabulary } from '../goal/vocabulary.ts';
-import { DECLARED, type Units } from '../kinds/units.ts';
-import { openings } from '../rules/openings.ts';
+import { Matcher } from '../rules/matcher.ts';
 import type { Templates } from '../text/templates.ts';
-import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { DECLARED, type Units } from '../text/units.ts';
+import { isBlankLine, type View } from '../text/view.ts';
 import { flag, logOf, type Measure, measure } from './measures.ts';
 
-const COMMENT = /^\s*(?:#(?!\s*(?:include|define|if|endif|else|ifdef))|\/\/|\/\*|\*|"""|'''|--|<!--)/;
-const CLOSER = /^[\s)\]};,]*$|^\s*end$/;
-const HEADING = /^#{1,6}\s|^[=~^-]{4,}$/;
-const LIST = /^\s*(?:[-*+]|\d+\.)\s/;
-const OPENS_COMMENT = 1;
-const OPENS_CLOSER = 2;
-const OPENS_HEADING = 4;
-const OPENS_LIST = 8;
-/** Which rules a line may fit, by its first character; none where that is beyond ASCII. */
-const OPENINGS = openings('#/*"\'-<', ')]};,e', '#=~^-', '-*+0123456789').fill(0, 128);
+/** What a line is by how it begins. */
+const RULES = new Matcher([
+  { name: 'comment', pattern: /^\s*(?:#(?!\s*(?:include|define|if|endif|else|ifdef))|\/\/|\/\*|\*|"""|'''|--|<!--)/ },
+  { name: 'closer', pattern: /^\s*(?:[)\]};,][\s)\]};,]*|end)$/ },
+  { name: 'heading', pattern: /^#{1,6}\s|^[=~^-]{4,}$/ },
+  { name: 'list', pattern: /^\s*(?:[-*+]|\d+\.)\s/ },
+]);
+const IS_COMMENT = RULES.bitsOf('comment');
+const IS_CLOSER = RULES.bitsOf('closer');
+const IS_HEADING = RULES.bitsOf('heading');
+const IS_LIST = RULES.bitsOf('list');
+/** Bits beside those of the rules. */
+const BLANK = 16;
+const DECLARES = 32;
+const IMPORTS = 64;
 const RARE = 8;
 const EDGE = 20;
 const READ_CHARS = 200;
@@ -39,15 +44,6 @@ export function measureShapes(view: View, units: Units, templates: Templates, wo
   ];
 }
 
-/** What a line is by how it begins, as bits. */
-const BLANK = 1;
-const IS_COMMENT = 2;
-const IS_CLOSER = 4;
-const DECLARES = 8;
-const IMPORTS = 16;
-const IS_HEADING = 32;
-const IS_LIST = 64;
-
 /** What each line begins with. */
 function measureOpenings(view: View, units: Units): Measure[] {
   const natures = new Uint8Array(view.n);
@@ -65,16 +61,10 @@ function measureOpenings(view: View, units: Units): Measure[] {
 
 function natureOf(view: View, { declared }: Units, i: number): number {
   const declares = declared[i] ?? 0;
-  let nature = declares === DECLARED.none ? 0 : declares === DECLARED.import ? IMPORTS : DECLARES;
-  // most lines begin with a letter, and no rule needs to look at them
-  const opening = OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] ?? 0;
-  if (opening === 0) return nature;
-  const line = contentOf(view, i, READ_CHARS);
-  if ((opening & OPENS_COMMENT) !== 0 && COMMENT.test(line)) nature |= IS_COMMENT;
-  else if ((opening & OPENS_CLOSER) !== 0 && CLOSER.test(line)) nature |= IS_CLOSER;
-  if ((opening & OPENS_HEADING) !== 0 && HEADING.test(line)) nature |= IS_HEADING;
-  if ((opening & OPENS_LIST) !== 0 && LIST.test(line)) nature |= IS_LIST;
-  return nature;
+  const nature = declares === DECLARED.none ? 0 : declares === DECLARED.import ? IMPORTS : DECLARES;
+  const begins = RULES.matches(view, i, READ_CHARS);
+  // a closing sign in a comment is part of it
+  return nature | ((begins & IS_COMMENT) === 0 ? begins : begins & ~IS_CLOSER);
 }
 
 /** Where each line stands, how long it is and how much like others. */

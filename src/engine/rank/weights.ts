@@ -1,7 +1,7 @@
 import type { Circumstances } from './features.ts';
 
 /** A linear model of how likely a line is needed: weights of what is measured of each line, by the measure's name. */
-export interface Learned {
+export interface ProseWeights {
   /** Of the goal's words in and around a line. */
   readonly matches: Readonly<Record<string, number>>;
   /** Of what a line is in itself. */
@@ -18,123 +18,122 @@ export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
  * Fitted (softmax over the lines of a text, L2) to which lines 9,638 commits changed in files of code and 2,673 in
  * documents, given their messages, in repositories other than those of any measure.
  */
-export const LEARNED: Readonly<Record<'code' | 'docs', Learned>> = {
-  code: {
-    matches: {
-      raw: 0.89,
-      cover3: 1.54,
-      cover10: 0.47,
-      cover40: 1.38,
-      share: 0.07,
-      unit: -0.21,
-      unitBest: 0.64,
-      parent: 1.1,
-      unitCover: -0.25,
-      head: 0.37,
-      named: 0.86,
-      beside: 0.11,
-      unitMass: 1.07,
-    },
-    nature: {
-      unitSize: -1.05,
-      blank: -2.87,
-      comment: -0.46,
-      closer: 0.75,
-      declares: -0.45,
-      imports: 0.49,
-      heading: -0.23,
-      list: -0.49,
-      length: 1.79,
-      depthInUnit: 0.17,
-      position: -0.19,
-      top: -0.08,
-      end: 1.18,
-      seen: -0.81,
-      words: -1.16,
-      calls: 0.28,
-      assigns: 0.06,
-      quotes: 0.15,
-      digits: 0.14,
-      version: 0.03,
-      link: 0.22,
-      tick: -0.03,
-      rarity: 0.79,
-    },
-    trustInMatches: {
-      always: -1.47,
-      found: 0.83,
-      together: 0.19,
-      length: 0.67,
-      blocks: 0.05,
-      asked: 0.86,
-    },
-    trustInNature: {
-      always: -0.1,
-      found: -0.06,
-      together: 0.12,
-      length: 0.02,
-      blocks: 0.09,
-      asked: 0.01,
-    },
+export const CODE_WEIGHTS: ProseWeights = {
+  matches: {
+    raw: 0.89,
+    cover3: 1.54,
+    cover10: 0.47,
+    cover40: 1.38,
+    share: 0.07,
+    unit: -0.21,
+    unitBest: 0.64,
+    parent: 1.1,
+    unitCover: -0.25,
+    head: 0.37,
+    named: 0.86,
+    beside: 0.11,
+    unitMass: 1.07,
   },
-  docs: {
-    matches: {
-      raw: 0.94,
-      cover3: 1.03,
-      cover10: 0.69,
-      cover40: 0.92,
-      share: 0.84,
-      unit: 0.32,
-      unitBest: 0.35,
-      parent: 602.94,
-      unitCover: -0.33,
-      head: 0.51,
-      named: -0.13,
-      beside: 0.62,
-      unitMass: 1.02,
-    },
-    nature: {
-      unitSize: -1.94,
-      blank: -1.15,
-      comment: 0.24,
-      closer: 0.87,
-      heading: 0.53,
-      length: 0.89,
-      depthInUnit: 0.15,
-      position: -0.64,
-      top: -0.6,
-      end: 1.45,
-      seen: -1.25,
-      words: 0.31,
-      calls: 0.18,
-      assigns: 0.23,
-      digits: 0.17,
-      version: 0.52,
-      link: 0.25,
-      tick: 0.12,
-      rarity: 1.36,
-    },
-    trustInMatches: {
-      always: -0.88,
-      found: 0.62,
-      together: -0.09,
-      length: 0.39,
-      blocks: 0.24,
-      asked: 0.41,
-    },
-    trustInNature: {
-      always: -0.09,
-      found: -0.06,
-      together: 0.11,
-      length: 0.05,
-      blocks: 0.05,
-      asked: -0.01,
-    },
+  nature: {
+    unitSize: -1.05,
+    blank: -2.87,
+    comment: -0.46,
+    closer: 0.75,
+    declares: -0.45,
+    imports: 0.49,
+    heading: -0.23,
+    list: -0.49,
+    length: 1.79,
+    depthInUnit: 0.17,
+    position: -0.19,
+    top: -0.08,
+    end: 1.18,
+    seen: -0.81,
+    words: -1.16,
+    calls: 0.28,
+    assigns: 0.06,
+    quotes: 0.15,
+    digits: 0.14,
+    version: 0.03,
+    link: 0.22,
+    tick: -0.03,
+    rarity: 0.79,
+  },
+  trustInMatches: {
+    always: -1.47,
+    found: 0.83,
+    together: 0.19,
+    length: 0.67,
+    blocks: 0.05,
+    asked: 0.86,
+  },
+  trustInNature: {
+    always: -0.1,
+    found: -0.06,
+    together: 0.12,
+    length: 0.02,
+    blocks: 0.09,
+    asked: 0.01,
+  },
+};
+
+/** The same for documents. */
+export const DOCS_WEIGHTS: ProseWeights = {
+  matches: {
+    raw: 0.94,
+    cover3: 1.03,
+    cover10: 0.69,
+    cover40: 0.92,
+    share: 0.84,
+    unit: 0.32,
+    unitBest: 0.35,
+    unitCover: -0.33,
+    head: 0.51,
+    named: -0.13,
+    beside: 0.62,
+    unitMass: 1.02,
+  },
+  nature: {
+    unitSize: -1.94,
+    blank: -1.15,
+    comment: 0.24,
+    closer: 0.87,
+    heading: 0.53,
+    length: 0.89,
+    depthInUnit: 0.15,
+    position: -0.64,
+    top: -0.6,
+    end: 1.45,
+    seen: -1.25,
+    words: 0.31,
+    calls: 0.18,
+    assigns: 0.23,
+    digits: 0.17,
+    version: 0.52,
+    link: 0.25,
+    tick: 0.12,
+    rarity: 1.36,
+  },
+  trustInMatches: {
+    always: -0.88,
+    found: 0.62,
+    together: -0.09,
+    length: 0.39,
+    blocks: 0.24,
+    asked: 0.41,
+  },
+  trustInNature: {
+    always: -0.09,
+    found: -0.06,
+    together: 0.11,
+    length: 0.05,
+    blocks: 0.05,
+    asked: -0.01,
   },
 };
 
 /** Weights of what is measured of a log's lines; fitted to labelled failures, then set by hand where those say nothing. */
-export const LEARNED_LOG: Readonly<Record<string, number>> = {
+export const LOG_WEIGHTS: Readonly<Record<string, number>> = {
   hot: 0.86,
   heat1: 1.06,
   heat4: 1.08,
@@ -149,12 +148,3 @@ export const LEARNED_LOG: Readonly<Record<string, number>> = {
   indent: 1.03,
   length: 0.71,
 };
-
-/** Turns weighted sums into shares up to a common factor; the largest becomes 1. */
-export function soften(scores: Float64Array): Float64Array {
-  let most = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < scores.length; i++) most = Math.max(most, scores[i] ?? 0);
-  const out = new Float64Array(scores.length);
-  for (let i = 0; i < out.length; i++) out[i] = Math.exp((scores[i] ?? 0) - most);
-  return out;
-}

@@ -41,13 +41,15 @@ export class UnitBuilder {
   }
 
   done(): Units {
-    return {
-      unit: this.unit,
-      count: this.#parents.length,
-      parent: Int32Array.from(this.#parents),
-      glued: this.glued,
-      head: this.head,
-      declared: this.declared,
-    };
+    const { unit, glued, head, declared } = this;
+    return { unit, count: this.#parents.length, parent: Int32Array.from(this.#parents), glued, head, declared };
   }
+}
+
+/** Blocks of so many lines each. */
+export function evenUnits(n: number, lines: number): Units {
+  const b = new UnitBuilder(n);
+  const count = Math.max(1, Math.ceil(n / lines));
+  for (let k = 0; k < count; k++) b.unit.fill(b.open(-1), k * lines, (k + 1) * lines);
+  return b.done();
 }

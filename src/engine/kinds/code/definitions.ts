@@ -1,9 +1,9 @@
-import { largestOf } from '../../goal/matching.ts';
 import { scanWords } from '../../goal/words.ts';
 import { namesakes } from '../../rank/block-features.ts';
-import type { Analysis } from '../../reading.ts';
+import { largestOf } from '../../rank/columns.ts';
+import type { Units } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
-import type { Units } from '../units.ts';
+import type { Analysis } from '../kind.ts';
 
 /** Blocks that are asked for by name are kept as long as they are no more than this share of the text. */
 const MOST_OF_TEXT = 0.25;

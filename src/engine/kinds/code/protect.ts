@@ -1,38 +1,39 @@
-import { openings } from '../../rules/openings.ts';
+import { LinePattern } from '../../rules/matcher.ts';
+import { DECLARED } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
-import type { Inner, Protect } from '../protect.ts';
-import type { Kind } from '../recognise.ts';
-import { DECLARED, type Units } from '../units.ts';
+import type { Protectable } from '../kind.ts';
+import type { Inner, Protect } from '../protection.ts';
 
 const HEADER_LINES = 6;
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
-const DECORATOR = /^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/;
-const DECORATOR_OPENINGS = openings('@#[');
+const DECORATOR = new LinePattern(/^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/);
 
-/** Keeps the file header, imports, declarations and their decorators. */
-export function protectCode(view: View, kind: Kind, units: Units, inner: Inner, protect: Protect): void {
-  const plain = kind.family === 'code';
-  if (plain) protectHeader(view, inner, protect);
+/** Keeps what lines of any text declare as lines of code do. */
+export function protectDeclarations({ units, inner }: Protectable, protect: Protect): void {
+  for (let i = inner.first; i < inner.end; i++) {
+    const declared = units.declared[i] ?? 0;
+    if (declared !== DECLARED.none) protect(i, declared === DECLARED.import ? 'import' : 'declaration');
+  }
+}
+
+/** Keeps the header of a file of code, imports to their closing bracket, declarations and their decorators. */
+export function protectSource({ view, units, inner }: Protectable, protect: Protect): void {
+  protectHeader(view, inner, protect);
   let decorators = -1;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
     const declared = units.declared[i] ?? 0;
     if (declared === DECLARED.none) {
-      if (!plain || !isDecorator(view, i)) decorators = -1;
+      if (!DECORATOR.fits(view, i)) decorators = -1;
       else if (decorators < 0) decorators = i;
       continue;
     }
     protect(i, declared === DECLARED.import ? 'import' : 'declaration');
     if (decorators >= 0) for (let k = decorators; k < i; k++) protect(k, 'declaration');
     decorators = -1;
-    if (declared === DECLARED.import && plain) protectOpenImport(view, i, contentOf(view, i), inner.end, protect);
+    if (declared === DECLARED.import) protectOpenImport(view, i, inner.end, protect);
   }
-}
-
-function isDecorator(view: View, i: number): boolean {
-  const may = DECORATOR_OPENINGS[view.codes[view.ink[i] ?? 0] ?? 0] !== 0;
-  return may && DECORATOR.test(contentOf(view, i));
 }
 
 function protectHeader(view: View, inner: Inner, protect: Protect): void {
@@ -43,8 +44,9 @@ function protectHeader(view: View, inner: Inner, protect: Protect): void {
 }
 
 /** An import that opens a bracket goes on to its closing one. */
-function protectOpenImport(view: View, start: number, line: string, end: number, protect: Protect): void {
-  const closing = /\($/.test(line) ? ')' : /\{$/.test(line) ? '}' : '';
+function protectOpenImport(view: View, start: number, end: number, protect: Protect): void {
+  const line = contentOf(view, start);
+  const closing = line.endsWith('(') ? ')' : line.endsWith('{') ? '}' : '';
   if (closing === '') return;
   for (let i = start + 1; i < Math.min(end, start + MAX_IMPORT_LINES); i++) {
     protect(i, 'import');

@@ -1,33 +1,18 @@
-import { openings } from '../../rules/openings.ts';
+import { Matcher } from '../../rules/matcher.ts';
 import { DECLARED, UnitBuilder, type Units } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
-import { declarationOf, firstWord, firstWordOf, mayDeclare, opensFunction } from './declarations.ts';
+import { opensFunction, readDeclarations } from './declarations.ts';
 
-/** What each line of a text declares, one of `DECLARED`. */
-export function readDeclarations(view: View): Uint8Array {
-  const out = new Uint8Array(view.n);
-  for (let i = 0; i < view.n; i++) {
-    const ink = view.ink[i] ?? 0;
-    const to = view.to[i] ?? 0;
-    if (ink < to && mayDeclare(view.codes, view.from[i] ?? 0, ink, to))
-      out[i] = DECLARED[declarationOf(contentOf(view, i))];
-  }
-  return out;
-}
-
-const CLOSING_WORD = /^(?:where|end|fi|done|esac|else|elif|except|finally|catch|rescue)\b/;
-/** Behind a blank that only patterns know. */
-const SIGN = /^[{}\])]/;
-const LEADING = /^(?:@|#\[|\[[A-Za-z][^\]]*\]$|\/\/\/?|\/\*|\*|#(?!\s*(?:include|define|if|endif|else|pragma)))/;
+const RULES = new Matcher([
+  { name: 'closes', pattern: /^\s*(?:(?:where|end|fi|done|esac|else|elif|except|finally|catch|rescue)\b|[{}\])])/ },
+  {
+    name: 'leads',
+    pattern: /^\s*(?:@|#\[|\[[A-Za-z][^\]]*\]$|\/\/\/?|\/\*|\*|#(?!\s*(?:include|define|if|endif|else|pragma)))/,
+  },
+]);
+const CLOSES = RULES.bitsOf('closes');
+const LEADS = RULES.bitsOf('leads');
 const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
-/** What a line may do by its first character: close by it, close by its first word, lead. */
-const OPENINGS = openings('}]){', 'efdcrw', '@#/*[');
-const CLOSES = 1;
-const MAY_CLOSE = 2;
-const MAY_LEAD = 4;
-const CLOSING_WORDS = new Set(
-  ['where', 'end', 'fi', 'done', 'esac', 'else', 'elif', 'except', 'finally', 'catch', 'rescue'].map(firstWordOf),
-);
 const READ_CHARS = 300;
 const LONG_UNIT = 40;
 const OPENING_BRACE = 123;
@@ -86,28 +71,18 @@ class CodeBlocks {
     if (ink === to) return;
     const indent = view.indent[i] ?? 0;
     const first = view.codes[ink] ?? 0;
-    const opening = OPENINGS[first] ?? 0;
+    const fits = RULES.matches(view, i, READ_CHARS);
     const declared = this.#out.declared[i] ?? 0;
     const declares = declared === DECLARED.type || declared === DECLARED.function;
-    const closing = opening !== 0 && this.#closes(i, opening);
+    const closing = (fits & CLOSES) !== 0;
     const braced = view.codes[to - 1] === OPENING_BRACE;
     const popped = this.#endBlocks(indent, closing, declares, first === CLOSING_BRACE, braced);
-    if (declared === DECLARED.none && this.#leads(i, opening, indent, closing)) this.#lead(i, popped);
+    if (declared === DECLARED.none && ((fits & LEADS) !== 0 || (indent === 0 && !closing && isReturnType(view, i))))
+      this.#lead(i, popped);
     else {
       this.#place(i, indent, closing, declared, popped, braced);
       this.#leading = -1;
     }
-  }
-
-  /** Whether a line closes what is open by how it begins. */
-  #closes(i: number, opening: number): boolean {
-    const { codes, from, ink, to } = this.#view;
-    const start = ink[i] ?? 0;
-    if (opening === CLOSES) return start - (from[i] ?? 0) < READ_CHARS;
-    if ((opening & MAY_CLOSE) === 0) return false;
-    if (opening === MAY_CLOSE && !CLOSING_WORDS.has(firstWord(codes, start, to[i] ?? 0))) return false;
-    const bare = contentOf(this.#view, i, READ_CHARS).trimStart();
-    return CLOSING_WORD.test(bare) || SIGN.test(bare);
   }
 
   /**
@@ -130,13 +105,6 @@ class CodeBlocks {
       else if (endsBraces) top.braced = false;
     }
     return stack.length < before;
-  }
-
-  /** Whether a line that declares nothing leads to what follows it. */
-  #leads(i: number, opening: number, indent: number, closing: boolean): boolean {
-    const view = this.#view;
-    if ((opening & MAY_LEAD) !== 0 && LEADING.test(contentOf(view, i, READ_CHARS).trimStart())) return true;
-    return indent === 0 && !closing && isReturnType(view, i);
   }
 
   #lead(i: number, popped: boolean): void {

@@ -1,8 +1,6 @@
-import { type GoalMatch, scoreLines } from '../../goal/matching.ts';
-import type { Vocabulary } from '../../goal/vocabulary.ts';
-import type { Templates } from '../../text/templates.ts';
-import type { View } from '../../text/view.ts';
-import { RULES } from '../protect.ts';
+import { scoreLines } from '../../goal/matching.ts';
+import type { Reading } from '../kind.ts';
+import { RULES } from '../protection.ts';
 
 /** Lines of a shape that comes so seldom are news. */
 const SELDOM = 2;
@@ -14,13 +12,7 @@ const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 
 /** Keeps the few lines of a log whose shape is seldom and that hold what the goal asks for, at whatever level. */
-export function keepNews(
-  view: View,
-  { shape, count }: Templates,
-  words: Vocabulary,
-  match: GoalMatch,
-  keep: Uint8Array,
-): void {
+export function keepNews({ view, templates: { shape, count }, words, match }: Reading, keep: Uint8Array): void {
   const weight = match.weight.slice();
   const most = Math.max(SELDOM_WORD, view.n * MOST_SHARE);
   for (let id = 0; id < words.size; id++) if ((words.lineCount[id] ?? 0) > most) weight[id] = 0;

@@ -1,6 +1,6 @@
-import { analyse } from '../reading.ts';
-import { contentOf, type View, viewText } from '../text/view.ts';
-import type { PruneInput } from '../types.ts';
+import { analyse } from './reading.ts';
+import { contentOf, type View, viewText } from './text/view.ts';
+import type { PruneInput } from './types.ts';
 
 /** What of a text and its circumstances decides which lines are worth an opinion. */
 export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
@@ -24,7 +24,7 @@ export function sampleLines(input: SampleInput, limit: number): number[] {
   const analysis = analyse(input);
   if (analysis === null) return firstOfEach(view, written, limit);
   const { keep } = analysis;
-  const { value } = analysis.ranking;
+  const { value } = analysis;
   const open = written.filter((i) => keep[i] === 0).sort((a, b) => (value[b] ?? 0) - (value[a] ?? 0) || a - b);
   return firstOfEach(view, open, limit).sort((a, b) => a - b);
 }

@@ -1,5 +1,5 @@
-import type { Analysis } from '../reading.ts';
-import { RULES } from './protect.ts';
+import type { Analysis } from './kind.ts';
+import { RULES } from './protection.ts';
 
 /** One in so many lines of structure may go with the fenced blocks that are worth least: two lines a block. */
 const STRUCTURE_PER_BLOCK = 44;

@@ -1,0 +1,17 @@
+import type { SourceType } from '../types.ts';
+import { protectDeclarations } from './code/protect.ts';
+import { protectHeadings } from './headings.ts';
+import type { Protectable } from './kind.ts';
+import { protectLog } from './log/protect.ts';
+import type { Protect } from './protection.ts';
+
+const BY_SOURCE_TYPE: Readonly<Record<SourceType, (text: Protectable, protect: Protect) => void>> = {
+  code: protectDeclarations,
+  docs: protectHeadings,
+  logs: protectLog,
+};
+
+/** What the contract wants kept of a text of a source type, of whatever kind it turns out to be. */
+export function protectByContract(text: Protectable, protect: Protect): void {
+  BY_SOURCE_TYPE[text.sourceType](text, protect);
+}

@@ -1,0 +1,52 @@
+import { rankHunks } from '../rank/lookup.ts';
+import { LinePattern } from '../rules/matcher.ts';
+import { UnitBuilder, type Units } from '../text/units.ts';
+import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { protectByContract } from './contract.ts';
+import { always, type Kind } from './kind.ts';
+
+const HEADER = new LinePattern(
+  /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/,
+);
+const OPENING = new LinePattern(/^(?:diff |@@)/);
+const READ_CHARS = 80;
+/** A longer hunk may lose some of its lines. */
+const LONGEST_HUNK = 60;
+
+/** Unified diffs and what `git log -p` prints around them. */
+export const diff: Kind = {
+  family: 'diff',
+  sourceType: 'code',
+  names: { diff: 'diff patch' },
+  shapes: [
+    { name: 'diff', pattern: /^(?:diff --git |--- \S|\+\+\+ \S|index [0-9a-f]{7,})/ },
+    { name: 'hunks', pattern: /^@@ -\d/ },
+  ],
+  looksLike: (seen) => (seen.hunks > 0 && seen.diff > 0 ? 1 : 0),
+  units: hunks,
+  protect(text, protect) {
+    protectByContract(text, protect);
+    const { view } = text;
+    for (let i = 0; i < view.n; i++) {
+      if (!isBlankLine(view, i) && HEADER.fits(view, i, READ_CHARS)) protect(i, 'diff-header');
+    }
+  },
+  rank: (reading) => rankHunks(reading),
+  boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
+};
+
+/** Hunks, which hold together behind their header unless they are long. */
+function hunks(view: View): Units {
+  const b = new UnitBuilder(view.n);
+  for (let i = 0; i < view.n; ) {
+    const unit = b.open(-1);
+    let end = i + 1;
+    while (end < view.n && (isBlankLine(view, end) || !OPENING.fits(view, end, READ_CHARS))) end++;
+    b.unit.fill(unit, i, end);
+    const isHunk = contentOf(view, i, 3).startsWith('@@');
+    if (isHunk && end - i > 2 && end - i <= LONGEST_HUNK) b.glued.fill(1, i + 2, end);
+    i = end;
+  }
+  if (view.n === 0) b.open(-1);
+  return b.done();
+}

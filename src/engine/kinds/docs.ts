@@ -1,0 +1,77 @@
+import { measureProse, rankByMeasures } from '../rank/prose.ts';
+import { DOCS_WEIGHTS } from '../rank/weights.ts';
+import { Matcher } from '../rules/matcher.ts';
+import { UnitBuilder, type Units } from '../text/units.ts';
+import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { protectByContract } from './contract.ts';
+import { keepFences } from './docs-fences.ts';
+import { protectHeadings } from './headings.ts';
+import { always, type Kind } from './kind.ts';
+import { protectEdge } from './protection.ts';
+
+/** Documents: headings over paragraphs, fenced blocks among them. */
+export const docs: Kind = {
+  family: 'docs',
+  sourceType: 'docs',
+  names: { text: 'txt adoc tex org', markdown: 'md mdx markdown', rst: 'rst' },
+  shapes: [
+    { name: 'headings', pattern: /^#{1,6} \S|^```/ },
+    { name: 'rst', pattern: /^(?:={4,}|-{4,}|~{4,}|\^{4,})$|^\.\. \w/ },
+  ],
+  looksLike: () => 0,
+  units: sections,
+  protect(text, protect) {
+    if (text.sourceType !== 'docs') return protectByContract(text, protect);
+    protectHeadings(text, protect, true);
+    protectEdge(text.view, text.inner, false, protect);
+  },
+  ranksByAllWords: true,
+  rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
+  measure: (reading) => measureProse(reading, DOCS_WEIGHTS),
+  // a document's words are seldom those of the goal: it loses only what is clearly beside it
+  boldness: { atCeiling: always(0.65), mild: 0.27, deep: 0.27 },
+  keepInMildCut: keepFences,
+};
+
+const MARK = /^\s*(```+|~~~+)/;
+const RULES = new Matcher([
+  { name: 'fence', pattern: MARK },
+  { name: 'heading', pattern: /^#{1,6}\s/ },
+  { name: 'underline', pattern: /^(?:={3,}|-{4,}|~{4,}|\^{4,})$/ },
+]);
+const FENCE = RULES.bitsOf('fence');
+const HEADING = RULES.bitsOf('heading');
+const UNDERLINE = RULES.bitsOf('underline');
+const READ_CHARS = 200;
+/** A paragraph that follows so many lines of its section is a block of its own. */
+const LONG_SECTION = 10;
+
+/** Sections by heading, paragraphs inside them; fences hold together. */
+function sections(view: View): Units {
+  const b = new UnitBuilder(view.n);
+  let current = b.open(-1);
+  let size = 0;
+  let fence = '';
+  const fits = new Uint8Array(view.n + 1);
+  for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) fits[i] = RULES.matches(view, i, READ_CHARS);
+  for (let i = 0; i < view.n; i++) {
+    const mark = ((fits[i] ?? 0) & FENCE) === 0 ? '' : (MARK.exec(contentOf(view, i, READ_CHARS))?.[1] ?? '');
+    if (fence !== '') {
+      b.glued[i] = 1;
+      b.unit[i] = current;
+      if (mark.startsWith(fence) && contentOf(view, i, READ_CHARS).trim() === mark) fence = '';
+      continue;
+    }
+    const blank = isBlankLine(view, i);
+    const heading = !blank && (((fits[i] ?? 0) & HEADING) !== 0 || ((fits[i + 1] ?? 0) & UNDERLINE) !== 0);
+    if (heading) b.head[i] = 1;
+    if (size > 0 && (heading || (blank && size >= LONG_SECTION))) {
+      current = b.open(-1);
+      size = 0;
+    }
+    b.unit[i] = current;
+    size++;
+    fence = mark;
+  }
+  return b.done();
+}

@@ -1,0 +1,30 @@
+import { Matcher } from '../rules/matcher.ts';
+import { isBlankLine } from '../text/view.ts';
+import type { Protectable } from './kind.ts';
+import type { Protect } from './protection.ts';
+
+const RULES = new Matcher([
+  { name: 'fence', pattern: /^\s*(?:```|~~~)/ },
+  { name: 'heading', pattern: /^#{1,6}\s/ },
+  { name: 'underline', pattern: /^(?:=+|-{4,}|~{4,}|\^{4,}|"{4,}|\*{4,}|\+{4,})$/ },
+]);
+const FENCE = RULES.bitsOf('fence');
+const HEADING = RULES.bitsOf('heading');
+const UNDERLINE = RULES.bitsOf('underline');
+const READ_CHARS = 120;
+
+/** Keeps the headings outside fences; `underlined` ones too where lines of signs are no rulers of a table. */
+export function protectHeadings({ view, inner }: Protectable, protect: Protect, underlined = false): void {
+  let fenced = false;
+  for (let i = inner.first; i < inner.end; i++) {
+    if (isBlankLine(view, i)) continue;
+    const fits = RULES.matches(view, i, READ_CHARS);
+    if ((fits & FENCE) !== 0) fenced = !fenced;
+    else if (fenced) continue;
+    else if ((fits & HEADING) !== 0) protect(i, 'heading');
+    else if (underlined && (fits & UNDERLINE) !== 0) {
+      protect(i, 'heading');
+      if (i > inner.first && !isBlankLine(view, i - 1)) protect(i - 1, 'heading');
+    }
+  }
+}

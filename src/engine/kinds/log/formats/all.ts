@@ -1,0 +1,25 @@
+import type { LogFormat } from '../format.ts';
+import { assertions } from './assertions.ts';
+import { builds } from './builds.ts';
+import { compiledTests } from './compiled-tests.ts';
+import { compilers } from './compilers.ts';
+import { jsTests } from './js-tests.ts';
+import { plainFailures } from './plain-failures.ts';
+import { pythonTests } from './python-tests.ts';
+import { stamps } from './stamps.ts';
+import { tap } from './tap.ts';
+import { traces } from './traces.ts';
+
+/** Every format of output that is known. A new one is a file and a row here. */
+export const FORMATS: Readonly<Record<string, LogFormat>> = {
+  plainFailures,
+  assertions,
+  tap,
+  jsTests,
+  pythonTests,
+  compiledTests,
+  compilers,
+  builds,
+  traces,
+  stamps,
+};

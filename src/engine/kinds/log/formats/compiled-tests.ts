@@ -1,0 +1,15 @@
+import type { LogFormat } from '../format.ts';
+
+/** Test runners of compiled languages: go test, cargo test, JUnit under Maven and Gradle, GoogleTest, RSpec beside them. */
+export const compiledTests: LogFormat = [
+  {
+    name: 'testing',
+    pattern:
+      /^ok\s|^=== (?:RUN|PAUSE|CONT)|^\s*--- (?:PASS|FAIL|SKIP)|^test .*\.\.\. (?:ok|FAILED|ignored)|^\[(?:INFO|ERROR)\] Tests run:/,
+  },
+  { name: 'passed', pattern: /^\s*(?:=== (?:RUN|PAUSE|CONT)|--- PASS)|^\[\s*OK\s*\]/ },
+  {
+    name: 'summary',
+    pattern: /^\s*(?:Tests run:|test result:|BUILD (?:SUCCESS|FAILURE|FAILED)|\d+ examples?,)/i,
+  },
+];

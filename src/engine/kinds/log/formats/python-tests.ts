@@ -1,0 +1,15 @@
+import type { LogFormat } from '../format.ts';
+
+/** pytest and unittest. */
+export const pythonTests: LogFormat = [
+  {
+    name: 'testing',
+    pattern: /\b(?:PASSED|FAILED|SKIPPED|XFAIL|XPASS)\b|^\S+ \(\S+\) \.\.\. (?:ok|FAIL|ERROR|skipped)/,
+  },
+  { name: 'detail', pattern: /^\s*(?:E {2,}\S|> {2,}\S)/ },
+  { name: 'passed', pattern: /\bPASSED\b|\.\.\. ok$/ },
+  {
+    name: 'summary',
+    pattern: /^\s*(?:=+ .*\d+ (?:passed|failed|error).*=+|Ran \d+ tests?|FAILED \(|OK(?: \(.*\))?$)/i,
+  },
+];

@@ -1,0 +1,53 @@
+import { type LineRule, mergeRules } from '../../rules/line-rule.ts';
+import { Matcher } from '../../rules/matcher.ts';
+import { contentOf, isBlankLine, type View } from '../../text/view.ts';
+import type { Shape } from '../kind.ts';
+import type { Said } from './format.ts';
+import { FORMATS } from './formats/all.ts';
+
+/** What is said in so many ways that nearly every line might say it; asked only of the line below a trace. */
+const TRACE_END = 'trace-end';
+const SHAPES: readonly string[] = ['testing', 'compiler', 'stamped', 'failing', 'frames'] satisfies Shape[];
+const isShape = (rule: LineRule<Said | Shape>): rule is LineRule<Shape> => SHAPES.includes(rule.name);
+const isSaid = (rule: LineRule<Said | Shape>): rule is LineRule<Said> => !isShape(rule);
+
+const rows = Object.values(FORMATS).flat();
+
+/** The shapes of lines by which all formats are recognised. */
+export const LOG_SHAPES = rows.filter(isShape);
+
+const sayings = mergeRules(rows.filter(isSaid));
+const matcher = new Matcher(sayings.filter(({ name }) => name !== TRACE_END));
+const ends = new Matcher(sayings.filter(({ name }) => name === TRACE_END));
+/** More of a line says nothing new. */
+const READ_CHARS = 600;
+
+/** The bits of what lines may say, by name. */
+export const saying = (...names: Said[]): number => matcher.bitsOf(...names);
+
+const known = new WeakMap<View, Int32Array>();
+
+/** What each line may say, as bits of `saying`; 0 for blank lines. Looked up once for each text. */
+export function maySayOf(view: View): Int32Array {
+  const before = known.get(view);
+  if (before !== undefined) return before;
+  const may = new Int32Array(view.n);
+  for (let i = 0; i < may.length; i++) if (!isBlankLine(view, i)) may[i] = matcher.candidates(view, i);
+  known.set(view, may);
+  return may;
+}
+
+/** What of `which` a line says. */
+export function says(view: View, i: number, which: number): number {
+  return which === 0 ? 0 : matcher.fitting(contentOf(view, i, READ_CHARS), which);
+}
+
+/** What of `which` a piece of text says that is no line of the text at hand. */
+export function textSays(line: string, which: number): boolean {
+  return matcher.fitting(line, which) !== 0;
+}
+
+/** Whether a line may be the exception's own that ends a trace. */
+export function endsTrace(view: View, i: number): boolean {
+  return !isBlankLine(view, i) && ends.matches(view, i, 200) !== 0;
+}

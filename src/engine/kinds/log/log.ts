@@ -1,0 +1,48 @@
+import { rankByMeasures } from '../../rank/prose.ts';
+import { LOG_WEIGHTS } from '../../rank/weights.ts';
+import { evenUnits } from '../../text/units.ts';
+import { protectByContract } from '../contract.ts';
+import { always, type Kind, type Shapes } from '../kind.ts';
+import { LOG_SHAPES } from './lines.ts';
+import { natureOfCut } from './nature.ts';
+import { keepNews } from './news.ts';
+import { protectLog } from './protect.ts';
+import { measureLog } from './rank.ts';
+import { tellingTerms } from './telling-terms.ts';
+
+/** Lines of a log that are ranked and explained together. */
+const LINES_OF_A_BLOCK = 12;
+
+/** What programs print while they run: logs, test runs, builds, compilers, traces. */
+export const log: Kind = {
+  family: 'log',
+  sourceType: 'logs',
+  names: { log: 'log out jsonl ndjson', 'test-run': '', compiler: '', 'build-log': '', trace: '' },
+  shapes: LOG_SHAPES,
+  looksLike: (seen) => (seen.stamped > seen.lines * 0.6 ? 0.7 : 0),
+  units: (view) => evenUnits(view.n, LINES_OF_A_BLOCK),
+  protect(text, protect) {
+    protectByContract(text, protect);
+    if (text.sourceType !== 'logs') protectLog(text, protect);
+  },
+  tellingTerms,
+  protectMatches: keepNews,
+  rank: (reading) => rankByMeasures(log.measure?.(reading) ?? [], reading.view.n),
+  measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
+  // logs repeat themselves: a caller that asks for a deep cut of one gets it
+  boldness: { atCeiling: always(1), mild: 0.19, deep: 0.75 },
+  natureOf: natureOfCut,
+};
+
+/** Whether enough of the lines are those of a program's output. */
+export function isLog(s: Shapes): boolean {
+  return s.stamped + s.testing + s.frames > s.lines * 0.3 || s.compiler > s.lines * 0.05 || s.failing > s.lines * 0.25;
+}
+
+/** The finer name of a log. */
+export function logName(s: Shapes): string {
+  if (s.testing > s.lines * 0.1) return 'test-run';
+  if (s.compiler > s.lines * 0.05) return 'compiler';
+  if (s.frames > s.lines * 0.4) return 'trace';
+  return s.stamped > s.lines * 0.5 ? 'log' : 'build-log';
+}

@@ -1,0 +1,47 @@
+import { shortList } from '../../text/short-list.ts';
+import { contentOf } from '../../text/view.ts';
+import type { CutNature, Reading, Span } from '../kind.ts';
+import { saying, textSays } from './lines.ts';
+
+const PASSED = saying('passed');
+/** Lines of a cut that are looked at. */
+const SAMPLE = 24;
+/** A shorter run repeats nothing worth saying. */
+const LEAST_REPEATED = 6;
+
+/** Whether a cut was mostly tests that passed, or lines of one shape. */
+export function natureOfCut(reading: Reading, run: Span): CutNature | null {
+  if (reading.name === 'test-run' && mostlyPassed(reading, run)) return { is: 'passed-tests' };
+  const like = repeatedShape(reading, run);
+  return like === '' ? null : { is: 'repeated', like };
+}
+
+function mostlyPassed({ view }: Reading, run: Span): boolean {
+  const step = Math.max(1, Math.floor((run.to - run.from + 1) / SAMPLE));
+  let seen = 0;
+  let passed = 0;
+  for (let i = run.from; i <= run.to; i += step) {
+    seen++;
+    if (textSays(contentOf(view, i), PASSED)) passed++;
+  }
+  return passed * 3 >= seen;
+}
+
+/** Words of a line whose shape makes up most of a run, or `''` when none does. */
+function repeatedShape({ view, templates }: Reading, run: Span): string {
+  const lines = run.to - run.from + 1;
+  if (lines < LEAST_REPEATED) return '';
+  const counts = new Map<number, number>();
+  const step = Math.max(1, Math.floor(lines / SAMPLE));
+  let looked = 0;
+  let best = -1;
+  for (let i = run.from; i <= run.to; i += step) {
+    const shape = templates.shape[i] ?? 0;
+    const count = (counts.get(shape) ?? 0) + 1;
+    counts.set(shape, count);
+    looked++;
+    if (best < 0 || count > (counts.get(templates.shape[best] ?? 0) ?? 0)) best = i;
+  }
+  if (best < 0 || (counts.get(templates.shape[best] ?? 0) ?? 0) * 2 < looked) return '';
+  return shortList(contentOf(view, best, 200).match(/(?<![\p{L}\d])[\p{L}_/][\p{L}\d_./-]{2,}/gu) ?? []);
+}

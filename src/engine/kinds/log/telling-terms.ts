@@ -1,0 +1,17 @@
+import type { GoalTerm } from '../../goal/terms.ts';
+import { wordHash } from '../../goal/words.ts';
+
+/** What one asks of any log: its lines are told apart by their nature, not by these words. */
+const SAID_OF_EVERY_LOG = new Set(
+  `build builds job jobs ci pipeline step steps log logs log message messages status fail failed failing failure
+  failures broke broken break red green cause caused crash crashes crashed exit exited code run runs running command
+  report reports reported diagnose locate output print prints problem wrong happened happen compile compiles compiler
+  compiling échec échoué échouent console service trace stack traceback exception`
+    .split(/\s+/)
+    .map(wordHash),
+);
+
+/** The goal's terms without those that could be said of any log. */
+export function tellingTerms(terms: readonly GoalTerm[]): GoalTerm[] {
+  return terms.filter(({ hash }) => !SAID_OF_EVERY_LOG.has(hash));
+}

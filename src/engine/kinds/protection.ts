@@ -1,0 +1,39 @@
+import { isBlankLine, type View } from '../text/view.ts';
+
+/** Names of the rules by which a line must stay; a line's rule is an index into this list, 0 for none. */
+export const RULES = [
+  '',
+  'no-prune',
+  'frame',
+  'header',
+  'import',
+  'declaration',
+  'failure',
+  'news',
+  'trace',
+  'summary',
+  'edge',
+  'heading',
+  'fence',
+  'diff-header',
+  'file-spread',
+  'structure',
+] as const;
+
+export type Rule = (typeof RULES)[number];
+
+/** Sets a line's rule unless an earlier rule has it. */
+export type Protect = (line: number, rule: Rule) => void;
+
+/** The part of a text between a client's head and tail frames, as line indices `[first, end)`. */
+export interface Inner {
+  readonly first: number;
+  readonly end: number;
+}
+
+/** Protects the first or the last line that is not blank. */
+export function protectEdge(view: View, { first, end }: Inner, last: boolean, protect: Protect): void {
+  let i = last ? end - 1 : first;
+  while (i >= first && i < end && isBlankLine(view, i)) i += last ? -1 : 1;
+  if (i >= first && i < end) protect(i, 'edge');
+}

@@ -1,0 +1,49 @@
+import { rankEntries } from '../rank/lookup.ts';
+import { evenUnits } from '../text/units.ts';
+import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { protectByContract } from './contract.ts';
+import { always, type Kind, type Protectable } from './kind.ts';
+import type { Protect } from './protection.ts';
+
+const SEARCH_COMMAND = /\b(?:grep|rg|ag|ack)\b/;
+
+/** Hits of a search: lines of many files, each behind its path. */
+export const search: Kind = {
+  family: 'search',
+  sourceType: 'code',
+  names: { grep: '' },
+  shapes: [
+    { name: 'grep', pattern: /^(?:[\w.@~+-]*\/)?[\w.@~+/-]+[:-]\d+[:-]|^[\w.@~+-]*\/[\w.@~+/-]+:(?!\/\/)|^--$/ },
+  ],
+  looksLike(seen, hints) {
+    if (SEARCH_COMMAND.test(hints?.command ?? '') && seen.grep > seen.lines * 0.4) return 0.9;
+    return seen.grep > seen.lines * 0.8 && seen.compiler < seen.lines * 0.3 ? 0.6 : 0;
+  },
+  units: (view) => evenUnits(view.n, 1),
+  protect(text, protect) {
+    protectByContract(text, protect);
+    protectFirstHits(text, protect);
+  },
+  // a search may be after something that the goal does not spell: most of the worth is spread evenly
+  rank: (reading) => rankEntries(reading, { evenShare: 0.8, inTree: false }),
+  // every hit may be the one that was looked for
+  boldness: { atCeiling: always(0.95), mild: 0.27, deep: 0.27 },
+};
+
+const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+?)[:-]\d+[:-]|^((?:[A-Za-z]:)?[^:\n]+?):/;
+
+/** Keeps one line of every file that a search hit. */
+function protectFirstHits({ view, inner }: Protectable, protect: Protect): void {
+  let previous = '';
+  for (let i = inner.first; i < inner.end; i++) {
+    if (isBlankLine(view, i)) continue;
+    const file = fileOfHit(view, i);
+    if (file !== previous) protect(i, 'file-spread');
+    previous = file;
+  }
+}
+
+function fileOfHit(view: View, i: number): string {
+  const match = HIT_FILE.exec(contentOf(view, i, 300));
+  return match?.[1] ?? match?.[2] ?? '';
+}

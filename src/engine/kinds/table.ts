@@ -1,0 +1,36 @@
+import { rankEntries } from '../rank/lookup.ts';
+import { evenUnits } from '../text/units.ts';
+import { contentOf } from '../text/view.ts';
+import { protectByContract } from './contract.ts';
+import { always, type Kind, type Shapes } from './kind.ts';
+
+const RULER = /^\s*\|?[\s:|+-]+$/;
+
+/** Rows of columns, parted by signs or aligned by blanks. */
+export const table: Kind = {
+  family: 'table',
+  sourceType: 'docs',
+  names: { table: 'csv tsv' },
+  shapes: [],
+  looksLike(seen) {
+    const printed = seen.compiler + seen.testing < seen.lines * 0.1;
+    return (isTable(seen) || seen.aligned > seen.lines * 0.9) && printed ? 0.4 : 0;
+  },
+  units: (view) => evenUnits(view.n, 1),
+  protect(text, protect) {
+    protectByContract(text, protect);
+    const { view, inner } = text;
+    protect(inner.first, 'structure');
+    for (let i = inner.first + 1; i < Math.min(inner.end, inner.first + 4); i++) {
+      if (RULER.test(contentOf(view, i, 200))) protect(i, 'structure');
+    }
+    protect(inner.end - 1, 'edge');
+  },
+  rank: (reading) => rankEntries(reading, { evenShare: 0.3, inTree: false }),
+  boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
+};
+
+/** Whether most lines have the same number of tabs, commas or bars, and more than one. */
+export function isTable(seen: Shapes): boolean {
+  return seen.table > seen.lines * 0.8;
+}

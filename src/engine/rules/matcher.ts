@@ -1,0 +1,114 @@
+import { contentOf, type View } from '../text/view.ts';
+import { Beginnings } from './beginnings.ts';
+import type { LineRule } from './line-rule.ts';
+import { type Need, needsOf } from './needs.ts';
+import { BEYOND_ASCII } from './pattern-parser.ts';
+import { WordAutomaton } from './word-automaton.ts';
+
+/** Rules are told apart by the bits of a number. */
+const MOST_RULES = 31;
+
+/**
+ * Tells which of some rules fit a line. Before a pattern is tried the line must have what the pattern cannot do without:
+ * a beginning, a word. Both are read from the patterns, all rules at once.
+ */
+export class Matcher<Name extends string> {
+  readonly #rules: readonly LineRule<Name>[];
+  readonly #atStart = new Beginnings();
+  readonly #indented = new Beginnings();
+  /** Those that need a word besides their beginning. */
+  readonly #atStartWithWord = new Beginnings();
+  readonly #indentedWithWord = new Beginnings();
+  readonly #words: WordAutomaton | null;
+  /** Rules that ask for nothing that could be looked up. */
+  #always = 0;
+  /** Rules that begin somewhere behind the indentation, whatever blank ends it. */
+  #anyIndented = 0;
+  /** Rules of which a word is enough to be tried. */
+  #anywhere = 0;
+
+  /** @param rules - with names that each stand for one rule */
+  constructor(rules: readonly LineRule<Name>[]) {
+    if (rules.length > MOST_RULES) throw new RangeError(`${rules.length} rules, at most ${MOST_RULES}`);
+    this.#rules = rules;
+    const needs = rules.flatMap(({ pattern }, k) => needsOf(pattern).map((need) => ({ need, mark: 1 << k })));
+    const scans = needs.some(({ need }) => need.begins === null && need.words.length > 0);
+    for (const { need, mark } of needs) this.#add(need, mark, scans);
+    const words = needs.flatMap(({ need, mark }) => need.words.map((word) => [word, mark] as const));
+    this.#words = scans ? new WordAutomaton(words) : null;
+  }
+
+  #add({ begins, indented, words }: Need, mark: number, scans: boolean): void {
+    if (begins === null) {
+      if (words.length === 0) this.#always |= mark;
+      else this.#anywhere |= mark;
+      return;
+    }
+    if (indented) this.#anyIndented |= mark;
+    const worded = scans && words.length > 0;
+    if (indented) (worded ? this.#indentedWithWord : this.#indented).add(begins, mark);
+    else (worded ? this.#atStartWithWord : this.#atStart).add(begins, mark);
+  }
+
+  /** The bits of the rules with these names. */
+  bitsOf(...names: readonly Name[]): number {
+    return this.#rules.reduce((bits, { name }, k) => (names.includes(name) ? bits | (1 << k) : bits), 0);
+  }
+
+  /** The names of rules by their bits. */
+  namesOf(bits: number): Name[] {
+    return bits === 0 ? [] : this.#rules.filter((_, k) => (bits & (1 << k)) !== 0).map(({ name }) => name);
+  }
+
+  /** Bits of the rules that line index `i`, which is not blank, may fit: all that it fits, and few others. */
+  candidates({ codes, from, ink, to }: View, i: number): number {
+    const start = from[i] ?? 0;
+    const inked = ink[i] ?? 0;
+    const end = to[i] ?? 0;
+    let marks = this.#always;
+    if (!this.#atStart.isEmpty) marks |= this.#atStart.marksAt(codes, start, end);
+    if (!this.#indented.isEmpty) marks |= this.#indented.marksAt(codes, inked, end);
+    if (this.#anyIndented !== 0 && (codes[inked] ?? 0) >= BEYOND_ASCII) {
+      marks |= this.#anyIndented; // it may be a blank that only patterns know
+    }
+    if (this.#words === null) return marks;
+    const words = this.#words.scan(codes, start, end);
+    if (words === 0) return marks;
+    marks |= words & this.#anywhere;
+    if (!this.#atStartWithWord.isEmpty) marks |= words & this.#atStartWithWord.marksAt(codes, start, end);
+    if (!this.#indentedWithWord.isEmpty) marks |= words & this.#indentedWithWord.marksAt(codes, inked, end);
+    return marks;
+  }
+
+  /** Bits of the rules among `which` that fit what is read of line index `i`. */
+  matches(view: View, i: number, cap: number, which = -1): number {
+    const may = this.candidates(view, i) & which;
+    return may === 0 ? 0 : this.fitting(contentOf(view, i, cap), may);
+  }
+
+  /** Bits of the rules among `which` whose pattern fits a line. */
+  fitting(line: string, which: number): number {
+    let fit = 0;
+    for (let may = which; may !== 0; may &= may - 1) {
+      const bit = may & -may;
+      if (this.#rules[31 - Math.clz32(bit)]?.pattern.test(line) === true) fit |= bit;
+    }
+    return fit;
+  }
+}
+
+/** One pattern, tried only on lines that may fit it. */
+export class LinePattern {
+  readonly pattern: RegExp;
+  readonly #matcher: Matcher<''>;
+
+  constructor(pattern: RegExp) {
+    this.pattern = pattern;
+    this.#matcher = new Matcher([{ name: '', pattern }]);
+  }
+
+  /** Whether at most `cap` characters of line index `i`, which is not blank, fit. */
+  fits(view: View, i: number, cap?: number): boolean {
+    return this.#matcher.candidates(view, i) !== 0 && this.pattern.test(contentOf(view, i, cap));
+  }
+}

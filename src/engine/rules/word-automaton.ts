@@ -1,0 +1,90 @@
+import { ANY_DIGIT } from './pattern-parser.ts';
+
+/** Finds which of many words occur in a stretch of text, in one pass, whatever their number (Aho and Corasick). */
+export class WordAutomaton {
+  /** By UTF-16 unit: its column in the table, 0 for units that no word has. */
+  readonly #columns = new Uint8Array(65536);
+  #width = 1;
+  /** The next state by state (a multiple of the width) and column. */
+  readonly #next: Uint16Array;
+  /** By the state's place in the table: the marks of the words that end there. */
+  readonly #found: Int32Array;
+
+  /** @param words - lower case, `0` for any digit; each with the bits to report where it occurs in any case */
+  constructor(words: readonly (readonly [word: string, marks: number])[]) {
+    for (const [word] of words) for (const char of word) this.#addToAlphabet(char);
+    const { rows, found } = trieOf(words, (char) => this.#columns[char.charCodeAt(0)] ?? 0);
+    const width = this.#width;
+    this.#found = new Int32Array(found.length * width);
+    for (const [state, marks] of found.entries()) this.#found[state * width] = marks;
+    this.#next = this.#complete(rows);
+  }
+
+  /** The marks of all words in `[start, end)`. */
+  scan(codes: Uint16Array, start: number, end: number): number {
+    const columns = this.#columns;
+    const next = this.#next;
+    const found = this.#found;
+    let state = 0;
+    let marks = 0;
+    for (let at = start; at < end; at++) {
+      state = next[state + (columns[codes[at] ?? 0] ?? 0)] ?? 0;
+      if (state !== 0) marks |= found[state] ?? 0;
+    }
+    return marks;
+  }
+
+  #addToAlphabet(char: string): void {
+    if (this.#columns[char.charCodeAt(0)] !== 0) return;
+    const column = this.#width++;
+    if (char === ANY_DIGIT) this.#columns.fill(column, 48, 58);
+    this.#columns[char.charCodeAt(0)] = column;
+    this.#columns[char.toUpperCase().charCodeAt(0)] = column;
+  }
+
+  /** Fills in where each state goes on from a letter that none of its words has, and spreads marks to longer words. */
+  #complete(rows: readonly ReadonlyMap<number, number>[]): Uint16Array {
+    const width = this.#width;
+    if (rows.length * width > 65_535) throw new RangeError('too many words for one automaton');
+    const table = new Uint16Array(rows.length * width);
+    const fallback = new Uint16Array(rows.length);
+    const queue = [0];
+    for (const state of queue) {
+      const back = fallback[state] ?? 0; // a place in the table, as states are while scanning
+      this.#found[state * width] = (this.#found[state * width] ?? 0) | (this.#found[back] ?? 0);
+      for (let column = 0; column < width; column++) {
+        const to = rows[state]?.get(column);
+        const elsewhere = state === 0 ? 0 : (table[back + column] ?? 0);
+        table[state * width + column] = to === undefined ? elsewhere : to * width;
+        if (to === undefined) continue;
+        fallback[to] = elsewhere;
+        queue.push(to);
+      }
+    }
+    return table;
+  }
+}
+
+/** The states that words lead through: where each letter leads from a state, and what ends there. */
+function trieOf(
+  words: readonly (readonly [word: string, marks: number])[],
+  columnOf: (char: string) => number,
+): { readonly rows: Map<number, number>[]; readonly found: number[] } {
+  const rows = [new Map<number, number>()];
+  const found = [0];
+  for (const [word, marks] of words) {
+    let state = 0;
+    for (const char of word) {
+      const row = rows[state];
+      const column = columnOf(char);
+      const known = row?.get(column);
+      state = known ?? rows.length;
+      if (known !== undefined) continue;
+      row?.set(column, state);
+      rows.push(new Map());
+      found.push(0);
+    }
+    found[state] = (found[state] ?? 0) | marks;
+  }
+  return { rows, found };
+}
