@@ -1,5 +1,5 @@
-import { sampleLines } from '../engine/sample-lines.ts';
 import { recogniseKind } from '../engine/kinds/recognise.ts';
+import { sampleLines } from '../engine/sample-lines.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { viewText } from '../engine/text/view.ts';
 import type { Job } from './decide.ts';
