@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { newTag, processesWith } from './command-tag.ts';
 import { OutputCollector, WireBudget } from './output.ts';
 import { Warden } from './warden.ts';
+
+type Tag = ReturnType<typeof newTag>;
 
 /** What a command left behind. */
 export interface Finished {
@@ -24,11 +27,12 @@ const CANCEL_GRACE_MS = 2_000;
 
 /**
  * Runs commands without a time limit and without a limit on their output. Each is the head of a process group of its
- * own, so that whatever it started ends with it, and with this process, however that ends.
+ * own, so that whatever it started ends with it, and with this process, however that ends. What left the group (`setsid`)
+ * ends with it on Linux, unless this process is killed by SIGKILL.
  */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
-  readonly #running = new Set<ChildProcess>();
+  readonly #running = new Map<ChildProcess, Tag>();
   readonly #warden = new Warden();
 
   constructor(options: CommandRunnerOptions) {
@@ -44,7 +48,9 @@ export class CommandRunner {
     signal.throwIfAborted();
     const { cwd, env } = this.#options;
     // its stdin must not be the protocol's stream
-    const child = spawn(file, args, { cwd, env, detached: hasGroups, stdio: ['ignore', 'pipe', 'pipe'] });
+    const tag = newTag();
+    const options = { cwd, env: { ...env, ...tag }, detached: hasGroups } as const;
+    const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     const budget = new WireBudget();
     const stdout = new OutputCollector(budget);
     const stderr = new OutputCollector(budget);
@@ -54,7 +60,7 @@ export class CommandRunner {
 
     const cancel = (): void => void this.#end(child, CANCEL_GRACE_MS);
     signal.addEventListener('abort', cancel, { once: true });
-    this.#started(child);
+    this.#started(child, tag);
     try {
       const [exitCode] = (await once(child, 'close', { signal })) as [number | null];
       const droppedBytes = stdout.dropped + stderr.dropped;
@@ -70,26 +76,27 @@ export class CommandRunner {
 
   /** Tells every command to end, and after `graceMs` leaves it no choice. */
   async endAll(graceMs: number): Promise<void> {
-    await Promise.all([...this.#running].map((child) => this.#end(child, graceMs)));
+    await Promise.all([...this.#running.keys()].map((child) => this.#end(child, graceMs)));
   }
 
   /** Ends every command at once; for a process that is about to exit and can wait for nothing. */
   killAll(): void {
-    for (const child of this.#running) signalGroup(child, 'SIGKILL');
+    for (const [child, tag] of this.#running) signalTree(child, tag, 'SIGKILL');
   }
 
   async #end(child: ChildProcess, graceMs: number): Promise<void> {
     // nobody reads it any more; a full pipe would keep the command from ending by itself
     child.stdout?.destroy();
     child.stderr?.destroy();
-    signalGroup(child, 'SIGTERM');
-    await groupEnds(child, graceMs);
-    signalGroup(child, 'SIGKILL');
+    const tag = this.#running.get(child);
+    const strays = signalTree(child, tag, 'SIGTERM');
+    await treeEnds(child, strays, graceMs);
+    signalTree(child, tag, 'SIGKILL');
     this.#ended(child);
   }
 
-  #started(child: ChildProcess): void {
-    this.#running.add(child);
+  #started(child: ChildProcess, tag: Tag): void {
+    this.#running.set(child, tag);
     if (hasGroups && child.pid !== undefined) this.#warden.watch(child.pid);
   }
 
@@ -115,10 +122,26 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Waits until nothing of the group is left, at most `limitMs`. Its head may end before what it started. */
-async function groupEnds(child: ChildProcess, limitMs: number): Promise<void> {
+/** Sends a signal to a command's group, and to what it started outside of it. @returns the latter */
+function signalTree(child: ChildProcess, tag: Tag | undefined, signal: NodeJS.Signals): number[] {
+  const tagged = tag === undefined ? [] : processesWith(tag); // before their parents end
+  signalGroup(child, signal);
+  for (const pid of tagged) signalOne(pid, signal);
+  return tagged;
+}
+
+function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false; // it has gone
+  }
+}
+
+/** Waits until nothing of it is left, at most `limitMs`. The head of the group may end before what it started. */
+async function treeEnds(child: ChildProcess, strays: readonly number[], limitMs: number): Promise<void> {
   const endAt = performance.now() + limitMs;
-  while (performance.now() < endAt && signalGroup(child, 0)) {
+  while (performance.now() < endAt && (signalGroup(child, 0) || strays.some((pid) => signalOne(pid, 0)))) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }

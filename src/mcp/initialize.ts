@@ -15,8 +15,9 @@ export const INSTRUCTIONS = [
   '"⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=<reason>⟧" stands in for <count> original lines that are',
   'not shown, all other lines are verbatim, and line numbers count in the text as the tool returned it.',
   'When you need hidden lines, call recover_text with that prune_id, ranges [{"start_line": <start>, "end_line": <end>}]',
-  '(any lines of the original text may be asked for) and include_line_numbers; do so before you edit across a marker,',
-  'and never copy a marker into a file.',
+  '(any lines of the original text) and include_line_numbers, or without that tool run',
+  '"mcp-pruner recover <id> --lines <start>-<end>"; do so before you edit across a marker, and never copy a marker into a',
+  'file.',
   'If recover_text answers prune_id_not_found, do not retry: read the file or run the command again.',
 ].join(' ');
 

@@ -53,6 +53,20 @@ describe('a call that the client cancels', () => {
     expect(client.lines).toHaveLength(1);
   });
 
+  it.skipIf(process.platform !== 'linux')('ends what left the group of the command as well', async () => {
+    const client = new RawClient();
+    const file = join(folder, `strays-${Math.random()}`);
+    const id = client.start('bash', {
+      command: `(setsid sleep 1000 & echo $! > ${file}.new); mv ${file}.new ${file}; sleep 1000`,
+    });
+    const started = async () => readFileSync(file, 'utf8').trim().split(' ').map(Number);
+    await soon(() => started().catch(() => [])).toHaveLength(1);
+    const pids = await started();
+    expect(pids.filter(isAlive)).toEqual(pids);
+    client.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } });
+    await allGone(pids);
+  });
+
   it('no longer waits for the pruner', async () => {
     const pruner = new FakeSwePruner();
     const url = await pruner.start();

@@ -47,10 +47,10 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'Tell which parts of the conversation can go.',
     description:
-      'Find the parts of the conversation (tool results, attached files, messages) that can be pruned to free context, ' +
-      'with a score (higher goes sooner), the tokens that each frees, and why. With target_tokens also a pruning_plan ' +
-      'that frees as many. Changes nothing; context_gc_prune acts on the segment_ids. Returns JSON: pruning_candidates, ' +
-      'total_candidates, estimated_tokens_freed, pruning_plan.',
+      'Find parts of the conversation (tool results, files, messages) that can be pruned, with a score (higher goes ' +
+      'sooner), the tokens each frees, and why; with target_tokens also a plan that frees as many. Changes nothing: give ' +
+      'the segment_ids to context_gc_prune. ' +
+      'Returns JSON: pruning_candidates, total_candidates, estimated_tokens_freed, pruning_plan.',
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,

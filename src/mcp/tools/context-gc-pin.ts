@@ -13,8 +13,8 @@ export function contextGcPinTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'Keep segments whole.',
     description:
-      'Keep segments of the conversation whole: nothing prunes them while they are pinned. A stashed segment comes back ' +
-      'with the next request. Returns JSON: pinned_segments, errors.',
+      'Keep segments whole while they are pinned; a stashed one comes back with the next request. ' +
+      'Returns JSON: pinned_segments, errors.',
     faces: ['rpc'],
     annotations,
     input,

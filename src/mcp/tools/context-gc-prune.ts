@@ -19,10 +19,9 @@ export function contextGcPruneTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'Take segments out of the conversation.',
     description:
-      'Take segments out of the conversation to free context. From the next request on, one marker line stands where a ' +
-      'segment stood. action "stash" keeps the text: recover_text returns it, context_gc_pin puts it back. action ' +
-      '"delete" erases it for good and needs confirm: true. Pinned segments are never pruned. ' +
-      'Returns JSON: pruned_segments, tokens_freed, action, errors.',
+      'Take segments out of the conversation: from the next request on a marker line stands in their place. stash keeps the ' +
+      'text (recover_text returns it, context_gc_pin puts it back); delete erases it and needs confirm: true. Pinned ' +
+      'segments stay. Returns JSON: pruned_segments, tokens_freed, action, errors.',
     faces: ['rpc'],
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input,

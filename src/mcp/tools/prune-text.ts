@@ -26,9 +26,8 @@ export function pruneTextTool(pruner: Pruner): Tool {
     namespace: 'pruner',
     summary: 'Shorten a text by the lines that do not serve a goal.',
     description:
-      'Shorten a long text (code, logs or docs) by the lines that do not serve goal_hint. Kept lines are verbatim and in ' +
-      'order; each removed block is replaced by one marker line ' +
-      '"⟦PRUNÉ: prune_id=… lignes <start>-<end> (<count>) raison=…⟧" and can be had back with recover_text. ' +
+      'Shorten a long text by the lines that do not serve goal_hint. Kept lines are verbatim and in order; one marker line ' +
+      'stands for each removed block, which recover_text gives back. ' +
       'Returns JSON: prune_id, pruned_text, annotations, stats, warnings.',
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true },

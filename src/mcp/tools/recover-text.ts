@@ -24,10 +24,9 @@ export function recoverTextTool(pruner: Pruner): Tool {
     namespace: 'pruner',
     summary: 'Return original lines that a marker hides.',
     description:
-      'Return the original lines behind a marker "⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=…⟧". ' +
-      'Pass the prune_id of the marker and the line ranges to see (1-based, inclusive; any lines of the original text). ' +
-      'include_line_numbers puts "<number>│ " before each line; use false when you need the exact text for an edit. ' +
-      'Returns JSON: raw_text, metadata. If the prune_id is not found, do not retry: read the source again.',
+      'Return original lines that a marker "⟦PRUNÉ: prune_id=<id> lignes <start>-<end> …⟧" hides: any ranges of the ' +
+      'original text, 1-based, inclusive. include_line_numbers puts "<number>│ " before each line; false gives the exact ' +
+      'text, as for an edit. Returns JSON: raw_text, metadata. If the prune_id is not found, read the source again.',
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: recoverTextInput,
