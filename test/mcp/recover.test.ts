@@ -59,3 +59,14 @@ describe('recover_text', () => {
     expect((await call(count, count + 5)).result?.content[0]?.text).toContain(`${count}│ `);
   });
 });
+
+describe('prune_text that runs out of time', () => {
+  it('gives the text back as it came, without line numbers, and says so', async () => {
+    const proxy = await startProduct();
+    const text = Array.from({ length: 60_000 }, (_, i) => `${i} INFO got /v1/${i * 7}`).join('\n');
+    const options = { ...logArgs().options, timeout_ms: 1, annotate_lines: true };
+    const result = await ask(proxy, 'prune_text', { ...logArgs(), text, options });
+    expect(result.pruned_text === text).toBe(true);
+    expect(result).toMatchObject({ annotations: [], stats: { used_fallback: true }, warnings: ['timeout'] });
+  });
+});

@@ -17,24 +17,24 @@ const descriptors = z
   .looseObject({
     recent_messages: boundedList(z.unknown(), MAX_MESSAGES)
       .nullish()
-      .describe('The newest messages, {role, content} each: they and what they name stay.'),
+      .describe('The newest, {role, content} each: they and what they name stay.'),
     current_file: z
       .union([z.string(), z.looseObject({ path: z.string() })])
       .nullish()
-      .describe('The file that is being worked on: {path}. It stays.'),
-    token_usage: z.looseObject({}).nullish().describe('{current, limit} in tokens.'),
+      .describe('{path}; it stays.'),
+    token_usage: z.looseObject({}).nullish().describe('{current, limit}'),
     segment_summaries: boundedList(z.unknown(), MAX_DESCRIBED)
       .nullish()
-      .describe('Further segments to consider: {segment_id, type, tokens, created_at, preview} each.'),
-    task_info: z.looseObject({}).nullish().describe('{task_id} of the task that is being worked on.'),
+      .describe('Further segments: {segment_id, type, tokens, created_at} each.'),
+    task_info: z.looseObject({}).nullish().describe('{task_id}'),
   })
-  .describe('What the caller knows of its context; every field may be left out.');
+  .describe('What you know of the context; all optional.');
 
 const input = z.strictObject({
   context_descriptors: descriptors.nullish(),
   project_id: projectId,
-  task_id: z.string().max(200).nullish().describe('Look at the conversations of this task only.'),
-  target_tokens: integer.min(0).nullish().describe('Tokens to free; then a pruning_plan is given too.'),
+  task_id: z.string().max(200).nullish().describe('Only the conversations of this task.'),
+  target_tokens: integer.min(0).nullish().describe('Tokens to free.'),
 });
 
 type Input = z.infer<typeof input>;

@@ -8,11 +8,9 @@ export const projectId = z
   .string()
   .min(1)
   .max(200)
-  .describe('Project of the conversation: what requests say in x-mcp-pruner-project, otherwise "default".');
+  .describe('As requests say in x-mcp-pruner-project, else "default".');
 
-export const segmentIds = boundedList(z.string(), MAX_SEGMENTS).describe(
-  'Ids of segments, as context_gc_analyze gives them.',
-);
+export const segmentIds = boundedList(z.string(), MAX_SEGMENTS).describe('As context_gc_analyze gives them.');
 
 /** What an empty list of segments is answered with. */
 export const NOTHING_NAMED = 'segment_ids is empty: nothing to do. context_gc_analyze lists segments.';
