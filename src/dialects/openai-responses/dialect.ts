@@ -1,0 +1,21 @@
+import type { Dialect } from '../dialect.ts';
+import { meaningOf } from '../meaning.ts';
+import { openaiChat } from '../openai-chat/dialect.ts';
+import { ResponsesAnswer } from './answer.ts';
+import { scanResponsesBody } from './scan.ts';
+
+/** `POST …/v1/responses` as OpenAI defined it, spoken by Codex and the newer SDKs. Nobody checks what was sent before. */
+export const openaiResponses: Dialect = {
+  name: 'responses',
+  binding: 'should',
+  claims(method, path) {
+    if (method !== 'POST' || !(path.startsWith('/v1/') || path.startsWith('/responses'))) return null;
+    if (path.endsWith('/responses/compact')) return 'compact';
+    return path.endsWith('/responses') ? 'generate' : null;
+  },
+  scan: scanResponsesBody,
+  meaning: meaningOf,
+  answer: () => new ResponsesAnswer(),
+  refusesPast: () => false,
+  error: openaiChat.error,
+};
