@@ -230,10 +230,9 @@ export function describeDialect(material: DialectMaterial): void {
 
     it('stops at once where there are more messages than any session has', () => {
       expect(scanned(material.many(MAX_MESSAGES)).messages).toHaveLength(MAX_MESSAGES);
-      const hostile = material.many(40 * MAX_MESSAGES);
-      const startedAt = performance.now();
+      // what comes behind the last that may be looked at is broken, and nobody sees it
+      const hostile = material.many(40 * MAX_MESSAGES).subarray(0, -3);
       expect(() => scanned(hostile)).toThrow(expect.objectContaining({ code: 'too_many_messages' }));
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
     });
 
     it('tells an error as JSON with the code and the words', () => {
