@@ -62,9 +62,11 @@ export function isNearlyBlank(text: string): boolean {
   return lines * SHORT_LINE_CHARS > text.length;
 }
 
+/** A plan that leaves a text whole that nobody looked at; counting its lines may take too long too. */
 function unread(input: PruneInput, ...given: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
-  const warnings: PlanWarning[] = input.limits.minKeepLines > lineCount ? [...given, 'constraints_unmet'] : given;
+  const late: PlanWarning[] = given.length === 0 && input.shouldStop?.() === true ? ['timeout'] : given;
+  const warnings: PlanWarning[] = input.limits.minKeepLines > lineCount ? [...late, 'constraints_unmet'] : late;
   return { sourceType: input.sourceType ?? 'logs', kind: 'unknown', lineCount, cuts: [], warnings };
 }
 

@@ -1,4 +1,5 @@
 import type { Hints, SourceType } from '../../src/engine/types.ts';
+import { githubActionsLog, klogLog, logfmtLog } from '../engine/kinds/log/samples.ts';
 
 interface Made extends Partial<Hints> {
   readonly name: string;
@@ -319,4 +320,8 @@ export const MADE: readonly Made[] = [
     goal: 'option `refund_11`',
     sourceType: 'docs',
   },
+  { name: 'made github actions', text: githubActionsLog(''), goal: 'why is the build red', sourceType: 'logs' },
+  { name: 'made gh run view', text: githubActionsLog('build\tRun tests\t'), goal: 'the voucher', sourceType: 'logs' },
+  { name: 'made klog', text: klogLog(), goal: 'What happened to the pods?', sourceType: 'logs' },
+  { name: 'made logfmt', text: logfmtLog(), goal: 'why do requests wait', sourceType: 'logs' },
 ];

@@ -3,7 +3,10 @@ import { assertions } from './assertions.ts';
 import { builds } from './builds.ts';
 import { compiledTests } from './compiled-tests.ts';
 import { compilers } from './compilers.ts';
+import { githubActions } from './github-actions.ts';
 import { jsTests } from './js-tests.ts';
+import { klog } from './klog.ts';
+import { logfmt } from './logfmt.ts';
 import { plainFailures } from './plain-failures.ts';
 import { pythonTests } from './python-tests.ts';
 import { stamps } from './stamps.ts';
@@ -22,4 +25,7 @@ export const FORMATS: Readonly<Record<string, LogFormat>> = {
   builds,
   traces,
   stamps,
+  githubActions,
+  klog,
+  logfmt,
 };

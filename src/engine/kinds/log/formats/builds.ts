@@ -3,6 +3,6 @@ import type { LogFormat } from '../format.ts';
 /** Package managers, image builds and build servers. */
 export const builds: LogFormat = [
   { name: 'stamped', pattern: /^(?:npm|yarn|pip)\b/ },
-  { name: 'step', pattern: /##\[group\]|::group::|^\[Pipeline\] stage|^Step \d+\/\d+ :/ },
-  { name: 'summary', pattern: /^\s*(?:Process completed with exit code|npm ERR!)/i },
+  { name: 'step', pattern: /^\[Pipeline\] stage|^Step \d+\/\d+ :/ },
+  { name: 'summary', pattern: /^\s*npm ERR!/i },
 ];

@@ -1,0 +1,36 @@
+import type { LogFormat } from '../format.ts';
+import { assertions } from './assertions.ts';
+import { compiledTests } from './compiled-tests.ts';
+import { compilers } from './compilers.ts';
+import { jsTests } from './js-tests.ts';
+import { pythonTests } from './python-tests.ts';
+import { tap } from './tap.ts';
+import { traces } from './traces.ts';
+
+/** What GitHub's runner puts before each line: its time, and in `gh run view --log` the job and the step before that. */
+const STAMP = /(?:[^\t]*\t[^\t]*\t)?\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z ?/.source;
+const ANCHOR = /(?<![[\\])\^/g;
+
+/** Rows of what programs print, as they look behind the runner's stamp. */
+function behindStamp(rows: LogFormat): LogFormat {
+  return rows
+    .filter(({ name, pattern }) => name !== 'trace-end' && pattern.source.startsWith('^'))
+    .map(({ name, pattern: { source, flags } }) => ({
+      name,
+      pattern: new RegExp(
+        source.replaceAll(ANCHOR, () => `^${STAMP}`),
+        flags,
+      ),
+    }));
+}
+
+/** Logs of GitHub Actions: a stamp on every line, groups for steps, annotations. */
+export const githubActions: LogFormat = [
+  { name: 'stamped', pattern: /^[^\t]*\t[^\t]*\t\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z / },
+  { name: 'stamped', pattern: /^##\[(?:group|endgroup|error|warning|notice|debug)\]/ },
+  { name: 'step', pattern: /##\[group\]|::group::/ },
+  { name: 'failure', pattern: /##\[error\]/ },
+  { name: 'warm', pattern: /##\[warning\]/ },
+  { name: 'summary', pattern: /\bProcess completed with exit code/i },
+  ...behindStamp([assertions, tap, jsTests, pythonTests, compiledTests, compilers, traces].flat()),
+];

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { decide } from '../../src/core/decide.ts';
+import { planPrune } from '../../src/engine/plan.ts';
+
+const text = 'x\n'.repeat(60_000);
+const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
+
+it('a text of next to nothing but line ends is left whole unread', () => {
+  expect(planPrune({ text, goal: 'x', limits })).toMatchObject({
+    kind: 'unknown',
+    lineCount: 60_000,
+    cuts: [],
+    warnings: [],
+  });
+});
+
+it('counting its lines past the deadline is told as a time-out, so that the text comes back exactly as it came', () => {
+  const late = planPrune({ text, goal: 'x', limits, shouldStop: () => true });
+  expect(late).toMatchObject({ cuts: [], warnings: ['timeout'] });
+  const job = {
+    text,
+    textHash: 'h',
+    goal: 'x',
+    hints: { origin: 'unknown' as const },
+    limits,
+    tool: '',
+    scope: 'call' as const,
+  };
+  expect(decide(job, 'key', () => true)).toMatchObject({ whole: 'timeout', warnings: ['timeout'] });
+});
