@@ -56,7 +56,9 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const { env, input, output, say, store, only } = parts;
   const cwd = env.MCP_PRUNER_CWD ? resolve(parts.cwd, env.MCP_PRUNER_CWD) : parts.cwd;
   const runner = new CommandRunner({ cwd, env });
-  const local = localTools(parts, cwd, runner);
+  const { url } = parts.pruner;
+  const pruner = url === null ? null : new SwePrunerClient({ ...parts.pruner, url });
+  const local = localTools(parts, cwd, runner, pruner);
   const open = store === undefined ? null : await openProduct(store, local);
   const face = open?.face ?? plainFace(local);
   try {
@@ -76,6 +78,7 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   return {
     done: served.then(async () => {
       await runner.endAll(COMMANDS_END_MS);
+      await pruner?.close();
       await open?.services.close();
       farewell();
     }),
@@ -84,10 +87,9 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   };
 }
 
-function localTools({ pruner, say }: StdioParts, cwd: string, runner: CommandRunner): Tool[] {
-  const { url, timeoutMs, token = null } = pruner;
+function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pruner: SwePrunerClient | null): Tool[] {
   const focus = createFocus({
-    pruner: url === null ? null : new SwePrunerClient({ url, timeoutMs, token }),
+    pruner,
     onFailure: (cause) => say(`the pruner failed, the output goes back whole: ${describe(cause)}`),
   });
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));

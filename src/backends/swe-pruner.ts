@@ -1,7 +1,7 @@
 import type { ScoreRequest } from '../core/ports.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { keptLines } from './align.ts';
-import { CallFailure, type JsonPoster } from './post-json.ts';
+import { CallFailure, type JsonAnswer, type JsonPoster } from './post-json.ts';
 import type { Answer, CallLimits, RemoteBackend } from './remote-backend.ts';
 
 export interface SwePrunerOptions {
@@ -37,12 +37,8 @@ export class SwePruner implements RemoteBackend {
 
   async ask({ text, goal }: ScoreRequest, limits: CallLimits): Promise<Answer> {
     const { url, poster } = this.#options;
-    const { status, json } = await poster.post({
-      url: url ?? '',
-      body: { code: text, query: goal },
-      maxBytes: Math.max(MIN_ANSWER_BYTES, ANSWER_BYTES_PER_CHAR * text.length),
-      ...limits,
-    });
+    const { status, json } = await askSwePruner(poster, { url: url ?? '', code: text, query: goal, ...limits });
+    if (reportsError(json)) throw new CallFailure('wrong_shape', status, 'the service reports an error');
     const lines = splitLines(text);
     const opinions = keptLines(lines, prunedText(json, status));
     if (opinions === null) throw new CallFailure('wrong_shape', status, 'not a selection of the lines');
@@ -50,16 +46,46 @@ export class SwePruner implements RemoteBackend {
   }
 }
 
-function prunedText(json: unknown, status: number): string {
-  if (typeof json === 'object' && json !== null) {
-    const fields: Readonly<Record<string, unknown>> = { ...json };
-    if (typeof fields.error_msg === 'string' && fields.error_msg !== '') {
-      throw new CallFailure('wrong_shape', status, 'the service reports an error');
-    }
-    for (const name of TEXT_FIELDS) {
-      const value = fields[name];
-      if (typeof value === 'string') return value;
-    }
+/** What a swe-pruner service is asked. */
+export interface SwePrunerQuestion {
+  readonly url: string;
+  readonly code: string;
+  readonly query: string;
+  /** Sent as `Authorization: Bearer`. */
+  readonly token?: string | null;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks a service of this kind once. @throws CallFailure */
+export function askSwePruner(poster: JsonPoster, question: SwePrunerQuestion): Promise<JsonAnswer> {
+  const { url, code, query, token, timeoutMs, signal } = question;
+  return poster.post({
+    url,
+    body: { code, query },
+    ...(token && { headers: { authorization: `Bearer ${token}` } }),
+    maxBytes: Math.max(MIN_ANSWER_BYTES, ANSWER_BYTES_PER_CHAR * code.length),
+    timeoutMs,
+    ...(signal && { signal }),
+  });
+}
+
+/** The first of the known fields that holds a string; an empty one counts. @throws CallFailure */
+export function prunedText(json: unknown, status: number): string {
+  const fields: Readonly<Record<string, unknown>> = typeof json === 'object' && json !== null ? { ...json } : {};
+  for (const name of TEXT_FIELDS) {
+    const value = fields[name];
+    if (typeof value === 'string') return value;
   }
-  throw new CallFailure('wrong_shape', status, 'no pruned text');
+  throw new CallFailure('wrong_shape', status, 'no pruned_code, content or text');
+}
+
+function reportsError(json: unknown): boolean {
+  return (
+    typeof json === 'object' &&
+    json !== null &&
+    'error_msg' in json &&
+    typeof json.error_msg === 'string' &&
+    json.error_msg !== ''
+  );
 }

@@ -64,7 +64,8 @@ describe('POST /prune', () => {
 
   it('serves the client of the stdio tools', async () => {
     const proxy = await startProxy(NOWHERE);
-    const client = new SwePrunerClient({ url: `${proxy.url}/prune`, timeoutMs: 10_000 });
+    const client = new SwePrunerClient({ url: `${proxy.url}/prune`, timeoutMs: 10_000, warnings: [] });
+    afterwards(() => client.close());
     const pruned = await client.prune(LOG, QUERY);
     expect(pruned.length).toBeLessThan(LOG.length);
     expect(await rebuild(pruned, proxy)).toBe(LOG);
