@@ -221,3 +221,19 @@ export class StoreUnavailable extends PrunerError {
     this.reason = reason;
   }
 }
+
+/** A failure to be read by whoever sits at the terminal: what was wrong, what is allowed, what to do. */
+export class UserError extends Error {
+  override readonly name: string = 'UserError';
+  /** Each a line of its own. */
+  readonly problems: readonly string[];
+  /** Of the command that it ends: 1 failed, 2 wrong command line or configuration. */
+  readonly exitCode: 1 | 2;
+
+  constructor(problem: string | readonly string[], options?: ErrorOptions, exitCode: 1 | 2 = 1) {
+    const problems = typeof problem === 'string' ? [problem] : problem;
+    super(problems.join('; '), options);
+    this.problems = problems;
+    this.exitCode = exitCode;
+  }
+}

@@ -13,8 +13,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { UserError } from '../errors.ts';
 import type { Edit } from './clients/client.ts';
-import { applyEdit, EditRefused, removeEdit } from './edit-text.ts';
+import { applyEdit, removeEdit } from './edit-text.ts';
 
 /** What became of a file. */
 export interface EditOutcome {
@@ -59,7 +60,7 @@ const MAX_LINKS = 40;
  * Makes edits, all or none of them, and keeps each file as it was beside it. A second edit keeps the first backup, unless
  * the user has changed the file in between.
  *
- * @throws EditRefused and the errors of the file system; every file is then as it was
+ * @throws UserError and the errors of the file system; every file is then as it was
  */
 export function writeEdits(edits: readonly Edit[]): EditOutcome[] {
   return makeAll(edits.map(planWrite));
@@ -69,7 +70,7 @@ export function writeEdits(edits: readonly Edit[]): EditOutcome[] {
  * Takes edits back, all or none of them: a file is restored byte for byte if nobody changed it since, and otherwise
  * loses what the edit put there and keeps the rest.
  *
- * @throws EditRefused and the errors of the file system; every file is then as it was
+ * @throws UserError and the errors of the file system; every file is then as it was
  */
 export function undoEdits(edits: readonly Edit[]): EditOutcome[] {
   return makeAll(edits.toReversed().map(planUndo));
@@ -154,7 +155,7 @@ function textOf(bytes: Buffer | null, file: string): string | null {
   if (bytes === null) return null;
   const text = bytes.toString('utf8');
   if (Buffer.from(text).equals(bytes)) return text;
-  throw new EditRefused(`${file} is not UTF-8: save it as UTF-8, or add the lines by hand`);
+  throw new UserError(`${file} is not UTF-8: save it as UTF-8, or add the lines by hand`);
 }
 
 function findBackup(file: string): Backup | null {
@@ -186,7 +187,7 @@ function realFile(file: string): string {
     if (target === null) return at;
     at = resolve(dirname(at), target);
   }
-  throw new EditRefused(`${file} is a link that leads round in a circle: remove it first`);
+  throw new UserError(`${file} is a link that leads round in a circle: remove it first`);
 }
 
 function linkTarget(path: string): string | null {

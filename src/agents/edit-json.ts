@@ -7,9 +7,9 @@ import {
   type ParseError,
   parseTree,
 } from 'jsonc-parser';
+import { UserError } from '../errors.ts';
 import type { Edit, JsonEntry, JsonValue } from './clients/client.ts';
 import { mergeJson } from './clients/merge-json.ts';
-import { EditRefused } from './edit-refused.ts';
 
 export type JsonEdit = Extract<Edit, { readonly format: 'json' }>;
 
@@ -25,7 +25,7 @@ interface Document {
  * and white space elsewhere stay.
  *
  * @param text - `null` when there is no file yet
- * @throws EditRefused when the text cannot be edited without harm
+ * @throws UserError when the text cannot be edited without harm
  */
 export function addEntries(text: string | null, edit: JsonEdit): string {
   const before = open(text, edit);
@@ -33,7 +33,7 @@ export function addEntries(text: string | null, edit: JsonEdit): string {
   let now = before.text;
   for (const entry of edit.entries) now = withEntry(now, entry, edit);
   if (!same(contentOf(treeOf(now, edit)), wanted)) {
-    throw new EditRefused(`${edit.file} has the same key twice: leave one of them first`);
+    throw new UserError(`${edit.file} has the same key twice: leave one of them first`);
   }
   return before.bom + (text === null ? `${now}\n` : now);
 }
@@ -65,8 +65,8 @@ function treeOf(text: string, { file, comments = false }: JsonEdit): Node {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: comments, disallowComments: !comments });
   const kind = comments ? 'JSON (comments are allowed)' : 'plain JSON (comments?)';
-  if (root === undefined || errors.length > 0) throw new EditRefused(`${file} is not ${kind}: add the lines by hand`);
-  if (root.type !== 'object') throw new EditRefused(`${file} holds no JSON object: add the lines by hand`);
+  if (root === undefined || errors.length > 0) throw new UserError(`${file} is not ${kind}: add the lines by hand`);
+  if (root.type !== 'object') throw new UserError(`${file} holds no JSON object: add the lines by hand`);
   return root;
 }
 

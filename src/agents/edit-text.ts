@@ -3,13 +3,11 @@ import { mergeJson, valueAt } from './clients/merge-json.ts';
 import { addEntries, readLooseJson, removeEntries } from './edit-json.ts';
 import { addTables, ownLines, removeTables, tomlSnippet } from './edit-toml.ts';
 
-export { EditRefused } from './edit-refused.ts';
-
 /**
  * The text of a configuration file with the edit made; everything else in it stays.
  *
  * @param text - `null` when there is no file yet
- * @throws EditRefused when the file cannot be read, or says something else in the same place
+ * @throws UserError when the file cannot be read, or says something else in the same place
  */
 export function applyEdit(text: string | null, edit: Edit): string {
   return edit.format === 'json' ? addEntries(text, edit) : addTables(text, edit);
@@ -18,7 +16,7 @@ export function applyEdit(text: string | null, edit: Edit): string {
 /**
  * The text of a file with the edit taken out again, and what stood in its places before put back.
  *
- * @throws EditRefused when the file cannot be read
+ * @throws UserError when the file cannot be read
  */
 export function removeEdit(text: string, before: string | null, edit: Edit): string {
   return edit.format === 'json' ? removeEntries(text, before, edit) : removeTables(text, edit);

@@ -1,7 +1,7 @@
 import { parse as parseToml } from 'smol-toml';
+import { UserError } from '../errors.ts';
 import type { Edit, JsonValue, TomlTable, TomlTables } from './clients/client.ts';
 import { valueAt } from './clients/merge-json.ts';
-import { EditRefused } from './edit-refused.ts';
 import { tomlString } from './providers.ts';
 
 export type TomlEdit = Extract<Edit, { readonly format: 'toml' }>;
@@ -12,7 +12,7 @@ const END = '# <<< mcp-pruner <<<';
 /**
  * The text with the keys and tables of an edit between two comments of ours; everything else stays.
  *
- * @throws EditRefused when the text says something else in the same place, or cannot be read
+ * @throws UserError when the text says something else in the same place, or cannot be read
  */
 export function addTables(text: string | null, edit: TomlEdit): string {
   const bom = text?.startsWith('\ufeff') ? '\ufeff' : '';
@@ -110,7 +110,7 @@ function refuseConflicts(value: JsonValue, { file, top, tables }: TomlEdit): voi
     (name) => valueAt(value, name.split('.')) !== undefined,
   );
   if (taken === undefined) return;
-  throw new EditRefused(`${file} has ${taken} already: take that out first, or change it by hand`);
+  throw new UserError(`${file} has ${taken} already: take that out first, or change it by hand`);
 }
 
 /** An inline table is closed: the only tables that cannot be added to a file that is valid. */
@@ -120,7 +120,7 @@ function refuseInline(value: JsonValue, next: string, { file, tables }: TomlEdit
   } catch {
     const names = [...new Set(Object.keys(tables).map((name) => name.split('.')[0] ?? name))];
     const closed = names.filter((name) => valueAt(value, [name]) !== undefined).join(' and ') || 'a table';
-    throw new EditRefused(
+    throw new UserError(
       `${file} has ${closed} as an inline table, which nothing can be added to: write it as tables of their own ([${names[0]}.name]), or change it by hand`,
     );
   }
@@ -130,7 +130,7 @@ function readToml(text: string, file: string): JsonValue {
   try {
     return parse(text);
   } catch {
-    throw new EditRefused(`${file} is not valid TOML: correct it first`);
+    throw new UserError(`${file} is not valid TOML: correct it first`);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Place } from '../config/paths.ts';
 import type { Clock } from '../core/ports.ts';
+import { UserError } from '../errors.ts';
 
 /** What a command may touch of the process; handed in, so that tests run commands without one. */
 export interface Io extends Place {
@@ -55,13 +56,12 @@ export interface Command {
 }
 
 /** The command line is wrong; one line, exit code 2. */
-export class UsageError extends Error {
+export class UsageError extends UserError {
   override readonly name = 'UsageError';
-}
 
-/** The command could not do its work for a reason that its user can act on; one line, exit code 1. */
-export class CommandFailed extends Error {
-  override readonly name = 'CommandFailed';
+  constructor(problem: string) {
+    super(problem, undefined, 2);
+  }
 }
 
 /** The text of a string option, or `undefined`. */

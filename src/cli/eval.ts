@@ -1,10 +1,11 @@
 import { planPrune } from '../engine/plan.ts';
+import { UserError } from '../errors.ts';
 import { SampleReport, sampleCases } from '../eval/cases.ts';
 import { type EvaluateOptions, evaluateCase, newTotals } from '../eval/evaluate.ts';
-import { GitError, openRepository } from '../eval/git.ts';
+import { openRepository } from '../eval/git.ts';
 import { ProgressBar } from '../eval/progress.ts';
 import { buildReport, renderReport } from '../eval/report.ts';
-import { type Call, type Command, CommandFailed, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
 
 /** A whole number option, or its default. */
 export function wholeOption(call: Call, name: string, least: number, otherwise: number): number {
@@ -66,11 +67,7 @@ export const evalCommand: Command = {
       origin: originOf(call),
       plan: planPrune,
     };
-    try {
-      return await evaluate({ path, cases, seed, maxFiles, json: call.values.json === true }, options, io);
-    } catch (cause) {
-      throw cause instanceof GitError ? new CommandFailed(cause.message, { cause }) : cause;
-    }
+    return await evaluate({ path, cases, seed, maxFiles, json: call.values.json === true }, options, io);
   },
 };
 
@@ -98,7 +95,7 @@ async function evaluate(source: Source, options: EvaluateOptions, io: Io): Promi
   }
   if (totals.rows.length === 0) {
     const reasons = [...sample.skipped].map(([reason, count]) => `${reason} ${count}`).join(', ');
-    throw new CommandFailed(`no usable commit in ${path} (${reasons || 'no commit with a parent'})`);
+    throw new UserError(`no usable commit in ${path} (${reasons || 'no commit with a parent'})`);
   }
   const report = buildReport(totals, sample, { repository: path, head: repo.head, seed, ...options });
   io.out(source.json ? `${JSON.stringify(report, null, 2)}\n` : renderReport(report, io.columns));

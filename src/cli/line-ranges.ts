@@ -1,6 +1,7 @@
 import { type PruneReference, readPruneReference } from '../core/prune-reference.ts';
 import type { LineRange } from '../engine/types.ts';
-import { type Call, CommandFailed, textOption, UsageError } from './command.ts';
+import { UserError } from '../errors.ts';
+import { type Call, textOption, UsageError } from './command.ts';
 
 /**
  * Reads the value of `--lines`: `10-40`, `7` or several of them with commas between.
@@ -34,10 +35,10 @@ export function namedLines(call: Call): Named {
   return { pruneId, ranges: range === null ? null : [range] };
 }
 
-/** @throws CommandFailed when a range begins beyond the end of the text */
+/** @throws UserError when a range begins beyond the end of the text */
 export function checkWithin(ranges: readonly LineRange[], lineCount: number): void {
   const beyond = ranges.find(({ startLine }) => startLine > lineCount);
   if (!beyond) return;
   const lines = `${lineCount} ${lineCount === 1 ? 'line' : 'lines'}`;
-  throw new CommandFailed(`the text has ${lines}: ${beyond.startLine}-${beyond.endLine} begins beyond its end`);
+  throw new UserError(`the text has ${lines}: ${beyond.startLine}-${beyond.endLine} begins beyond its end`);
 }

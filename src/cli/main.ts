@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { nearest } from '../config/nearest.ts';
-import { SettingsError } from '../config/settings-error.ts';
-import { type Call, type Command, CommandFailed, type Io, UsageError } from './command.ts';
+import { UserError } from '../errors.ts';
+import { type Call, type Command, type Io, UsageError } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
 
 /** Every command, loaded when it is called: the help must not wait for a database driver. */
@@ -130,15 +130,10 @@ function parse(name: string, command: Command, args: readonly string[]): Call {
 /** Puts a failure on stderr, one line for each problem. */
 function explain(error: unknown, io: Io): number {
   const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
-  if (error instanceof SettingsError) {
+  if (error instanceof UserError) {
     error.problems.forEach(say);
-    return 2;
+    return error.exitCode;
   }
-  if (error instanceof UsageError) {
-    say(error.message);
-    return 2;
-  }
-  if (error instanceof CommandFailed) say(error.message);
-  else say(`unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  say(`unexpected error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return 1;
 }

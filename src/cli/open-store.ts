@@ -1,28 +1,25 @@
 import type { Store, StoredPrune } from '../core/ports.ts';
-import { StoreUnavailable } from '../errors.ts';
-import { type Call, CommandFailed, type Io } from './command.ts';
+import { StoreUnavailable, UserError } from '../errors.ts';
+import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
 /**
  * Opens the store for reading, lets `use` work with it and closes it. A store that does not exist is not made.
  *
- * @throws CommandFailed when there is no store or it cannot be read
+ * @throws UserError when there is no store or it cannot be read
  */
 export async function withStore<T>(call: Call, io: Io, use: (store: Store) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
   const path = settings.dbPath;
   if (!io.fileExists(path)) {
-    throw new CommandFailed(
-      `there is no store at ${path}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`,
-    );
+    throw new UserError(`there is no store at ${path}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`);
   }
   const { openStore } = await import('../app/store.ts');
   const store = openStore(settings, { readonly: true, clock: io.clock });
   try {
     return await use(store);
   } catch (cause) {
-    if (cause instanceof StoreUnavailable)
-      throw new CommandFailed(store.problem()?.message ?? cause.message, { cause });
+    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
     throw cause;
   } finally {
     await store.close();
@@ -38,14 +35,12 @@ export interface Original {
 /**
  * Finds what a prune id stands for.
  *
- * @throws CommandFailed when the store does not have it
+ * @throws UserError when the store does not have it
  */
 export async function findOriginal(store: Store, pruneId: string): Promise<Original> {
   const [prune, text] = [await store.findPrune(pruneId), await store.findOriginal(pruneId)];
   if (prune === null || text === null) {
-    throw new CommandFailed(
-      `the store has no ${JSON.stringify(pruneId)}: it is unknown here, has expired or was deleted`,
-    );
+    throw new UserError(`the store has no ${JSON.stringify(pruneId)}: it is unknown here, has expired or was deleted`);
   }
   return { prune, text };
 }

@@ -1,10 +1,11 @@
 import { resolve } from 'node:path';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
+import { UserError } from '../errors.ts';
 import { readLog } from '../eval/replay/read-log.ts';
 import { Replay, type ReplayParts } from '../eval/replay/replay.ts';
 import { renderReplay, replayReport } from '../eval/replay/report.ts';
 import { callFacts } from '../transcript/tools.ts';
-import { type Command, CommandFailed, configOption, type Io } from './command.ts';
+import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
 /** Deciding takes the time it takes: offline no client waits. */
@@ -78,10 +79,10 @@ async function replayFiles(
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
       if (code === undefined) throw cause;
-      throw new CommandFailed(`cannot read ${path}: ${code}`, { cause });
+      throw new UserError(`cannot read ${path}: ${code}`, { cause });
     }
   }
   const totals = run.finish();
-  if (totals.requests === 0) throw new CommandFailed(`no chat/completions request in ${paths.join(', ')}`);
+  if (totals.requests === 0) throw new UserError(`no chat/completions request in ${paths.join(', ')}`);
   return totals;
 }

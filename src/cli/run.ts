@@ -10,8 +10,9 @@ import { RunLifecycle } from '../agents/run-states.ts';
 import type { Loaded } from '../config/load.ts';
 import { localTokenFile } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
+import { UserError } from '../errors.ts';
 import { type ChildLog, openChildLog } from './child-log.ts';
-import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
@@ -133,7 +134,7 @@ async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
   const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
   if (url === undefined) return null;
   if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
-  if (!(await isProxy(url))) throw new CommandFailed(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
+  if (!(await isProxy(url))) throw new UserError(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
   const token = accessToken(settings, io, false);
   const sameStore = await keepsOriginalsHere(url, settings, io, token);
   return { url, about: 'named by --proxy', sameStore, token, close: async () => {} };
@@ -195,7 +196,7 @@ async function runAgent(
     const code = cause instanceof Error && 'code' in cause ? cause.code : '';
     const why = code === 'ENOENT' ? 'it is not installed, or not in PATH' : String(cause);
     childLog.meta(`cannot start ${command}: ${why}`);
-    throw new CommandFailed(`cannot start ${command}: ${why}`, { cause });
+    throw new UserError(`cannot start ${command}: ${why}`, { cause });
   } finally {
     forget();
     stopListening();

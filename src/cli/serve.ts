@@ -2,17 +2,9 @@ import { serverToken } from '../config/local-token.ts';
 import { rows, type SettingKey, type Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
+import { UserError } from '../errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import {
-  type Call,
-  type Command,
-  CommandFailed,
-  configOption,
-  type Io,
-  type Option,
-  textOption,
-  UsageError,
-} from './command.ts';
+import { type Call, type Command, configOption, type Io, type Option, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
 /** What `serve` needs of the running server. */
@@ -69,7 +61,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       for (const warning of warnings) log.warn({ warning }, 'configuration');
       const start = await loadStart();
       const running = await start(settings, { log, version: io.version }).catch((cause: unknown) => {
-        throw new CommandFailed(startFailure(cause, settings), { cause });
+        throw new UserError(startFailure(cause, settings), { cause });
       });
       log.info(
         {

@@ -1,10 +1,11 @@
 import { clients, findClient } from '../agents/clients/all.ts';
 import type { Client, Edit, McpAccess, Wiring } from '../agents/clients/client.ts';
 import { type EditOutcome, undoEdits, writeEdits } from '../agents/edit-file.ts';
-import { EditRefused, snippet } from '../agents/edit-text.ts';
+import { snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
 import type { Loaded } from '../config/load.ts';
-import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
+import { UserError } from '../errors.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
@@ -90,7 +91,7 @@ function mcpAccess(call: Call, io: Io, loaded: Loaded, client: Client, purpose: 
   const token = known === null || purpose === 'write' ? known : HIDDEN;
   if (way === 'http') return { transport: 'http', url: rpcAddress(origin), ...(token !== null && { token }) };
   const entry = findEntry(io.env, io.cwd);
-  if (entry === undefined) throw new CommandFailed('the entry point of the MCP server was not found');
+  if (entry === undefined) throw new UserError('the entry point of the MCP server was not found');
   return {
     transport: 'stdio',
     server: {
@@ -113,10 +114,10 @@ function attempt(work: (edits: readonly Edit[]) => EditOutcome[], edits: readonl
   try {
     return work(edits);
   } catch (cause) {
-    if (cause instanceof EditRefused) throw new CommandFailed(`${cause.message}; nothing was changed`, { cause });
+    if (cause instanceof UserError) throw new UserError(`${cause.message}; nothing was changed`, { cause });
     if (!(cause instanceof Error) || !('code' in cause)) throw cause;
     const file = 'path' in cause ? String(cause.path).replace(/\.new$/, '') : 'a file';
-    throw new CommandFailed(`${file} cannot be changed: ${cause.code}; nothing was changed`, { cause });
+    throw new UserError(`${file} cannot be changed: ${cause.code}; nothing was changed`, { cause });
   }
 }
 

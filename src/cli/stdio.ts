@@ -1,6 +1,7 @@
 import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
+import { UserError } from '../errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';
-import { type Call, type Command, CommandFailed, configOption, type Io, textOption, UsageError } from './command.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
 /** What the set `files` holds; any other tool needs the store. */
@@ -25,7 +26,7 @@ export const stdio: Command = {
 
   async run(call, io) {
     const streams = io.streams?.();
-    if (streams === undefined) throw new CommandFailed('stdin and stdout are not there to be served');
+    if (streams === undefined) throw new UserError('stdin and stdout are not there to be served');
     const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
     const [{ startStdio }, { swePrunerConfig }] = await Promise.all([
       import('../app/stdio.ts'),

@@ -128,7 +128,7 @@ export async function caseOf(
  * Draws cases from a repository's history: commits in an order that the seed alone decides, every usable file of each,
  * until there are enough. The same history and options give the same cases.
  *
- * @throws GitError
+ * @throws UserError
  */
 export async function* sampleCases(
   repo: Repository,

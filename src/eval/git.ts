@@ -1,10 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-
-/** Git could not do what was asked; the message is fit for a user. */
-export class GitError extends Error {
-  override readonly name = 'GitError';
-}
+import { UserError } from '../errors.ts';
 
 /** A git repository, bare or with a work tree. */
 export interface Repository {
@@ -66,7 +62,7 @@ export function lastWords(child: GitChild): () => string {
  * Runs git and hands out its output line by line (without LF), as it comes. A line is cut at 4,096 characters: what is
  * read here are ids, names and hunk headers.
  *
- * @throws GitError when git is missing, fails, or falls silent
+ * @throws UserError when git is missing, fails, or falls silent
  */
 export async function* gitLines(
   path: string,
@@ -104,9 +100,9 @@ export async function* gitLines(
     }
     if (rest !== '') yield rest;
     const code = await ended;
-    if (code instanceof Error) throw new GitError(`cannot run git: ${code.message}`);
-    if (silent) throw new GitError(`git ${args[0]} gave no answer for ${SILENCE_MS / 1000} s`);
-    if (code !== 0) throw new GitError(words() || `git ${args[0]} failed with exit code ${code}`);
+    if (code instanceof Error) throw new UserError(`cannot run git: ${code.message}`);
+    if (silent) throw new UserError(`git ${args[0]} gave no answer for ${SILENCE_MS / 1000} s`);
+    if (code !== 0) throw new UserError(words() || `git ${args[0]} failed with exit code ${code}`);
   } finally {
     clearTimeout(timer);
     child.kill('SIGKILL');
@@ -122,18 +118,18 @@ async function firstLine(path: string, args: readonly string[]): Promise<string>
 /**
  * Finds the repository at a path.
  *
- * @throws GitError when there is none, or when it has no commit
+ * @throws UserError when there is none, or when it has no commit
  */
 export async function openRepository(path: string): Promise<Repository> {
   try {
     await firstLine(path, ['rev-parse', '--git-dir']);
   } catch (cause) {
     // a missing folder is told by git as one it "cannot change to"; whatever else it says is said best in its words
-    const plain = cause instanceof GitError && /not a git repository|cannot change to/.test(cause.message);
-    throw plain ? new GitError(`not a git repository: ${path}`, { cause }) : cause;
+    const plain = cause instanceof UserError && /not a git repository|cannot change to/.test(cause.message);
+    throw plain ? new UserError(`not a git repository: ${path}`, { cause }) : cause;
   }
   const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '');
-  if (head === '') throw new GitError(`the repository has no commit: ${path}`);
+  if (head === '') throw new UserError(`the repository has no commit: ${path}`);
   return { path, head };
 }
 

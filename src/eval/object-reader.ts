@@ -1,4 +1,5 @@
-import { type GitChild, GitError, lastWords, type Repository, SILENCE_MS, startGit } from './git.ts';
+import { UserError } from '../errors.ts';
+import { type GitChild, lastWords, type Repository, SILENCE_MS, startGit } from './git.ts';
 
 /** What `cat-file --batch` says of one object. */
 export type ObjectAnswer = { readonly data: Buffer } | { readonly tooBig: number } | { readonly missing: true };
@@ -18,7 +19,7 @@ export class ObjectReader {
   #size = 0;
   /** Bytes of the current object still to come, its closing LF included; -1 between objects. */
   #left = -1;
-  #failure: GitError | null = null;
+  #failure: UserError | null = null;
 
   constructor(repo: Repository, maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -53,13 +54,13 @@ export class ObjectReader {
   }
 
   close(): void {
-    this.#failure ??= new GitError('closed');
+    this.#failure ??= new UserError('closed');
     this.#child.stdin.end();
     this.#child.kill();
   }
 
   #fail(message: string): void {
-    this.#failure ??= new GitError(message);
+    this.#failure ??= new UserError(message);
     for (const { reject } of this.#waiting.splice(0)) reject(this.#failure);
   }
 

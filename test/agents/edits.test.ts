@@ -17,7 +17,8 @@ import { parse } from 'smol-toml';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Edit, JsonValue } from '../../src/agents/clients/client.ts';
 import { type EditOutcome, undoEdits, writeEdits } from '../../src/agents/edit-file.ts';
-import { applyEdit, EditRefused, removeEdit } from '../../src/agents/edit-text.ts';
+import { applyEdit, removeEdit } from '../../src/agents/edit-text.ts';
+import { UserError } from '../../src/errors.ts';
 
 const only = ([outcome]: readonly EditOutcome[]): EditOutcome => {
   if (outcome === undefined) throw new Error('no outcome');
@@ -99,7 +100,7 @@ describe('an edit of JSON', () => {
   });
 
   it.each(['// comment\n{}', '[]', '"x"', '{'])('refuses a file that holds %j', (text) => {
-    expect(() => applyEdit(text, json('f'))).toThrow(EditRefused);
+    expect(() => applyEdit(text, json('f'))).toThrow(UserError);
   });
 });
 
@@ -159,7 +160,7 @@ describe('an edit of TOML', () => {
   it.each(['model_provider = "mine"\n', '[mcp_servers.pruner]\nurl = "x"\n', 'not toml ['])(
     'refuses a file that says %j',
     (text) => {
-      expect(() => applyEdit(text, toml('f'))).toThrow(EditRefused);
+      expect(() => applyEdit(text, toml('f'))).toThrow(UserError);
     },
   );
 });
@@ -275,7 +276,7 @@ describe('a file that is edited', () => {
   it('is written with all others of its set-up or not at all', () => {
     const other = join(folder, 'other');
     writeFileSync(other, '{ // mine\n}');
-    expect(() => writeEdits([json(file), json(other)])).toThrow(EditRefused);
+    expect(() => writeEdits([json(file), json(other)])).toThrow(UserError);
     expect(readdirSync(folder)).toEqual(['other']);
 
     writeFileSync(other, '{}');
@@ -297,7 +298,7 @@ describe('a file that is edited', () => {
 
   it('that is refused is not touched', () => {
     writeFileSync(file, '{ // mine\n}');
-    expect(() => writeEdit(json(file))).toThrow(EditRefused);
+    expect(() => writeEdit(json(file))).toThrow(UserError);
     expect(readdirSync(folder)).toEqual(['config']);
     expect(undoEdit(json(file))).toMatchObject({ outcome: 'nothing to undo' });
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { UserError } from '../../src/errors.ts';
 import { type EvalCase, neededLines, SampleReport, sampleCases } from '../../src/eval/cases.ts';
-import { GitError, openRepository } from '../../src/eval/git.ts';
+import { openRepository } from '../../src/eval/git.ts';
 import { sourceFile, TestRepository } from './git-fixture.ts';
 
 const OPTIONS = { cases: 100, seed: 1, maxFiles: 3 };
@@ -90,7 +91,7 @@ describe('cases from the history of a repository', () => {
   });
 
   it('says so when there is no repository or no commit', async () => {
-    await expect(openRepository('/proc')).rejects.toThrow(new GitError('not a git repository: /proc'));
+    await expect(openRepository('/proc')).rejects.toThrow(new UserError('not a git repository: /proc'));
     const empty = new TestRepository();
     await expect(openRepository(empty.path)).rejects.toThrow(/has no commit/);
     empty.remove();
