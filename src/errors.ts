@@ -163,6 +163,12 @@ export const errorTable = {
     about: 'the model provider cannot be reached',
     hint: 'Check MCP_PRUNER_UPSTREAM_URL and the network, then try again.',
   },
+  restart_needed: {
+    rpc: null,
+    http: 503,
+    about: 'a part of the program could not be loaded, and will not be until it is started anew',
+    hint: 'Restart mcp-pruner: a part of it could not be loaded, the log says why. Requests to models go on meanwhile.',
+  },
   shutting_down: {
     rpc: null,
     http: 503,

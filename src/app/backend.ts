@@ -13,6 +13,7 @@ export function openBackend({ settings, log, clock }: Base): OpenScorer | null {
       maxDocs: settings.deepinfraMaxDocs,
     },
     swePrunerUrl: settings.swePrunerUrl,
+    proxies: settings,
     clock,
     cacheTtlMs: settings.cacheTtlS * 1000,
     cacheMaxItems: settings.cacheMaxItems,

@@ -22,8 +22,10 @@ export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'c
 export async function startHttp(settings: Settings, { clock, ...parts }: HttpParts): Promise<RunningServer> {
   const storage = openStorage({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
   let health = () => storage.health();
+  let ready = () => false;
   const server = await listen({
     health: () => health(),
+    ready: () => ready(),
     host: settings.host,
     port: settings.port,
     drainTimeoutMs: settings.drainTimeoutMs,
@@ -40,7 +42,9 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
       throw cause;
     });
   health = () => routes.health();
+  ready = () => routes.ready();
   server.serve(routes);
+  await routes.loaded;
   return {
     url: server.url,
     async close() {

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import express, { type Express, type Request } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
 import { wayTo } from '../core/route-way.ts';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
@@ -45,7 +45,21 @@ export function openMounts(parts: MountParts): RequestListener {
   app.use((req, res) => {
     sendError(res, 'not_found', `Nothing at ${req.method} ${req.path}. ${errorTable.not_found.hint}`);
   });
+  app.use(onThrown(parts));
   return app;
+}
+
+/** Errors that reached express: told as JSON, like all others, and without a stack. */
+function onThrown({ log }: MountParts): ErrorRequestHandler {
+  return (err: unknown, _req, res, _next) => {
+    const status = err instanceof Error && 'status' in err && typeof err.status === 'number' ? err.status : 500;
+    if (status >= 400 && status < 500) {
+      sendError(res, 'invalid_request', 'The request cannot be read: correct its path and fields.', status);
+      return;
+    }
+    log.error({ err }, 'not answered');
+    sendError(res, 'internal_error');
+  };
 }
 
 function mountMetrics(app: Express, { metrics }: MountParts, access: LocalGuardOptions): void {

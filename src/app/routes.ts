@@ -2,7 +2,7 @@ import type { PruneTextResult } from '../core/api.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Routes } from '../proxy/server.ts';
-import { onDemand } from './on-demand.ts';
+import { loadSoon } from './loaded-later.ts';
 import { openServices } from './services.ts';
 import type { Storage } from './storage.ts';
 import { openTools, type ToolFace } from './tools.ts';
@@ -12,6 +12,10 @@ import { openWires } from './wires.ts';
 export interface OpenRoutes extends Routes {
   /** With the state of the backend, which is known from here on. */
   health(): HealthReport;
+  /** Whether all that is served can be; the store may fail meanwhile, requests then go through as they came. */
+  ready(): boolean;
+  /** Once all is loaded, or could not be. Never rejects. */
+  readonly loaded: Promise<void>;
   /** Writes what waits and lets go of everything, the store included. */
   close(): Promise<void>;
 }
@@ -30,15 +34,20 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const tools = openTools(services, face);
   const { wires, upstream, hops, close } = await openWires(services, metrics);
   const mountParts = { ...services, tools, upstream, hops, metrics, maxBodyBytes: face.maxInputBytes };
+  const rest = loadSoon(
+    async () => {
+      const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);
+      return openMounts(mountParts);
+    },
+    (err) => log.error({ err }, 'a part of the program could not be loaded: restart it'),
+  );
   return {
     wires,
     hops,
-    // many a process serves models for hours before anybody asks for the rest: it is loaded when that happens
-    app: onDemand(
-      async () => (await import('./mounts.ts')).openMounts(mountParts),
-      (err) => log.error({ err }, 'not answered'),
-    ),
-    health: services.health,
+    app: rest.listener,
+    loaded: rest.settled,
+    health: () => ({ ...services.health(), routes: rest.state() }),
+    ready: () => rest.state() === 'ok',
     async close() {
       await close();
       await services.close();

@@ -1,6 +1,6 @@
 import type { LineScorer } from '../core/ports.ts';
 import { DeepInfra, type DeepInfraOptions } from './deepinfra.ts';
-import { JsonPoster } from './post-json.ts';
+import { JsonPoster, type Proxies } from './post-json.ts';
 import { RemoteScorer, type RemoteScorerOptions } from './remote-scorer.ts';
 import { SwePruner } from './swe-pruner.ts';
 
@@ -15,6 +15,7 @@ export interface OpenScorerOptions extends RemoteScorerOptions {
   readonly backend: 'heuristic' | 'deepinfra' | 'swe-pruner';
   readonly deepinfra: Omit<DeepInfraOptions, 'poster'>;
   readonly swePrunerUrl: string | null;
+  readonly proxies?: Proxies;
 }
 
 /** A service without a setting for its time has what the caller gives it, and never more than this. */
@@ -24,7 +25,7 @@ const LONGEST_CALL_MS = 300_000;
 export function openScorer(options: OpenScorerOptions): OpenScorer | null {
   const { backend, deepinfra, swePrunerUrl } = options;
   if (backend === 'heuristic') return null;
-  const poster = new JsonPoster();
+  const poster = new JsonPoster(options.proxies);
   const service =
     backend === 'deepinfra'
       ? new DeepInfra({ ...deepinfra, poster })

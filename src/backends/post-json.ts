@@ -1,4 +1,4 @@
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 
 /** Why a call brought no usable answer. */
 export type CallFailureKind =
@@ -47,6 +47,15 @@ export interface JsonAnswer {
 /** Of an answer that is no use, this much is read so that its connection can be used again. */
 const DRAIN_BYTES = 16 * 1024;
 
+/** Proxies on the way out, as `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` name them. */
+export interface Proxies {
+  readonly httpProxy: string | null;
+  readonly httpsProxy: string | null;
+  readonly noProxy: readonly string[];
+}
+
+const NO_PROXIES: Proxies = { httpProxy: null, httpsProxy: null, noProxy: [] };
+
 const MAX_CONNECTIONS = 16;
 const KEEP_ALIVE_MS = 30_000;
 
@@ -56,7 +65,12 @@ const KEEP_ALIVE_MS = 30_000;
  */
 export class JsonPoster {
   #library: Promise<typeof import('undici')> | null = null;
-  #agent: Agent | null = null;
+  #agent: Dispatcher | null = null;
+  readonly #proxies: Proxies;
+
+  constructor(proxies: Proxies = NO_PROXIES) {
+    this.#proxies = proxies;
+  }
 
   /** @throws CallFailure for anything but a 2xx answer with a JSON body within time and size */
   async post(post: JsonPost): Promise<JsonAnswer> {
@@ -90,8 +104,20 @@ export class JsonPoster {
 
   async #request({ url, headers, body }: JsonPost, signal: AbortSignal) {
     this.#library ??= import('undici'); // costs a process that calls nobody half its start
-    const { Agent, request } = await this.#library;
-    this.#agent ??= new Agent({ connections: MAX_CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
+    const { EnvHttpProxyAgent, request } = await this.#library.catch((cause: unknown) => {
+      this.#library = null;
+      throw cause;
+    });
+    const { httpProxy, httpsProxy, noProxy } = this.#proxies;
+    this.#agent ??= new EnvHttpProxyAgent({
+      connections: MAX_CONNECTIONS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // empty ones are given, or it would look into the environment itself
+      httpProxy: httpProxy ?? '',
+      httpsProxy: httpsProxy ?? '',
+      noProxy: noProxy.join(','),
+      proxyTunnel: false,
+    });
     return request(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },

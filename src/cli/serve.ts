@@ -113,6 +113,7 @@ async function untilStopped(running: Running, settings: Settings, log: Log, io: 
 
   const signal = await new Promise<string>((resolve) => {
     io.events.on('SIGTERM', () => resolve('SIGTERM'));
+    io.events.on('SIGHUP', () => resolve('SIGHUP')); // its terminal has closed
     let interruptedAt = Number.NaN;
     io.events.on('SIGINT', () => {
       if (performance.now() - interruptedAt > ECHO_MS) io.exit(130);

@@ -1,6 +1,5 @@
 import { type Logger, pino, stdTimeFunctions } from 'pino';
 import { LineWriter } from './line-writer.ts';
-import { makePlainLines } from './plain-lines.ts';
 import { describeError, hideSecrets } from './redact.ts';
 
 export type Log = Logger;
@@ -31,7 +30,6 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
     },
     pretty ? await prettyLines(writer) : writer,
   );
-  makePlainLines(log, hideSecrets);
   return log;
 }
 

@@ -51,6 +51,8 @@ export interface Metrics {
   /** Counts pruning that was asked for outside the proxy. Never throws. */
   pruning(sample: PruningSample): void;
   /** The page that Prometheus scrapes. */
+  /** Once the library is loaded. */
+  loaded(): Promise<void>;
   page(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
@@ -65,8 +67,8 @@ function amount(value: number): number {
 }
 
 /**
- * Makes the metrics of one server, on a registry of its own. The library loads with the first use rather than at
- * start; what is counted until then waits.
+ * Makes the metrics of one server, on a registry of its own. The library loads later than the rest of
+ * the program; what is counted until then waits.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const models = new BoundedLabels(MAX_MODELS);
@@ -118,6 +120,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     pruning(sample) {
       const plain = plainPruning(sample);
       record((to) => to.pruning(plain));
+    },
+    async loaded() {
+      await load();
     },
     async page() {
       return (await load()).page();

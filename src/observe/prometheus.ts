@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metrics, MetricsOptions, PruningSample, RequestSample } from './metrics.ts';
 
 /** Counts samples whose labels are already bounded. */
-export type Recorder = Metrics;
+export type Recorder = Omit<Metrics, 'loaded'>;
 
 /** Upper bounds in seconds: from a warm turn to a text at its time-out. */
 const PRUNING_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];

@@ -5,7 +5,7 @@ import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
 import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
 import type { Hops } from './hops.ts';
 import { sendUpstreamError } from './openai-error.ts';
-import { readAway, uploadOf } from './unread-upload.ts';
+import { heldUpload, readAway } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
 import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
 
@@ -28,10 +28,12 @@ const KEPT_BODY_BYTES = 1024 * 1024;
 export function passthrough(options: PassthroughOptions): RequestHandler {
   const forwarder = new Forwarder(options);
   // Without an agent of its own every request would open a connection.
-  const forward = createProxyMiddleware<Request, Response>(forwarder.options(agentFor(options.connection)));
+  const agent = agentFor(options.connection);
+  const forward = createProxyMiddleware<Request, Response>(forwarder.options(agent));
   return (req, res, next) => {
     forwarder.keep(req);
-    void forward(req, res, next);
+    if (options.connection.tunnel === null) void forward(req, res, next);
+    else forwarder.sendHeld(req, res, agent);
   };
 }
 
@@ -40,6 +42,8 @@ interface UnderWay {
   /** What has been read of its body, `null` when it is too large to be kept. */
   readonly kept: Buffer[] | null;
   readonly stopKeeping: () => void;
+  /** Lets a body come that is held back until the head of the request is made. */
+  begin: () => void;
   again: boolean;
   late: boolean;
   sent: ClientRequest | null;
@@ -63,7 +67,15 @@ class Forwarder {
       req.on('data', onData);
     }
     const stopKeeping = (): void => void req.off('data', onData);
-    this.#underWay.set(req, { kept, stopKeeping, again: false, late: false, sent: null, answer: null });
+    this.#underWay.set(req, {
+      kept,
+      stopKeeping,
+      begin: () => {},
+      again: false,
+      late: false,
+      sent: null,
+      answer: null,
+    });
   }
 
   options(agent: HttpAgent, buffer?: Readable): Options<Request, Response> {
@@ -115,6 +127,7 @@ class Forwarder {
       this.#fail(req, res, 'garbled');
     });
     res.once('close', () => proxyReq.destroy());
+    underWay?.begin();
   }
 
   #onAnswer(proxyRes: IncomingMessage, req: Request, res: Response): void {
@@ -155,7 +168,18 @@ class Forwarder {
   #sendAgain(req: Request, res: Response, kept: readonly Buffer[]): void {
     const agent = agentFor(this.#options.connection);
     res.once('close', () => agent.destroy());
-    const forward = createProxyMiddleware<Request, Response>(this.options(agent, uploadOf(req, kept)));
+    this.sendHeld(req, res, agent, kept);
+  }
+
+  /**
+   * Sends a request whose body waits until its head is made: a connection that takes its time (a tunnel, a new one) would
+   * otherwise find the head made by the first piece of the body, with the client's fields as they are.
+   */
+  sendHeld(req: Request, res: Response, agent: HttpAgent, kept: readonly Buffer[] = []): void {
+    const { upload, begin } = heldUpload(req, kept);
+    const underWay = this.#underWay.get(req);
+    if (underWay) underWay.begin = begin;
+    const forward = createProxyMiddleware<Request, Response>(this.options(agent, upload));
     void forward(req, res, () => {});
   }
 

@@ -24,6 +24,8 @@ export interface Routes {
 export interface ServerOptions {
   /** What `GET /health` answers, as JSON. */
   readonly health: () => object;
+  /** Whether `GET /health/ready` is a 200: all that is served can be. Before `serve` it never is. */
+  readonly ready?: () => boolean;
   readonly host: string;
   readonly port: number;
   /** How long requests under way may take to finish once the server stops. */
@@ -68,13 +70,17 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         connections.end(socket);
         if (draining) connections.closeIdle(); // a connection kept alive would hold the drain up
       });
-      if (draining) {
+      if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
+      else if (draining) {
         refuse(res);
       } else if (wantsWebSocket(req)) {
         res.shouldKeepAlive = false;
         sendError(res, 'upgrade_refused');
-      } else if (isHealth(req)) sendJson(res, health());
-      else if (routes) answer(routes, req, res);
+      } else if (isHealth(req, '/health')) sendJson(res, health());
+      else if (isHealth(req, '/health/ready')) {
+        const ready = routes !== null && options.ready?.() !== false;
+        sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);
+      } else if (routes) answer(routes, req, res);
       else waiting.push(() => (routes ? answer(routes, req, res) : refuse(res)));
     },
   );
@@ -123,9 +129,9 @@ function refuse(res: ServerResponse): void {
   sendError(res, 'shutting_down');
 }
 
-function sendJson(res: ServerResponse, value: object): void {
+function sendJson(res: ServerResponse, value: object, status = 200): void {
   const body = Buffer.from(JSON.stringify(value));
-  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
+  res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
 }
 
 /** Path and query of a request that names its whole address, as clients do that take us for a forward proxy. */
@@ -138,8 +144,8 @@ function wantsWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /\bwebsocket\b/i.test(headers.upgrade);
 }
 
-function isHealth(req: IncomingMessage): boolean {
-  return (req.method === 'GET' || req.method === 'HEAD') && pathOf(req) === '/health';
+function isHealth(req: IncomingMessage, path: string): boolean {
+  return (req.method === 'GET' || req.method === 'HEAD') && pathOf(req) === path;
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

@@ -29,12 +29,24 @@ export function readAway(req: IncomingMessage): void {
  * @param start - what has been read of it already
  */
 export function uploadOf(req: IncomingMessage, start: readonly Buffer[] = []): Readable {
+  const { upload, begin } = heldUpload(req, start);
+  begin();
+  return upload;
+}
+
+/** As `uploadOf`, but nothing of it comes before `begin`. */
+export function heldUpload(
+  req: IncomingMessage,
+  start: readonly Buffer[] = [],
+): { readonly upload: Readable; readonly begin: () => void } {
   const upload = new PassThrough();
   upload.on('error', () => {}); // told to whoever sends it
-  for (const chunk of start) upload.write(chunk);
-  req.pipe(upload);
   req.once('close', () => {
     if (!req.complete) upload.destroy(new Error('the client left'));
   });
-  return upload;
+  const begin = (): void => {
+    for (const chunk of start) upload.write(chunk);
+    req.pipe(upload);
+  };
+  return { upload, begin };
 }

@@ -88,31 +88,34 @@ describe('two servers on one file', () => {
 });
 
 describe('a server that is asked to stop', () => {
-  it('finishes the stream under way, refuses what is new, and ends with 0 on SIGTERM', async () => {
-    let goOn: () => void = () => {};
-    const stopping = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
-    const upstream = await startUpstream(async (_request, res) => {
-      res.writeHead(200, { 'content-type': 'text/event-stream' });
-      res.write(event('first'));
-      await stopping;
-      res.end(event('last'));
-    });
-    const server = await startServerProcess({ env: environment(upstream) });
-    const answer = (await server.chat(bodyOf(1))).text();
-    await until(() => upstream.requests.length === 1);
-    server.kill('SIGTERM');
-    await until(() =>
-      send(`${server.url}/health`).then(
-        () => false,
-        () => true,
-      ),
-    );
-    goOn();
-    expect(await answer).toContain('last');
-    expect(await server.ended()).toBe(0);
-  });
+  it.each(['SIGTERM', 'SIGHUP'] as const)(
+    'finishes the stream under way, refuses what is new, and ends with 0 on %s',
+    async (signal) => {
+      let goOn: () => void = () => {};
+      const stopping = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      const upstream = await startUpstream(async (_request, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' });
+        res.write(event('first'));
+        await stopping;
+        res.end(event('last'));
+      });
+      const server = await startServerProcess({ env: environment(upstream) });
+      const answer = (await server.chat(bodyOf(1))).text();
+      await until(() => upstream.requests.length === 1);
+      server.kill(signal);
+      await until(() =>
+        send(`${server.url}/health`).then(
+          () => false,
+          () => true,
+        ),
+      );
+      goOn();
+      expect(await answer).toContain('last');
+      expect(await server.ended()).toBe(0);
+    },
+  );
 
   it('ends at once on the second Ctrl-C', async () => {
     const upstream = await startUpstream((_request, res) => {

@@ -1,6 +1,10 @@
 import { expect, it, describe as when } from 'vitest';
+import { loadSoon } from '../../src/app/loaded-later.ts';
 import { type Listening, listen, type Routes } from '../../src/proxy/server.ts';
 import { afterwards } from '../helpers/afterwards.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { send } from '../helpers/wire.ts';
 
 const ROUTES: Routes = {
   hops: { isCircle: () => false },
@@ -35,6 +39,57 @@ when('the port is open before the rest is there', () => {
     server.serve(ROUTES);
     expect(await (await chat).text()).toBe('chat');
     expect(await (await other).text()).toBe('app');
+  });
+
+  it('is live at once, and ready when all that is served is loaded', async () => {
+    let loaded = false;
+    const server = await listen({
+      health: () => ({}),
+      ready: () => loaded,
+      host: '127.0.0.1',
+      port: 0,
+      drainTimeoutMs: 0,
+    });
+    afterwards(() => server.close());
+    const status = async (path: string) => (await fetch(`${server.url}/health/${path}`)).status;
+    expect([await status('live'), await status('ready')]).toEqual([200, 503]);
+    server.serve(ROUTES);
+    expect([await status('live'), await status('ready')]).toEqual([200, 503]);
+    loaded = true;
+    expect([await status('live'), await status('ready')]).toEqual([200, 200]);
+  });
+
+  it('tells requests for a part that could not be loaded to restart, and serves models meanwhile', async () => {
+    const faults: unknown[] = [];
+    const rest = loadSoon(
+      () => Promise.reject(new Error('no descriptors')),
+      (cause) => faults.push(cause),
+    );
+    const server = await start();
+    server.serve({ ...ROUTES, app: rest.listener });
+    await rest.settled;
+    for (let i = 0; i < 2; i++) {
+      const answer = await fetch(`${server.url}/rpc`, { method: 'POST', body: '{}' });
+      expect(answer.status).toBe(503);
+      expect(await answer.json()).toMatchObject({
+        error: { code: 'restart_needed', message: expect.stringContaining('Restart') },
+      });
+    }
+    expect([rest.state(), faults.length]).toEqual(['restart_needed', 1]);
+    expect(await (await post(server)).text()).toBe('chat');
+  });
+
+  it('has loaded all of it before anybody asks', async () => {
+    const proxy = await startProxy(await startUpstream());
+    expect(await (await fetch(`${proxy.url}/health`)).json()).toMatchObject({ routes: 'ok', store: 'ok' });
+    expect((await fetch(`${proxy.url}/health/ready`)).status).toBe(200);
+  });
+
+  it('answers what express cannot read as JSON, without a stack', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const answer = await send(`${proxy.url}/rpc/%E0%A4%A`, { method: 'POST' });
+    expect(answer.headers['content-type']).toContain('json');
+    expect(answer.body.toString()).not.toContain('node_modules');
   });
 
   it('refuses what waited when it is stopped before', async () => {

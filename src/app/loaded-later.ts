@@ -1,0 +1,41 @@
+import type { RequestListener } from 'node:http';
+import { sendError } from '../proxy/openai-error.ts';
+
+/** What is loaded behind the open port. */
+export interface LoadedLater {
+  /** Requests that come while it loads wait for it. */
+  readonly listener: RequestListener;
+  /** Never rejects. */
+  readonly settled: Promise<void>;
+  readonly state: () => 'loading' | 'ok' | 'restart_needed';
+}
+
+/**
+ * Loads a part at once, not with the first request for it: later its files may have been replaced by an upgrade, or no
+ * descriptor be left to read them. Node keeps a load that failed for as long as the process lives, so that only a restart
+ * helps, and that is what requests and `/health` are told.
+ */
+export function loadSoon(open: () => Promise<RequestListener>, onFailure: (cause: unknown) => void): LoadedLater {
+  let state: ReturnType<LoadedLater['state']> = 'loading';
+  const opened = open().then(
+    (listener) => {
+      state = 'ok';
+      return listener;
+    },
+    (cause: unknown) => {
+      state = 'restart_needed';
+      onFailure(cause);
+      return null;
+    },
+  );
+  return {
+    listener: (req, res) => {
+      void opened.then((listener) => {
+        if (listener === null) sendError(res, 'restart_needed');
+        else if (!req.destroyed) listener(req, res);
+      });
+    },
+    settled: opened.then(() => {}),
+    state: () => state,
+  };
+}
