@@ -125,6 +125,11 @@ export interface EventRecord {
   /** The request (its ulid) or `null`. */
   readonly opId: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
+  /** What else it belongs to, as far as somebody said so. */
+  readonly jobId?: string | null;
+  readonly graphId?: string | null;
+  readonly nodeId?: string | null;
+  readonly childId?: string | null;
 }
 
 /** Takes events; never throws and never waits. */

@@ -8,12 +8,12 @@ export interface ResourceRunEvent {
   readonly ts: number;
   readonly kind: string;
   readonly level: string;
-  readonly jobId: null;
+  readonly jobId: string | null;
   readonly runId: string;
   readonly opId: string | null;
-  readonly graphId: null;
-  readonly nodeId: null;
-  readonly childId: null;
+  readonly graphId: string | null;
+  readonly nodeId: string | null;
+  readonly childId: string | null;
   readonly payload: unknown;
 }
 
@@ -24,31 +24,33 @@ export interface ResourceChildLogEntry {
   readonly ts: number;
   readonly stream: 'stdout' | 'stderr' | 'meta';
   readonly message: string;
-  readonly jobId: null;
+  readonly jobId: string | null;
   readonly runId: string | null;
-  readonly opId: null;
-  readonly graphId: null;
-  readonly nodeId: null;
+  readonly opId: string | null;
+  readonly graphId: string | null;
+  readonly nodeId: string | null;
   readonly childId: string;
   readonly raw: string | null;
   readonly parsed: unknown;
 }
 
-export function runEvent({ seq, tsMs, kind, level, runId, opId, payload }: StoredEvent): ResourceRunEvent {
-  return { seq, ts: tsMs, kind, level, jobId: null, runId, opId, graphId: null, nodeId: null, childId: null, payload };
+export function runEvent({ seq, tsMs, kind, level, runId, opId, payload, ...about }: StoredEvent): ResourceRunEvent {
+  const { jobId = null, graphId = null, nodeId = null, childId = null } = about;
+  return { seq, ts: tsMs, kind, level, jobId, runId, opId, graphId, nodeId, childId, payload };
 }
 
-export function childLogEntry({ seq, tsMs, stream, message, runId, childId, parsed }: StoredChildLog) {
+export function childLogEntry({ seq, tsMs, stream, message, runId, childId, parsed, ...about }: StoredChildLog) {
+  const { jobId = null, opId = null, graphId = null, nodeId = null } = about;
   const entry: ResourceChildLogEntry = {
     seq,
     ts: tsMs,
     stream,
     message,
-    jobId: null,
+    jobId,
     runId,
-    opId: null,
-    graphId: null,
-    nodeId: null,
+    opId,
+    graphId,
+    nodeId,
     childId,
     raw: stream === 'meta' ? null : message,
     parsed,

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type {
@@ -57,6 +58,8 @@ export interface SqliteStore extends Store {
   readonly segments: SegmentStore;
   /** Lists, logs of agents and kept answers, on the same file. */
   readonly records: Records;
+  /** What the fleet keeps, on the same file. */
+  fleet(): Promise<FleetStore>;
   /**
    * Why the file cannot be used now, or `null`. A `StoreFileError` when it cannot be opened: its message is one line
    * for a terminal.
@@ -125,6 +128,11 @@ class FileStore implements SqliteStore {
     } catch {
       return false; // a store that cannot be read has nothing that could be let go of
     }
+  }
+
+  async fleet(): Promise<FleetStore> {
+    const { FileFleetStore } = await import('./sqlite/fleet/fleet-store.ts');
+    return new FileFleetStore(this.#access, this.#options.maxEvents);
   }
 
   epoch(): string {

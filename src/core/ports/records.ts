@@ -34,8 +34,12 @@ export interface ChildLogRecord {
   readonly runId: string | null;
   readonly stream: 'stdout' | 'stderr' | 'meta';
   readonly message: string;
+  readonly opId?: string | null;
+  readonly jobId?: string | null;
+  readonly graphId?: string | null;
+  readonly nodeId?: string | null;
   /** What `message` says, in fields; `null` for a plain line. */
-  readonly parsed: Readonly<Record<string, unknown>> | null;
+  readonly parsed: unknown;
 }
 
 export interface StoredChildLog extends ChildLogRecord {

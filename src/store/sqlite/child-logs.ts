@@ -9,6 +9,10 @@ interface ChildLogRow {
   readonly stream: StoredChildLog['stream'];
   readonly message: string;
   readonly parsed: string | null;
+  readonly op_id: string | null;
+  readonly job_id: string | null;
+  readonly graph_id: string | null;
+  readonly node_id: string | null;
 }
 
 /** What agents said and did, numbered without reuse. */
@@ -21,11 +25,12 @@ export class ChildLogs {
   readonly #trim;
 
   constructor(db: Database) {
-    this.#insert = db.prepare<[number, string, string | null, string, string, string | null]>(
-      'INSERT INTO child_log (ts_ms, child_id, run_id, stream, message, parsed) VALUES (?, ?, ?, ?, ?, ?)',
+    this.#insert = db.prepare<[number, string, ...(string | null)[]]>(
+      `INSERT INTO child_log (ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#ofChild = db.prepare<[string, number, number], ChildLogRow>(
-      `SELECT seq, ts_ms, child_id, run_id, stream, message, parsed
+      `SELECT seq, ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id
        FROM child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
     );
     this.#last = db.prepare<[string], number>('SELECT max(seq) FROM child_log WHERE child_id = ?').pluck();
@@ -48,8 +53,10 @@ export class ChildLogs {
   }
 
   add(entries: readonly ChildLogRecord[]): void {
-    for (const { tsMs, childId, runId, stream, message, parsed } of entries) {
-      this.#insert.run(Math.trunc(tsMs), childId, runId, stream, message, parsed && JSON.stringify(parsed));
+    for (const { tsMs, childId, runId, stream, message, parsed, ...about } of entries) {
+      const { opId = null, jobId = null, graphId = null, nodeId = null } = about;
+      const text = parsed === null ? null : JSON.stringify(parsed);
+      this.#insert.run(Math.trunc(tsMs), childId, runId, stream, message, text, opId, jobId, graphId, nodeId);
     }
   }
 
@@ -62,6 +69,10 @@ export class ChildLogs {
       runId: row.run_id,
       stream: row.stream,
       message: row.message,
+      ...(row.op_id !== null && { opId: row.op_id }),
+      ...(row.job_id !== null && { jobId: row.job_id }),
+      ...(row.graph_id !== null && { graphId: row.graph_id }),
+      ...(row.node_id !== null && { nodeId: row.node_id }),
       parsed: row.parsed === null ? null : (JSON.parse(row.parsed) as StoredChildLog['parsed']),
     }));
   }

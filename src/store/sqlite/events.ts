@@ -8,10 +8,14 @@ interface EventRow {
   readonly level: EventRecord['level'];
   readonly run_id: string;
   readonly op_id: string | null;
+  readonly job_id: string | null;
+  readonly graph_id: string | null;
+  readonly node_id: string | null;
+  readonly child_id: string | null;
   readonly payload: string;
 }
 
-const COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, payload';
+const COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload';
 
 /** The bounded history of what happened, numbered without reuse. */
 export class Events {
@@ -22,8 +26,9 @@ export class Events {
   readonly #trim;
 
   constructor(db: Database) {
-    this.#insert = db.prepare<[number, string, string, string, string | null, string]>(
-      'INSERT INTO event (ts_ms, kind, level, run_id, op_id, payload) VALUES (?, ?, ?, ?, ?, ?)',
+    this.#insert = db.prepare<[number, string, string, string, ...(string | null)[]]>(
+      `INSERT INTO event (ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#all = db.prepare<[number, number], EventRow>(
       `SELECT ${COLUMNS} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
@@ -38,8 +43,10 @@ export class Events {
   }
 
   add(events: readonly EventRecord[]): void {
-    for (const { tsMs, kind, level, runId, opId, payload } of events) {
-      this.#insert.run(Math.trunc(tsMs), kind, level, runId, opId, JSON.stringify(payload));
+    for (const { tsMs, kind, level, runId, opId, payload, ...about } of events) {
+      const { jobId = null, graphId = null, nodeId = null, childId = null } = about;
+      const text = JSON.stringify(payload);
+      this.#insert.run(Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text);
     }
   }
 
@@ -53,6 +60,10 @@ export class Events {
       level: row.level,
       runId: row.run_id,
       opId: row.op_id,
+      ...(row.job_id !== null && { jobId: row.job_id }),
+      ...(row.graph_id !== null && { graphId: row.graph_id }),
+      ...(row.node_id !== null && { nodeId: row.node_id }),
+      ...(row.child_id !== null && { childId: row.child_id }),
       payload: JSON.parse(row.payload) as StoredEvent['payload'],
     }));
   }

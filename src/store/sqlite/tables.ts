@@ -22,6 +22,8 @@ export type Meter =
 
 /** Everything that is stored, with its statements prepared on one connection. */
 export interface Tables {
+  /** What they are prepared on, for parts that are seldom used and prepare their own. */
+  readonly db: Database;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
   readonly shares: Shares;
@@ -42,6 +44,7 @@ export function prepareTables(db: Database): Tables {
   const snapshots = new Snapshots(db);
   const meter = db.prepare<[string], number>('SELECT value FROM meter WHERE name = ?').pluck();
   return {
+    db,
     snapshots,
     decisions: new Decisions(db, snapshots),
     shares: new Shares(db),

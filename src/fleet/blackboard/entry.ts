@@ -1,0 +1,53 @@
+/** Bytes of JSON that one value may take. */
+export const MAX_VALUE_BYTES = 256 * 1024;
+export const MAX_DEPTH = 64;
+/** Bytes of JSON of all values of one batch. */
+export const MAX_BATCH_BYTES = 1024 * 1024;
+
+/** A value that the blackboard cannot keep, and which of a batch. */
+export class ValueError extends Error {
+  override readonly name = 'ValueError';
+  readonly index: number;
+
+  constructor(index: number, message: string) {
+    super(message);
+    this.index = index;
+  }
+}
+
+/** What a key belongs to: what stands before the first `:`, `/` or `|`, or else all of it. */
+export function namespaceOf(key: string): string {
+  const end = key.search(/[:/|]/);
+  return end > 0 ? key.slice(0, end) : key;
+}
+
+/** Tags as they are kept: trimmed, in lower case, each once, in order, none of them empty. */
+export function normaliseTags(tags: readonly string[]): string[] {
+  const clean = tags.map((tag) => tag.trim().toLowerCase()).filter((tag) => tag !== '');
+  return [...new Set(clean)].sort();
+}
+
+/**
+ * The JSON of the values of a batch.
+ *
+ * @throws ValueError for the first value that is too large or too deep
+ */
+export function valueTexts(values: readonly unknown[]): string[] {
+  let total = 0;
+  return values.map((value, index) => {
+    if (isDeeper(value, MAX_DEPTH)) throw new ValueError(index, `a value is at most ${MAX_DEPTH} levels deep`);
+    const text = JSON.stringify(value ?? null);
+    const bytes = Buffer.byteLength(text);
+    total += bytes;
+    if (bytes > MAX_VALUE_BYTES) throw new ValueError(index, `a value takes at most ${MAX_VALUE_BYTES} bytes of JSON`);
+    if (total > MAX_BATCH_BYTES) throw new ValueError(index, `a batch takes at most ${MAX_BATCH_BYTES} bytes of JSON`);
+    return text;
+  });
+}
+
+/** Whether objects and lists are nested in each other more than so many times. Goes no deeper than that itself. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (levels === 0) return true;
+  return Object.values(value).some((part) => isDeeper(part, levels - 1));
+}

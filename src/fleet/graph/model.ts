@@ -1,0 +1,233 @@
+import type { Turns } from '../turns.ts';
+
+/** What an attribute can be. */
+export type Scalar = string | number | boolean;
+export type Attributes = Readonly<Record<string, Scalar>>;
+
+export interface GraphNode {
+  readonly id: string;
+  readonly label?: string;
+  /** Keys in order. */
+  readonly attributes: Attributes;
+}
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label?: string;
+  /** 0 or more. */
+  readonly weight?: number;
+  readonly attributes: Attributes;
+}
+
+/** A graph in canonical order: nodes by id, edges by their ends, attributes by key. Never changed once made. */
+export interface GraphDocument {
+  readonly name: string;
+  readonly metadata: Attributes;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** A graph as clients write it: any order, parts left out. */
+export interface GraphDescriptor {
+  readonly graph_id?: string | undefined;
+  readonly graph_version?: number | undefined;
+  readonly name?: string | undefined;
+  readonly nodes: readonly NodeInput[];
+  readonly edges: readonly EdgeInput[];
+  readonly metadata?: Attributes | undefined;
+}
+
+export interface NodeInput {
+  readonly id: string;
+  readonly label?: string | undefined;
+  readonly attributes?: Attributes | undefined;
+}
+
+export interface EdgeInput {
+  readonly from: string;
+  readonly to: string;
+  readonly label?: string | undefined;
+  readonly weight?: number | undefined;
+  readonly attributes?: Attributes | undefined;
+}
+
+export const DEFAULT_NAME = 'workflow';
+export const EMPTY_GRAPH: GraphDocument = { name: DEFAULT_NAME, metadata: {}, nodes: [], edges: [] };
+
+export const MAX_NODES = 10_000;
+export const MAX_EDGES = 50_000;
+export const MAX_ATTRIBUTES = 64;
+export const MAX_GRAPH_BYTES = 4 * 1024 * 1024;
+/** How many elements are looked at before a pause is offered. */
+const STRIDE = 256;
+
+/** Names that stand for something else than a key wherever objects have a prototype. */
+const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Whether a text can be the key of an attribute. */
+export function isKey(key: string): boolean {
+  return key !== '' && key.length <= 200 && !RESERVED.has(key);
+}
+
+/** A descriptor that is no graph: which part, and why. */
+export class GraphShapeError extends Error {
+  override readonly name = 'GraphShapeError';
+  /** The part, such as `edges[3].to`. */
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** A graph that is larger than any may be. */
+export class GraphSizeError extends Error {
+  override readonly name = 'GraphSizeError';
+}
+
+/** Orders by UTF-16 code units, as `<` does. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export function compareNodes(a: { readonly id: string }, b: { readonly id: string }): number {
+  return compareText(a.id, b.id);
+}
+
+interface Ends {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function compareEdges(a: Ends, b: Ends): number {
+  return compareText(a.from, b.from) || compareText(a.to, b.to);
+}
+
+/**
+ * Where an element stands in a sorted list, or would have to stand.
+ *
+ * @param compare - of the one looked for with an element: negative when it comes before
+ */
+export function search<Item>(list: readonly Item[], compare: (item: Item) => number) {
+  let [low, high] = [0, list.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const item = list[middle];
+    const order = item === undefined ? -1 : compare(item);
+    if (order === 0) return { at: middle, found: true };
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  return { at: low, found: false };
+}
+
+export function findNode(nodes: readonly GraphNode[], id: string) {
+  return search(nodes, (node) => compareText(id, node.id));
+}
+
+export function findEdge(edges: readonly GraphEdge[], ends: Ends) {
+  return search(edges, (edge) => compareEdges(ends, edge));
+}
+
+/** Attributes with their keys in order. */
+export function sortedAttributes(attributes: Attributes): Attributes {
+  return Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => compareText(a, b)));
+}
+
+export function nodeOf({ id, label, attributes = {} }: NodeInput): GraphNode {
+  return { id, ...(label !== undefined && { label }), attributes: sortedAttributes(attributes) };
+}
+
+export function edgeOf({ from, to, label, weight, attributes = {} }: EdgeInput): GraphEdge {
+  return {
+    from,
+    to,
+    ...(label !== undefined && { label }),
+    ...(weight !== undefined && { weight }),
+    attributes: sortedAttributes(attributes),
+  };
+}
+
+/**
+ * The graph that a descriptor describes.
+ *
+ * @throws GraphShapeError for a node named twice, an edge written twice or one that ends nowhere; GraphSizeError
+ */
+export function* documentOf(descriptor: GraphDescriptor): Turns<GraphDocument> {
+  const { name = DEFAULT_NAME, metadata = {} } = descriptor;
+  const ids = new Set<string>();
+  const nodes: GraphNode[] = [];
+  for (const [index, node] of descriptor.nodes.entries()) {
+    if (ids.has(node.id)) throw new GraphShapeError(`nodes[${index}].id`, 'two nodes have this id');
+    ids.add(node.id);
+    nodes.push(nodeOf(node));
+    if (index % STRIDE === 0) yield;
+  }
+  const known = new Set<string>();
+  const edges: GraphEdge[] = [];
+  for (const [index, edge] of descriptor.edges.entries()) {
+    const key = JSON.stringify([edge.from, edge.to]);
+    if (known.has(key)) throw new GraphShapeError(`edges[${index}]`, 'two edges have the same ends');
+    known.add(key);
+    for (const end of ['from', 'to'] as const) {
+      if (!ids.has(edge[end])) throw new GraphShapeError(`edges[${index}].${end}`, 'no node has this id');
+    }
+    edges.push(edgeOf(edge));
+    if (index % STRIDE === 0) yield;
+  }
+  const document = {
+    name,
+    metadata: sortedAttributes(metadata),
+    nodes: nodes.sort(compareNodes),
+    edges: edges.sort(compareEdges),
+  };
+  checkCounts(document);
+  return document;
+}
+
+/** @throws GraphSizeError when there are more nodes, edges or attributes than any graph may have */
+export function checkCounts({ nodes, edges, metadata }: GraphDocument): void {
+  if (nodes.length > MAX_NODES) throw new GraphSizeError(`a graph has at most ${MAX_NODES} nodes`);
+  if (edges.length > MAX_EDGES) throw new GraphSizeError(`a graph has at most ${MAX_EDGES} edges`);
+  checkAttributes(metadata);
+}
+
+/** @throws GraphSizeError */
+export function checkAttributes(attributes: Attributes): void {
+  if (Object.keys(attributes).length > MAX_ATTRIBUTES) {
+    throw new GraphSizeError(`an element has at most ${MAX_ATTRIBUTES} attributes`);
+  }
+}
+
+/** A graph as tools answer with it: it can be sent back as it is. */
+export function descriptorOf(document: GraphDocument, graphId: string, version: number) {
+  const { name, nodes, edges, metadata } = document;
+  return { graph_id: graphId, graph_version: version, name, nodes, edges, metadata };
+}
+
+/** A graph as resources show it. */
+export function normalisedGraph(document: GraphDocument, graphId: string, version: number) {
+  const { name, nodes, edges, metadata } = document;
+  return { name, graphId, graphVersion: version, nodes, edges, metadata };
+}
+
+/** Whether two graphs say the same; elements that are the same object cost nothing. */
+export function* sameDocument(a: GraphDocument, b: GraphDocument): Turns<boolean> {
+  if (a === b) return true;
+  if (a.name !== b.name || a.nodes.length !== b.nodes.length || a.edges.length !== b.edges.length) return false;
+  if (!sameElement(a.metadata, b.metadata)) return false;
+  for (const part of ['nodes', 'edges'] as const) {
+    for (const [index, element] of a[part].entries()) {
+      if (!sameElement(element, b[part][index])) return false;
+      if (index % STRIDE === 0) yield;
+    }
+  }
+  return true;
+}
+
+/** Compares two elements in canonical form. */
+export function sameElement(a: object, b: object | undefined): boolean {
+  return a === b || (b !== undefined && JSON.stringify(a) === JSON.stringify(b));
+}

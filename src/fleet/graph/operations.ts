@@ -1,0 +1,253 @@
+import type { Turns } from '../turns.ts';
+import {
+  checkAttributes,
+  checkCounts,
+  compareEdges,
+  compareText,
+  type EdgeInput,
+  edgeOf,
+  findEdge,
+  findNode,
+  type GraphDocument,
+  type GraphEdge,
+  type GraphNode,
+  type NodeInput,
+  nodeOf,
+  type Scalar,
+  sameElement,
+  sortedAttributes,
+} from './model.ts';
+
+/** One change to a graph. `value: null` removes what it names. */
+export type GraphOperation =
+  | { readonly op: 'add_node'; readonly node: NodeInput }
+  | { readonly op: 'remove_node'; readonly id: string }
+  | { readonly op: 'rename_node'; readonly id: string; readonly new_id: string }
+  | { readonly op: 'add_edge'; readonly edge: EdgeInput }
+  | { readonly op: 'remove_edge'; readonly from: string; readonly to: string }
+  | { readonly op: 'set_node_attribute'; readonly id: string; readonly key: string; readonly value: Scalar | null }
+  | {
+      readonly op: 'set_edge_attribute';
+      readonly from: string;
+      readonly to: string;
+      readonly key: string;
+      readonly value: Scalar | null;
+    };
+
+/** What became of one operation. */
+export interface GraphMutationRecord {
+  readonly op: GraphOperation['op'];
+  readonly description: string;
+  readonly changed: boolean;
+}
+
+/** An operation that cannot be done; none of the call is. */
+export class GraphOperationError extends Error {
+  override readonly name = 'GraphOperationError';
+  readonly index: number;
+
+  constructor(index: number, message: string) {
+    super(message);
+    this.index = index;
+  }
+}
+
+export interface Applied {
+  /** The same object as before when nothing changed. */
+  readonly document: GraphDocument;
+  readonly applied: readonly GraphMutationRecord[];
+}
+
+/** A graph under change: sorted lists of its own, whose elements are replaced and never changed. */
+interface Draft {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
+/**
+ * Applies operations one after the other, each to what the one before it left.
+ *
+ * @throws GraphOperationError for an edge to a node that is not there, a rename onto an id in use, and a value that a
+ * label or weight cannot have; GraphSizeError
+ */
+export function* applyOperations(document: GraphDocument, operations: readonly GraphOperation[]): Turns<Applied> {
+  const draft: Draft = { nodes: [...document.nodes], edges: [...document.edges] };
+  const applied: GraphMutationRecord[] = [];
+  for (const [index, operation] of operations.entries()) {
+    const fail = (message: string): GraphOperationError => new GraphOperationError(index, message);
+    const [description, changed] = apply(draft, operation, fail);
+    applied.push({ op: operation.op, description, changed });
+    yield;
+  }
+  if (!applied.some(({ changed }) => changed)) return { document, applied };
+  const changed = { ...document, ...draft };
+  checkCounts(changed);
+  return { document: changed, applied };
+}
+
+type Outcome = readonly [description: string, changed: boolean];
+type Fail = (message: string) => GraphOperationError;
+
+function apply(draft: Draft, operation: GraphOperation, fail: Fail): Outcome {
+  switch (operation.op) {
+    case 'add_node':
+      return addNode(draft, operation.node);
+    case 'remove_node':
+      return removeNode(draft, operation.id);
+    case 'rename_node':
+      return renameNode(draft, operation.id, operation.new_id, fail);
+    case 'add_edge':
+      return addEdge(draft, operation.edge, fail);
+    case 'remove_edge':
+      return removeEdge(draft, operation);
+    case 'set_node_attribute':
+      return setNodeAttribute(draft, operation, fail);
+    case 'set_edge_attribute':
+      return setEdgeAttribute(draft, operation, fail);
+  }
+}
+
+function addNode({ nodes }: Draft, input: NodeInput): Outcome {
+  const { at, found } = findNode(nodes, input.id);
+  const old = nodes[at];
+  if (!found || old === undefined) {
+    const node = nodeOf(input);
+    checkAttributes(node.attributes);
+    nodes.splice(at, 0, node);
+    return [`added node ${input.id}`, true];
+  }
+  const merged = nodeOf({ ...old, ...given(input), attributes: { ...old.attributes, ...input.attributes } });
+  checkAttributes(merged.attributes);
+  if (sameElement(old, merged)) return [`node ${input.id} is there already`, false];
+  nodes[at] = merged;
+  return [`merged node ${input.id}`, true];
+}
+
+function removeNode(draft: Draft, id: string): Outcome {
+  const { at, found } = findNode(draft.nodes, id);
+  if (!found) return [`there is no node ${id}`, false];
+  draft.nodes.splice(at, 1);
+  const left = draft.edges.filter(({ from, to }) => from !== id && to !== id);
+  const gone = draft.edges.length - left.length;
+  draft.edges = left;
+  return [`removed node ${id} and ${gone} edges`, true];
+}
+
+function renameNode(draft: Draft, id: string, newId: string, fail: Fail): Outcome {
+  const { at, found } = findNode(draft.nodes, id);
+  const old = draft.nodes[at];
+  if (!found || old === undefined) return [`there is no node ${id}`, false];
+  if (id === newId) return [`node ${id} has this id already`, false];
+  if (findNode(draft.nodes, newId).found) throw fail(`the id ${newId} is in use`);
+  draft.nodes.splice(at, 1);
+  draft.nodes.splice(findNode(draft.nodes, newId).at, 0, { ...old, id: newId });
+  const renamed = (end: string): string => (end === id ? newId : end);
+  const moved = draft.edges
+    .filter(({ from, to }) => from === id || to === id)
+    .map((edge) => ({ ...edge, from: renamed(edge.from), to: renamed(edge.to) }))
+    .sort(compareEdges);
+  draft.edges = merge(
+    draft.edges.filter(({ from, to }) => from !== id && to !== id),
+    moved,
+  );
+  return [`renamed node ${id} to ${newId}`, true];
+}
+
+function merge(a: readonly GraphEdge[], b: readonly GraphEdge[]): GraphEdge[] {
+  const merged: GraphEdge[] = [];
+  let next = 0;
+  for (const edge of a) {
+    for (let other = b[next]; other && compareEdges(other, edge) < 0; other = b[next]) {
+      merged.push(other);
+      next++;
+    }
+    merged.push(edge);
+  }
+  return [...merged, ...b.slice(next)];
+}
+
+function addEdge({ nodes, edges }: Draft, input: EdgeInput, fail: Fail): Outcome {
+  for (const end of [input.from, input.to]) {
+    if (!findNode(nodes, end).found) throw fail(`there is no node ${end} for an edge to end at`);
+  }
+  const name = `${input.from} -> ${input.to}`;
+  const { at, found } = findEdge(edges, input);
+  const old = edges[at];
+  if (!found || old === undefined) {
+    const edge = edgeOf(input);
+    checkAttributes(edge.attributes);
+    edges.splice(at, 0, edge);
+    return [`added edge ${name}`, true];
+  }
+  const merged = edgeOf({ ...old, ...given(input), attributes: { ...old.attributes, ...input.attributes } });
+  checkAttributes(merged.attributes);
+  if (sameElement(old, merged)) return [`edge ${name} is there already`, false];
+  edges[at] = merged;
+  return [`merged edge ${name}`, true];
+}
+
+function removeEdge({ edges }: Draft, ends: { readonly from: string; readonly to: string }): Outcome {
+  const { at, found } = findEdge(edges, ends);
+  const name = `${ends.from} -> ${ends.to}`;
+  if (!found) return [`there is no edge ${name}`, false];
+  edges.splice(at, 1);
+  return [`removed edge ${name}`, true];
+}
+
+type Setting<Op> = Extract<GraphOperation, { op: Op }>;
+
+function setNodeAttribute({ nodes }: Draft, operation: Setting<'set_node_attribute'>, fail: Fail): Outcome {
+  const { id, key, value } = operation;
+  const { at, found } = findNode(nodes, id);
+  const old = nodes[at];
+  if (!found || old === undefined) return [`there is no node ${id}`, false];
+  const set = key === 'label' ? withLabel(old, value, fail) : withAttribute(old, key, value);
+  if (sameElement(old, set)) return [`${key} of node ${id} stays`, false];
+  nodes[at] = nodeOf(set);
+  return [value === null ? `removed ${key} of node ${id}` : `set ${key} of node ${id}`, true];
+}
+
+function setEdgeAttribute({ edges }: Draft, operation: Setting<'set_edge_attribute'>, fail: Fail): Outcome {
+  const { from, to, key, value } = operation;
+  const name = `${from} -> ${to}`;
+  const { at, found } = findEdge(edges, { from, to });
+  const old = edges[at];
+  if (!found || old === undefined) return [`there is no edge ${name}`, false];
+  const set = withEdgeField(old, key, value, fail);
+  if (sameElement(old, set)) return [`${key} of edge ${name} stays`, false];
+  edges[at] = edgeOf(set);
+  return [value === null ? `removed ${key} of edge ${name}` : `set ${key} of edge ${name}`, true];
+}
+
+function withEdgeField(edge: GraphEdge, key: string, value: Scalar | null, fail: Fail): GraphEdge {
+  if (key === 'label') return withLabel(edge, value, fail);
+  if (key !== 'weight') return withAttribute(edge, key, value);
+  const { weight: _, ...rest } = edge;
+  if (value === null) return rest;
+  if (typeof value !== 'number' || !(value >= 0)) throw fail('a weight is a number from 0 on');
+  return edgeOf({ ...edge, weight: value });
+}
+
+function withLabel<Element extends GraphNode | GraphEdge>(element: Element, value: Scalar | null, fail: Fail): Element {
+  const { label: _, ...rest } = element;
+  if (value === null) return rest as Element;
+  if (typeof value !== 'string') throw fail('a label is a text');
+  return (('from' in element ? edgeOf : nodeOf) as (input: object) => object)({ ...element, label: value }) as Element;
+}
+
+function withAttribute<Element extends GraphNode | GraphEdge>(
+  element: Element,
+  key: string,
+  value: Scalar | null,
+): Element {
+  const others = Object.entries(element.attributes).filter(([name]) => name !== key);
+  const entries = value === null ? others : [...others, [key, value] as const];
+  const attributes = sortedAttributes(Object.fromEntries(entries.sort(([a], [b]) => compareText(a, b))));
+  checkAttributes(attributes);
+  return { ...element, attributes };
+}
+
+/** The fields that an input names. */
+function given<Input extends object>(input: Input): Partial<Input> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Partial<Input>;
+}

@@ -1,0 +1,146 @@
+import { applyPatch, type Operation } from 'rfc6902';
+import { z } from 'zod';
+import type { Turns } from '../turns.ts';
+import {
+  checkAttributes,
+  documentOf,
+  type GraphDescriptor,
+  type GraphDocument,
+  GraphShapeError,
+  isKey,
+  MAX_GRAPH_BYTES,
+} from './model.ts';
+
+/** A patch that cannot be applied; nothing of it was. */
+export class GraphPatchError extends Error {
+  override readonly name = 'GraphPatchError';
+  /** Which operation; `null` when the result of all of them is no graph. */
+  readonly index: number | null;
+  readonly path: string;
+
+  constructor(index: number | null, path: string, message: string) {
+    super(message);
+    this.index = index;
+    this.path = path;
+  }
+}
+
+const STRIDE = 16;
+
+/**
+ * Applies a patch of RFC 6902 to a copy of a graph.
+ *
+ * @throws GraphPatchError for a `test` that fails, a path that is not there, and a result that is no graph;
+ * GraphSizeError
+ */
+export function* patchGraph(document: GraphDocument, patch: readonly Operation[]): Turns<GraphDocument> {
+  const copy = yield* copyOf(document);
+  let copiedChars = 0;
+  for (const [index, operation] of patch.entries()) {
+    if (namesPrototype(operation)) throw new GraphPatchError(index, operation.path, 'there is no such path');
+    // copies of copies would double the graph with each operation
+    if (operation.op === 'copy') copiedChars += sizeAt(copy, operation.from);
+    if (copiedChars > MAX_GRAPH_BYTES) throw new GraphPatchError(index, operation.path, 'the patch copies too much');
+    // the library stores the very value it is given, which later operations would then change
+    const [failure] = applyPatch(copy, [structuredClone(operation)]);
+    if (failure) throw new GraphPatchError(index, operation.path, reasonOf(failure));
+    if (index % STRIDE === 0) yield;
+  }
+  return yield* asGraph(copy);
+}
+
+function reasonOf(failure: Error): string {
+  if (failure.name === 'TestError') return 'the test failed';
+  if (failure.name === 'MissingError') return 'there is no such path';
+  return 'the operation cannot be applied';
+}
+
+function namesPrototype(operation: Operation): boolean {
+  const paths = 'from' in operation ? [operation.path, operation.from] : [operation.path];
+  return paths.some((path) => path.split('/').some((part) => part !== '' && !isKey(part.slice(0, 200))));
+}
+
+/** A copy that shares nothing with the graph. */
+function* copyOf({ name, metadata, nodes, edges }: GraphDocument): Turns<object> {
+  const copied = function* <Element extends { readonly attributes: object }>(list: readonly Element[]) {
+    const copies: Element[] = [];
+    for (const element of list) {
+      copies.push({ ...element, attributes: { ...element.attributes } });
+      if (copies.length % 512 === 0) yield;
+    }
+    return copies;
+  };
+  return { name, metadata: { ...metadata }, nodes: yield* copied(nodes), edges: yield* copied(edges) };
+}
+
+function sizeAt(document: object, pointer: string): number {
+  let value: unknown = document;
+  for (const part of pointer.split('/').slice(1)) {
+    if (typeof value !== 'object' || value === null) return 0;
+    value = (value as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')];
+  }
+  return JSON.stringify(value)?.length ?? 0;
+}
+
+const attributes = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
+const id = z.string().min(1).max(200);
+const label = z.string().max(1000).optional();
+const nodeShape = z.strictObject({ id, label, attributes: attributes.optional() });
+const edgeShape = z.strictObject({
+  from: id,
+  to: id,
+  label,
+  weight: z.number().min(0).optional(),
+  attributes: attributes.optional(),
+});
+const headShape = z.strictObject({
+  name: z.string().min(1).max(200),
+  metadata: attributes.optional(),
+  nodes: z.array(z.unknown()),
+  edges: z.array(z.unknown()),
+});
+
+/** Reads what a patch left as a graph. */
+function* asGraph(value: object): Turns<GraphDocument> {
+  const head = headShape.safeParse(value);
+  if (!head.success) throw notAGraph('', head.error);
+  const descriptor: GraphDescriptor = {
+    ...head.data,
+    nodes: yield* read(head.data.nodes, '/nodes', nodeShape),
+    edges: yield* read(head.data.edges, '/edges', edgeShape),
+  };
+  checkKeys(head.data.metadata ?? {}, '/metadata');
+  try {
+    return yield* documentOf(descriptor);
+  } catch (cause) {
+    if (cause instanceof GraphShapeError) throw new GraphPatchError(null, cause.field, cause.message);
+    throw cause;
+  }
+}
+
+function* read<Element extends { attributes?: Record<string, unknown> | undefined }>(
+  list: readonly unknown[],
+  path: string,
+  shape: z.ZodType<Element>,
+): Turns<Element[]> {
+  const elements: Element[] = [];
+  for (const [index, item] of list.entries()) {
+    const element = shape.safeParse(item);
+    if (!element.success) throw notAGraph(`${path}/${index}`, element.error);
+    checkKeys(element.data.attributes ?? {}, `${path}/${index}/attributes`);
+    elements.push(element.data);
+    if (index % 64 === 0) yield;
+  }
+  return elements;
+}
+
+function checkKeys(found: Record<string, unknown>, path: string): void {
+  checkAttributes(found as Record<string, string>);
+  if (!Object.keys(found).every(isKey)) throw new GraphPatchError(null, path, 'a key is empty, too long or reserved');
+}
+
+function notAGraph(path: string, error: z.ZodError): GraphPatchError {
+  const [issue] = error.issues;
+  const at = (issue?.path ?? []).map((part) => `/${String(part)}`).join('');
+  return new GraphPatchError(null, path + at, `the result is no graph: ${issue?.message ?? 'wrong shape'}`);
+}

@@ -1,0 +1,58 @@
+import type { Turns } from '../turns.ts';
+import { type GraphDocument, type GraphEdge, type GraphNode, GraphSizeError, MAX_GRAPH_BYTES } from './model.ts';
+
+interface Header {
+  readonly name: string;
+  readonly metadata: GraphDocument['metadata'];
+  /** How many of the lines that follow are nodes; the rest are edges. */
+  readonly nodes: number;
+}
+
+const STRIDE = 128;
+
+/**
+ * A graph as lines of JSON: a header, the nodes, the edges. `readGraph` is its inverse. Lines, so that neither way holds
+ * the event loop, whatever the size.
+ *
+ * @throws GraphSizeError when it takes more bytes than any graph may
+ */
+export function* writeGraph({ name, metadata, nodes, edges }: GraphDocument): Turns<string> {
+  const header: Header = { name, metadata, nodes: nodes.length };
+  const lines = [JSON.stringify(header)];
+  let bytes = 0;
+  for (const element of concat(nodes, edges)) {
+    const line = JSON.stringify(element);
+    bytes += Buffer.byteLength(line) + 1;
+    if (bytes > MAX_GRAPH_BYTES) throw new GraphSizeError(`a graph takes at most ${MAX_GRAPH_BYTES} bytes`);
+    lines.push(line);
+    if (lines.length % STRIDE === 0) yield;
+  }
+  return lines.join('\n');
+}
+
+export function* readGraph(text: string): Turns<GraphDocument> {
+  const end = lineEnd(text, 0);
+  const header = JSON.parse(text.slice(0, end)) as Header;
+  const nodes: GraphNode[] = [];
+  const edges: GraphEdge[] = [];
+  let start = end + 1;
+  for (let count = 0; start < text.length; count++) {
+    const stop = lineEnd(text, start);
+    const element = JSON.parse(text.slice(start, stop)) as unknown;
+    if (count < header.nodes) nodes.push(element as GraphNode);
+    else edges.push(element as GraphEdge);
+    start = stop + 1;
+    if (count % STRIDE === 0) yield;
+  }
+  return { name: header.name, metadata: header.metadata, nodes, edges };
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\n', from);
+  return end < 0 ? text.length : end;
+}
+
+function* concat(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): Generator<GraphNode | GraphEdge> {
+  yield* nodes;
+  yield* edges;
+}

@@ -1,0 +1,215 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Status, TaskNode, Tree, TreeNode } from './tree.ts';
+
+/** What a tree needs of the world. */
+export interface World {
+  /** Milliseconds on any scale; stands still while the run is paused. */
+  nowMs(): number;
+  /** The value behind a condition's key. */
+  read(key: string): Promise<unknown>;
+  /**
+   * Starts a task.
+   *
+   * @param signal - fires when nobody wants its outcome any more
+   * @returns whether it succeeded; never rejects
+   */
+  start(task: TaskNode, signal: AbortSignal): Promise<boolean>;
+  /** Whether tasks may start now; those that may not are asked again with the next tick. */
+  mayStart(task: TaskNode): boolean;
+  /** Told when a node that has an id of its own changes. */
+  onStatus?(node: TreeNode, status: Status): void;
+}
+
+/** A node while it is run. */
+interface Running {
+  tick(): Promise<Status>;
+  /** Ends what runs below it. */
+  halt(): void;
+  /** When it wants to be ticked again whatever happens, as `World.nowMs` counts; infinity when it need not. */
+  dueMs(): number;
+}
+
+/** A tree under way. It does nothing by itself: each tick takes it as far as it can go at that moment. */
+export class TreeRun {
+  readonly #root: Running;
+  #status: Status = 'running';
+
+  constructor(tree: Tree, world: World) {
+    this.#root = build(tree.root, world);
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  async tick(): Promise<Status> {
+    if (this.#status === 'running') this.#status = await this.#root.tick();
+    return this.#status;
+  }
+
+  /** When a backoff or a time limit is over, the next of them. */
+  dueMs(): number {
+    return this.#root.dueMs();
+  }
+
+  /** Aborts every task under way. */
+  halt(): void {
+    this.#root.halt();
+  }
+}
+
+function build(node: TreeNode, world: World): Running {
+  const made = make(node, world);
+  let last: Status | null = null;
+  const tick = async (): Promise<Status> => {
+    const status = await made.tick();
+    if (status !== last) world.onStatus?.(node, status);
+    last = status;
+    return status;
+  };
+  return { tick, halt: () => made.halt(), dueMs: () => made.dueMs() };
+}
+
+function make(node: TreeNode, world: World): Running {
+  switch (node.kind) {
+    case 'sequence':
+      return inOrder(node.children, world, 'failure');
+    case 'selector':
+      return inOrder(node.children, world, 'success');
+    case 'parallel':
+      return sideBySide(node.children, world, node.policy);
+    case 'retry':
+      return retried(node, world);
+    case 'timeout':
+      return timed(node, world);
+    case 'guard':
+      return guarded(node, world);
+    case 'cancellable':
+      return build(node.child, world);
+    case 'task':
+      return task(node, world);
+  }
+}
+
+/** One child after the other, until one ends with `decisive`; without that it is the opposite. */
+function inOrder(nodes: readonly TreeNode[], world: World, decisive: Status): Running {
+  const children = nodes.map((node) => build(node, world));
+  let at = 0;
+  return {
+    async tick() {
+      for (let child = children[at]; child !== undefined; child = children[at]) {
+        const status = await child.tick();
+        if (status === 'running' || status === decisive) return status;
+        at++;
+      }
+      return decisive === 'failure' ? 'success' : 'failure';
+    },
+    halt: () => children[at]?.halt(),
+    dueMs: () => children[at]?.dueMs() ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+function sideBySide(nodes: readonly TreeNode[], world: World, policy: 'all' | 'any'): Running {
+  const children = nodes.map((node) => build(node, world));
+  const ended = new Map<Running, Status>();
+  const open = (): Running[] => children.filter((child) => !ended.has(child));
+  const halt = (): void => {
+    for (const child of open()) child.halt();
+  };
+  // with `all` one failure decides, with `any` one success
+  const decisive: Status = policy === 'all' ? 'failure' : 'success';
+  return {
+    async tick() {
+      for (const child of open()) {
+        const status = await child.tick();
+        if (status === 'running') continue;
+        ended.set(child, status);
+        if (status !== decisive) continue;
+        halt();
+        return decisive;
+      }
+      if (ended.size < children.length) return 'running';
+      return policy === 'all' ? 'success' : 'failure';
+    },
+    halt,
+    dueMs: () => Math.min(...open().map((child) => child.dueMs())),
+  };
+}
+
+function retried(node: Extract<TreeNode, { kind: 'retry' }>, world: World): Running {
+  let attempt = 1;
+  let child = build(node.child, world);
+  let waitUntilMs: number | null = null;
+  return {
+    async tick() {
+      if (waitUntilMs !== null && world.nowMs() < waitUntilMs) return 'running';
+      waitUntilMs = null;
+      const status = await child.tick();
+      if (status !== 'failure' || attempt >= node.max_attempts) return status;
+      attempt++;
+      child = build(node.child, world);
+      waitUntilMs = world.nowMs() + (node.backoff_ms ?? 0);
+      return 'running';
+    },
+    halt: () => child.halt(),
+    dueMs: () => waitUntilMs ?? child.dueMs(),
+  };
+}
+
+function timed(node: Extract<TreeNode, { kind: 'timeout' }>, world: World): Running {
+  const child = build(node.child, world);
+  let endMs: number | null = null;
+  return {
+    async tick() {
+      endMs ??= world.nowMs() + node.timeout_ms;
+      const status = await child.tick();
+      if (status !== 'running' || world.nowMs() < endMs) return status;
+      child.halt();
+      return 'failure';
+    },
+    halt: () => child.halt(),
+    dueMs: () => Math.min(endMs ?? Number.POSITIVE_INFINITY, child.dueMs()),
+  };
+}
+
+function guarded(node: Extract<TreeNode, { kind: 'guard' }>, world: World): Running {
+  const child = build(node.child, world);
+  return {
+    async tick() {
+      const value = await world.read(node.condition_key);
+      const holds = node.expected === undefined ? Boolean(value) : isDeepStrictEqual(value, node.expected);
+      if (holds) return child.tick();
+      child.halt();
+      return 'failure';
+    },
+    halt: () => child.halt(),
+    dueMs: () => child.dueMs(),
+  };
+}
+
+function task(node: TaskNode, world: World): Running {
+  const controller = new AbortController();
+  let status: Status | null = null;
+  let isHalted = false;
+  return {
+    async tick() {
+      if (isHalted) return 'failure';
+      if (status === null) {
+        if (!world.mayStart(node)) return 'running';
+        status = 'running';
+        void world.start(node, controller.signal).then((succeeded) => {
+          status = succeeded ? 'success' : 'failure';
+        });
+        // a task that is done at once, such as noop, needs no further tick
+        await Promise.resolve();
+        await Promise.resolve();
+      }
+      return status;
+    },
+    halt() {
+      isHalted = true;
+      controller.abort();
+    },
+    dueMs: () => Number.POSITIVE_INFINITY,
+  };
+}

@@ -1,0 +1,97 @@
+/** How a node of a tree stands. */
+export type Status = 'success' | 'failure' | 'running';
+
+export interface TaskNode {
+  readonly kind: 'task';
+  readonly id?: string | undefined;
+  /** The node of a task graph, or any name, that the work belongs to. */
+  readonly node_id: string;
+  readonly tool: string;
+  /** The variable that holds the input. */
+  readonly input_key?: string | undefined;
+  /** The input itself. */
+  readonly input?: unknown;
+  /** The variable that takes the output. */
+  readonly output_key?: string | undefined;
+}
+
+/** A behaviour tree, as clients write it. */
+export type TreeNode =
+  | { readonly kind: 'sequence'; readonly id?: string | undefined; readonly children: readonly TreeNode[] }
+  | { readonly kind: 'selector'; readonly id?: string | undefined; readonly children: readonly TreeNode[] }
+  | {
+      readonly kind: 'parallel';
+      readonly id?: string | undefined;
+      readonly policy: 'all' | 'any';
+      readonly children: readonly TreeNode[];
+    }
+  | {
+      readonly kind: 'retry';
+      readonly id?: string | undefined;
+      readonly max_attempts: number;
+      readonly backoff_ms?: number | undefined;
+      readonly child: TreeNode;
+    }
+  | {
+      readonly kind: 'timeout';
+      readonly id?: string | undefined;
+      readonly timeout_ms: number;
+      readonly child: TreeNode;
+    }
+  | {
+      readonly kind: 'guard';
+      readonly id?: string | undefined;
+      readonly condition_key: string;
+      readonly expected?: unknown;
+      readonly child: TreeNode;
+    }
+  | { readonly kind: 'cancellable'; readonly id?: string | undefined; readonly child: TreeNode }
+  | TaskNode;
+
+export interface Tree {
+  readonly id: string;
+  readonly root: TreeNode;
+}
+
+export const MAX_TREE_NODES = 500;
+export const MAX_TREE_DEPTH = 32;
+
+/** A tree's nodes in the order of their writing, each with its depth from 1 on. */
+export function* nodesOf(root: TreeNode): Generator<{ readonly node: TreeNode; readonly depth: number }> {
+  const waiting = [{ node: root, depth: 1 }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    yield next;
+    const { node, depth } = next;
+    const children = 'children' in node ? node.children : 'child' in node ? [node.child] : [];
+    for (const child of [...children].reverse()) waiting.push({ node: child, depth: depth + 1 });
+  }
+}
+
+export function tasksOf(root: TreeNode): TaskNode[] {
+  return [...nodesOf(root)].flatMap(({ node }) => (node.kind === 'task' ? node : []));
+}
+
+/**
+ * What is wrong with a tree, one line each; empty when it can be run.
+ *
+ * @param refusal - why a tool cannot be called, or `null`
+ */
+export function problemsOf({ root }: Tree, refusal: (tool: string) => string | null): string[] {
+  const problems: string[] = [];
+  let count = 0;
+  let deepest = 0;
+  for (const { node, depth } of nodesOf(root)) {
+    count++;
+    deepest = Math.max(deepest, depth);
+    if (count > MAX_TREE_NODES) break;
+    if (node.kind !== 'task') continue;
+    const refused = refusal(node.tool);
+    if (refused !== null) problems.push(`task ${node.node_id}: ${refused}`);
+    if (node.input !== undefined && node.input_key !== undefined) {
+      problems.push(`task ${node.node_id}: input and input_key exclude each other`);
+    }
+  }
+  if (count > MAX_TREE_NODES) problems.unshift(`a tree has at most ${MAX_TREE_NODES} nodes`);
+  if (deepest > MAX_TREE_DEPTH) problems.unshift(`a tree is at most ${MAX_TREE_DEPTH} levels deep`);
+  return problems;
+}

@@ -1,0 +1,62 @@
+/** The pheromone of one type at one node. */
+export interface Point {
+  readonly nodeId: string;
+  readonly type: string;
+  /** More than 0. */
+  readonly intensity: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+}
+
+/** All pheromones at one node. */
+export interface NodeTotal {
+  readonly nodeId: string;
+  readonly intensity: number;
+  readonly updatedAt: number;
+}
+
+/** Below this nothing is left of a pheromone. */
+export const VANISHED = 1e-6;
+
+/** The name under which a type is kept; `null` for a blank one. */
+export function normaliseType(type: string): string | null {
+  return type.trim().toLowerCase() || null;
+}
+
+/**
+ * A point after the time since it was marked, each half-life of which leaves half. Intensity 0: it is gone. A clock that
+ * went back changes nothing.
+ */
+export function decayed(point: Point, nowMs: number, halfLifeMs: number): Point {
+  const elapsedMs = Math.max(0, nowMs - point.updatedAt);
+  const intensity = point.intensity * 0.5 ** (elapsedMs / halfLifeMs);
+  return { ...point, intensity: intensity < VANISHED ? 0 : intensity, updatedAt: Math.max(nowMs, point.updatedAt) };
+}
+
+/** The sum over the types of each node, strongest first, then by id. */
+export function totalsOf(points: readonly Point[]): NodeTotal[] {
+  const totals = new Map<string, NodeTotal>();
+  for (const { nodeId, intensity, updatedAt } of points) {
+    const sum = totals.get(nodeId);
+    totals.set(nodeId, {
+      nodeId,
+      intensity: (sum?.intensity ?? 0) + intensity,
+      updatedAt: Math.max(sum?.updatedAt ?? 0, updatedAt),
+    });
+  }
+  return [...totals.values()].sort((a, b) => b.intensity - a.intensity || order(a.nodeId, b.nodeId));
+}
+
+/** Strongest first, then by node and type. */
+export function strongestFirst(points: readonly Point[]): Point[] {
+  return [...points].sort((a, b) => b.intensity - a.intensity || order(a.nodeId, b.nodeId) || order(a.type, b.type));
+}
+
+/** As it is shown: at most six decimals. */
+export function shownIntensity(intensity: number): number {
+  return Math.round(intensity * 1e6) / 1e6;
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,219 @@
+import type { Database } from 'better-sqlite3';
+import type { BoardEntry, BoardEvent, BoardWrite } from '../../../core/ports/fleet.ts';
+import { Statements } from './statements.ts';
+
+interface EntryRow {
+  readonly key: string;
+  readonly value: string;
+  readonly tags: string;
+  readonly created_ms: number;
+  readonly updated_ms: number;
+  readonly expires_ms: number | null;
+  readonly version: number;
+}
+
+interface EventRow {
+  readonly version: number;
+  readonly kind: BoardEvent['kind'];
+  readonly key: string;
+  readonly ts_ms: number;
+  readonly reason: 'ttl' | null;
+  readonly entry: string | null;
+  readonly previous: string | null;
+}
+
+const MAX_ENTRIES = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_EVENTS = 10_000;
+/** Events hold values before and after: bounded by size as well, so that many large ones do not fill the disk. */
+const MAX_EVENT_BYTES = 128 * 1024 * 1024;
+const COLUMNS = 'key, value, tags, created_ms, updated_ms, expires_ms, version';
+
+type Counter = 'board_version' | 'board_entries' | 'board_bytes' | 'board_event_bytes' | 'board_dropped';
+
+/** The blackboard and the history of its changes. */
+export class BoardTable {
+  readonly #sql: Statements;
+
+  constructor(db: Database) {
+    this.#sql = new Statements(db);
+  }
+
+  counter(name: Counter): number {
+    return this.#sql.number('SELECT value FROM fleet_counter WHERE name = ?', name);
+  }
+
+  /** Whatever stands at the key, expired or not. */
+  entry(key: string): BoardEntry | null {
+    const row = this.#sql.one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, key);
+    return row && entryOf(row);
+  }
+
+  /** Whether these writes fit, in the place of what they replace. */
+  hasRoomFor(writes: readonly BoardWrite[]): boolean {
+    const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
+    let [entries, bytes] = [this.counter('board_entries'), this.counter('board_bytes')];
+    for (const [key, size] of last) {
+      const old = this.#sql.one<{ bytes: number }>('SELECT bytes FROM fleet_board WHERE key = ?', key);
+      if (old === null) entries++;
+      bytes += size - (old?.bytes ?? 0);
+    }
+    return entries <= MAX_ENTRIES && bytes <= MAX_BYTES;
+  }
+
+  /** Writes one entry in the place of what stands there, and the event of it. */
+  set({ key, namespace, value, tags, ttlMs }: BoardWrite, previous: BoardEntry | null, nowMs: number): BoardEntry {
+    const version = this.#nextVersion();
+    const expiresMs = ttlMs === null ? null : nowMs + ttlMs;
+    const createdMs = previous?.createdMs ?? nowMs;
+    this.#remove(key);
+    const bytes = Buffer.byteLength(value);
+    this.#sql.run(
+      `INSERT INTO fleet_board (key, namespace, value, bytes, tags, created_ms, updated_ms, expires_ms, version)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      key,
+      namespace,
+      value,
+      bytes,
+      JSON.stringify(tags),
+      createdMs,
+      nowMs,
+      expiresMs,
+      version,
+    );
+    for (const tag of tags) this.#sql.run('INSERT INTO fleet_board_tag VALUES (?, ?)', tag, key);
+    const entry = { key, value: JSON.parse(value) as unknown, tags, createdMs, updatedMs: nowMs, expiresMs, version };
+    this.#record({ version, kind: 'set', key, tsMs: nowMs, reason: null, entry, previous }, namespace);
+    return entry;
+  }
+
+  /** Takes an entry away, because somebody wants it or its time is over. */
+  drop(previous: BoardEntry, kind: 'delete' | 'expire', namespace: string, nowMs: number): number {
+    const version = this.#nextVersion();
+    this.#remove(previous.key);
+    const reason = kind === 'expire' ? 'ttl' : null;
+    const { key } = previous;
+    this.#record({ version, kind, key, tsMs: nowMs, reason, entry: null, previous }, namespace);
+    return version;
+  }
+
+  namespaceOf(key: string): string {
+    const row = this.#sql.one<{ namespace: string }>('SELECT namespace FROM fleet_board WHERE key = ?', key);
+    return row?.namespace ?? key;
+  }
+
+  /** Some of those whose time is over, the first to expire first. */
+  overdue(nowMs: number, limit: number): BoardEntry[] {
+    const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
+    return this.#sql.all<EntryRow>(sql, nowMs, limit).map(entryOf);
+  }
+
+  query(
+    {
+      keys,
+      tags,
+      namespace,
+      before,
+      limit,
+    }: {
+      readonly keys?: readonly string[];
+      readonly tags: readonly string[];
+      readonly namespace: string | null;
+      readonly before: number | null;
+      readonly limit: number;
+    },
+    nowMs: number,
+  ): BoardEntry[] {
+    const conditions = ['(expires_ms IS NULL OR expires_ms > ?)'];
+    const values: unknown[] = [nowMs];
+    if (keys) {
+      conditions.push('key IN (SELECT value FROM json_each(?))');
+      values.push(JSON.stringify(keys));
+    }
+    for (const tag of tags) {
+      conditions.push('key IN (SELECT key FROM fleet_board_tag WHERE tag = ?)');
+      values.push(tag);
+    }
+    if (namespace !== null) {
+      conditions.push('namespace = ?');
+      values.push(namespace);
+    }
+    if (before !== null) {
+      conditions.push('version < ?');
+      values.push(before);
+    }
+    const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE ${conditions.join(' AND ')} ORDER BY version DESC LIMIT ?`;
+    return this.#sql.all<EntryRow>(sql, ...values, limit).map(entryOf);
+  }
+
+  changes(after: number, namespace: string | null, limit: number): BoardEvent[] {
+    const where = namespace === null ? 'version > ?' : 'version > ? AND namespace = ?';
+    const values = namespace === null ? [after] : [after, namespace];
+    const sql = `SELECT version, kind, key, ts_ms, reason, entry, previous FROM fleet_board_event
+                 WHERE ${where} ORDER BY version LIMIT ?`;
+    return this.#sql.all<EventRow>(sql, ...values, limit).map((row) => ({
+      version: row.version,
+      kind: row.kind,
+      key: row.key,
+      tsMs: row.ts_ms,
+      reason: row.reason,
+      entry: row.entry === null ? null : (JSON.parse(row.entry) as BoardEntry),
+      previous: row.previous === null ? null : (JSON.parse(row.previous) as BoardEntry),
+    }));
+  }
+
+  namespaces(prefix: string, limit: number, nowMs: number) {
+    return this.#sql.all<{ namespace: string; entries: number; updatedMs: number }>(
+      `SELECT namespace, count(*) AS entries, max(updated_ms) AS updatedMs FROM fleet_board
+       WHERE (expires_ms IS NULL OR expires_ms > ?) AND substr(namespace, 1, length(?)) = ?
+       GROUP BY namespace ORDER BY updatedMs DESC LIMIT ?`,
+      nowMs,
+      prefix,
+      prefix,
+      limit,
+    );
+  }
+
+  #nextVersion(): number {
+    this.#sql.run("UPDATE fleet_counter SET value = value + 1 WHERE name = 'board_version'");
+    return this.counter('board_version');
+  }
+
+  #remove(key: string): void {
+    this.#sql.run('DELETE FROM fleet_board WHERE key = ?', key);
+  }
+
+  #record({ version, kind, key, tsMs, reason, entry, previous }: BoardEvent, namespace: string): void {
+    const [now, before] = [entry && JSON.stringify(entry), previous && JSON.stringify(previous)];
+    const bytes = (now?.length ?? 0) + (before?.length ?? 0);
+    this.#sql.run(
+      'INSERT INTO fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      version,
+      kind,
+      key,
+      namespace,
+      tsMs,
+      reason,
+      now,
+      before,
+      bytes,
+    );
+    // versions follow each other without a gap, one for each event
+    this.#sql.run('DELETE FROM fleet_board_event WHERE version <= ?', version - MAX_EVENTS);
+    while (this.counter('board_event_bytes') > MAX_EVENT_BYTES) {
+      this.#sql.run('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
+    }
+  }
+}
+
+function entryOf(row: EntryRow): BoardEntry {
+  return {
+    key: row.key,
+    value: JSON.parse(row.value) as unknown,
+    tags: JSON.parse(row.tags) as string[],
+    createdMs: row.created_ms,
+    updatedMs: row.updated_ms,
+    expiresMs: row.expires_ms,
+    version: row.version,
+  };
+}

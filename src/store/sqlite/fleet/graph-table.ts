@@ -1,0 +1,283 @@
+import type { Database } from 'better-sqlite3';
+import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../../core/ports/fleet.ts';
+import { Statements } from './statements.ts';
+
+interface SnapshotRow {
+  readonly tx_id: string;
+  readonly graph_id: string;
+  readonly base_version: number;
+  readonly started_ms: number;
+  readonly state: SnapshotState;
+  readonly ended_ms: number | null;
+  readonly final_version: number | null;
+  readonly owner: string | null;
+  readonly note: string | null;
+  readonly expires_ms: number | null;
+}
+
+/** A text as it lies in the file. */
+export interface StoredText {
+  /** Bytes of the text itself. */
+  readonly bytes: number;
+  readonly packed: 0 | 1;
+  readonly data: Buffer;
+}
+
+export interface OpenRow extends SnapshotRow {
+  readonly revision: number;
+  readonly bytes: number | null;
+  readonly packed: 0 | 1 | null;
+  readonly data: Buffer | null;
+}
+
+interface LockRow {
+  readonly lock_id: string;
+  readonly graph_id: string;
+  readonly holder: string;
+  readonly acquired_ms: number;
+  readonly refreshed_ms: number;
+  readonly expires_ms: number | null;
+}
+
+const MAX_GRAPHS = 1_000;
+const MAX_VERSIONS = 500;
+const MAX_OPEN = 100;
+const MAX_SNAPSHOTS = 1_000;
+const SNAPSHOT_MS = 30 * 24 * 60 * 60 * 1000;
+/** How long an expired lock is known, so that its holder learns what became of it. */
+const EXPIRED_LOCK_MS = 24 * 60 * 60 * 1000;
+const SNAPSHOT = 'tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note, expires_ms';
+const LOCK = 'lock_id, graph_id, holder, acquired_ms, refreshed_ms, expires_ms';
+
+/** Versions of graphs, snapshots of commits, open transactions and locks. */
+export class GraphTable {
+  readonly #sql: Statements;
+
+  constructor(db: Database) {
+    this.#sql = new Statements(db);
+  }
+
+  head(graphId: string): GraphHead | null {
+    const row = this.#sql.one<{ version: number; committed_ms: number }>(
+      'SELECT version, committed_ms FROM fleet_graph WHERE graph_id = ?',
+      graphId,
+    );
+    return row ? { graphId, version: row.version, committedMs: row.committed_ms } : null;
+  }
+
+  heads(prefix: string, limit: number): GraphHead[] {
+    return this.#sql
+      .all<{ graph_id: string; version: number; committed_ms: number }>(
+        `SELECT graph_id, version, committed_ms FROM fleet_graph
+       WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id LIMIT ?`,
+        prefix,
+        prefix,
+        limit,
+      )
+      .map(({ graph_id, version, committed_ms }) => ({ graphId: graph_id, version, committedMs: committed_ms }));
+  }
+
+  version(graphId: string, version: number): (StoredText & { readonly committedMs: number }) | null {
+    return this.#sql.one(
+      `SELECT bytes, packed, data, committed_ms AS committedMs FROM fleet_graph_version
+       WHERE graph_id = ? AND version = ?`,
+      graphId,
+      version,
+    );
+  }
+
+  /** Whether one more graph has room. */
+  hasRoom(): boolean {
+    return this.#sql.number('SELECT count(*) AS value FROM fleet_graph') < MAX_GRAPHS;
+  }
+
+  addVersion(graphId: string, version: number, { bytes, packed, data }: StoredText, nowMs: number): void {
+    this.#sql.run(
+      `INSERT INTO fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
+       VALUES (?, ?, ?, ?, ?, ?)`,
+      graphId,
+      version,
+      nowMs,
+      bytes,
+      packed,
+      data,
+    );
+    this.#sql.run(
+      `INSERT INTO fleet_graph VALUES (?, ?, ?)
+       ON CONFLICT (graph_id) DO UPDATE SET version = excluded.version, committed_ms = excluded.committed_ms`,
+      graphId,
+      version,
+      nowMs,
+    );
+    this.#sql.run(
+      'DELETE FROM fleet_graph_version WHERE graph_id = ? AND version <= ?',
+      graphId,
+      version - MAX_VERSIONS,
+    );
+  }
+
+  activeLock(graphId: string, nowMs: number): GraphLock | null {
+    const row = this.#sql.one<LockRow>(
+      `SELECT ${LOCK} FROM fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`,
+      graphId,
+      nowMs,
+    );
+    return row && lockOf(row);
+  }
+
+  lock(lockId: string): GraphLock | null {
+    const row = this.#sql.one<LockRow>(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, lockId);
+    return row && lockOf(row);
+  }
+
+  putLock({ lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs }: GraphLock): void {
+    this.#sql.run(
+      `INSERT INTO fleet_lock VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (lock_id) DO UPDATE SET refreshed_ms = excluded.refreshed_ms, expires_ms = excluded.expires_ms`,
+      lockId,
+      graphId,
+      holder,
+      acquiredMs,
+      refreshedMs,
+      expiresMs,
+    );
+  }
+
+  dropLock(lockId: string): void {
+    this.#sql.run('DELETE FROM fleet_lock WHERE lock_id = ?', lockId);
+  }
+
+  openCount(graphId: string): number {
+    return this.#sql.number(
+      "SELECT count(*) AS value FROM fleet_snapshot WHERE graph_id = ? AND state = 'pending'",
+      graphId,
+    );
+  }
+
+  hasRoomToOpen(graphId: string): boolean {
+    return this.openCount(graphId) < MAX_OPEN;
+  }
+
+  open(txId: string): OpenRow | null {
+    return this.#sql.one(
+      `SELECT ${SNAPSHOT}, revision, bytes, packed, data FROM fleet_snapshot WHERE tx_id = ? AND state = 'pending'`,
+      txId,
+    );
+  }
+
+  addSnapshot(snapshot: GraphSnapshot, text: StoredText | null): void {
+    const { txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs } = snapshot;
+    this.#sql.run(
+      `INSERT INTO fleet_snapshot (${SNAPSHOT}, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      txId,
+      graphId,
+      baseVersion,
+      startedMs,
+      state,
+      endedMs,
+      finalVersion,
+      owner,
+      note,
+      expiresMs,
+      text?.bytes ?? null,
+      text?.packed ?? null,
+      text?.data ?? null,
+    );
+    this.#sql.run(
+      `DELETE FROM fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
+         (SELECT started_ms FROM fleet_snapshot WHERE graph_id = ? ORDER BY started_ms DESC LIMIT 1 OFFSET ?)`,
+      graphId,
+      graphId,
+      MAX_SNAPSHOTS - 1,
+    );
+  }
+
+  /** Replaces a working copy unless it was changed since. */
+  stage(txId: string, revision: number, { bytes, packed, data }: StoredText): boolean {
+    return (
+      this.#sql.run(
+        `UPDATE fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
+         WHERE tx_id = ? AND revision = ? AND state = 'pending'`,
+        bytes,
+        packed,
+        data,
+        txId,
+        revision,
+      ) === 1
+    );
+  }
+
+  /** Ends an open transaction; its working copy goes. */
+  end(txId: string, state: SnapshotState, finalVersion: number | null, nowMs: number): void {
+    this.#sql.run(
+      `UPDATE fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
+       WHERE tx_id = ? AND state = 'pending'`,
+      state,
+      finalVersion,
+      nowMs,
+      txId,
+    );
+  }
+
+  snapshot(txId: string): GraphSnapshot | null {
+    const row = this.#sql.one<SnapshotRow>(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, txId);
+    return row && snapshotOf(row);
+  }
+
+  snapshots(prefix: string, limit: number): GraphSnapshot[] {
+    return this.#sql
+      .all<SnapshotRow>(
+        `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
+       ORDER BY started_ms DESC LIMIT ?`,
+        prefix,
+        prefix,
+        limit,
+      )
+      .map(snapshotOf);
+  }
+
+  /** Open transactions whose time is over. */
+  overdue(nowMs: number): GraphSnapshot[] {
+    return this.#sql
+      .all<SnapshotRow>(
+        `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
+        nowMs,
+      )
+      .map(snapshotOf);
+  }
+
+  sweep(nowMs: number): void {
+    this.#sql.run('DELETE FROM fleet_lock WHERE expires_ms <= ?', nowMs - EXPIRED_LOCK_MS);
+    this.#sql.run(
+      `DELETE FROM fleet_snapshot WHERE tx_id IN
+         (SELECT tx_id FROM fleet_snapshot WHERE started_ms <= ? AND state <> 'pending' LIMIT 500)`,
+      nowMs - SNAPSHOT_MS,
+    );
+  }
+}
+
+export function snapshotOf(row: SnapshotRow): GraphSnapshot {
+  return {
+    txId: row.tx_id,
+    graphId: row.graph_id,
+    baseVersion: row.base_version,
+    startedMs: row.started_ms,
+    state: row.state,
+    endedMs: row.ended_ms,
+    finalVersion: row.final_version,
+    owner: row.owner,
+    note: row.note,
+    expiresMs: row.expires_ms,
+  };
+}
+
+function lockOf(row: LockRow): GraphLock {
+  return {
+    lockId: row.lock_id,
+    graphId: row.graph_id,
+    holder: row.holder,
+    acquiredMs: row.acquired_ms,
+    refreshedMs: row.refreshed_ms,
+    expiresMs: row.expires_ms,
+  };
+}
