@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8';
 import { LeftAlone } from '../core/left-alone.ts';
 import { isForeign } from '../core/origin.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
@@ -9,6 +10,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import { ChatHandler, type ChatOptions } from '../proxy/chat.ts';
 import { Hops } from '../proxy/hops.ts';
 import { Reporter } from '../proxy/report.ts';
+import { RewriteRoom } from '../proxy/rewrite-room.ts';
 import type { Wire } from '../proxy/server.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import { callersOf } from './callers.ts';
@@ -26,6 +28,12 @@ export interface Wires {
   /** Writes what waits to be told and closes the connections. */
   close(): Promise<void>;
 }
+
+/**
+ * Of the heap, for bodies that are rewritten at once. Chosen: a body of new text takes some ten times its bytes while it
+ * is decided, and half of the heap is for what stays.
+ */
+const HEAP_SHARE = 1 / 16;
 
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
@@ -86,6 +94,7 @@ async function handlerOptions(
     shadow: settings.mode === 'shadow',
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
     maxBodyBytes: settings.maxBodyBytes,
+    room: new RewriteRoom(getHeapStatistics().heap_size_limit * HEAP_SHARE),
     timeoutMs: settings.timeoutMs,
     newRequestId: () => {
       services.onRequest();

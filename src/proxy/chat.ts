@@ -10,6 +10,7 @@ import { collectBody, decodeBody } from './body.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
 import type { Exchange } from './pass-on.ts';
+import type { RewriteRoom } from './rewrite-room.ts';
 import { scopeOf } from './scope.ts';
 import { readAway, uploadOf } from './unread-upload.ts';
 import type { Upstream } from './upstream.ts';
@@ -27,6 +28,8 @@ export interface ChatOptions {
   /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly maxBodyBytes: number;
+  /** What is rewritten at once; requests that find no room in time go as they came. */
+  readonly room: Pick<RewriteRoom, 'take'>;
   /** Longest time for finding, deciding and storing, in milliseconds; then the original goes. */
   readonly timeoutMs: number;
   readonly newRequestId: () => string;
@@ -173,7 +176,12 @@ class ChatExchange {
   async #prune(original: Buffer): Promise<Pruned | null> {
     const { dialect, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
     const startedAt = performance.now();
+    const release = await this.#options.room.take(original.length, timeoutMs);
     try {
+      if (release === null) {
+        this.#fallbacks.push('overloaded');
+        return null;
+      }
       const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
       if (!decoded) {
         this.#fallbacks.push('encoding_not_understood');
@@ -195,6 +203,7 @@ class ChatExchange {
       this.#options.onFault(this.#requestId, reason, cause);
       return null;
     } finally {
+      release?.();
       this.#pruneMs = performance.now() - startedAt;
     }
   }

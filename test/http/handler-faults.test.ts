@@ -6,6 +6,7 @@ import { LeftAlone } from '../../src/core/left-alone.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { ChatHandler, type ChatOptions } from '../../src/proxy/chat.ts';
 import { Hops } from '../../src/proxy/hops.ts';
+import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
 import { Upstream } from '../../src/proxy/upstream.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
@@ -42,6 +43,7 @@ async function startHandler(over: Partial<ChatOptions>) {
     shadow: false,
     isForeign: () => false,
     maxBodyBytes: 1e8,
+    room: new RewriteRoom(1e8),
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
+
+const LONG_MS = 60_000;
+
+describe('room for bodies that are rewritten at once', () => {
+  it('is given until it is taken, then to whoever waits, in turn', async () => {
+    const room = new RewriteRoom(10);
+    const first = await room.take(6, LONG_MS);
+    const order: string[] = [];
+    const second = room.take(6, LONG_MS).then((release) => {
+      order.push('second');
+      return release;
+    });
+    const third = room.take(1, LONG_MS).then((release) => {
+      order.push('third'); // it would fit, but came later
+      return release;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(order).toEqual([]);
+    first?.();
+    (await second)?.();
+    (await third)?.();
+    expect(order).toEqual(['second', 'third']);
+  });
+
+  it('is given to one that is larger than all of it when nobody else is there', async () => {
+    const room = new RewriteRoom(10);
+    const large = await room.take(100, LONG_MS);
+    expect(large).not.toBeNull();
+    expect(await room.take(1, 5)).toBeNull();
+    large?.();
+    expect(await room.take(1, 5)).not.toBeNull();
+  });
+
+  it('is refused to those that waited in vain, and those behind them go on', async () => {
+    const room = new RewriteRoom(10);
+    await room.take(6, LONG_MS);
+    const refused = room.take(6, 5);
+    const small = room.take(3, LONG_MS);
+    expect(await refused).toBeNull();
+    expect(await small).not.toBeNull();
+  });
+});
