@@ -1,7 +1,7 @@
 import type { Annotation } from '../engine/text/render.ts';
 import type { LineRange, SourceType } from '../engine/types.ts';
 
-/** Options of `prune_text` (001 §5.1). */
+/** Options of `prune_text` (docs/contract.md §4). */
 export interface PruneTextOptions {
   readonly maxPruneRatio: number;
   readonly minKeepLines: number;
@@ -18,7 +18,7 @@ export interface PruneTextInput {
   readonly options: PruneTextOptions;
 }
 
-/** `stats` of 001 §4.1, with what a backend adds (001 §13). */
+/** What pruning did, in numbers, with what a backend adds. */
 export interface PruneStats {
   readonly originalLines: number;
   readonly keptLines: number;
@@ -67,7 +67,7 @@ export interface BulkPruner {
 
 /** The product's verbs for a face that has a text in hand; the proxy has its own entry on the same service. */
 export interface Pruner {
-  /** Never rejects for a fault of ours: a text that cannot be pruned comes back whole with a warning (001 §9). */
+  /** Never rejects for a fault of ours: a text that cannot be pruned comes back whole with a warning. */
   pruneText(input: PruneTextInput, signal?: AbortSignal): Promise<PruneTextResult>;
   /**
    * Original lines behind a prune id.

@@ -30,7 +30,7 @@ const USD_PER_MILLION_TOKENS = 3;
 
 /**
  * `prune_text` and `recover_text` over the store. A fault of ours never loses the caller's text: it comes back whole
- * with a warning (001 §9); a backend's fault costs its opinion only, and the engine ranks alone (001 §13).
+ * with a warning; a backend's fault costs its opinion only, and the engine ranks alone.
  */
 export function createPruner(given: PrunerOptions): Pruner & BulkPruner {
   const options: Options = { ...given, decider: given.decider ?? new DecideHere() };
@@ -123,7 +123,7 @@ async function askFor(options: PrunerOptions, input: PruneTextInput, signal: Abo
 function resultOf({ input, scored, startedAt }: Asked, { decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
-  // After a fault the text comes back exactly as it came (001 §9): without line numbers too.
+  // After a fault the text comes back exactly as it came: without line numbers too.
   const prunedText =
     fault === '' ? renderText(splitLines(input.text), annotations, { annotateLines, includeMarkers }) : input.text;
   const alone = scored !== null && scored.opinions === null && scored.warnings.length > 0;
@@ -218,7 +218,7 @@ function statsOf(after: string, made: Decision, elapsedMs: number, usedFallback:
   };
 }
 
-/** What 001 §13 adds once a backend is configured. */
+/** What `stats` has besides once a backend is configured (docs/backends.md). */
 function backendStats({ stats }: Scored, { tokensEstBefore, tokensEstAfter }: PruneStats): PruneStats['extra'] {
   const saved = tokensEstBefore - tokensEstAfter;
   const usd = (Math.max(0, saved) * USD_PER_MILLION_TOKENS) / 1_000_000;

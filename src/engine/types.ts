@@ -1,4 +1,4 @@
-/** What a text is to the contract (001 §2.1). Inside it the engine recognises finer kinds. */
+/** What a text is to the contract. Inside it the engine recognises finer kinds. */
 export type SourceType = 'code' | 'logs' | 'docs';
 
 /**
@@ -20,7 +20,7 @@ export interface Hints {
   readonly frameTail?: number;
 }
 
-/** Bounds of a result (001 §4.1): constraints, not preferences. */
+/** Bounds of a result: constraints, not preferences. */
 export interface Limits {
   /** Largest share of the lines that may go, 0..1. */
   readonly maxPruneRatio: number;
@@ -49,7 +49,7 @@ export interface Cut {
   readonly reason: string;
 }
 
-/** Warning codes of 001 §9 that the engine itself can give. */
+/** Warning codes of the contract that the engine itself can give. */
 export type PlanWarning = 'timeout' | 'constraints_unmet' | 'internal_error';
 
 /** The engine's answer: which lines go, and why. Cuts are in order and neither overlap nor touch. */

@@ -2,10 +2,10 @@ import type { Cut, LineRange } from '../types.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 import { cleanReason, formatMarker } from './marker.ts';
 
-/** Stands between a line's number and its content (001 §5.2). */
+/** Stands between a line's number and its content. */
 const NUMBER_SEPARATOR = '│ ';
 
-/** One cut as the contract reports it (001 §6.1). */
+/** One cut as the contract reports it. */
 export interface Annotation {
   readonly startLine: number;
   readonly endLine: number;

@@ -1,0 +1,48 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  .toString('utf8')
+  .split('\n')
+  .filter((file) => /^(?:src|test|bench|docs|config|\.ci|[^/]+$)/.test(file) && /\.(?:ts|mjs|md|toml|yml)$/.test(file))
+  .filter((file) => file !== 'test/citations.test.ts' && existsSync(join(root, file)));
+
+/** How sections and rules of texts are cited that no reader of this repository has. */
+const ELSEWHERE = /(?<![\w,.])00[0-4](?: ?§|'s\b|\))|\bDESIGN\b|\binvariant \d|\bR-00\d/;
+/** Written in other places, not kept in this one: files of the agents' users, and of projects in tests and examples. */
+const FOREIGN = /^(?:CLAUDE|AGENTS|notes|guide|a|b|x|y)\.md$/i;
+
+function linesOf(file: string): string[] {
+  return readFileSync(join(root, file), 'utf8').split('\n');
+}
+
+it('cites no text that is not in this repository', () => {
+  expect(files.length).toBeGreaterThan(300);
+  const prose = (line: string): boolean => /(?:^\s*(?:\/\*|\*|#)|\/\/)/.test(line);
+  const wrong = files.flatMap((file) =>
+    linesOf(file).flatMap((line, i) =>
+      (file.endsWith('.md') || prose(line)) && ELSEWHERE.test(line) ? [`${file}:${i + 1} ${line.trim()}`] : [],
+    ),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('names in its comments no page of its own that is not there', () => {
+  const pages = new Set(files.filter((file) => file.endsWith('.md')).flatMap((file) => [file, basename(file)]));
+  const wrong = files
+    .filter((file) => /^(?:src|bench|docs)\//.test(file))
+    .flatMap((file) =>
+      linesOf(file).flatMap((line) =>
+        [...line.matchAll(/(?:^|[\s(`[])((?:docs\/)?[A-Z][A-Z]+\.md|docs\/[\w-]+\.md)/g)].flatMap(([, page = '']) =>
+          pages.has(page) || FOREIGN.test(basename(page)) || pages.has(join(dirname(file), page))
+            ? []
+            : [`${file}: ${page}`],
+        ),
+      ),
+    );
+  expect(wrong).toEqual([]);
+});
