@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { install } from './lib/install.mjs';
 import { runProcess } from './lib/process.mjs';
-import { sourceText, TASK, writeProject } from './lib/project.mjs';
+import { FACTS, sourceText, TASK, writeProject } from './lib/project.mjs';
 import { startProxy } from './lib/proxy.mjs';
-import { startUpstream } from './lib/upstream.mjs';
-import { startModel } from './mcp/model.mjs';
-import { expectedAnswer, focusedPlay } from './mcp/play.mjs';
+import { finalAnswer, startUpstream } from './lib/upstream.mjs';
+import { conversationOf } from './lib/wires.mjs';
 import { command, setups } from './mcp/setups.mjs';
 
 const HELP = `Real clients, started by \`mcp-pruner run\` and set up by \`mcp-pruner setup --write\`, do a task against a
@@ -82,27 +81,23 @@ function checkResults(results) {
 }
 
 /** The texts of tool results in the last request of the task. */
-function resultsSeen(setup, model) {
-  if (setup.dialect === 'other') return model.results();
-  const bodies = model.seen
-    .filter(({ path }) => path.includes('/chat/completions'))
-    .map(({ body }) => JSON.parse(body));
-  const last = bodies.filter(({ tools }) => (tools ?? []).length > 0).at(-1);
-  return (last?.messages ?? []).filter(({ role }) => role === 'tool').map(({ content }) => JSON.stringify(content));
+function resultsSeen(model) {
+  const conversations = model.seen
+    .filter(({ step }) => step !== '' && step !== 'title')
+    .map(({ path, body }) => conversationOf(path, body));
+  const results = (conversations.at(-1)?.messages ?? []).filter(({ role }) => role === 'tool');
+  return results.map(({ content }) => JSON.stringify(content));
 }
 
-async function startScripted(setup, nonce, work) {
-  if (setup.dialect === 'chat') {
-    const upstream = await startUpstream({ nonce, steps: setup.steps, calls: setup.calls, work });
-    return { ...upstream, results: () => [] };
-  }
-  let results = [];
-  const play = focusedPlay(nonce, setup.first ?? (() => null));
-  const model = await startModel((turn) => {
-    if (turn.isTask) results = turn.results;
-    return play(turn);
-  });
-  return { ...model, results: () => results };
+/** Files below the home that still tell of this product; what a client writes of its session is its own. */
+function traces(home) {
+  const names = readdirSync(home, { recursive: true, encoding: 'utf8' });
+  const settings = names.filter((name) =>
+    /(?:settings|config|providers|mcp[^/]*|opencode|kilo|\.claude)\.(?:jsonc?|toml)$/.test(name),
+  );
+  const told = settings.filter((name) => /pruner/.test(readFileSync(join(home, name), 'utf8')));
+  const backups = names.filter((name) => name.includes('before-mcp-pruner'));
+  return [...told, ...backups].map((name) => `${name} still tells of this product`);
 }
 
 async function session(setup, way) {
@@ -117,14 +112,10 @@ async function session(setup, way) {
 
   const closers = [];
   try {
-    const model = await startScripted(setup, nonce, work);
+    const model = await startUpstream({ nonce, steps: setup.steps, calls: setup.calls, work });
     closers.push(model.close);
     const context = { modelUrl: model.url, work };
-    const files = Object.entries(setup.files(context)).map(([path, text]) => ({ path: join(home, path), text }));
-    for (const { path, text } of files) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text);
-    }
+    const upstreams = { MCP_PRUNER_UPSTREAM_URL: `${model.url}/v1`, MCP_PRUNER_ANTHROPIC_URL: `${model.url}/v1` };
     const env = { ...environment(home, bin), ...setup.env(context) };
     const timeoutMs = Number(values.timeout) * 1000;
     const start = (program, args, more = {}) =>
@@ -133,18 +124,12 @@ async function session(setup, way) {
     const failures = [];
     let result;
     if (way === 'run') {
-      const upstream = setup.dialect === 'chat' ? { OPENAI_BASE_URL: `${model.url}/v1` } : {};
       const own = [CLI, 'run', setup.name, '--model', 'scripted', '--', ...args];
-      result = await start(process.execPath, own, upstream);
+      result = await start(process.execPath, own, upstreams);
       for (const step of ['init -> run:starting', 'starting -> run:running', 'running -> run:shutdown']) {
         if (!result.stderr.includes(`run:${step}`)) failures.push(`stderr does not tell of ${step}`);
       }
-      // what clients write there themselves is theirs
-      for (const { path } of files) {
-        if (/127\.0\.0\.1:\d+\/(?:v1|rpc)|pruner/.test(readFileSync(path, 'utf8').replaceAll(model.url, ''))) {
-          failures.push(`${path} was changed`);
-        }
-      }
+      failures.push(...traces(home));
       const left = readdirSync(join(home, 'tmp')).filter((each) => each.startsWith('mcp-pruner'));
       if (left.length > 0) failures.push(`left behind: ${left}`);
     } else {
@@ -157,25 +142,26 @@ async function session(setup, way) {
       if (written.code !== 0) failures.push(`setup --write failed: ${written.stderr}`);
       const doctor = await start(process.execPath, [CLI, 'doctor'], {
         ...settings,
-        MCP_PRUNER_UPSTREAM_URL: model.url,
+        ...upstreams,
+        ...setup.variables?.({ baseUrl: `${proxy.origin}/v1` }),
       });
       if (doctor.code !== 0 || !/is set up\n/.test(doctor.stdout))
         failures.push(`doctor: ${doctor.stdout}${doctor.stderr}`);
       const more = setup.withoutProxies ? { HTTPS_PROXY: '', https_proxy: '' } : {};
-      result = await start(name, args, { ...more, ...setup.variables?.({ baseUrl: `${proxy.origin}/v1` }) });
+      result = await start(name, [...(setup.ownArgs ?? []), ...args], {
+        ...more,
+        ...setup.ownEnv,
+        ...setup.variables?.({ baseUrl: `${proxy.origin}/v1` }),
+      });
       const undone = await start(process.execPath, [...setupArgs, '--undo'], settings);
       if (undone.code !== 0) failures.push(`setup --undo failed: ${undone.stderr}`);
-      for (const { path, text } of files) {
-        const now = existsSync(path) ? readFileSync(path, 'utf8') : '(gone)';
-        // some clients write to their file themselves
-        if (now !== text && /pruner/.test(now)) failures.push(`${path} was not restored: ${now.slice(0, 300)}`);
-      }
+      failures.push(...traces(home));
     }
     if (result.timedOut) failures.push('the client did not end in time');
     else if (result.code !== 0) failures.push(`the client ended with code ${result.code}`);
     const answer = setup.answer(result);
-    if (answer !== expectedAnswer(nonce)) failures.push(`the answer is ${JSON.stringify(answer)}`);
-    failures.push(...checkResults(resultsSeen(setup, model)));
+    if (answer !== finalAnswer(nonce, FACTS)) failures.push(`the answer is ${JSON.stringify(answer)}`);
+    failures.push(...checkResults(resultsSeen(model)));
     if (values.keep || failures.length > 0) {
       writeFileSync(join(root, 'stdout.txt'), result.stdout);
       writeFileSync(join(root, 'stderr.txt'), result.stderr);
@@ -195,7 +181,6 @@ async function main() {
   );
   for (const setup of chosen) {
     for (const way of ['run', 'setup', 'stdio'].filter((each) => values.way === undefined || values.way === each)) {
-      if (way === 'stdio' && setup.dialect === 'other') continue; // the same as setup
       const startedMs = performance.now();
       const {
         version = '',

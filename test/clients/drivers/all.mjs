@@ -1,3 +1,4 @@
+import { claudeDrivers } from './claude.mjs';
 import { clineDrivers } from './cline.mjs';
 import { codexDrivers } from './codex.mjs';
 import { continueDrivers } from './continue.mjs';
@@ -15,6 +16,7 @@ export const drivers = [
   ...clineDrivers,
   ...opencodeDrivers,
   ...continueDrivers,
+  ...claudeDrivers,
   ...codexDrivers,
   ...copilotDrivers,
 ];

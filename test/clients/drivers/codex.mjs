@@ -7,7 +7,16 @@ import { SOURCE_PATH } from '../lib/project.mjs';
 const shells = ['shell_command', 'shell', 'exec_command'];
 const calls = { read: shellCall(shells, `cat ${SOURCE_PATH}`), log: shellCall(shells) };
 
-async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, extra, mcp = false) {
+/** The last version on chat completions, and the newest, which is on responses. */
+const chat = { wire: 'chat', binary: '@openai/codex/vendor/x86_64-unknown-linux-musl/codex/codex' };
+const responses = { wire: 'responses', binary: '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex' };
+
+async function run(
+  { folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start },
+  { wire, binary },
+  extra,
+  mcp = false,
+) {
   const config = join(home, '.codex');
   mkdirSync(config, { recursive: true });
   const lines = [
@@ -21,40 +30,46 @@ async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, sta
     'name = "scripted"',
     `base_url = "${baseUrl}"`,
     'env_key = "SCRIPTED_KEY"',
-    'wire_api = "chat"',
+    `wire_api = "${wire}"`,
     ...(mcp && rpcUrl !== null ? ['[mcp_servers.pruner]', `url = "${rpcUrl}"`] : []),
     '',
   ];
   writeFileSync(join(config, 'config.toml'), lines.join('\n'));
-  const cli = join(folder, 'node_modules/@openai/codex/vendor/x86_64-unknown-linux-musl/codex/codex');
+  const cli = join(folder, 'node_modules', binary);
   const args = ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', task];
   const result = await start(cli, args, { cwd: work, env: { ...env, CODEX_HOME: config, SCRIPTED_KEY: apiKey } });
   const messages = eventsIn(result.stdout).filter((event) => event.item?.type === 'agent_message');
   return { result, answer: messages.at(-1)?.item.text ?? null };
 }
 
+// It cuts what a command says to 10,000 bytes for models that it does not know.
+const uncut = ['tool_output_token_limit = 50000'];
+const steps = ['read', 'log', 'answer'];
+const withMcp = ['read', 'recover', 'log', 'answer'];
+
 export const codexDrivers = [
-  {
-    name: 'codex',
-    packages: 'codex',
-    steps: ['read', 'log', 'answer'],
-    calls,
-    // It cuts what a command says to 10,000 bytes for models that it does not know.
-    run: (session) => run(session, ['tool_output_token_limit = 50000']),
-  },
+  { name: 'codex', packages: 'codex', steps, calls, run: (session) => run(session, responses, uncut) },
   {
     name: 'codex-mcp',
     packages: 'codex',
-    steps: ['read', 'recover', 'log', 'answer'],
+    steps: withMcp,
     calls,
-    run: (session) => run(session, ['tool_output_token_limit = 50000'], true),
+    run: (session) => run(session, responses, uncut, true),
+  },
+  { name: 'codex-chat', packages: 'codex-chat', steps, calls, run: (session) => run(session, chat, uncut) },
+  {
+    name: 'codex-chat-mcp',
+    packages: 'codex-chat',
+    steps: withMcp,
+    calls,
+    run: (session) => run(session, chat, uncut, true),
   },
   {
-    name: 'codex-default',
-    packages: 'codex',
+    name: 'codex-chat-default',
+    packages: 'codex-chat',
     place: 'ends',
-    steps: ['read', 'log', 'answer'],
+    steps,
     calls,
-    run: (session) => run(session, []),
+    run: (session) => run(session, chat, []),
   },
 ];

@@ -4,7 +4,10 @@ import { readCall, shellCall } from '../lib/calls.mjs';
 
 const calls = { read: readCall(['view']), log: shellCall(['bash']) };
 
-async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, start }, mcp) {
+const RESPONSES = { COPILOT_PROVIDER_WIRE_API: 'responses' };
+const MESSAGES = { COPILOT_PROVIDER_TYPE: 'anthropic' };
+
+async function run({ folder, home, work, baseUrl, bareUrl, rpcUrl, apiKey, task, env, start }, mcp, provider = {}) {
   const config = join(home, '.copilot');
   mkdirSync(config, { recursive: true });
   const mcpServers = mcp && rpcUrl !== null ? { pruner: { type: 'http', url: rpcUrl, tools: ['*'] } } : {};
@@ -18,7 +21,8 @@ async function run({ folder, home, work, baseUrl, rpcUrl, apiKey, task, env, sta
       COPILOT_HOME: config,
       COPILOT_OFFLINE: 'true',
       COPILOT_AUTO_UPDATE: 'false',
-      COPILOT_PROVIDER_BASE_URL: baseUrl,
+      COPILOT_PROVIDER_BASE_URL: provider === MESSAGES ? bareUrl : baseUrl,
+      ...provider,
       COPILOT_PROVIDER_API_KEY: apiKey,
       COPILOT_MODEL: 'scripted',
     },
@@ -41,4 +45,11 @@ export const copilotDrivers = [
     calls,
     run: (session) => run(session, true),
   },
+  ...Object.entries({ responses: RESPONSES, messages: MESSAGES }).map(([wire, provider]) => ({
+    name: `copilot-${wire}-mcp`,
+    packages: 'copilot',
+    steps: ['read', 'recover', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, true, provider),
+  })),
 ];

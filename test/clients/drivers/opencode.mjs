@@ -9,13 +9,13 @@ const calls = { read: readCall(['read']), log: shellCall(['bash']) };
 /** One configuration file and one command line serve opencode and its fork. */
 async function run(
   { home, work, baseUrl, rpcUrl, apiKey, task, env, start },
-  { binary, config, switches, files, mcp },
+  { binary, config, switches, files, mcp, npm },
 ) {
   const folder = join(home, '.config', config);
   mkdirSync(folder, { recursive: true });
   const model = { name: 'scripted', tool_call: true, limit: { context: 200_000, output: 8000 } };
   const scripted = {
-    npm: '@ai-sdk/openai-compatible',
+    npm,
     name: 'scripted',
     options: { baseURL: baseUrl, apiKey },
     models: { scripted: model },
@@ -66,21 +66,28 @@ const kilo = {
   binary: (folder) => join(folder, 'node_modules/@kilocode/cli-linux-x64/bin/kilo'),
 };
 
-function driver(name, program, steps, files = []) {
+/** What speaks each wire; all are part of the program. */
+const CHAT = '@ai-sdk/openai-compatible';
+const RESPONSES = '@ai-sdk/openai';
+const MESSAGES = '@ai-sdk/anthropic';
+
+function driver(name, program, steps, { files = [], npm = CHAT } = {}) {
   return {
     name,
     packages: program.config,
     steps,
     calls,
     run: (session) =>
-      run(session, { ...program, binary: program.binary(session.folder), files, mcp: steps.includes('recover') }),
+      run(session, { ...program, binary: program.binary(session.folder), files, npm, mcp: steps.includes('recover') }),
   };
 }
 
 export const opencodeDrivers = [
   driver('opencode', opencode, ['read', 'log', 'answer']),
-  driver('opencode-file', opencode, ['log', 'answer'], [SOURCE_PATH]),
+  driver('opencode-file', opencode, ['log', 'answer'], { files: [SOURCE_PATH] }),
   driver('opencode-mcp', opencode, ['read', 'recover', 'log', 'answer']),
+  driver('opencode-responses-mcp', opencode, ['read', 'recover', 'log', 'answer'], { npm: RESPONSES }),
+  driver('opencode-messages-mcp', opencode, ['read', 'recover', 'log', 'answer'], { npm: MESSAGES }),
   driver('kilo', kilo, ['read', 'log', 'answer']),
   driver('kilo-mcp', kilo, ['read', 'recover', 'log', 'answer']),
 ];

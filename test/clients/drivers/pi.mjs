@@ -5,11 +5,16 @@ import { SOURCE_PATH } from '../lib/project.mjs';
 
 const calls = { read: readCall(['read']), log: shellCall(['bash']) };
 
-async function run({ folder, home, work, baseUrl, apiKey, task, env, start }, files) {
+async function run(
+  { folder, home, work, baseUrl, bareUrl, apiKey, task, env, start },
+  files,
+  api = 'openai-completions',
+) {
   const config = join(home, '.pi/agent');
   mkdirSync(config, { recursive: true });
   const model = { id: 'scripted', contextWindow: 200_000, maxTokens: 8000 };
-  const scripted = { baseUrl, api: 'openai-completions', apiKey, models: [model] };
+  const address = api === 'anthropic-messages' ? bareUrl : baseUrl;
+  const scripted = { baseUrl: address, api, apiKey, models: [model] };
   writeFileSync(join(config, 'models.json'), JSON.stringify({ providers: { scripted } }));
   const cli = join(folder, 'node_modules/@mariozechner/pi-coding-agent/dist/cli.js');
   const args = [cli, '--print', '--offline', '--no-session', '--provider', 'scripted', '--model', 'scripted'];
@@ -22,6 +27,13 @@ async function run({ folder, home, work, baseUrl, apiKey, task, env, start }, fi
 
 export const piDrivers = [
   { name: 'pi', packages: 'pi', steps: ['read', 'log', 'answer'], calls, run: (session) => run(session, []) },
+  ...Object.entries({ responses: 'openai-responses', messages: 'anthropic-messages' }).map(([wire, api]) => ({
+    name: `pi-${wire}`,
+    packages: 'pi',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, [], api),
+  })),
   // The file comes in front of the user's words, in the same string.
   {
     name: 'pi-file',

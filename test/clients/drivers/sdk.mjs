@@ -16,19 +16,20 @@ const calls = {
  * @param {string} name - of the program and of its packages
  * @param {string} mode - handed to the program
  */
-function sdkDriver(name, mode, steps = ['read', 'log', 'answer']) {
+function sdkDriver(name, mode, steps = ['read', 'log', 'answer'], packages = name) {
   return {
-    name: `${name}-${mode}`,
-    packages: name,
+    name: `${packages}-${mode}`,
+    packages,
     steps,
     calls,
-    async run({ folder, work, baseUrl, apiKey, task, followUp, env, start }) {
+    async run({ folder, work, baseUrl, rpcUrl, apiKey, task, followUp, env, start }) {
       // Beside its packages, where Node looks for them.
       for (const file of ['tools.mjs', `${name}.mjs`]) copyFileSync(new URL(file, programs), join(folder, file));
       const settings = {
         CLIENT_BASE_URL: baseUrl,
         CLIENT_API_KEY: apiKey,
         CLIENT_MODE: mode,
+        CLIENT_RPC_URL: rpcUrl ?? '',
         CLIENT_TASK: task,
         CLIENT_FOLLOW_UP: followUp,
       };
@@ -42,10 +43,17 @@ function sdkDriver(name, mode, steps = ['read', 'log', 'answer']) {
   };
 }
 
+const WITH_MCP = ['read', 'recover', 'log', 'answer'];
+
 export const sdkDrivers = [
   ...['plain', 'stream', 'stream-helper', 'parts', 'runner', 'runner-stream'].map((mode) => sdkDriver('openai', mode)),
   sdkDriver('openai', 'two-turns', ['read', 'answer', 'log', 'answer']),
   ...['plain', 'stream'].map((mode) => sdkDriver('langchain', mode)),
-  ...['plain', 'stream'].map((mode) => sdkDriver('aisdk', mode)),
-  ...['plain', 'stream'].map((mode) => sdkDriver('agents', mode)),
+  ...['aisdk', 'aisdk5'].flatMap((packages) =>
+    ['plain', 'stream', 'responses-stream', 'messages-stream']
+      .map((mode) => sdkDriver('aisdk', mode, undefined, packages))
+      .concat(['mcp', 'responses-mcp', 'messages-mcp'].map((mode) => sdkDriver('aisdk', mode, WITH_MCP, packages))),
+  ),
+  ...['plain', 'stream', 'responses', 'responses-stream'].map((mode) => sdkDriver('agents', mode)),
+  ...['mcp', 'responses-mcp'].map((mode) => sdkDriver('agents', mode, WITH_MCP)),
 ];

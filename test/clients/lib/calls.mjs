@@ -76,9 +76,10 @@ export function recoverCall(tools, { messages }) {
   }));
   const [longest] = cuts.sort((a, b) => b.end - b.start - (a.end - a.start));
   if (longest === undefined) throw new Error('no marker to recover');
-  const name = tools.map((each) => each.function?.name ?? '').find((each) => /recover_text$/.test(each));
+  const { name, namespace } =
+    tools.map((each) => each.function ?? {}).find((each) => /recover_text$/.test(each.name)) ?? {};
   if (name === undefined)
     throw new Error(`no recover_text among ${tools.map((each) => each.function?.name).join(', ')}`);
   const range = { start_line: longest.start, end_line: longest.end };
-  return { name, args: { prune_id: longest.pruneId, ranges: [range], include_line_numbers: false } };
+  return { name, namespace, args: { prune_id: longest.pruneId, ranges: [range], include_line_numbers: false } };
 }

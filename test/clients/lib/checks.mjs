@@ -58,15 +58,16 @@ export async function compareBodies(sent, received, recover) {
  * Where request k + 1 does not begin with the messages of request k. A message that the client itself sent otherwise
  * the second time is not counted.
  *
- * @param {readonly { sent: string, received: string }[]} pairs - requests of one conversation, in order
+ * @param {readonly { sent: string, received: string, list: string }[]} pairs - requests of one conversation, in order;
+ *   `list` names where it stands
  * @returns {{ failures: string[], movedByClient: number }}
  */
 export function comparePrefixes(pairs) {
   const failures = [];
   let movedByClient = 0;
   for (let k = 0; k + 1 < pairs.length; k++) {
-    const [sentNow, sentNext] = [pairs[k], pairs[k + 1]].map((pair) => rawMessages(pair?.sent ?? ''));
-    const [now, next] = [pairs[k], pairs[k + 1]].map((pair) => rawMessages(pair?.received ?? ''));
+    const [sentNow, sentNext] = [pairs[k], pairs[k + 1]].map((pair) => rawMessages(pair?.sent ?? '', pair?.list));
+    const [now, next] = [pairs[k], pairs[k + 1]].map((pair) => rawMessages(pair?.received ?? '', pair?.list));
     if (next === undefined || now === undefined || next.length < now.length) {
       failures.push(`request ${k + 2} has fewer messages than request ${k + 1}`);
       continue;

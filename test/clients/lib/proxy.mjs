@@ -47,6 +47,7 @@ export async function startProxy({ upstream, folder, settings = {} }) {
       HOME: folder,
       MCP_PRUNER_PORT: String(port),
       MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
+      MCP_PRUNER_ANTHROPIC_URL: `${upstream}/v1`,
       MCP_PRUNER_DB_PATH: `${folder}/pruner.db`,
       ...settings,
     },

@@ -1,6 +1,7 @@
 const COLUMNS = {
   client: (row) => row.client,
   version: (row) => row.version,
+  wire: (row) => row.wire ?? '-',
   requests: (row) => String(row.requests ?? '-'),
   'bytes before': (row) => String(row.bytesBefore ?? '-'),
   'bytes after': (row) => String(row.bytesAfter ?? '-'),

@@ -1,7 +1,7 @@
-import { plainAnswer, streamedAnswer } from './answers.mjs';
 import { HOP_HEADER } from './hop.mjs';
 import { listen, readAll } from './http.mjs';
 import { textOf } from './wire.mjs';
+import { wireOf } from './wires.mjs';
 
 /** Where each fact of the project stands in a tool result or an attached file. */
 const FACT_PATTERNS = {
@@ -25,7 +25,7 @@ function factsIn(messages) {
 }
 
 /**
- * The model of the tests: it plays a script of tool calls on the client's own tools, then answers from what it was sent.
+ * The model of the tests, on all three wires: it plays a script of tool calls on the client's own tools, then answers from what it was sent.
  *
  * @param {{ nonce: string, steps: readonly string[], calls: Record<string, (tools: object[], context: object) =>
  *   { name: string, args: object }>, work: string, port?: number }} play - `steps` names a call each, or `answer`
@@ -39,20 +39,19 @@ export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
   const seen = [];
 
   /** The place in the script follows from the conversation alone: one step for each tool result and each answer. */
-  const stepOf = (body) => {
-    if (!Array.isArray(body.tools) || body.tools.length === 0) return 'title';
-    const done = body.messages.filter(
+  const stepOf = ({ tools, messages }) => {
+    if (tools.length === 0) return 'title';
+    const done = messages.filter(
       (message) => message.role === 'tool' || (message.role === 'assistant' && textOf(message).includes(nonce)),
     );
     return steps[done.length] ?? 'answer';
   };
 
-  const turnFor = (step, body) => {
-    const id = `chatcmpl-${nonce}-${seen.length}`;
-    const model = String(body.model ?? 'scripted');
+  const turnFor = (step, { tools, messages }, model) => {
+    const id = `${nonce}-${seen.length}`;
     if (step === 'title') return { id, model, text: 'Billing task', calls: [] };
-    if (step === 'answer') return { id, model, text: finalAnswer(nonce, factsIn(body.messages)), calls: [] };
-    const call = calls[step]?.(body.tools, { messages: body.messages, work });
+    if (step === 'answer') return { id, model, text: finalAnswer(nonce, factsIn(messages)), calls: [] };
+    const call = calls[step]?.(tools, { messages, work });
     if (call === undefined) throw new Error(`no such step: ${step}`);
     return { id, model, text: `Next: ${step}.`, calls: [{ id: `call_${nonce}_${step}`, ...call }] };
   };
@@ -79,15 +78,18 @@ export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
       const model = { id: 'scripted', object: 'model', created: 1_700_000_000, owned_by: 'tests' };
       return reply(200, 'application/json', JSON.stringify({ object: 'list', data: [model] }));
     }
-    if (!path.endsWith('/chat/completions')) {
+    if (path.endsWith('/count_tokens')) return reply(200, 'application/json', JSON.stringify({ input_tokens: 1000 }));
+    const wire = wireOf(path);
+    if (wire === undefined || received.method !== 'POST') {
       return reply(404, 'application/json', JSON.stringify({ error: { message: 'not here', type: 'not_found' } }));
     }
     const parsed = JSON.parse(body);
-    received.step = stepOf(parsed);
-    const turn = turnFor(received.step, parsed);
-    if (parsed.stream !== true) return reply(200, 'application/json', JSON.stringify(plainAnswer(turn)));
+    const conversation = wire.read(parsed);
+    received.step = stepOf(conversation);
+    const turn = turnFor(received.step, conversation, String(parsed.model ?? 'scripted'));
+    if (parsed.stream !== true) return reply(200, 'application/json', JSON.stringify(wire.plain(turn)));
     res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
-    for (const event of streamedAnswer(turn, parsed.stream_options?.include_usage === true)) {
+    for (const event of wire.events(turn, parsed)) {
       received.answer += event;
       res.write(event);
       await new Promise((resolve) => setImmediate(resolve));

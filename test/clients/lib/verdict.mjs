@@ -3,6 +3,7 @@ import { FACTS } from './project.mjs';
 import { recoverText } from './rpc.mjs';
 import { API_KEY } from './session.mjs';
 import { finalAnswer } from './upstream.mjs';
+import { conversationOf, wireOf } from './wires.mjs';
 
 /** A tool result or attached file of this size, in characters, must go upstream pruned. */
 const BIG = 8000;
@@ -70,10 +71,10 @@ export async function judge(session, nonce, expected) {
     if (received === pairs.at(-1)?.received) last = changed;
   }
   const { failures: prefix, movedByClient } = comparePrefixes(
-    pairs.map(({ sent, received }) => ({ sent, received: received.body })),
+    pairs.map(({ sent, received }) => ({ sent, received: received.body, list: wireOf(received.path)?.list })),
   );
   failures.push(...prefix);
-  for (const { received } of pairs) failures.push(...unpairedCalls(JSON.parse(received.body)));
+  for (const { received } of pairs) failures.push(...unpairedCalls(conversationOf(received.path, received.body)));
   for (const { exchange } of pairs) {
     if (!exchange.answerHeaders['x-mcp-pruner-request-id'])
       failures.push('an answer carries no request id of the proxy');
@@ -83,7 +84,7 @@ export async function judge(session, nonce, expected) {
   }
   const [final] = pairs.slice(-1);
   if (expected.recovers && final !== undefined) {
-    failures.push(...(await checkRecovered(JSON.parse(final.received.body), recover)));
+    failures.push(...(await checkRecovered(conversationOf(final.received.path, final.received.body), recover)));
   }
   if (pairs.length !== expected.requests) {
     failures.push(`${pairs.length} requests of the task, ${expected.requests} without the proxy`);
@@ -93,6 +94,7 @@ export async function judge(session, nonce, expected) {
   return {
     failures: [...new Set(failures)],
     requests: pairs.length,
+    wire: wireOf(pairs[0]?.received.path ?? '')?.name,
     ...sizes(pairs),
     markers: last.reduce((sum, each) => sum + each.markers, 0),
     results: last,
@@ -104,8 +106,9 @@ export async function judge(session, nonce, expected) {
 export function judgeDirect(session, nonce, bigTexts) {
   const failures = checkTask(session, nonce);
   const pairs = taskPairs(session);
-  for (const { received } of pairs) failures.push(...unpairedCalls(JSON.parse(received.body)));
-  return { failures: [...new Set(failures)], requests: pairs.length, bigTexts, ...sizes(pairs) };
+  for (const { received } of pairs) failures.push(...unpairedCalls(conversationOf(received.path, received.body)));
+  const wire = wireOf(pairs[0]?.received.path ?? '')?.name;
+  return { failures: [...new Set(failures)], requests: pairs.length, wire, bigTexts, ...sizes(pairs) };
 }
 
 function sizes(pairs) {

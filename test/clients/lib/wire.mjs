@@ -21,12 +21,13 @@ export function cutAtStrings(json) {
 }
 
 /**
- * The elements of a body's `messages` as they stand in its text, white space around them left out.
+ * The elements of a body's conversation as they stand in its text, white space around them left out.
  *
  * @param {string} json
+ * @param {string} key - of the list that holds them
  * @returns {string[]}
  */
-export function rawMessages(json) {
+export function rawMessages(json, key = 'messages') {
   const parts = cutAtStrings(json);
   const elements = [];
   let depth = 0;
@@ -53,7 +54,7 @@ export function rawMessages(json) {
       if (inside && char === ',' && depth === 2) take();
       else if (inside) current += char;
       if (opens) depth++;
-      if (!inside && opens && depth === 2 && char === '[') inside = parts[i - 1] === '"messages"';
+      if (!inside && opens && depth === 2 && char === '[') inside = parts[i - 1] === JSON.stringify(key);
     }
   }
   return elements;

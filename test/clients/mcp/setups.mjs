@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readCall, recoverCall, shellCall } from '../lib/calls.mjs';
 import { eventsIn } from '../lib/events.mjs';
-import { LOG_COMMAND, SOURCE_PATH } from '../lib/project.mjs';
+import { SOURCE_PATH } from '../lib/project.mjs';
 
 /** Puts a program where PATH finds it. */
 function command(bin, name, target) {
@@ -15,23 +15,15 @@ function command(bin, name, target) {
 
 const vendor = 'vendor/x86_64-unknown-linux-musl';
 
-/** What a user of this client has in the home folder before any of our commands runs; file name to text. */
-const codexConfig = (provider) => [
-  '# my own settings',
-  'model = "scripted"',
-  'check_for_update_on_startup = false',
-  'tool_output_token_limit = 50000',
-  ...provider,
-  '[analytics]',
-  'enabled = false',
-  '',
-];
-
 function codexAnswer({ stdout }) {
   return eventsIn(stdout).findLast((event) => event.item?.type === 'agent_message')?.item.text ?? null;
 }
 
+/** Without the limit it cuts what a command says to 10,000 bytes for models that it does not know. */
+const codexSettings = ['tool_output_token_limit=50000', 'check_for_update_on_startup=false', 'analytics.enabled=false'];
+
 const codexArgs = (task) => [
+  ...['model="scripted"', ...codexSettings].flatMap((setting) => ['--config', setting]),
   'exec',
   '--json',
   '--skip-git-repo-check',
@@ -52,88 +44,61 @@ function recoverLastCall(tools, { messages }) {
   return recoverCall(tools, { messages: messages.filter(({ role }) => role === 'tool').slice(-1) });
 }
 
-/** The steps on chat completions: the client's own tools, and cuts taken back over MCP. */
-const chatCalls = (read, log) => ({ read, log, recover: recoverCall, 'recover-log': recoverLastCall });
-const chatSteps = ['read', 'recover', 'log', 'recover-log', 'answer'];
-
-/** The steps elsewhere: the tools of the stdio server. */
-export const FOCUSED = {
-  read: { file_path: SOURCE_PATH, context_focus_question: 'Which grace factor does settleOverdueInvoice apply?' },
-  log: {
-    command: LOG_COMMAND,
-    context_focus_question: 'Which error code stopped the settlement, and which release was loaded?',
-  },
-};
+/** The client's own tools, and cuts taken back over MCP. */
+const callsWith = (read, log) => ({ read, log, recover: recoverCall, 'recover-log': recoverLastCall });
+const steps = ['read', 'recover', 'log', 'recover-log', 'answer'];
 
 /**
- * Clients that take MCP servers over stdio.
+ * Clients that take MCP servers, each on a home that holds nothing yet.
  *
- * @typedef {{ name: string, packages: string, dialect: 'chat' | 'other', steps?: string[], calls?: object,
+ * @typedef {{ name: string, packages: string, steps: string[], calls: object,
  *   program: (folder: string) => [string, string], files: (context: object) => Record<string, string>,
  *   env: (context: object) => Record<string, string>, args: (task: string, context: object) => string[],
- *   answer: (result: object) => string | null, first?: (turn: object) => object | null }} Setup
+ *   answer: (result: object) => string | null }} Setup
  * @type {Setup[]}
  */
 export const setups = [
   {
     name: 'codex',
-    packages: 'codex-current',
-    dialect: 'other',
+    packages: 'codex',
+    steps,
+    calls: callsWith(
+      shellCall(['exec_command', 'shell_command', 'shell'], `cat ${SOURCE_PATH}`),
+      shellCall(['exec_command', 'shell_command', 'shell']),
+    ),
     program: (folder) => ['codex', join(folder, 'node_modules/@openai/codex-linux-x64', vendor, 'bin/codex')],
-    files: ({ modelUrl }) => ({
-      '.codex/config.toml': codexConfig([
-        'model_provider = "scripted"',
-        '[model_providers.scripted]',
-        'name = "scripted"',
-        `base_url = "${modelUrl}/v1"`,
-        'env_key = "OPENAI_API_KEY"',
-        'wire_api = "responses"',
-      ]).join('\n'),
-    }),
     env: () => ({}),
     args: codexArgs,
     answer: codexAnswer,
-    // It does not wait for MCP servers with its first request.
-    first: ({ tools }) =>
-      tools.some(({ namespace }) => namespace === 'mcp__pruner')
-        ? null
-        : { name: 'exec_command', args: { cmd: 'sleep 1' } },
   },
   {
     name: 'claude',
     packages: 'claude',
-    dialect: 'other',
+    // It shows only the names of MCP tools until the model has asked for one.
+    steps: ['read', 'find-tool', ...steps.slice(1)],
+    calls: {
+      ...callsWith(readCall(['Read']), shellCall(['Bash'])),
+      'find-tool': () => ({ name: 'ToolSearch', args: { query: 'select:mcp__pruner__recover_text', max_results: 5 } }),
+    },
     program: (folder) => ['claude', join(folder, 'node_modules/@anthropic-ai/claude-code-linux-x64/claude')],
-    files: () => ({ '.claude.json': '{\n  "hasCompletedOnboarding": true\n}\n' }),
-    env: ({ modelUrl }) => ({
-      ANTHROPIC_BASE_URL: modelUrl,
+    env: () => ({
       ANTHROPIC_API_KEY: 'sk-scripted-0000',
       DISABLE_AUTOUPDATER: '1',
       DISABLE_TELEMETRY: '1',
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
     }),
-    args: (task) => ['-p', task, '--output-format', 'json', '--allowedTools', 'mcp__pruner'],
+    args: (task) => ['-p', task, '--output-format', 'json', '--allowedTools', 'Read,Bash,mcp__pruner'],
     answer: (result) => jsonAnswer(result, (event) => event.result),
-    // It shows only the names of MCP tools until the model has asked for them.
-    first: ({ tools }) =>
-      tools.some(({ name }) => name === 'mcp__pruner__read')
-        ? null
-        : {
-            name: 'ToolSearch',
-            args: { query: 'select:mcp__pruner__read,mcp__pruner__bash,mcp__pruner__recover_text', max_results: 5 },
-          },
   },
   {
     name: 'codex-chat',
-    packages: 'codex',
-    dialect: 'chat',
-    steps: chatSteps,
-    calls: chatCalls(
+    packages: 'codex-chat',
+    steps,
+    calls: callsWith(
       shellCall(['shell_command', 'shell', 'exec_command'], `cat ${SOURCE_PATH}`),
       shellCall(['shell_command', 'shell', 'exec_command']),
     ),
     program: (folder) => ['codex', join(folder, 'node_modules/@openai/codex', vendor, 'codex/codex')],
-    files: () => ({ '.codex/config.toml': codexConfig([]).join('\n') }),
     env: () => ({}),
     args: codexArgs,
     answer: codexAnswer,
@@ -141,24 +106,12 @@ export const setups = [
   {
     name: 'qwen',
     packages: 'qwen',
-    dialect: 'chat',
-    steps: ['read', 'find-tool', ...chatSteps.slice(1)],
+    steps: ['read', 'find-tool', ...steps.slice(1)],
     calls: {
-      ...chatCalls(readCall(['read_file']), shellCall(['run_shell_command'])),
+      ...callsWith(readCall(['read_file']), shellCall(['run_shell_command'])),
       'find-tool': () => ({ name: 'tool_search', args: { query: 'select:mcp__pruner__recover_text' } }),
     },
     program: (folder) => ['qwen', join(folder, 'node_modules/@qwen-code/qwen-code/cli.js')],
-    files: () => ({
-      '.qwen/settings.json': JSON.stringify(
-        {
-          general: { disableAutoUpdate: true, disableUpdateNag: true },
-          privacy: { usageStatisticsEnabled: false },
-          telemetry: { enabled: false },
-        },
-        null,
-        4,
-      ),
-    }),
     env: () => ({ OPENAI_MODEL: 'scripted' }),
     args: (task) => ['--yolo', '--output-format', 'json', '--model', 'scripted', task],
     answer: (result) => jsonAnswer(result, (events) => events.find((event) => event.type === 'result')?.result),
@@ -167,11 +120,9 @@ export const setups = [
   {
     name: 'opencode',
     packages: 'opencode',
-    dialect: 'chat',
-    steps: chatSteps,
-    calls: chatCalls(readCall(['read']), shellCall(['bash'])),
+    steps,
+    calls: callsWith(readCall(['read']), shellCall(['bash'])),
     program: (folder) => ['opencode', join(folder, 'node_modules/opencode-linux-x64/bin/opencode')],
-    files: () => ({ '.config/opencode/opencode.json': '{\n  "autoupdate": false,\n  "share": "disabled"\n}\n' }),
     env: () => ({
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
@@ -184,11 +135,9 @@ export const setups = [
   {
     name: 'kilo',
     packages: 'kilo',
-    dialect: 'chat',
-    steps: chatSteps,
-    calls: chatCalls(readCall(['read']), shellCall(['bash'])),
+    steps,
+    calls: callsWith(readCall(['read']), shellCall(['bash'])),
     program: (folder) => ['kilo', join(folder, 'node_modules/@kilocode/cli-linux-x64/bin/kilo')],
-    files: () => ({ '.config/kilo/kilo.json': '{ "autoupdate": false, "share": "disabled" }' }),
     env: () => ({
       KILO_DISABLE_AUTOUPDATE: '1',
       KILO_DISABLE_MODELS_FETCH: '1',
@@ -206,50 +155,26 @@ export const setups = [
   {
     name: 'cline',
     packages: 'cline',
-    dialect: 'chat',
-    steps: chatSteps,
-    calls: chatCalls(readCall(['read_files', 'read_file']), shellCall(['run_commands', 'execute_command'])),
+    steps,
+    calls: callsWith(readCall(['read_files', 'read_file']), shellCall(['run_commands', 'execute_command'])),
     program: (folder) => ['cline', join(folder, 'node_modules/@cline/cli-linux-x64/bin/cline')],
-    files: () => ({
-      '.cline/data/settings/providers.json': `${JSON.stringify(
-        {
-          version: 1,
-          lastUsedProvider: 'openai-compatible',
-          modes: {},
-          providers: {
-            'openai-compatible': {
-              settings: {
-                provider: 'openai-compatible',
-                apiKey: 'sk-scripted-0000',
-                model: 'x',
-                baseUrl: 'http://x/v1',
-              },
-              updatedAt: '2026-01-01T00:00:00.000Z',
-              tokenSource: 'manual',
-            },
-          },
-        },
-        null,
-        2,
-      )}\n`,
-    }),
     env: () => ({
       CLINE_NO_AUTO_UPDATE: '1',
       CLINE_LOG_ENABLED: '0',
-      CLINE_SESSION_BACKEND_MODE: 'local',
       CLINE_MESSAGE_BUILDER_MAX_TOOL_RESULT_CHARS: '100000',
     }),
     args: (task, { work }) => ['--json', '--cwd', work, '--compaction', 'off', '-m', 'scripted', task],
+    // What setup leaves to the user: a key, and that no daemon of an earlier run is asked.
+    ownArgs: ['--key', 'sk-scripted-0000'],
+    ownEnv: { CLINE_SESSION_BACKEND_MODE: 'local' },
     answer: ({ stdout }) => eventsIn(stdout).findLast((event) => event.type === 'run_result')?.text ?? null,
   },
   {
     name: 'copilot',
     packages: 'copilot',
-    dialect: 'chat',
-    steps: chatSteps,
-    calls: chatCalls(readCall(['view']), shellCall(['bash'])),
+    steps,
+    calls: callsWith(readCall(['view']), shellCall(['bash'])),
     program: (folder) => ['copilot', join(folder, 'node_modules/@github/copilot-linux-x64/copilot')],
-    files: () => ({}),
     env: () => ({ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false' }),
     args: (task) => [
       ...['--prompt', task, '--silent', '--allow-all-tools', '--allow-all-paths', '--disable-client-telemetry'],

@@ -6,6 +6,8 @@ export const settings = {
   baseURL: process.env.CLIENT_BASE_URL ?? '',
   apiKey: process.env.CLIENT_API_KEY ?? '',
   mode: process.env.CLIENT_MODE ?? '',
+  /** Address of an MCP server, or nothing. */
+  rpcUrl: process.env.CLIENT_RPC_URL ?? '',
   task: process.env.CLIENT_TASK ?? '',
   followUp: process.env.CLIENT_FOLLOW_UP ?? '',
 };
