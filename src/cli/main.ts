@@ -17,6 +17,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: "print or write an agent's configuration",
     load: async () => (await import('./setup.ts')).setup,
   },
+  service: {
+    summary: 'run the proxy in the background: install, status, logs, remove',
+    load: async () => (await import('./service.ts')).service,
+  },
   doctor: {
     summary: 'check that everything is in order, and say what to do',
     load: async () => (await import('./doctor.ts')).doctor,
