@@ -1,6 +1,7 @@
 import type { WireName } from '../agents/clients/client.ts';
 import type { Loaded } from '../config/load.ts';
 import type { SettingKey, Settings } from '../config/settings.ts';
+import { wayTo } from '../core/route-way.ts';
 import type { Finding } from './finding.ts';
 import { probe } from './probe.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
@@ -68,15 +69,30 @@ async function checkRoute(route: Route, settings: Settings, running: ProxyHealth
   const told = running?.[field];
   const other = told !== undefined && told !== new URL(own).origin;
   const url = other ? told : withoutSecrets(own);
-  const problem = await probe(other ? told : `${withoutSecrets(own)}/models`);
-  const advice = `check ${variable}, the name and the network`;
-  const reached: Finding =
-    problem === null
-      ? { level: 'ok', what: `the ${title} ${url} answers` }
-      : { level: 'failure', what: `the ${title} ${url} cannot be reached: ${problem}`, advice };
+  const reached = await checkWay(
+    `the ${title} ${url}`,
+    other ? told : `${withoutSecrets(own)}/models`,
+    variable,
+    settings,
+  );
   if (!other) return [reached];
   const what = `the proxy that runs forwards to ${told}, this environment says ${new URL(own).origin} (${variable})`;
   return [reached, { level: 'note', what, advice: 'restart the proxy with the settings that are meant' }];
+}
+
+/** Tries an address the way that requests to it go: straight, or as far as the proxy that leads out of this machine. */
+async function checkWay(name: string, url: string, variable: string, settings: Settings): Promise<Finding> {
+  const way = wayTo(url, settings);
+  const problem = await probe(way.proxy === null ? url : new URL(way.proxy).origin);
+  if (way.proxy !== null) {
+    const what = `${name} is reached ${way.shown}`;
+    if (problem === null) return { level: 'ok', what: `${what}, which answers` };
+    const advice = 'check HTTPS_PROXY and HTTP_PROXY; NO_PROXY names hosts that are reached without';
+    return { level: 'failure', what: `${what}, which cannot be reached: ${problem}`, advice };
+  }
+  if (problem === null) return { level: 'ok', what: `${name} answers` };
+  const advice = `check ${variable}, the name and the network`;
+  return { level: 'failure', what: `${name} cannot be reached: ${problem}`, advice };
 }
 
 /** An address may hold a name with a password, or a key behind a question mark. */

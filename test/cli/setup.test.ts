@@ -195,8 +195,11 @@ describe('mcp-pruner doctor', () => {
     await run(at, ['setup', 'qwen', '--write'], { MCP_PRUNER_PORT: '2' });
     const store = join(at.home, 'store.db');
     writeFileSync(store, 'not a database, but long enough to look like one '.repeat(100));
+    const other = createServer((_req, res) => void res.end('hello')).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
     const { code, out } = await run(at, ['doctor', '--json'], {
-      MCP_PRUNER_PORT: new URL(upstreamUrl).port,
+      MCP_PRUNER_PORT: String((other.address() as AddressInfo).port),
       MCP_PRUNER_DB_PATH: store,
     });
     expect(code).toBe(1);
@@ -255,6 +258,23 @@ describe('mcp-pruner doctor', () => {
       expect(refused.code).toBe(1);
       expect(refused.out).toMatch(way === 'http' ? /rpc answers 401/ : /prune answers 401/);
     }
+  });
+
+  it('says by which proxy the upstream is reached, and tries that', async () => {
+    const env = { MCP_PRUNER_UPSTREAM_URL: 'https://api.example/v1', NO_PROXY: 'else.example' };
+    const there = await run(machine(), ['doctor'], {
+      ...env,
+      HTTPS_PROXY: upstreamUrl.replace('http://', 'http://me:secret@'),
+    });
+    expect(there.out).toContain(
+      `ok    the upstream https://api.example/v1 is reached by the proxy ${new URL(upstreamUrl).origin}, which answers`,
+    );
+    expect(there.out).not.toContain('secret');
+    const gone = await run(machine(), ['doctor'], { ...env, HTTPS_PROXY: 'http://127.0.0.1:1' });
+    expect(gone).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/FAIL {2}.*by the proxy http:\/\/127\.0\.0\.1:1, which/),
+    });
   });
 
   it('tells where the proxy that runs forwards to, whatever its own environment says', async () => {
