@@ -1,5 +1,6 @@
 import { join, win32 } from 'node:path';
-import { CommandFailed, type Io } from './command.ts';
+import { UserError } from '../errors.ts';
+import type { Io } from './command.ts';
 import { LABEL, launchdAgent, SERVICE, type ServiceProgram, systemdUnit, windowsTask } from './service-files.ts';
 
 /** How a program that was run to its end ended; `code` is `null` when it could not be started. */
@@ -57,7 +58,7 @@ function systemd({ env, homeDir }: Io): ServiceManager {
       const { code, output } = run('systemctl', ['--user', 'show-environment']);
       if (code === 0) return;
       const why = code === null ? 'systemctl is not there' : output.trim().split('\n')[0];
-      throw new CommandFailed(
+      throw new UserError(
         `systemd of this user cannot be reached (${why}): run "mcp-pruner serve" under what starts programs here ` +
           '(OpenRC, runit, supervisord, a line "@reboot" of crontab), or in Docker with restart: unless-stopped',
       );
@@ -81,7 +82,7 @@ function launchd({ homeDir }: Io): ServiceManager {
     text: launchdAgent,
     check(run) {
       if (run('launchctl', ['print', domain]).code === 0) return;
-      throw new CommandFailed('launchd has no session of this user: log in at the screen and run this again there');
+      throw new UserError('launchd has no session of this user: log in at the screen and run this again there');
     },
     start: [optional('launchctl', 'bootout', target), step('launchctl', 'bootstrap', domain, file)],
     stop: [optional('launchctl', 'bootout', target)],
@@ -103,7 +104,7 @@ function scheduler({ env, homeDir }: Io): ServiceManager {
     text: (program) => Buffer.from(`\ufeff${windowsTask(program, user)}`, 'utf16le'),
     check(run) {
       if (run('schtasks', ['/Query', '/FO', 'CSV', '/NH']).code === 0) return;
-      throw new CommandFailed('the task scheduler does not answer (schtasks): start its service and run this again');
+      throw new UserError('the task scheduler does not answer (schtasks): start its service and run this again');
     },
     start: [
       optional('schtasks', '/End', '/TN', SERVICE),

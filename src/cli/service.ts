@@ -7,7 +7,8 @@ import { defaultConfigFile, defaultDbPath, folderOf } from '../config/paths.ts';
 import { rows } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { servingProblem } from '../config/warnings.ts';
-import { type Call, type Command, CommandFailed, configOption, type Io, UsageError } from './command.ts';
+import { UserError } from '../errors.ts';
+import { type Call, type Command, configOption, type Io, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { isProxy, proxyUrl } from './run-proxy.ts';
 import { envFileText, type ServiceProgram } from './service-files.ts';
@@ -62,8 +63,7 @@ async function install(job: Job): Promise<number> {
   const { settings } = loaded;
   const problem = servingProblem(settings);
   if (problem !== null) throw new SettingsError([problem]);
-  if (settings.port === 0)
-    throw new CommandFailed('a service needs a port that agents can be told: set MCP_PRUNER_PORT');
+  if (settings.port === 0) throw new UserError('a service needs a port that agents can be told: set MCP_PRUNER_PORT');
   manager.check(run);
   const program = programOf(job);
   writePrivate(program.envFile, envFileText(environmentOf(job)));
@@ -73,7 +73,7 @@ async function install(job: Job): Promise<number> {
   io.out(`written: ${manager.file}\nwritten: ${program.envFile} (only you can read it)\n`);
   const url = proxyUrl(settings);
   if (!(await answersSoon(url))) {
-    throw new CommandFailed(`${manager.title} took it, but nothing answers at ${url}: see mcp-pruner service logs`);
+    throw new UserError(`${manager.title} took it, but nothing answers at ${url}: see mcp-pruner service logs`);
   }
   io.out(`the proxy answers at ${url}\n`);
   if (manager.hint !== null) io.out(`${manager.hint}\n`);
@@ -99,8 +99,7 @@ function logs(job: Job): number {
     return code === 0 ? 0 : 1;
   }
   const { logFile } = programOf(job);
-  if (!io.fileExists(logFile))
-    throw new CommandFailed(`there is no log at ${logFile}: mcp-pruner service install first`);
+  if (!io.fileExists(logFile)) throw new UserError(`there is no log at ${logFile}: mcp-pruner service install first`);
   const lines = readFileSync(logFile, 'utf8').split('\n');
   io.out(lines.slice(-LOG_LINES - 1).join('\n'));
   return 0;
@@ -125,7 +124,7 @@ function remove(job: Job): number {
 
 function programOf({ io, loaded }: Job): ServiceProgram {
   const entry = findEntry({}, io.cwd)?.replace(/index\.js$/, 'cli.js');
-  if (entry === undefined) throw new CommandFailed('the program itself was not found: install the package anew');
+  if (entry === undefined) throw new UserError('the program itself was not found: install the package anew');
   return {
     node: process.execPath,
     entry,
@@ -152,7 +151,7 @@ function perform({ command, args, mayFail = undefined }: Step, run: RunTool): vo
   const { code, output } = run(command, args);
   if (code === 0 || mayFail) return;
   const why = code === null ? 'it is not there' : output.trim() || `it ended with code ${code}`;
-  throw new CommandFailed(`${[command, ...args].join(' ')}: ${why}`);
+  throw new UserError(`${[command, ...args].join(' ')}: ${why}`);
 }
 
 function writePrivate(file: string, content: string | Buffer): void {
