@@ -28,6 +28,7 @@ export class Snapshots {
   readonly #deleteContent;
   readonly #contentOf;
   readonly #read;
+  readonly #hashOf;
   readonly #dropOrphan;
   readonly #unpacked;
   readonly #setPacked;
@@ -49,6 +50,7 @@ export class Snapshots {
       `SELECT s.encoding, s.packing, s.text_bytes, c.data
        FROM snapshot s JOIN content c ON c.id = s.content WHERE s.id = ?`,
     );
+    this.#hashOf = db.prepare<[number], string>('SELECT hash FROM snapshot WHERE id = ?').pluck();
     this.#dropOrphan = db.prepare<[number, number]>(
       'DELETE FROM snapshot WHERE id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)',
     );
@@ -87,6 +89,11 @@ export class Snapshots {
   /** The stored form of a text, or `undefined` when the row has gone. */
   read(id: number): StoredText | undefined {
     return this.#read.get(id);
+  }
+
+  /** What a row's text is known by; `undefined` when the row has gone. */
+  hashOf(id: number): string | undefined {
+    return this.#hashOf.get(id);
   }
 
   /** Deletes a text that no prune refers to any more. */
