@@ -115,7 +115,11 @@ async function session(setup, way) {
     const model = await startUpstream({ nonce, steps: setup.steps, calls: setup.calls, work });
     closers.push(model.close);
     const context = { modelUrl: model.url, work };
-    const upstreams = { MCP_PRUNER_UPSTREAM_URL: `${model.url}/v1`, MCP_PRUNER_ANTHROPIC_URL: `${model.url}/v1` };
+    const upstreams = {
+      MCP_PRUNER_UPSTREAM_URL: `${model.url}/v1`,
+      MCP_PRUNER_ANTHROPIC_URL: `${model.url}/v1`,
+      MCP_PRUNER_TIMEOUT_MS: '30000',
+    };
     const env = { ...environment(home, bin), ...setup.env(context) };
     const timeoutMs = Number(values.timeout) * 1000;
     const start = (program, args, more = {}) =>

@@ -3,7 +3,7 @@ import { rebuild } from './rebuild.mjs';
 import { cutAtStrings, rawMessages, textOf } from './wire.mjs';
 
 /** Headers that belong to one hop, or that fit the body and may change with it. */
-const PER_HOP = new Set(['host', 'connection', 'content-length', 'keep-alive', 'transfer-encoding', HOP_HEADER]);
+const PER_HOP = new Set(['host', 'connection', 'content-length', 'keep-alive', 'transfer-encoding', 'via', HOP_HEADER]);
 
 function isJson(text) {
   if (!/^\s*[[{]/.test(text)) return false;
