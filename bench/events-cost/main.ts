@@ -72,6 +72,7 @@ function reportsOf(events: readonly StoredEvent[]): ChatReport[] {
       return {
         requestId: opId ?? '',
         foreign: false,
+        wire: 'chat',
         conversationId: runId,
         model: 'gpt-test',
         stream: false,

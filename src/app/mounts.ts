@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
-import { wayTo } from '../core/route-way.ts';
+import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -11,13 +13,14 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Hops } from '../proxy/hops.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { passthrough } from '../proxy/passthrough.ts';
-import { type Connection, connectionTo, type Upstream } from '../proxy/upstream.ts';
+import type { Upstream } from '../proxy/upstream.ts';
 import type { Services } from './services.ts';
 import type { Toolset } from './tools.ts';
+import type { Upstreams } from './wires.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
-  readonly upstream: Upstream;
+  readonly upstreams: Upstreams;
   readonly hops: Hops;
   readonly metrics: Metrics;
   /** Largest body of `/rpc` and `/prune`, in bytes. */
@@ -107,24 +110,18 @@ function mountPrune(
 }
 
 function mountPassthrough(app: Express, parts: MountParts): void {
-  const { settings, upstream } = parts;
-  const usual = passthroughTo(upstream.connection, (path) => upstream.pathFor(path), parts);
-  const { pathname, origin } = new URL(settings.anthropicUrl);
-  const connection = connectionTo(origin, wayTo(settings.anthropicUrl, settings));
-  const below = pathname.replace(/(?<!\/)\/+$/, '');
-  const messages = passthroughTo(connection, (path) => below + path.replace(/^\/v1(?=\/|\?|$)/, ''), parts);
-  app.use('/v1', (req, res, next) => void (isAnthropic(req) ? messages : usual)(req, res, next));
+  const { upstreams } = parts;
+  const others = passthroughTo(upstreams.others, openaiChat, parts);
+  const messages = passthroughTo(upstreams.messages, anthropicMessages, parts);
+  app.use('/v1', (req, res, next) => void (isAnthropic(req) ? messages : others)(req, res, next));
 }
 
-function passthroughTo(
-  connection: Connection,
-  pathFor: (clientPath: string) => string,
-  { settings, hops, log }: MountParts,
-) {
+function passthroughTo(upstream: Upstream, { error }: Dialect, { settings, hops, log }: MountParts) {
   return passthrough({
-    connection,
+    connection: upstream.connection,
     hops,
-    pathFor,
+    pathFor: (path) => upstream.pathFor(path),
+    errorBody: error,
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
     onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),

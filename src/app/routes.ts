@@ -32,8 +32,8 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const services = openServices(storage, (result) => countPruned(metrics, result));
   const face = httpFace(settings, port);
   const tools = openTools(services, face);
-  const { wires, upstream, hops, close } = await openWires(services, metrics);
-  const mountParts = { ...services, tools, upstream, hops, metrics, maxBodyBytes: face.maxInputBytes };
+  const { wires, upstreams, hops, close } = await openWires(services, metrics);
+  const mountParts = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
   const rest = loadSoon(
     async () => {
       const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
+import type { Settings } from '../config/settings.ts';
 import { LeftAlone } from '../core/left-alone.ts';
 import { isForeign } from '../core/origin.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
@@ -22,7 +23,7 @@ import type { Services } from './services.ts';
 export interface Wires {
   readonly wires: readonly Wire[];
   /** Where requests go; the pass-through goes there too. */
-  readonly upstream: Upstream;
+  readonly upstreams: Upstreams;
   /** Knows requests that have been here before. */
   readonly hops: Hops;
   /** Writes what waits to be told and closes the connections. */
@@ -35,44 +36,58 @@ export interface Wires {
  */
 const HEAP_SHARE = 1 / 16;
 
+/** Where requests of the messages wire go, and where all others do. */
+export interface Upstreams {
+  readonly messages: Upstream;
+  readonly others: Upstream;
+}
+
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
   const { settings, store, events, clock, log } = services;
   const nextId = requestIds();
   const hops = new Hops(nextId().slice(-10).toLowerCase());
-  const upstream = new Upstream({
-    url: settings.upstreamUrl,
-    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
-    way: wayTo(settings.upstreamUrl, settings),
-    hops,
-  });
+  const upstreams = {
+    messages: upstreamAt(settings.anthropicUrl, settings, hops),
+    others: upstreamAt(settings.upstreamUrl, settings, hops),
+  };
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
-  const options = await handlerOptions(services, upstream, reporter, nextId);
+  const options = await handlerOptions(services, reporter, nextId);
   return {
     wires: dialects.map((dialect): Wire => {
-      const handler = new ChatHandler({ ...options, dialect });
+      const upstream = dialect.name === 'messages' ? upstreams.messages : upstreams.others;
+      const handler = new ChatHandler({ ...options, dialect, upstream });
       return {
         claims: (method, path) => dialect.claims(method, path) !== null,
+        errorBody: dialect.error,
         handle: (req, res) => handler.handle(req, res),
       };
     }),
-    upstream,
+    upstreams,
     hops,
     async close() {
       await reporter.flush();
-      await upstream.close();
+      await Promise.all([upstreams.messages.close(), upstreams.others.close()]);
     },
   };
+}
+
+function upstreamAt(url: string, settings: Settings, hops: Hops): Upstream {
+  return new Upstream({
+    url,
+    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
+    way: wayTo(url, settings),
+    hops,
+  });
 }
 
 /** What the handlers of all wires share: above all the memory of what was decided. */
 async function handlerOptions(
   services: Services,
-  upstream: Upstream,
   reporter: Reporter,
   nextId: () => string,
-): Promise<Omit<ChatOptions, 'dialect'>> {
+): Promise<Omit<ChatOptions, 'dialect' | 'upstream'>> {
   const { settings, store, clock, log, decider, scorer } = services;
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const leftAlone = new LeftAlone(store);
@@ -89,7 +104,6 @@ async function handlerOptions(
       segments: segmentsOf(services),
     }),
     leftAlone,
-    upstream,
     enabled: settings.enabled,
     shadow: settings.mode === 'shadow',
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),

@@ -124,7 +124,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   say(
     readFileSync(logFile, 'utf8')
       .split('\n')
-      .find((line) => line.includes('chat completion')) ?? '',
+      .find((line) => line.includes('model request')) ?? '',
   );
 }
 

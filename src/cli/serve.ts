@@ -67,14 +67,16 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
         {
           url: running.url,
           upstreamUrl: settings.upstreamUrl,
+          anthropicUrl: settings.anthropicUrl,
           dbPath: settings.dbPath,
           mode: settings.enabled ? settings.mode : 'off',
           backend: settings.backend,
           configFile,
           version: io.version,
           OPENAI_BASE_URL: `${reachable(running.url)}/v1`,
+          ANTHROPIC_BASE_URL: reachable(running.url),
         },
-        'listening; point an agent at it with OPENAI_BASE_URL',
+        'listening; point an agent at it with OPENAI_BASE_URL or ANTHROPIC_BASE_URL',
       );
       return await untilStopped(running, settings, log, io);
     },

@@ -50,6 +50,7 @@ export function settingsWarnings(settings: Settings): string[] {
   const { authToken, backend } = settings;
   const addresses = {
     MCP_PRUNER_UPSTREAM_URL: settings.upstreamUrl,
+    MCP_PRUNER_ANTHROPIC_URL: settings.anthropicUrl,
     ...(backend === 'deepinfra' ? { DEEPINFRA_ENDPOINT_URL: settings.deepinfraEndpointUrl } : {}),
     ...(backend === 'swe-pruner' ? { MCP_PRUNER_SWE_PRUNER_URL: settings.swePrunerUrl } : {}),
   };

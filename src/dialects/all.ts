@@ -1,5 +1,7 @@
+import { anthropicMessages } from './anthropic-messages/dialect.ts';
 import type { Dialect } from './dialect.ts';
 import { openaiChat } from './openai-chat/dialect.ts';
+import { openaiResponses } from './openai-responses/dialect.ts';
 
 /** Every wire format that is read. */
-export const dialects: readonly Dialect[] = [openaiChat];
+export const dialects: readonly Dialect[] = [openaiChat, anthropicMessages, openaiResponses];

@@ -2,7 +2,16 @@ import { BoundedLabels } from './bounded-labels.ts';
 import type { Recorder } from './prometheus.ts';
 
 /** Which part of the server answered. */
-export type Route = 'chat_completions' | 'passthrough' | 'rpc' | 'prune' | 'health' | 'metrics' | 'other';
+export type Route =
+  | 'chat_completions'
+  | 'messages'
+  | 'responses'
+  | 'passthrough'
+  | 'rpc'
+  | 'prune'
+  | 'health'
+  | 'metrics'
+  | 'other';
 
 /** One finished request. Holds counts and names, never a text. */
 export interface RequestSample {
@@ -15,8 +24,19 @@ export interface RequestSample {
   readonly firstByteMs: number | null;
   /** Why the upstream failed (`refused`, `timeout`, `reset`, …), or `null`. */
   readonly upstreamError: string | null;
+  /** The provider's own count, where it reported one. */
+  readonly usage?: ProviderTokens;
   /** Absent where pruning was never considered. */
   readonly pruning?: PruningSample;
+}
+
+/** Tokens as the provider counted them; `null` where it did not say. */
+export interface ProviderTokens {
+  /** All that was read, from a cache or not. */
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly cacheWriteTokens?: number | null;
 }
 
 /** What pruning did to one request, or to one `prune_text` call. */
@@ -106,13 +126,14 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
 
   return {
-    request({ route, status, model, upstreamError, pruning, firstByteMs }) {
+    request({ route, status, model, upstreamError, pruning, usage, firstByteMs }) {
       const sample: RequestSample = {
         route,
         status,
         model: models.of(model),
         firstByteMs: firstByteMs === null ? null : amount(firstByteMs),
         upstreamError: upstreamError === null ? null : reasons.of(upstreamError),
+        ...(usage && { usage }),
         ...(pruning && { pruning: plainPruning(pruning) }),
       };
       record((to) => to.request(sample));

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metrics, MetricsOptions, PruningSample, RequestSample } from './metrics.ts';
+import type { Metrics, MetricsOptions, ProviderTokens, PruningSample, RequestSample, Route } from './metrics.ts';
 
 /** Counts samples whose labels are already bounded. */
 export type Recorder = Omit<Metrics, 'loaded'>;
@@ -8,6 +8,24 @@ export type Recorder = Omit<Metrics, 'loaded'>;
 const PRUNING_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 /** Upper bounds in seconds: from loopback to a model that thinks for minutes. */
 const FIRST_BYTE_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** Routes whose answers are an upstream's. */
+const PROXIED: ReadonlySet<Route> = new Set<Route>(['chat_completions', 'messages', 'responses', 'passthrough']);
+
+/** What the provider counted, by kind; what it did not tell, or tells as no amount, is left out. */
+function kindsOf(usage: ProviderTokens | undefined): [kind: string, tokens: number][] {
+  if (!usage) return [];
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens } = usage;
+  const kinds = {
+    prompt: promptTokens,
+    cached: cachedTokens,
+    cache_write: cacheWriteTokens,
+    completion: completionTokens,
+  };
+  return Object.entries(kinds).flatMap(([kind, tokens]): [string, number][] =>
+    typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? [[kind, tokens]] : [],
+  );
+}
 
 /** Makes the counters, histograms and gauges of one server. */
 export function createRecorder({ version, storeSizes }: MetricsOptions): Recorder {
@@ -24,6 +42,8 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
   const tokensAfter = counter('tokens_after_total', 'Estimated tokens of candidates as they were passed on.');
   const tokensSaved = counter('tokens_saved_total', 'Estimated tokens saved.');
+  const savedByRoute = counter('route_tokens_saved_total', 'Estimated tokens saved, for each wire.', 'route');
+  const providerTokens = counter('provider_tokens_total', 'Tokens as the provider counted them.', 'route', 'kind');
   const fallbacks = counter('fallbacks_total', 'Times something passed whole or by the fallback ranking.', 'reason');
   const upstreamErrors = counter('upstream_errors_total', 'Requests that the upstream failed.', 'reason');
   const pruningTime = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
@@ -50,11 +70,13 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
       const { route, status, model, firstByteMs, upstreamError } = sample;
       requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', model });
       // the proxied answers alone: scrapes and health checks would drown them
-      if (firstByteMs !== null && (route === 'chat_completions' || route === 'passthrough')) {
-        firstByte.observe(firstByteMs / 1000);
-      }
+      if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
       if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
-      if (sample.pruning !== undefined) pruning(sample.pruning);
+      if (sample.pruning !== undefined) {
+        pruning(sample.pruning);
+        savedByRoute.inc({ route }, Math.max(0, sample.pruning.tokensBefore - sample.pruning.tokensAfter));
+      }
+      for (const [kind, tokens] of kindsOf(sample.usage)) providerTokens.inc({ route, kind }, tokens);
     },
     pruning,
     async page() {

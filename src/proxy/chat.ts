@@ -44,6 +44,8 @@ export interface ChatReport {
   readonly requestId: string;
   /** A web page of somebody else may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
+  /** The format that it and its answer are in. */
+  readonly wire: Dialect['name'];
   /** The conversation, derived from how it begins; `''` when the body was not looked at. */
   readonly conversationId: string;
   readonly model: string;
@@ -73,7 +75,7 @@ const MAX_MODEL_CHARS = 200;
 /** Statuses with which an upstream refuses what it was sent. */
 const REFUSALS = new Set([400, 413, 422]);
 
-/** Serves `POST …/chat/completions` on the bare request: collect, prune, forward, report. */
+/** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
 export class ChatHandler {
   readonly #options: ChatOptions;
 
@@ -244,6 +246,7 @@ class ChatExchange {
     const known: ChatReport = {
       requestId: this.#requestId,
       foreign: this.#foreign,
+      wire: this.#options.dialect.name,
       conversationId: rewritten?.conversationId ?? '',
       model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
       stream: rewritten?.stream ?? false,

@@ -4,7 +4,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
 import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
 import type { Hops } from './hops.ts';
-import { sendUpstreamError } from './openai-error.ts';
+import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
 import { heldUpload, readAway } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
 import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
@@ -14,6 +14,8 @@ export interface PassthroughOptions {
   /** Path and query at the upstream for a client's `/v1/…`. */
   readonly pathFor: (clientPath: string) => string;
   readonly hops: Hops;
+  /** How an error of our own looks. */
+  readonly errorBody: ErrorBody;
   /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
   readonly headersTimeoutMs: number;
   /** Longest silence in the middle of an answer, in milliseconds; 0 for ever. */
@@ -186,7 +188,7 @@ class Forwarder {
   #fail(req: Request, res: Response, cause: string): void {
     const code = this.#underWay.get(req)?.late ? 'timeout' : cause;
     this.#options.onUpstreamError(code);
-    sendUpstreamError(res, code); // ends an answer that has begun
+    sendUpstreamError(res, code, this.#options.errorBody); // ends an answer that has begun
     readAway(req);
   }
 }

@@ -16,6 +16,7 @@ export function eventsOf(report: ChatReport, tsMs: number, saved: number, shadow
     events.push({ tsMs, runId, opId, kind, level, payload });
   };
   add('request', report.status >= 400 ? 'warn' : 'info', {
+    wire: report.wire,
     model: report.model,
     messages: report.messages,
     candidates: report.outcomes.length,

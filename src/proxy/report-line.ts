@@ -34,6 +34,7 @@ export function lineOf(report: ChatReport, sums: OutcomeSums, saved: number, sha
   const line: Record<string, unknown> = {
     requestId: report.requestId,
     conversationId: report.conversationId,
+    wire: report.wire,
     model: report.model,
     stream: report.stream,
     messages: report.messages,
@@ -54,6 +55,7 @@ export function lineOf(report: ChatReport, sums: OutcomeSums, saved: number, sha
   if (usage) {
     line.promptTokens = usage.promptTokens;
     line.cachedTokens = usage.cachedTokens;
+    if (usage.cacheWriteTokens !== undefined) line.cacheWriteTokens = usage.cacheWriteTokens;
     line.completionTokens = usage.completionTokens;
   }
   line.pruneMs = tenths(report.pruneMs);

@@ -86,14 +86,15 @@ export class Reporter {
     const sums = sumsOf(report.outcomes);
     const saved = shadow || !report.forwardedOriginal ? sums.tokensBefore - sums.tokensAfter : 0;
     const line = lineOf(report, sums, saved, shadow);
-    if (report.status >= 500 || report.upstreamError) log.warn(line, 'chat completion');
-    else log.info(line, 'chat completion');
+    if (report.status >= 500 || report.upstreamError) log.warn(line, 'model request');
+    else log.info(line, 'model request');
     metrics.request({
-      route: 'chat_completions',
+      route: report.wire === 'chat' ? 'chat_completions' : report.wire,
       status: report.status,
       model: report.model,
       firstByteMs: report.firstByteMs,
       upstreamError: report.upstreamError,
+      ...(report.usage && { usage: report.usage }),
       pruning: {
         candidates: report.outcomes.length,
         pruned: sums.pruned,

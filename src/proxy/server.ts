@@ -1,12 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Hops } from './hops.ts';
-import { sendError } from './openai-error.ts';
+import { type ErrorBody, sendError } from './openai-error.ts';
 
 /** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
 export interface Wire {
   /** Whether a request is this wire's; `path` comes without its query. */
   readonly claims: (method: string, path: string) => boolean;
+  /** How its clients read an error of our own. */
+  readonly errorBody: ErrorBody;
   /** Never rejects. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 }
@@ -114,12 +116,12 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 
 function answer({ wires, app, hops }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
-  if (hops.isCircle(req.headers)) {
-    sendError(res, 'loop_detected');
-    return;
-  }
   const path = pathOf(req);
   const wire = wires.find(({ claims }) => claims(req.method ?? '', path));
+  if (hops.isCircle(req.headers)) {
+    sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
+    return;
+  }
   if (wire) void wire.handle(req, res);
   else app(req, res);
 }

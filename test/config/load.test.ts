@@ -321,6 +321,7 @@ describe('warnings', () => {
     [{ MCP_PRUNER_PROT: '1' }, 'MCP_PRUNER_PROT is not a setting and is ignored: did you mean MCP_PRUNER_PORT?'],
     [{ MCP_PRUNER_QUITE_ANOTHER_THING: '1' }, 'MCP_PRUNER_QUITE_ANOTHER_THING is not a setting and is ignored'],
     [{ MCP_PRUNER_UPSTREAM_URL: 'http://llm.example.com/v1' }, 'plain http'],
+    [{ MCP_PRUNER_ANTHROPIC_URL: 'http://llm.example.com/v1' }, 'plain http'],
     [{ MCP_PRUNER_AUTH_TOKEN: 'short' }, 'short enough to be guessed'],
     [{ KIMI_PRUNING_BACKEND: 'deepinfra' }, 'no DEEPINFRA_API_KEY'],
   ])('are given for %o', (env, expected) => {

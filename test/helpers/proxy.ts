@@ -81,10 +81,10 @@ export class TestProxy {
       .map((line) => JSON.parse(line) as LogLine);
   }
 
-  /** The lines about chat requests, once there are at least `count` of them. */
+  /** The lines about requests to a model, once there are at least `count` of them. */
   requestLines(count: number): Promise<LogLine[]> {
     return until(async () => {
-      const lines = (await this.logLines()).filter(({ msg }) => msg === 'chat completion');
+      const lines = (await this.logLines()).filter(({ msg }) => msg === 'model request');
       return lines.length >= count && lines;
     });
   }

@@ -10,6 +10,7 @@ const ROUTES: Routes = {
   hops: { isCircle: () => false },
   wires: [
     {
+      errorBody: (_status, code) => Buffer.from(code),
       claims: (_method, path) => path === '/v1/chat/completions',
       async handle(req, res) {
         for await (const _ of req);
