@@ -43,6 +43,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
       minPruneChars: settings.minPruneChars,
       maxInputChars: settings.maxInputChars,
       limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
+      reasonLanguage: settings.reasonLanguage,
       neverPruneTool: globs(settings.neverPruneTools),
       neverPrunePath: globs(settings.neverPrunePaths),
     },

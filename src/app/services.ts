@@ -82,6 +82,7 @@ function openPruners(
     const untold = createPruner({
       store,
       maxInputChars: settings.maxInputChars,
+      reasonLanguage: settings.reasonLanguage,
       onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
       decider,
       ...(asked && { scorer: asked }),

@@ -221,6 +221,13 @@ export const table = {
     fallback: true,
     doc: 'Whether a marker line stands where lines were cut. Without it an agent cannot see what to recover.',
   }),
+  reasonLanguage: setting({
+    env: ['MCP_PRUNER_REASON_LANGUAGE'],
+    toml: 'reason_language',
+    rule: oneOf(['fr', 'en']),
+    fallback: 'fr',
+    doc: 'Language of the reason in markers and annotations. What was sent before keeps its words.',
+  }),
   annotateLines: setting({
     env: ['MCP_PRUNER_ANNOTATE_LINES'],
     toml: 'annotate_lines',

@@ -1,5 +1,6 @@
 import { planRead } from '../engine/plan.ts';
 import { splitLines } from '../engine/text/lines.ts';
+import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import { annotate, editsOf } from '../engine/text/render.ts';
 import { estimateTokens, tokensOf } from '../engine/text/tokens.ts';
 import type { View } from '../engine/text/view.ts';
@@ -18,6 +19,8 @@ export interface Job {
   readonly hints: Hints;
   readonly sourceType?: SourceType;
   readonly limits: Limits;
+  /** Language of the cuts' reasons; no part of the decision's key, so that what was sent once stays as it was. */
+  readonly reasonLanguage?: ReasonLanguage;
   /** Name of the tool whose result it is, or `''`; for the records, no part of the decision. */
   readonly tool: string;
   /** `call`: an explicit `prune_text`, whose text gets an id even when it stays whole. */
@@ -86,6 +89,7 @@ export function decide(
     shouldStop,
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
+    ...(job.reasonLanguage && { reasonLanguage: job.reasonLanguage }),
   });
   return decisionOf(job, key, plan, { view, basis: basisOf(job, opinions !== null) });
 }

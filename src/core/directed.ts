@@ -1,4 +1,5 @@
 import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
+import { REASONS, type ReasonLanguage } from '../engine/text/reasons.ts';
 import type { Edit } from '../engine/text/render.ts';
 import type { CutWhole, Job } from './decide.ts';
 import { type FoundText, shift } from './find-texts.ts';
@@ -6,10 +7,6 @@ import { keyOf } from './hash.ts';
 import type { DirectivesView, Step } from './ports/segments.ts';
 import type { PrefixMatch } from './prefix-memo.ts';
 import { segmentsIn, stashKey, type TextSegment } from './segments.ts';
-
-/** What stands in the marker of a segment that was set aside, and of one that was deleted. */
-export const STASHED = 'mis de côté';
-export const DELETED = 'supprimé à la demande';
 
 /** The answers where nobody keeps segments. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
@@ -53,6 +50,7 @@ export function direct(
   project: string,
   view: DirectivesView,
   { scopes }: HeldSteps,
+  language: ReasonLanguage = 'fr',
 ): FoundText[] {
   const out: FoundText[] = [];
   let at = 0;
@@ -73,7 +71,9 @@ export function direct(
     const kept = here
       .filter((text) => !cut.some(({ segment }) => holds(segment, text)))
       .map((text) => (pinned.some(({ segment }) => holds(segment, text)) ? { ...text, skip: 'pinned' } : text));
-    const given = cut.map(({ segment, action }) => givenWay(segment, action, project, texts.toolOf(segment.source)));
+    const given = cut.map(({ segment, action }) =>
+      givenWay(segment, action, project, texts.toolOf(segment.source), language),
+    );
     out.push(...[...kept, ...given].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
   }
   return out;
@@ -84,12 +84,18 @@ function holds({ literal, start, text: { length }, file }: TextSegment, text: Fo
   return !file || (text.start >= start && text.start < start + length);
 }
 
-function givenWay(segment: TextSegment, action: 'stash' | 'delete' | 'pin', project: string, tool: string): FoundText {
+function givenWay(
+  segment: TextSegment,
+  action: 'stash' | 'delete' | 'pin',
+  project: string,
+  tool: string,
+  language: ReasonLanguage,
+): FoundText {
   const { messageIndex, literal, start, text, textHash } = segment;
   const cutWhole: CutWhole =
     action === 'delete'
-      ? { key: keyOf('delete', project, segment.id), reason: DELETED, kind: 'deleted', always: true }
-      : { key: stashKey(project, segment.id), reason: STASHED, kind: 'stashed', always: false };
+      ? { key: keyOf('delete', project, segment.id), reason: REASONS[language].deleted, kind: 'deleted', always: true }
+      : { key: stashKey(project, segment.id), reason: REASONS[language].stashed, kind: 'stashed', always: false };
   const job: Job = {
     text,
     textHash,

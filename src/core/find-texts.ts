@@ -1,5 +1,6 @@
 import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import { splitLines } from '../engine/text/lines.ts';
+import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import type { Edit } from '../engine/text/render.ts';
 import type { Hints, Limits } from '../engine/types.ts';
 import type { Conversation } from '../goal/conversation.ts';
@@ -17,6 +18,8 @@ export interface FindSettings {
   readonly minPruneChars: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
+  /** Language of the reasons in markers, French where it is absent. */
+  readonly reasonLanguage?: ReasonLanguage;
   readonly neverPruneTool: (name: string) => boolean;
   readonly neverPrunePath: (path: string) => boolean;
 }
@@ -220,7 +223,7 @@ function jobOf(
   settings: FindSettings,
   keepWhole?: string,
 ): Job {
-  const { limits } = settings;
+  const { limits, reasonLanguage } = settings;
   const base = {
     text,
     textHash: textHash(text),
@@ -229,6 +232,7 @@ function jobOf(
     limits,
     tool: tool.slice(0, MAX_NAME),
     scope: 'proxy' as const,
+    ...(reasonLanguage && { reasonLanguage }),
   };
   return keepWhole === undefined ? base : { ...base, keepWhole };
 }

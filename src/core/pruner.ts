@@ -1,4 +1,5 @@
 import { splitLines } from '../engine/text/lines.ts';
+import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import { annotate, renderText } from '../engine/text/render.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { PrunerError } from '../errors.ts';
@@ -15,6 +16,8 @@ export interface PrunerOptions {
   readonly store: Store;
   /** Texts with more UTF-16 units than this come back whole with `input_too_large`. */
   readonly maxInputChars: number;
+  /** Language of the reasons in markers and annotations, French where it is absent. */
+  readonly reasonLanguage?: ReasonLanguage;
   /** Told when a fault was turned into a whole text; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown) => void;
   /** The backend that has a say; without one the engine ranks alone. */
@@ -112,7 +115,7 @@ interface Asked {
 
 async function askFor(options: PrunerOptions, input: PruneTextInput, signal: AbortSignal | undefined): Promise<Asked> {
   const startedAt = performance.now();
-  const job = jobOf(input);
+  const job = jobOf(input, options.reasonLanguage);
   const scored = await ask(options, input, job, signal);
   const opinions = scored?.opinions ?? null;
   // What a backend said is part of what decides; without it this is the very decision that the engine makes alone.
@@ -137,7 +140,10 @@ function resultOf({ input, scored, startedAt }: Asked, { decision, fault }: Outc
   };
 }
 
-function jobOf({ text, goalHint, sourceType, options }: PruneTextInput): Job {
+function jobOf(
+  { text, goalHint, sourceType, options }: PruneTextInput,
+  reasonLanguage: ReasonLanguage | undefined,
+): Job {
   return {
     text,
     textHash: textHash(text),
@@ -147,6 +153,7 @@ function jobOf({ text, goalHint, sourceType, options }: PruneTextInput): Job {
     tool: 'prune_text',
     scope: 'call',
     ...(sourceType && { sourceType }),
+    ...(reasonLanguage && { reasonLanguage }),
   };
 }
 

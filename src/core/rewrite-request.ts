@@ -199,7 +199,11 @@ export class RequestRewriter {
     const read = match && match.body.steps !== steps.mark ? this.#read(request, null) : start;
     const toolOf = (text: ScannedText): string => (text.use === 'result' ? (read.callOf(text)?.name ?? text.name) : '');
     const { body, scope = NO_SCOPE } = request;
-    return { ...read, steps, found: direct(body, { ...read, toolOf }, scope.project, directives, steps) };
+    return {
+      ...read,
+      steps,
+      found: direct(body, { ...read, toolOf }, scope.project, directives, steps, this.#options.find.reasonLanguage),
+    };
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */

@@ -5,6 +5,7 @@ import type { Analysis } from './kinds/kind.ts';
 import { analyse } from './reading.ts';
 import { splitLines } from './text/lines.ts';
 import { formatMarker } from './text/marker.ts';
+import type { ReasonLanguage } from './text/reasons.ts';
 import { estimateTokens } from './text/tokens.ts';
 import type { View } from './text/view.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
@@ -37,10 +38,23 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
 }
 
 /** The plan that follows from a choice; `planPrune` and its explanation both come through here. */
-export function planFrom(analysis: Analysis, choice: Choice, input: Pick<PruneInput, 'shouldStop'>): Plan {
+export function planFrom(
+  analysis: Analysis,
+  choice: Choice,
+  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage'>,
+): Plan {
   const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)));
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
-  return planOf(analysis, cuts);
+  return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
+}
+
+/** The same cuts with their reasons in another language; which cuts pay was settled before, whatever the language. */
+function inLanguage(language: ReasonLanguage, cuts: Cut[], analysis: Analysis, choice: Choice): Cut[] {
+  if (language === 'fr') return cuts;
+  return cuts.map((cut) => {
+    const run = { from: cut.startLine - 1, to: cut.endLine - 1 };
+    return { ...cut, reason: reasonFor(analysis, choice, run, language) };
+  });
 }
 
 function planOf(

@@ -1,3 +1,5 @@
+import type { ReasonLanguage } from './text/reasons.ts';
+
 /** What a text is to the contract. Inside it the engine recognises finer kinds. */
 export type SourceType = 'code' | 'logs' | 'docs';
 
@@ -38,11 +40,13 @@ export interface PruneInput {
   readonly limits: Limits;
   /** What another backend thinks of each line: 1 must stay, 0 is noise, 0.5 and `NaN` say nothing; index 0 is line 1. */
   readonly externalScores?: Float64Array;
+  /** Language of the cuts' reasons, French where it is absent. It changes words, never a cut. */
+  readonly reasonLanguage?: ReasonLanguage;
   /** Asked between stages and now and then inside long ones; `true` ends the work with `timeout`. */
   readonly shouldStop?: () => boolean;
 }
 
-/** A block of lines that goes, 1-based and inclusive. `reason` is short French, one line, free of `⟦` and `⟧`. */
+/** A block of lines that goes, 1-based and inclusive. `reason` is short, one line, free of `⟦` and `⟧`. */
 export interface Cut {
   readonly startLine: number;
   readonly endLine: number;

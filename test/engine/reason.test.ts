@@ -1,15 +1,52 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { planPrune } from '../../src/engine/plan.ts';
-import { serverLog } from '../helpers/texts.ts';
+import { cleanReason } from '../../src/engine/text/marker.ts';
+import { REASON_LANGUAGES, REASONS } from '../../src/engine/text/reasons.ts';
+import type { PruneInput } from '../../src/engine/types.ts';
+import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
+import { openRewriter, openStore } from '../helpers/rewriter.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+
+const log: PruneInput = {
+  text: serverLog(800),
+  goal: 'why do payments fail',
+  hints: { origin: 'command' },
+  limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
+};
 
 it('the reason of a cut of repeated log lines names what repeats, not when', () => {
-  const { cuts } = planPrune({
-    text: serverLog(800),
-    goal: 'why do payments fail',
-    hints: { origin: 'command' },
-    limits: { maxPruneRatio: 0.9, minKeepLines: 20 },
-  });
-  const reasons = cuts.map(({ reason }) => reason).filter((reason) => reason.startsWith('journal répétitif'));
+  const reasons = planPrune(log)
+    .cuts.map(({ reason }) => reason)
+    .filter((reason) => reason.startsWith('journal répétitif'));
   expect(reasons.length).toBeGreaterThan(0);
   for (const reason of reasons) expect(reason).toBe('journal répétitif: INFO GET');
+});
+
+describe('the language of reasons', () => {
+  it('changes their words and no cut', () => {
+    for (const input of [log, { ...log, text: sourceFile(90), hints: { origin: 'read' as const, path: 'a.ts' } }]) {
+      const french = planPrune(input).cuts;
+      const english = planPrune({ ...input, reasonLanguage: 'en' }).cuts;
+      expect(french.length).toBeGreaterThan(0);
+      const lines = (cuts: typeof french) => cuts.map(({ startLine, endLine }) => [startLine, endLine]);
+      expect(lines(english)).toEqual(lines(french));
+      expect(english.every(({ reason }) => /^(?:off focus|repetitive)/.test(reason))).toBe(true);
+    }
+  });
+
+  it.each(REASON_LANGUAGES)('has every reason in %s, fit to stand in a marker', (language) => {
+    for (const words of Object.values(REASONS[language])) expect(cleanReason(words)).toBe(words);
+  });
+
+  it('is that of new cuts only: what was sent once keeps its words when the setting changes', async () => {
+    const store = openStore();
+    const body = chatBody(oneResult(serverLog(300)));
+    const first = await openRewriter({ store }).rewrite(body);
+    const again = await openRewriter({ store, reasonLanguage: 'en' }).rewrite(body);
+    expect(again.body.equals(first.body)).toBe(true);
+    const fresh = await openRewriter({ store: openStore(), reasonLanguage: 'en' }).rewrite(body);
+    expect(contentAt(first.body, -1)).toMatch(/raison=(?:hors focus|répétitif|journal)/);
+    expect(contentAt(fresh.body, -1)).toMatch(/raison=(?:off focus|repetitive)/);
+    expect(contentAt(fresh.body, -1)).not.toMatch(/hors focus|répétitif/);
+  });
 });

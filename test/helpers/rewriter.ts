@@ -38,6 +38,7 @@ export interface RewriterParts {
   readonly neverPruneTool?: (name: string) => boolean;
   readonly neverPrunePath?: (path: string) => boolean;
   readonly maxInputChars?: number;
+  readonly reasonLanguage?: 'fr' | 'en';
   readonly onFailure?: (reason: string) => void;
 }
 
@@ -70,6 +71,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: parts.maxInputChars ?? 2_000_000,
       limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
+      ...(parts.reasonLanguage && { reasonLanguage: parts.reasonLanguage }),
       neverPruneTool: parts.neverPruneTool ?? (() => false),
       neverPrunePath: parts.neverPrunePath ?? (() => false),
     },

@@ -16,6 +16,8 @@ export interface Need {
 const MOST_PLACES = 3;
 /** Ways to spell a part of a pattern that are told apart. */
 const MOST_SPELLINGS = 24;
+/** Repetitions that are spelled out. */
+const MOST_REPEATS = 8;
 /** A shorter word stands in too many lines to tell any apart where the beginning already does. */
 const LEAST_WORD = 3;
 
@@ -149,7 +151,7 @@ function spellingsOf(node: Node): string[] | null {
     const flat = all.flatMap((spellings) => spellings ?? []);
     return all.includes(null) || flat.length > MOST_SPELLINGS ? null : flat;
   }
-  if (node.most > 4) return null;
+  if (node.most > MOST_REPEATS) return null;
   let all: string[] | null = [];
   for (let count = node.least; count <= node.most; count++) {
     const times: string[] | null = Array.from({ length: count }).reduce<string[] | null>(

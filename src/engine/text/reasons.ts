@@ -1,0 +1,28 @@
+/** Languages that the reason of a cut can be told in. French is the contract's. */
+export const REASON_LANGUAGES = ['fr', 'en'] as const;
+export type ReasonLanguage = (typeof REASON_LANGUAGES)[number];
+
+/** What the reason of a cut says, by language; each short, one line, free of the marker's brackets. */
+export const REASONS: Readonly<
+  Record<
+    ReasonLanguage,
+    Readonly<Record<'offFocus' | 'repeated' | 'repeatedShort' | 'passedTests' | 'stashed' | 'deleted', string>>
+  >
+> = {
+  fr: {
+    offFocus: 'hors focus',
+    repeated: 'journal répétitif',
+    repeatedShort: 'répétitif',
+    passedTests: 'tests réussis',
+    stashed: 'mis de côté',
+    deleted: 'supprimé à la demande',
+  },
+  en: {
+    offFocus: 'off focus',
+    repeated: 'repetitive log',
+    repeatedShort: 'repetitive',
+    passedTests: 'passed tests',
+    stashed: 'set aside',
+    deleted: 'deleted on request',
+  },
+};

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { budgetOf } from '../../src/engine/choose/choice.ts';
+import { type Choice, chooseRuns } from '../../src/engine/choose/runs.ts';
+
+/** Lines of ten tokens each; `value` is what each is worth, with a price of 0.1 a token. */
+function choice(value: readonly number[], more: Partial<Choice> = {}): Choice {
+  const n = value.length;
+  const tens = new Float64Array(n).fill(10);
+  return {
+    n,
+    value: Float64Array.from(value),
+    tokens: tens,
+    size: tens,
+    keep: new Uint8Array(n),
+    glued: new Uint8Array(n),
+    parting: new Float64Array(n),
+    markerSize: 15,
+    price: 0.1,
+    budget: n,
+    ...more,
+  };
+}
+
+describe('the runs that go', () => {
+  it('are those whose tokens are worth more than they are, together with what joins them', () => {
+    expect(chooseRuns(choice([9, 0, 0, 0, 9, 9]))).toEqual([{ from: 1, to: 3 }]);
+    expect(chooseRuns(choice([9, 0, 0, 0, 1.2, 0, 0, 9]))).toEqual([{ from: 1, to: 6 }]);
+  });
+
+  it('are none where a marker costs more than they save', () => {
+    expect(chooseRuns(choice([9, 0, 9, 0, 9]))).toEqual([]);
+  });
+
+  it('never hold a line that must stay, nor part lines that are glued', () => {
+    expect(chooseRuns(choice([0, 0, 0, 0, 0, 0, 0], { keep: Uint8Array.of(0, 0, 0, 1, 0, 0, 0) }))).toEqual([
+      { from: 0, to: 2 },
+      { from: 4, to: 6 },
+    ]);
+    const glued = Uint8Array.of(0, 0, 0, 0, 1, 1);
+    expect(chooseRuns(choice([0, 0, 0, 0, 0, 9], { glued }))).toEqual([{ from: 0, to: 2 }]);
+  });
+
+  it('stay within the budget, and the cheapest go', () => {
+    const runs = chooseRuns(choice([0.1, 0.1, 0.1, 0.1, 9, 0, 0, 0, 0], { budget: 4 }));
+    expect(runs).toEqual([{ from: 5, to: 8 }]);
+  });
+
+  it('are none without a budget, and none of no lines', () => {
+    expect(chooseRuns(choice([0, 0, 0], { budget: 0 }))).toEqual([]);
+    expect(chooseRuns(choice([]))).toEqual([]);
+  });
+});
+
+it('the budget is the smaller of both limits', () => {
+  expect(budgetOf(100, { maxPruneRatio: 0.9, minKeepLines: 20 })).toBe(80);
+  expect(budgetOf(100, { maxPruneRatio: 0.29, minKeepLines: 20 })).toBe(29);
+  expect(budgetOf(10, { maxPruneRatio: 0.9, minKeepLines: 20 })).toBe(-10);
+});
