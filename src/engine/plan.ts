@@ -10,6 +10,7 @@ import { estimateTokens } from './text/tokens.ts';
 import type { View } from './text/view.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 
+/** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
 

@@ -9,7 +9,7 @@ import type { Choice } from './runs.ts';
 /** Stands for the id of a prune where a marker's length is counted. */
 export const SAMPLE_ID = 'prn_0123456789ab';
 
-/** From this ratio on `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
+/** From this ratio on (the default) `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
 const CEILING = 0.9;
 /** There a definition of what the goal names is worth this many times what its going would save, so that it stays. */
 const DEFINITION_WORTH = 2;
@@ -30,6 +30,7 @@ function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness
   return (maxPruneRatio > MILD ? deep : mild) * (1 / (1 - maxPruneRatio));
 }
 
+/** About what a token of code or of a log has. Chosen. */
 const CHARS_PER_TOKEN = 3.3;
 
 /** Halfway between estimated tokens and length: neither alone is what a reader pays, and short lines weigh too much in the one. */

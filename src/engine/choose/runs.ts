@@ -27,6 +27,7 @@ export interface Run {
   readonly to: number;
 }
 
+/** Halvings of the charge that keeps a choice within its budget: a millionth of the first guess is left. */
 const ROUNDS = 20;
 
 /**

@@ -3,6 +3,7 @@ import type { View } from '../text/view.ts';
 import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
+/** BM25's saturation, as usual, and its normalisation by length: weaker than the usual .75, for lines differ less than documents. */
 const K1 = 1.2;
 const B = 0.4;
 
@@ -53,6 +54,7 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
 
 /** Slots of a table that tells most words which begin like none of the goal's. */
 const STARTS = 4096;
+/** Letters that related words have in common at least; and what a related word counts beside the word itself. Chosen. */
 const STEM_CHARS = 4;
 const KINSHIP = 0.4;
 

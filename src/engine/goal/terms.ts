@@ -12,6 +12,7 @@ export interface GoalTerm {
   readonly whole: boolean;
 }
 
+/** What stands further down in a goal, or is its 201st word, tells no lines apart any more. Chosen. */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
 

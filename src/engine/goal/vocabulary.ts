@@ -41,6 +41,7 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
   return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
 }
 
+/** A list of more words (1.1 MB) is not held on to. */
 const FEW_WORDS = 1 << 16;
 
 /** A list that is used again, text by text: it is the largest thing that reading a text needs. */
@@ -60,7 +61,7 @@ function keepList(list: WordList): void {
 }
 
 function listLines(
-  { codes, ink, to, n }: View,
+  { codes, firstNonBlank, to, n }: View,
   list: WordList,
   wanted: Wanted,
   first: Uint32Array,
@@ -68,7 +69,7 @@ function listLines(
 ): void {
   for (let line = 0; line < n; line++) {
     const before = list.seen;
-    listWords(codes, ink[line] ?? 0, to[line] ?? 0, list, wanted);
+    listWords(codes, firstNonBlank[line] ?? 0, to[line] ?? 0, list, wanted);
     first[line + 1] = list.size;
     spoken[line] = list.seen - before;
   }

@@ -10,7 +10,7 @@ const HEADER = new LinePattern(
 );
 const OPENING = new LinePattern(/^(?:diff |@@)/);
 const READ_CHARS = 80;
-/** A longer hunk may lose some of its lines. */
+/** A longer hunk may lose some of its lines. Chosen: about a screen. */
 const LONGEST_HUNK = 60;
 
 /** Unified diffs and what `git log -p` prints around them. */

@@ -1,7 +1,7 @@
 import type { Analysis } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** One in so many lines of structure may go with the fenced blocks that are worth least: two lines a block. */
+/** One in so many lines of structure may go with the fenced blocks that are worth least: two lines a block, a twentieth at most. */
 const STRUCTURE_PER_BLOCK = 44;
 
 /**

@@ -11,6 +11,7 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
+/** Fences, headings and rulers are shorter. */
 const READ_CHARS = 120;
 
 /** Keeps the headings outside fences; `underlined` ones too where lines of signs are no rulers of a table. */

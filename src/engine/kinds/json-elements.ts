@@ -9,7 +9,7 @@ export interface Elements {
   readonly frame: Uint8Array;
 }
 
-/** Elements with at most so many lines are not divided. */
+/** Elements with at most so many lines are not divided. Chosen: a record is read whole. */
 const MOST_LINES = 24;
 
 /**
@@ -47,7 +47,7 @@ function elementEnds(view: View): Int32Array {
   for (let i = 0; i < view.n; i++) {
     if (isBlankLine(view, i)) continue;
     const indent = view.indent[i] ?? 0;
-    const first = view.text.charCodeAt(view.ink[i] ?? 0);
+    const first = view.text.charCodeAt(view.firstNonBlank[i] ?? 0);
     const closes = first === 125 || first === 93;
     for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
       const depth = view.indent[top] ?? 0;

@@ -71,7 +71,11 @@ export type CutNature =
   /** Lines of one shape; `like`: words of one of them. */
   | { readonly is: 'repeated'; readonly like: string };
 
-/** What a share of the size is worth against the same share of what the goal needs; see `choice.ts`. */
+/**
+ * What a share of the size is worth against the same share of what the goal needs: at 1 a line goes when it is thought to
+ * hold less of what is needed than its share of the size. Chosen; `bench -- ruler` and `bench -- tool-results` show what
+ * another value does.
+ */
 export interface Boldness {
   /** Where the ratio is a ceiling, by how the text came. */
   readonly atCeiling: Readonly<Record<Origin, number>>;
@@ -88,7 +92,10 @@ export interface Kind {
   readonly names: Readonly<Record<string, string>>;
   /** Shapes of lines that it is known by. */
   readonly shapes: readonly LineRule<Shape>[];
-  /** How surely a text of these lines is of this kind, 0..1; the surest kind has it, 0 claims nothing. */
+  /**
+   * How surely a text of these lines is of this kind, 0..1; the surest kind has it, 0 claims nothing. The numbers only say
+   * which claim goes before which, and the shares of lines they ask for are chosen: most lines, or one that tells all.
+   */
   looksLike(seen: Shapes, hints: Hints | undefined): number;
   /** Divides a text into the blocks that are cut or kept together. */
   units(view: View): Units;

@@ -2,7 +2,7 @@ const TAB = 9;
 const SPACE = 32;
 const COMMA = 44;
 const BAR = 124;
-/** Fewer words are a name or a field. */
+/** Fewer words are a name or a field. Chosen, as the next. */
 const LEAST_PROSE_WORDS = 5;
 /** Prose has so many letters for each sign. */
 const LETTERS_PER_SIGN = 6;

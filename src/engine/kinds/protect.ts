@@ -38,7 +38,7 @@ function protectDirectives(view: View, protect: Protect): void {
   if (!view.text.includes(BEGIN)) return;
   let fenced = false;
   for (let i = 0; i < view.n; i++) {
-    const start = view.ink[i] ?? 0;
+    const start = view.firstNonBlank[i] ?? 0;
     const length = (view.to[i] ?? 0) - start;
     if (length === BEGIN.length && view.text.startsWith(BEGIN, start)) fenced = true;
     if (fenced) protect(i, 'no-prune');

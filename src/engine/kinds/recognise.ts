@@ -44,7 +44,7 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
 const SOME_LANGUAGE = '';
 /** So sure is a kind that a few lines are enough to tell it by. */
 const CERTAIN = 1;
-const FEW_LINES = 3;
+const FEW_LINES = 3; // chosen: two lines of anything look like a table
 
 /** The name of the kind that is surest of a text; `undefined` where a path or the caller's word says more. */
 function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined {
@@ -60,7 +60,7 @@ function nameByShape(seen: Shapes, hints: Hints | undefined): string | undefined
   return others.length === 0 ? name : undefined;
 }
 
-/** A share of the lines from which on they are what a text is, when nothing else says it. */
+/** Shares of the lines from which on they are what a text is, when nothing else says it. Chosen. */
 const MOST_PROSE = 0.3;
 const MOST_CODE = 0.25;
 const MOST_CODE_OF_A_PROGRAM = 0.6;
@@ -81,8 +81,9 @@ function docsName(seen: Shapes): string {
   return isTable(seen) ? 'table' : 'text';
 }
 
-/** Looks at other lines each time, of which two must agree to be believed. */
+/** Looks at other lines each time, of which two must agree to be believed: a fifth of the work where they do. */
 const LOOKS = 5;
+/** A shorter text is looked at as a whole: a fifth of it would be too few lines. Chosen. */
 const MIN_LINES_FOR_LOOKS = 160;
 
 /** What a fifth of the lines looked at and another fifth agree on, or all of them say. */
@@ -94,6 +95,7 @@ function nameByLooks(view: View, nameOf: (seen: Shapes) => string): string {
   return nameOf(countShapes(view));
 }
 
+/** How far down a tool may still name the file that it lists. Chosen. */
 const FRAME_LINES = 40;
 
 /**

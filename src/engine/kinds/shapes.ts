@@ -5,8 +5,9 @@ import { KINDS } from './all.ts';
 import type { Shape, Shapes } from './kind.ts';
 import { ColumnCounts, LineColumns } from './line-columns.ts';
 
-/** Lines that are looked at of a long text, spread over it; of the first third as many as of the rest. */
+/** Lines that are looked at of a long text, a third of them its first ones. Chosen: shares are known to a few percent. */
 const SAMPLED_LINES = 240;
+/** What a line is shows at its beginning. */
 const READ_CHARS = 240;
 
 /** Every shape with its pattern. */

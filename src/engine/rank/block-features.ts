@@ -110,6 +110,7 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
   return unitScale(out);
 }
 
+/** A name stands at the beginning of what declares it. */
 const HEAD_CHARS = 200;
 
 /** Blocks that declare a name that the goal spells out: 1, or less where several do. */

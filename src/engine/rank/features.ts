@@ -28,6 +28,7 @@ export interface LineMeasures {
   readonly circumstances: Circumstances;
 }
 
+/** Far more lines than are written, far shorter than any that says something. Chosen. */
 const MANY_LINES = 20_000;
 const SHORT_LINE_CHARS = 10;
 

@@ -20,8 +20,10 @@ export interface EntryRanking {
   readonly inTree: boolean;
 }
 
+/** The power by which the best entries stand out, and what of its worth an entry gives to what it stands under. Chosen. */
 const SHARPNESS = 3;
 const LIFT = 0.8;
+/** What is indented further counts as being no deeper. */
 const MAX_DEPTH = 64;
 
 /** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */

@@ -33,6 +33,7 @@ function sharesOf(values: Float64Array, all: number): Float64Array {
   return out;
 }
 
+/** Lines over which a word of the goal fades, near and far. Chosen; the weights were fitted with them. */
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
 /** Beyond so many times its reach nothing of a word is left. */

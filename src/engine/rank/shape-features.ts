@@ -20,7 +20,9 @@ const IS_LIST = RULES.bitsOf('list');
 const BLANK = 16;
 const DECLARES = 32;
 const IMPORTS = 64;
+/** Brings the rarity of a word to about 0..1. */
 const RARE = 8;
+/** Lines over which an edge of the text fades. Chosen; the weights were fitted with it. */
 const EDGE = 20;
 const READ_CHARS = 200;
 /** How much a line belongs to an edge of the text, by its distance. */
@@ -69,7 +71,7 @@ function natureOf(view: View, { declared }: Units, i: number): number {
 
 /** Where each line stands, how long it is and how much like others. */
 function measurePlaces(
-  { n, ink, to }: View,
+  { n, firstNonBlank, to }: View,
   { unit }: Units,
   { count, shape }: Templates,
   words: Vocabulary,
@@ -85,7 +87,7 @@ function measurePlaces(
   for (let i = 0; i < n; i++) {
     if (i > 0 && unit[i] !== unit[i - 1]) start = i;
     depth[i] = logOf(i - start) / 6;
-    length[i] = logOf((to[i] ?? 0) - (ink[i] ?? 0)) / 6;
+    length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / 6;
     position[i] = i / n;
     seen[i] = logOf((count[shape[i] ?? 0] ?? 1) - 1) / 6;
     spoken[i] = logOf(words.spoken[i] ?? 0) / 4;

@@ -16,7 +16,8 @@ export type Trust = Readonly<Record<keyof Circumstances | 'always', number>>;
 
 /**
  * Fitted (softmax over the lines of a text, L2) to which lines 9,638 commits changed in files of code and 2,673 in
- * documents, given their messages, in repositories other than those of any measure.
+ * documents, given their messages, in repositories other than those of any measure. Those commits are not at hand any
+ * more; `bench -- fit` fits the same model to others and says how both do on cases held out (`docs/quality.md`).
  */
 export const CODE_WEIGHTS: ProseWeights = {
   matches: {
@@ -132,7 +133,10 @@ export const DOCS_WEIGHTS: ProseWeights = {
   },
 };
 
-/** Weights of what is measured of a log's lines; fitted to labelled failures, then set by hand where those say nothing. */
+/**
+ * Weights of what is measured of a log's lines; fitted to labelled failures, then set by hand where those say nothing.
+ * `bench -- fit --kind log <cases.jsonl>` fits them to others.
+ */
 export const LOG_WEIGHTS: Readonly<Record<string, number>> = {
   hot: 0.86,
   heat1: 1.06,

@@ -27,7 +27,7 @@ export class Matcher<Name extends string> {
   /** Rules of which a word is enough to be tried. */
   #anywhere = 0;
 
-  /** @param rules - with names that each stand for one rule */
+  /** @param rules - several may have one name */
   constructor(rules: readonly LineRule<Name>[]) {
     if (rules.length > MOST_RULES) throw new RangeError(`${rules.length} rules, at most ${MOST_RULES}`);
     this.#rules = rules;
@@ -57,18 +57,19 @@ export class Matcher<Name extends string> {
 
   /** The names of rules by their bits. */
   namesOf(bits: number): Name[] {
-    return bits === 0 ? [] : this.#rules.filter((_, k) => (bits & (1 << k)) !== 0).map(({ name }) => name);
+    if (bits === 0) return [];
+    return [...new Set(this.#rules.filter((_, k) => (bits & (1 << k)) !== 0).map(({ name }) => name))];
   }
 
   /** Bits of the rules that line index `i`, which is not blank, may fit: all that it fits, and few others. */
-  candidates({ codes, from, ink, to }: View, i: number): number {
+  candidates({ codes, from, firstNonBlank, to }: View, i: number): number {
     const start = from[i] ?? 0;
-    const inked = ink[i] ?? 0;
+    const contentStart = firstNonBlank[i] ?? 0;
     const end = to[i] ?? 0;
     let marks = this.#always;
     if (!this.#atStart.isEmpty) marks |= this.#atStart.marksAt(codes, start, end);
-    if (!this.#indented.isEmpty) marks |= this.#indented.marksAt(codes, inked, end);
-    if (this.#anyIndented !== 0 && (codes[inked] ?? 0) >= BEYOND_ASCII) {
+    if (!this.#indented.isEmpty) marks |= this.#indented.marksAt(codes, contentStart, end);
+    if (this.#anyIndented !== 0 && (codes[contentStart] ?? 0) >= BEYOND_ASCII) {
       marks |= this.#anyIndented; // it may be a blank that only patterns know
     }
     if (this.#words === null) return marks;
@@ -76,7 +77,7 @@ export class Matcher<Name extends string> {
     if (words === 0) return marks;
     marks |= words & this.#anywhere;
     if (!this.#atStartWithWord.isEmpty) marks |= words & this.#atStartWithWord.marksAt(codes, start, end);
-    if (!this.#indentedWithWord.isEmpty) marks |= words & this.#indentedWithWord.marksAt(codes, inked, end);
+    if (!this.#indentedWithWord.isEmpty) marks |= words & this.#indentedWithWord.marksAt(codes, contentStart, end);
     return marks;
   }
 

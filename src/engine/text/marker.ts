@@ -11,6 +11,7 @@ export const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
+/** A longer reason costs more than it tells. */
 const MOST_CHARS = 120;
 /** What needs nothing done; most reasons. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;

@@ -6,6 +6,7 @@ export interface Numbering {
   contentStart(text: string, start: number, end: number): number;
 }
 
+/** Lines that show whether a text is numbered. */
 const SAMPLE = 60;
 const TAB = 9;
 const SPACE = 32;

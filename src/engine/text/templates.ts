@@ -11,15 +11,17 @@ export interface Templates {
   seenBefore(line: number): number;
 }
 
+/** What lines have in common shows in their beginning. */
 const SHAPE_CHARS = 120;
 /** Longer runs count as several; so no line is read more than a few times. */
 const MOST_VOLATILE = 64;
+/** Past so many tries a slot is shared: crafted lines may blur a count, never make it quadratic. */
 const MAX_PROBES = 24;
 
 /** Counts how often each line's shape occurs. Digits and hexadecimal runs are one class; case stays. */
-export function readTemplates({ codes, ink, to, n }: View): Templates {
+export function readTemplates({ codes, firstNonBlank, to, n }: View): Templates {
   const shape = new Int32Array(n);
-  for (let i = 0; i < n; i++) shape[i] = shapeHash(codes, ink[i] ?? 0, to[i] ?? 0);
+  for (let i = 0; i < n; i++) shape[i] = shapeHash(codes, firstNonBlank[i] ?? 0, to[i] ?? 0);
   const count = new Int32Array(n);
   const ordinal = new Int32Array(n);
   numberShapes(shape, count, ordinal);
@@ -64,7 +66,9 @@ const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
 const FIGURES = 48;
+/** Shorter runs of hexadecimal digits are words (`face`, `dead`). */
 const LEAST_HEX = 6;
+/** FNV-1a's start and factor. */
 const OFFSET = 0x811c9dc5;
 const PRIME = 0x01000193;
 

@@ -17,7 +17,10 @@ CLASSES[32] = BLANK;
 CLASSES[127] = CONTROL;
 CLASSES[LINE_FEED] = LINE_END;
 
-/** Tokens that a unit of each class costs; then what a word costs besides, and what a run of blanks saves. */
+/**
+ * Tokens that a unit of each class costs; then what a word costs besides, and what a run of blanks saves. Set to come near
+ * o200k's counts; kept as they are, for stored decisions hang on them.
+ */
 const UNIT_COSTS = [0, 0.173, 0.76, 0.66, 1.49, 1.45, 0];
 const WORD_COST = 0.088;
 const RUN_SAVING = 0.09;
@@ -55,7 +58,7 @@ export interface LineCosts {
   /** Where each line begins, and at last where the text ends. */
   readonly starts: Uint32Array;
   /** Where the first unit of each line stands that is no blank, and behind the last one; equal where there is none. */
-  readonly ink: Uint32Array;
+  readonly firstNonBlank: Uint32Array;
   readonly to: Uint32Array;
   /** Tokens of each line with its ending, as `estimateTokens` gives them. */
   readonly tokens: Float64Array;
@@ -70,12 +73,19 @@ export function estimateLines(text: string, codes: Uint16Array): LineCosts {
   const starts = table.starts.subarray(0, count + 1);
   const costs = table.costs.subarray(0, count);
   const tokens = tokensOfLines(text, starts, costs);
-  return { count, starts, ink: table.ink.subarray(0, count), to: table.to.subarray(0, count), tokens, costs };
+  return {
+    count,
+    starts,
+    firstNonBlank: table.firstNonBlank.subarray(0, count),
+    to: table.to.subarray(0, count),
+    tokens,
+    costs,
+  };
 }
 
 class LineTable {
   starts: Uint32Array;
-  ink: Uint32Array;
+  firstNonBlank: Uint32Array;
   to: Uint32Array;
   costs: Float64Array;
   /** Lines that there is room for. */
@@ -83,21 +93,21 @@ class LineTable {
 
   constructor(room: number) {
     this.starts = new Uint32Array(room + 1);
-    this.ink = new Uint32Array(room);
+    this.firstNonBlank = new Uint32Array(room);
     this.to = new Uint32Array(room);
     this.costs = new Float64Array(room);
     this.room = room;
   }
 
   grow(): void {
-    const { starts, ink, to, costs } = this;
+    const { starts, firstNonBlank, to, costs } = this;
     this.room *= 2;
     this.starts = new Uint32Array(this.room + 1);
-    this.ink = new Uint32Array(this.room);
+    this.firstNonBlank = new Uint32Array(this.room);
     this.to = new Uint32Array(this.room);
     this.costs = new Float64Array(this.room);
     this.starts.set(starts);
-    this.ink.set(ink);
+    this.firstNonBlank.set(firstNonBlank);
     this.to.set(to);
     this.costs.set(costs);
   }
@@ -112,7 +122,7 @@ function scanLines(codes: Uint16Array, table: LineTable): number {
     let cost = 0;
     let previous = NOTHING;
     let kind = BLANK;
-    let ink = -1;
+    let firstNonBlank = -1;
     let to = i;
     for (; i < end; i++) {
       kind = CLASSES[codes[i] ?? 0] ?? OTHER;
@@ -120,11 +130,11 @@ function scanLines(codes: Uint16Array, table: LineTable): number {
       previous = kind;
       if (kind === BLANK) continue;
       if (kind === LINE_END) break;
-      if (ink < 0) ink = i;
+      if (firstNonBlank < 0) firstNonBlank = i;
       to = i + 1;
     }
-    // a blank line has its ink where it begins to be trimmed
-    table.ink[count] = ink < 0 ? to : ink;
+    // a blank line has its firstNonBlank where it begins to be trimmed
+    table.firstNonBlank[count] = firstNonBlank < 0 ? to : firstNonBlank;
     table.to[count] = to;
     table.costs[count] = cost;
     if (kind === LINE_END) i++;

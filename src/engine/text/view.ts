@@ -17,7 +17,7 @@ export interface View {
   /** Offset behind a number prefix (`12→`), where the content with its indentation begins. */
   readonly from: Uint32Array;
   /** Offset of the first character that is no blank; equals `to` on a blank line. */
-  readonly ink: Uint32Array;
+  readonly firstNonBlank: Uint32Array;
   /** Offset behind the last character that is no blank. */
   readonly to: Uint32Array;
   /** Columns of indentation, tabs to the next multiple of four, at most 255; blank lines take the next line's. */
@@ -29,24 +29,24 @@ export interface View {
 /** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */
 export function viewText(text: string, skip: number): View {
   const codes = codesOf(text);
-  const { count: n, starts, ink, to, tokens, costs } = estimateLines(text, codes);
+  const { count: n, starts, firstNonBlank, to, tokens, costs } = estimateLines(text, codes);
   const lines: Lines = { text, count: n, starts };
   const numbering = findNumbering(lines, skip);
   const from = numbering === null ? starts.subarray(0, n) : new Uint32Array(n);
-  if (numbering !== null) skipNumbers(text, codes, starts, numbering, from, ink, to);
+  if (numbering !== null) skipNumbers(text, codes, starts, numbering, from, firstNonBlank, to);
   const indent = new Uint8Array(n);
-  measureIndents(codes, from, ink, to, indent);
-  return { lines, text, codes, tokens, costs, n, from, ink, to, indent, numbered: numbering !== null };
+  measureIndents(codes, from, firstNonBlank, to, indent);
+  return { lines, text, codes, tokens, costs, n, from, firstNonBlank, to, indent, numbered: numbering !== null };
 }
 
-/** Fills `from` with where the content behind each number begins, and moves `ink` behind it. */
+/** Fills `from` with where the content behind each number begins, and moves `firstNonBlank` behind it. */
 function skipNumbers(
   text: string,
   codes: Uint16Array,
   starts: Uint32Array,
   numbering: Numbering,
   from: Uint32Array,
-  ink: Uint32Array,
+  firstNonBlank: Uint32Array,
   to: Uint32Array,
 ): void {
   for (let i = 0; i < from.length; i++) {
@@ -55,20 +55,20 @@ function skipNumbers(
     let at = Math.min(end, numbering.contentStart(text, starts[i] ?? 0, end));
     from[i] = at;
     while (at < end && isBlank(codes[at] ?? 0)) at++;
-    ink[i] = at;
+    firstNonBlank[i] = at;
   }
 }
 
 function measureIndents(
   codes: Uint16Array,
   from: Uint32Array,
-  ink: Uint32Array,
+  firstNonBlank: Uint32Array,
   to: Uint32Array,
   indent: Uint8Array,
 ): void {
   let column = 0;
   for (let i = indent.length - 1; i >= 0; i--) {
-    const end = ink[i] ?? 0;
+    const end = firstNonBlank[i] ?? 0;
     // a blank line takes the next line's
     if (end !== to[i]) {
       column = 0;
@@ -92,7 +92,7 @@ export function contentOf(view: View, i: number, cap = 400): string {
 
 /** Whether line index `i` holds nothing but blanks (behind its number, if it has one). */
 export function isBlankLine(view: View, i: number): boolean {
-  return view.ink[i] === view.to[i];
+  return view.firstNonBlank[i] === view.to[i];
 }
 
 /** Whether line index `i` bears a number; false outside the text. */

@@ -5,7 +5,7 @@ import type { Units } from '../../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Analysis } from '../kind.ts';
 
-/** Blocks that are asked for by name are kept as long as they are no more than this share of the text. */
+/** Blocks that are asked for by name are kept as long as they are no more than this share of the text. Chosen, as the two below. */
 const MOST_OF_TEXT = 0.25;
 /** The same for constants, in lines. */
 const MOST_CONSTANTS = 12;

@@ -4,7 +4,9 @@ import { contentOf, isBlankLine, type View } from '../../text/view.ts';
 import type { Protectable } from '../kind.ts';
 import type { Inner, Protect } from '../protection.ts';
 
+/** Comment lines that belong to a file's header. Chosen: licence texts are longer, and nobody needs them. */
 const HEADER_LINES = 6;
+/** An import list that is not closed within so many lines was none. */
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = new LinePattern(/^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/);

@@ -13,7 +13,9 @@ const RULES = new Matcher([
 const CLOSES = RULES.bitsOf('closes');
 const LEADS = RULES.bitsOf('leads');
 const OPENER = /(?:=>|[=(:,]|\bfunction\b.*)\s*[{[(]$|\)\s*\{$|\)\s*$|:$/;
+/** A line declares what it does at its beginning. */
 const READ_CHARS = 300;
+/** A paragraph of top-level code of more lines ends at the next blank one. Chosen: about a screen. */
 const LONG_UNIT = 40;
 const OPENING_BRACE = 123;
 const CLOSING_BRACE = 125;
@@ -29,7 +31,7 @@ interface OpenBlock {
 
 /** Whether a line is a return type above the name of its function. */
 function isReturnType(view: View, i: number): boolean {
-  if (i + 1 >= view.n || view.ink[i + 1] !== view.from[i + 1]) return false;
+  if (i + 1 >= view.n || view.firstNonBlank[i + 1] !== view.from[i + 1]) return false;
   return /^[A-Za-z_][\w\t *]*$/.test(contentOf(view, i, READ_CHARS)) && /^\**\w+\(/.test(contentOf(view, i + 1, 80));
 }
 
@@ -66,11 +68,11 @@ class CodeBlocks {
     const view = this.#view;
     this.#out.unit[i] = this.#current;
     this.#size++;
-    const ink = view.ink[i] ?? 0;
+    const firstNonBlank = view.firstNonBlank[i] ?? 0;
     const to = view.to[i] ?? 0;
-    if (ink === to) return;
+    if (firstNonBlank === to) return;
     const indent = view.indent[i] ?? 0;
-    const first = view.codes[ink] ?? 0;
+    const first = view.codes[firstNonBlank] ?? 0;
     const fits = RULES.matches(view, i, READ_CHARS);
     const declared = this.#out.declared[i] ?? 0;
     const declares = declared === DECLARED.type || declared === DECLARED.function;

@@ -10,7 +10,7 @@ import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
 import { tellingTerms } from './telling-terms.ts';
 
-/** Lines of a log that are ranked and explained together. */
+/** Lines of a log that count as one block. Chosen: a log has none of its own. */
 const LINES_OF_A_BLOCK = 12;
 
 /** What programs print while they run: logs, test runs, builds, compilers, traces. */

@@ -4,7 +4,7 @@ import type { CutNature, Reading, Span } from '../kind.ts';
 import { saying, textSays } from './lines.ts';
 
 const PASSED = saying('passed');
-/** Lines of a cut that are looked at. */
+/** Lines of a cut that are looked at: enough to know what most of them are. */
 const SAMPLE = 24;
 /** A shorter run repeats nothing worth saying. */
 const LEAST_REPEATED = 6;

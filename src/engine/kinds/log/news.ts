@@ -8,6 +8,7 @@ const SELDOM = 2;
 const STRONG = 0.5;
 /** Words on more lines than this, or than `MOST_SHARE`, are no news. */
 const SELDOM_WORD = 3;
+/** So many lines may be news, or this share of a long log where that is more. Chosen: an answer is a line or two. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 

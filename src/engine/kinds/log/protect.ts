@@ -12,7 +12,7 @@ const TRACE_OPEN = saying('trace-open');
 const TRACE_FRAME = saying('trace-frame');
 const SUMMARY = saying('summary');
 const TELLING = FAILURE | TROUBLE | DETAIL | DETAILED | TRACE_OPEN | SUMMARY;
-/** A frame that stands in so many traces above is not repeated. */
+/** A frame that stands in so many traces above is not repeated. Chosen, as the bounds below. */
 const TRACE_REPEATS = 2;
 /** A longer trace goes on like any other text. */
 const MAX_TRACE = 200;

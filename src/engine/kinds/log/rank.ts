@@ -10,7 +10,7 @@ const HOT = saying('hot');
 const COLD = saying('cold');
 const WARM = saying('warm');
 const TELLING = STEP | PASSED | HOT | WARM;
-/** How hot a warning is beside a failure. */
+/** How hot a warning is beside a failure. Chosen, as the reaches of heat in lines (1.5, 4, 12) and its fading below (6). */
 const WARMTH = 0.1;
 
 /** Measures what may tell needed lines of a log from others. The names are those of `LOG_WEIGHTS`. */
@@ -19,7 +19,7 @@ export function measureLog({
   templates: { shape, count },
   match,
 }: Pick<Reading, 'view' | 'templates' | 'match'>): Measure[] {
-  const { n, ink, to } = view;
+  const { n, firstNonBlank, to } = view;
   const maySay = maySayOf(view);
   const hot = new Float64Array(n);
   const news = new Float64Array(n);
@@ -27,7 +27,7 @@ export function measureLog({
   const passed = new Uint8Array(n);
   let opener = -1;
   for (let i = 0; i < n; i++) {
-    if (ink[i] === to[i]) continue;
+    if (firstNonBlank[i] === to[i]) continue;
     const seen = count[shape[i] ?? 0] ?? 1;
     news[i] = 1 / seen;
     const may = maySay[i] ?? 0;
@@ -70,7 +70,7 @@ function afterglow(hot: Float64Array): Float64Array {
   return out;
 }
 
-function measurePlaces({ n, indent, ink, to }: View): Measure[] {
+function measurePlaces({ n, indent, firstNonBlank, to }: View): Measure[] {
   const late = new Float64Array(n);
   const deep = new Float64Array(n);
   const length = new Float64Array(n);
@@ -78,7 +78,7 @@ function measurePlaces({ n, indent, ink, to }: View): Measure[] {
     const squared = (i / n) * (i / n);
     late[i] = squared * squared;
     deep[i] = Math.min(8, indent[i] ?? 0) / 8;
-    length[i] = logOf((to[i] ?? 0) - (ink[i] ?? 0)) / 6;
+    length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / 6;
   }
   return [measure('late', late), measure('indent', deep), measure('length', length)];
 }
