@@ -33,8 +33,14 @@ export async function createLog({ level, fd, pretty }: LogOptions): Promise<Log>
   return log;
 }
 
+/** What JSON leaves as it is and a terminal obeys: C1 controls, and marks that turn the direction of text. */
+const TERMINAL_CONTROL = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
 async function prettyLines(writer: LineWriter): Promise<Pick<LineWriter, 'write' | 'flush'>> {
   const { prettyFactory } = await import('pino-pretty'); // only a terminal pays for this import
   const pretty = prettyFactory({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' });
-  return { write: (line) => writer.write(pretty(line)), flush: (onWritten) => writer.flush(onWritten) };
+  return {
+    write: (line) => writer.write(pretty(line.replaceAll(TERMINAL_CONTROL, '\ufffd'))),
+    flush: (onWritten) => writer.flush(onWritten),
+  };
 }

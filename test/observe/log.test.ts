@@ -117,6 +117,12 @@ describe('the log', () => {
       .toMatch(/INFO.*listening[\s\S]*url.*"http:\/\/127\.0\.0\.1:8006"/);
   });
 
+  it('shows people no character of a model’s name that their terminal would obey', async () => {
+    const log = await createLog({ level: 'info', fd, pretty: true });
+    log.info({ model: 'm\u009b31m\u202egpt' }, 'chat completion');
+    await expect.poll(() => readFileSync(file, 'utf8')).toContain('m\ufffd31m\ufffdgpt');
+  });
+
   it.runIf(process.platform === 'linux')('goes on when the disk is full', async () => {
     const full = openSync('/dev/full', 'w');
     const log = await createLog({ level: 'info', fd: full, pretty: false });
