@@ -17,8 +17,7 @@ const bundle = await rolldown({
   // its main file asks for its parts by a require of its own, which no bundler can follow
   resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
   logLevel: 'warn',
-  // an addon that finds its own binary, and a printer that only a terminal wants
-  external: ['better-sqlite3', 'pg', 'pino-pretty'],
+  external: ['better-sqlite3', 'pg'],
 });
 const { output } = await bundle.write({
   dir: out,

@@ -50,7 +50,7 @@ function openStore(dbPath: string) {
 
 /** Sends all turns, one after the other. @returns milliseconds until the last byte of each answer, summed */
 async function converse(dbPath: string, maxEvents: number): Promise<number> {
-  const log = await createLog({ level: 'info', fd: openSync(join(folder, 'log'), 'a'), pretty: false });
+  const log = createLog({ level: 'info', fd: openSync(join(folder, 'log'), 'a') });
   const app = await startHttp(settingsFor(dbPath, maxEvents), { log, version: '0', clock });
   let totalMs = 0;
   for (const body of bodies) {

@@ -53,7 +53,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   });
   const logFile = join(folder, 'proxy.log');
   const fd = openSync(logFile, 'a');
-  const proxyLog = await createLog({ level: 'info', fd, pretty: false });
+  const proxyLog = createLog({ level: 'info', fd });
   const { startHttp } = await import('../app/http.ts');
   const { settings } = loadSettings({
     ...io,

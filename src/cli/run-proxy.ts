@@ -71,7 +71,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   }
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
   const [{ startHttp }, { createLog }] = await Promise.all([import('../app/http.ts'), import('../observe/log.ts')]);
-  const log = await createLog({ level: settings.logLevel, fd: logFile.fd, pretty: false });
+  const log = createLog({ level: settings.logLevel, fd: logFile.fd });
   // the token that others know is not needed: nobody else is to find this proxy
   const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
   const own: Settings = { ...settings, host: '127.0.0.1', port: 0, authToken: ownToken, drainTimeoutMs: 0 };

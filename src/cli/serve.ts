@@ -5,7 +5,9 @@ import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
 import { UserError } from '../errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Call, type Command, configOption, type Io, type Option, textOption, UsageError } from './command.ts';
+import { logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
+import { painter } from './terminal.ts';
 
 /** What `serve` needs of the running server. */
 export interface Running {
@@ -57,7 +59,9 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       if (problem !== null) throw new SettingsError([problem]);
       const settings: Settings = { ...read, authToken: serverToken(io, read) };
 
-      const log = await createLog({ level: settings.logLevel, fd: 1, pretty: io.outIsTerminal });
+      const forPeople = settings.logFormat === 'line' || (settings.logFormat === 'auto' && io.outIsTerminal);
+      const render = forPeople ? { render: logLinePrinter(painter(io)) } : {};
+      const log = createLog({ level: settings.logLevel, fd: 1, ...render });
       for (const warning of warnings) log.warn({ warning }, 'configuration');
       const start = await loadStart();
       const running = await start(settings, { log, version: io.version }).catch((cause: unknown) => {

@@ -90,7 +90,7 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
     import('../observe/log.ts'),
   ]);
   const { settings, warnings } = readSettings(call, io);
-  const log = await createLog({ level: settings.logLevel, fd: 2, pretty: false });
+  const log = createLog({ level: settings.logLevel, fd: 2 });
   for (const warning of warnings) log.warn({ warning }, 'configuration');
   return { settings, log, version: io.version, clock: io.clock };
 }

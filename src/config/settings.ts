@@ -153,6 +153,13 @@ export const table = {
     fallback: 'info',
     doc: 'Least severe kind of log line that is written. The line for each request is info.',
   }),
+  logFormat: setting({
+    env: ['MCP_PRUNER_LOG_FORMAT'],
+    toml: 'log_format',
+    rule: oneOf(['auto', 'json', 'line'], {}),
+    fallback: 'auto',
+    doc: 'How log lines look: json, one object a line; line, one line for people; auto, a line on a terminal and JSON elsewhere.',
+  }),
   enabled: setting({
     env: ['MCP_PRUNER_ENABLED'],
     toml: 'enabled',

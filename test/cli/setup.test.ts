@@ -59,7 +59,7 @@ function run({ home, env }: Machine, args: readonly string[], more: Record<strin
 async function running(at: Machine, more: Record<string, string> = {}): Promise<Record<string, string>> {
   const place = { platform: 'linux', homeDir: at.home, cwd: at.home, readFile: () => '' } as const;
   const { settings } = loadSettings({ ...place, env: { ...at.env, ...more, MCP_PRUNER_PORT: '0' } });
-  const log = await createLog({ level: 'silent', fd: 2, pretty: false });
+  const log = createLog({ level: 'silent', fd: 2 });
   const app = await startHttp(settings, { log, version: '1' });
   onTestFinished(() => app.close());
   return { MCP_PRUNER_PORT: new URL(app.url).port };

@@ -47,7 +47,7 @@ export class TestProxy {
   }
 
   async start(): Promise<void> {
-    const log = await createLog({ level: 'debug', fd: openSync(this.#logFile, 'a'), pretty: false });
+    const log = createLog({ level: 'debug', fd: openSync(this.#logFile, 'a') });
     this.#flush = () => new Promise((resolve) => log.flush(() => resolve()));
     this.#app = await startHttp(this.#settings, {
       log,

@@ -364,7 +364,7 @@ async function startStdio(dbPath: string) {
     messages.push(...lines.map((line) => JSON.parse(line) as Record<string, unknown>));
   });
   const settings = settingsOf({ ...env, MCP_PRUNER_DB_PATH: dbPath });
-  const log = await createLog({ level: 'silent', fd: 2, pretty: false });
+  const log = createLog({ level: 'silent', fd: 2 });
   const app = await serveOverStdio({
     env: {},
     cwd: '/',

@@ -1,0 +1,85 @@
+import { type Paint, printable } from './terminal.ts';
+
+/** Longest value that is shown of a field nobody asked for by name. */
+const MAX_VALUE = 160;
+/** Prune ids that are shown of one request; `tail` and the JSON line have them all. */
+const MAX_IDS = 3;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Makes one line for people of a log line in JSON; what is no JSON stays as it is, made harmless. */
+export function logLinePrinter(paint: Paint): (line: string) => string {
+  return (line) => {
+    const fields = fieldsOf(line);
+    if (fields === null) return `${printable(line.trimEnd())}\n`;
+    const { time, level, msg, ...rest } = fields;
+    const facts = 'tokensSaved' in rest && 'status' in rest ? requestFacts(rest, paint) : otherFacts(rest);
+    const parts = [paint('dim', String(time ?? '').slice(11, 19)), levelOf(level, paint), word(msg), facts];
+    return `${parts.filter((part) => part !== '').join('  ')}\n`;
+  };
+}
+
+function fieldsOf(line: string): Fields | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return value !== null && typeof value === 'object' ? (value as Fields) : null;
+  } catch {
+    return null;
+  }
+}
+
+function levelOf(level: unknown, paint: Paint): string {
+  if (level === 'warn') return paint('yellow', 'WARN');
+  return level === 'error' || level === 'fatal' ? paint('red', 'ERROR') : '';
+}
+
+/** A request: to which model, how it ended, how long it took, and what was saved. */
+function requestFacts(fields: Fields, paint: Paint): string {
+  const { model, messages, status, totalMs, tokensBefore, tokensSaved, pruneIds, shadow, end, upstreamError } = fields;
+  const saved = number(tokensSaved);
+  const share = number(tokensBefore) === 0 ? 0 : Math.round((100 * saved) / number(tokensBefore));
+  const wouldBe = shadow === true ? 'would save' : 'saved';
+  const told = `${wouldBe} ${saved.toLocaleString('en-US')} tokens of its texts (${share} %)`;
+  const ids = Array.isArray(pruneIds) ? pruneIds.map(String) : [];
+  const more = ids.length > MAX_IDS ? ` and ${ids.length - MAX_IDS} more` : '';
+  return [
+    word(fields.wire),
+    `${word(model)}, ${number(messages)} messages`,
+    paint(number(status) >= 400 ? 'red' : 'cyan', word(status)),
+    `${(number(totalMs) / 1000).toFixed(1)} s`,
+    saved > 0 ? paint('green', told) : paint('dim', 'nothing to save'),
+    paint('dim', `${ids.slice(-MAX_IDS).join(' ')}${more}`),
+    end === undefined ? '' : paint('yellow', `end=${word(end)}`),
+    upstreamError === undefined ? '' : paint('red', `upstream: ${word(upstreamError)}`),
+    fallbacksOf(fields.fallbacks, paint),
+  ]
+    .filter((part) => part !== '' && part !== paint('dim', ''))
+    .join('  ');
+}
+
+function fallbacksOf(fallbacks: unknown, paint: Paint): string {
+  return Array.isArray(fallbacks) ? paint('yellow', `without a backend: ${fallbacks.map(word).join(', ')}`) : '';
+}
+
+/** Anything else: its fields by name; of an error its type and words. */
+function otherFacts(fields: Fields): string {
+  return Object.entries(fields)
+    .filter(([, value]) => value !== null && value !== '' && value !== undefined)
+    .map(([name, value]) => `${name}=${shownValue(value)}`)
+    .join(' ');
+}
+
+function shownValue(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return word(value).slice(0, MAX_VALUE);
+  const { type, message } = value as Fields;
+  if (typeof message === 'string') return word(`${String(type ?? 'Error')}: ${message}`).slice(0, MAX_VALUE);
+  return word(JSON.stringify(value)).slice(0, MAX_VALUE);
+}
+
+function number(value: unknown): number {
+  return typeof value === 'number' ? value : 0;
+}
+
+function word(value: unknown): string {
+  return printable(String(value ?? '')).replaceAll(/[\t\r\n]/g, ' ');
+}
