@@ -74,7 +74,11 @@ class Talk {
     this.#same(out, (await restarted.rewrite({ body, dialect: openaiChat })).body, 'same bytes after a restart');
     if (!this.#needsStore) {
       const lost = this.#ground.rewriter(other, settings);
-      this.#same(out, (await lost.rewrite({ body, dialect: openaiChat })).body, 'same bytes without the store');
+      this.#same(
+        out,
+        (await lost.rewrite({ body, dialect: openaiChat, past: 'decide' })).body,
+        'same bytes without the store',
+      );
     }
     const plain = turns.every(({ kind }) => kind !== 'fed-back' && kind !== 'recovered'); // these need a store
     if (plain && this.#given.style.seed % 4 === 0) {

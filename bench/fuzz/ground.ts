@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DecisionMaker } from '../../src/core/decision-maker.ts';
-import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { Store } from '../../src/core/ports.ts';
+import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter } from '../../src/core/rewrite-request.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import type { Settings } from './cases.ts';
@@ -82,7 +82,7 @@ export class Ground {
         timeoutMs: 60_000,
         memoBytes: 1_000_000,
       }),
-      leftAlone: new LeftAlone(store),
+      refused: new RefusedConversations(store),
       onFailure: (reason, cause) => {
         throw new Broken('no failure inside', `${reason}: ${String(cause)}`);
       },

@@ -2,9 +2,9 @@ import picomatch from 'picomatch';
 import type { Settings } from '../config/settings.ts';
 import type { Decider } from '../core/decider.ts';
 import { DecisionMaker } from '../core/decision-maker.ts';
-import type { LeftAlone } from '../core/left-alone.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
+import type { RefusedConversations } from '../core/refused-conversations.ts';
 import { RequestRewriter } from '../core/rewrite-request.ts';
 
 /** Of the memory for what was decided, for single texts; the rest is for whole bodies. The store has both. */
@@ -13,7 +13,7 @@ const DECISIONS_SHARE = 1 / 32;
 export interface RewriterParts {
   readonly store: Store;
   readonly clock: Clock;
-  readonly leftAlone: LeftAlone;
+  readonly refused: RefusedConversations;
   readonly onFailure: (reason: string, cause: unknown) => void;
   readonly scorer?: LineScorer;
   readonly decider?: Decider;
@@ -22,7 +22,7 @@ export interface RewriterParts {
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
-  const { store, clock, leftAlone, onFailure, scorer, decider, segments } = parts;
+  const { store, clock, refused, onFailure, scorer, decider, segments } = parts;
   const decisionBytes = Math.floor(settings.memoMaxBytes * DECISIONS_SHARE);
   const decisions = new DecisionMaker({
     store,
@@ -37,7 +37,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     store,
     clock,
     decisions,
-    leftAlone,
+    refused,
     onFailure,
     find: {
       minPruneChars: settings.minPruneChars,

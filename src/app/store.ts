@@ -9,6 +9,7 @@ export function openStore(settings: Settings, parts: StoreParts): SqliteStore {
   return openSqliteStore({
     path: settings.dbPath,
     ttlMs: settings.pruneIdTtlS * 1000,
+    sentTtlMs: settings.sentTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
     conversationShare: settings.storeConversationShare,
     sync: settings.storeSync,

@@ -1,8 +1,8 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../config/settings.ts';
-import { LeftAlone } from '../core/left-alone.ts';
 import { isForeign } from '../core/origin.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
+import { RefusedConversations } from '../core/refused-conversations.ts';
 import { wayTo } from '../core/route-way.ts';
 import { dialects } from '../dialects/all.ts';
 import { ContextBudget } from '../gc/budget.ts';
@@ -90,20 +90,20 @@ async function handlerOptions(
 ): Promise<Omit<ChatOptions, 'dialect' | 'upstream'>> {
   const { settings, store, clock, log, decider, scorer } = services;
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
-  const leftAlone = new LeftAlone(store);
-  await leftAlone.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
+  const refused = new RefusedConversations(store);
+  await refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   const callers = callersOf(settings);
   return {
     rewriter: rewriterOf(settings, {
       store,
       clock,
-      leftAlone,
+      refused,
       onFailure,
       decider,
       ...(scorer && { scorer }),
       segments: segmentsOf(services),
     }),
-    leftAlone,
+    refused,
     enabled: settings.enabled,
     shadow: settings.mode === 'shadow',
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),

@@ -29,10 +29,10 @@ export const replay: Command = {
 
   async run(call, io) {
     const { settings } = readSettings(call, io);
-    const [{ rewriterOf }, { openStore }, { LeftAlone }] = await Promise.all([
+    const [{ rewriterOf }, { openStore }, { RefusedConversations }] = await Promise.all([
       import('../app/rewriter.ts'),
       import('../app/store.ts'),
-      import('../core/left-alone.ts'),
+      import('../core/refused-conversations.ts'),
     ]);
     const offline = { ...settings, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
     const store = openStore(offline, { clock: io.clock });
@@ -40,7 +40,7 @@ export const replay: Command = {
     const rewriter = rewriterOf(offline, {
       store,
       clock: io.clock,
-      leftAlone: new LeftAlone(store),
+      refused: new RefusedConversations(store),
       onFailure: (_, cause) => (fault ??= cause),
     });
     try {

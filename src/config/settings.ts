@@ -264,6 +264,14 @@ export const table = {
     unit: 's',
     doc: 'How long an original can be recovered after its marker was last seen in a conversation.',
   }),
+  sentTtlS: setting({
+    env: ['MCP_PRUNER_SENT_TTL_S'],
+    toml: 'sent_ttl_s',
+    rule: wholeNumber(1, 100 * 365 * DAY_S),
+    fallback: 90 * DAY_S,
+    unit: 's',
+    doc: 'How long it is known what was sent of a message, after the message was last seen. A session resumed within this time goes on with the very bytes that the provider knows; no text is kept for it.',
+  }),
   storeMaxBytes: setting({
     env: ['MCP_PRUNER_STORE_MAX_BYTES'],
     toml: 'store_max_bytes',

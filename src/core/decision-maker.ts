@@ -3,6 +3,7 @@ import { askAboutAll, backendTime } from './ask-backend.ts';
 import { decisionKey, type Job } from './decide.ts';
 import { DecideHere, type Decider } from './decider.ts';
 import { pruneIdOf } from './hash.ts';
+import type { SentMessage } from './ports/sent.ts';
 import type { Clock, Decision, LineScorer, NewDecision, Scored, Store } from './ports.ts';
 
 /** A decision with the key it stands under. */
@@ -28,13 +29,23 @@ export interface DecisionMakerOptions {
   readonly decider?: Decider;
 }
 
-/** What became of the jobs, in their order: a decision that is durable, or `null` when the text must go whole. */
+/** What was decided about jobs, in their order. Nothing of it may go out before `makeDurable`. */
 export interface Decided {
-  readonly decisions: readonly (Decision | null)[];
-  /** Prune ids that the store refused because they already stand for another text. */
-  readonly refused: number;
+  readonly decisions: readonly Decision[];
+  /** Those of them that the store does not have. */
+  readonly fresh: readonly NewDecision[];
   /** Why the engine ranked alone where a backend was to be asked: a code for each text decided now. */
   readonly fallbacks: readonly string[];
+}
+
+/** What became of decisions that were to be stored. */
+export interface Stored {
+  /** The decision that holds in the place of one of them, by its key: another was stored first. */
+  readonly instead: ReadonlyMap<string, Decision>;
+  /** Keys of those that could not be stored: their texts go whole. */
+  readonly refused: ReadonlySet<string>;
+  /** Something else was sent of one of the messages before. */
+  readonly sentBefore: boolean;
 }
 
 /** What was decided now. */
@@ -70,17 +81,22 @@ export class DecisionMaker {
     return this.#options.ttlMs * SLIDE_SHARE;
   }
 
+  /** How long to wait for decisions in all, those of other processes included, in milliseconds. */
+  get patienceMs(): number {
+    return this.#options.timeoutMs * 1.5;
+  }
+
   /** When deciding that begins now must be done, of `performance.now()`. */
   deadline(): number {
     return performance.now() + this.#options.timeoutMs;
   }
 
   /**
-   * Decides about texts, durably. A backend that is slow does not make it slower than the time-out: the engine then
+   * Decides about texts; what is new must be made durable before it is sent. A backend that is slow does not make it slower than the time-out: the engine then
    * ranks alone, and that is the decision which is replayed, whatever the backend says later.
    *
    * @param deadline - until when the deciding may take, of `performance.now()`; several calls for one request share it
-   * @throws StoreUnavailable when nothing can be promised; all texts then go whole
+   * @throws StoreUnavailable when it cannot be told what was decided before
    */
   async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
     const { store, clock } = this.#options;
@@ -91,30 +107,62 @@ export class DecisionMaker {
     const asked = keys.filter((key) => !known.has(key));
     const found = asked.length > 0 ? await store.findDecisions(asked) : new Map<string, Decision>();
     for (const [key, decision] of found) known.set(key, decision);
-    const fresh = await this.#decideNew(jobs, keys, known, deadline);
-    const { decisions, refused } = await this.#makeDurable(fresh.made);
-    for (const decision of decisions) known.set(decision.key, decision);
-    for (const key of asked) {
-      const decision = known.get(key);
-      if (decision) this.#memo.set(key, { decision, epoch, storedAtMs: now });
+    for (const [key, decision] of found) this.#memo.set(key, { decision, epoch, storedAtMs: now });
+    const { made, fallbacks } = await this.#decideNew(jobs, keys, known, deadline);
+    for (const { decision } of made) {
+      known.set(decision.key, decision);
+      // made once, even where it cannot be stored now
+      this.#memo.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
     }
-    const durable = keys.map((key) => known.get(key) ?? null);
-    return { decisions: durable, refused, fallbacks: fresh.fallbacks };
+    return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh: made, fallbacks };
   }
 
   /**
-   * Those of the jobs that were decided before, exactly as they stand here. Nothing that became known since (a text
+   * Makes decisions durable with their originals, and with them what is about to be sent of messages: all in one
+   * transaction. Two requests at once may have come to different decisions (a backend's, or one ran out of time): the
+   * first to be stored is the one that all use, and nothing is noted as sent then.
+   *
+   * @param conversation - whose originals they are
+   * @throws StoreUnavailable when nothing was stored
+   */
+  async makeDurable(
+    fresh: readonly NewDecision[],
+    sent: readonly SentMessage[],
+    conversation: string,
+  ): Promise<Stored> {
+    const nothing = { instead: new Map<string, Decision>(), refused: new Set<string>(), sentBefore: false };
+    if (fresh.length === 0 && sent.length === 0) return nothing;
+    const { store, clock, timeoutMs } = this.#options;
+    const epoch = store.epoch();
+    const batch = { decisions: fresh, touch: [], sent, ...(conversation !== '' && { conversation }) };
+    const { refused, known, sentBefore = [] } = await store.commit(batch, timeoutMs);
+    const instead = known.length > 0 ? await store.findDecisions(known) : nothing.instead;
+    const storedAtMs = clock.nowMs();
+    for (const { decision } of fresh) {
+      if (refused.includes(decision.key)) continue;
+      this.#memo.set(decision.key, { decision: instead.get(decision.key) ?? decision, epoch, storedAtMs });
+    }
+    return { instead, refused: new Set(refused), sentBefore: sentBefore.length > 0 };
+  }
+
+  /**
+   * The decisions that were made about jobs before, exactly as they stand here. Nothing that became known since (a text
    * was recovered, a prune id came up) may turn them.
    *
    * @throws StoreUnavailable
    */
-  async decided(jobs: readonly Job[]): Promise<Set<Job>> {
+  async decided(jobs: readonly Job[]): Promise<Map<Job, Decision>> {
     const { store, clock } = this.#options;
     const keys = jobs.map((job) => this.#keyOf(job));
     const known = this.#remembered(keys, store.epoch(), clock.nowMs());
     const asked = keys.filter((key) => !known.has(key));
     const found = asked.length > 0 ? await store.findDecisions(asked) : new Map<string, Decision>();
-    return new Set(jobs.filter((_, i) => known.has(keys[i] ?? '') || found.has(keys[i] ?? '')));
+    return new Map(
+      jobs.flatMap((job, i): [Job, Decision][] => {
+        const decision = known.get(keys[i] ?? '') ?? found.get(keys[i] ?? '');
+        return decision ? [[job, decision]] : [];
+      }),
+    );
   }
 
   /** The same without a store: what would be decided, for a proxy that only watches. */
@@ -180,18 +228,6 @@ export class DecisionMaker {
     const unknown = new Map([...open].filter(([key]) => !this.#memo.has(key)));
     const now = performance.now();
     return askAboutAll(scorer, unknown, now + backendTime(deadline - now));
-  }
-
-  /** Writes what is new; returns what is to be used now, and how much the store refused. */
-  async #makeDurable(fresh: readonly NewDecision[]): Promise<{ decisions: readonly Decision[]; refused: number }> {
-    if (fresh.length === 0) return { decisions: [], refused: 0 };
-    const { store, timeoutMs } = this.#options;
-    const { refused, known } = await store.commit({ decisions: fresh, touch: [] }, timeoutMs);
-    const written = fresh.map(({ decision }) => decision).filter(({ key }) => !refused.includes(key));
-    // Two requests at once may have had different answers (a backend's, or one ran out of time); the first to be
-    // stored is the one that all use.
-    const first = known.length > 0 ? await store.findDecisions(known) : new Map<string, Decision>();
-    return { decisions: written.map((decision) => first.get(decision.key) ?? decision), refused: refused.length };
   }
 }
 

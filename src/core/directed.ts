@@ -2,11 +2,12 @@ import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import { REASONS, type ReasonLanguage } from '../engine/text/reasons.ts';
 import type { Edit } from '../engine/text/render.ts';
 import type { CutWhole, Job } from './decide.ts';
-import { type FoundText, shift } from './find-texts.ts';
+import type { FoundText } from './find-texts.ts';
 import { keyOf } from './hash.ts';
 import type { DirectivesView, Step } from './ports/segments.ts';
 import type { PrefixMatch } from './prefix-memo.ts';
 import { segmentsIn, stashKey, type TextSegment } from './segments.ts';
+import { shift } from './sent/text-place.ts';
 
 /** The answers where nobody keeps segments. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
@@ -108,5 +109,6 @@ function givenWay(
     cutWhole,
   };
   const lift = (edits: readonly Edit[]) => shift(edits, start);
-  return { messageIndex, literal, start, entire: !segment.file, lift, job, skip: '', markerIds: [], around: [] };
+  const place = { text: segment.index, json: [], start, chars: text.length };
+  return { messageIndex, literal, start, entire: !segment.file, place, lift, job, skip: '', markerIds: [], around: [] };
 }

@@ -1,7 +1,7 @@
 import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
-import type { Edit } from '../engine/text/render.ts';
+import type { Edit, RenderOptions } from '../engine/text/render.ts';
 import type { Hints, Limits } from '../engine/types.ts';
 import type { Conversation } from '../goal/conversation.ts';
 import { decodeString, type Span } from '../json/cursor.ts';
@@ -12,6 +12,7 @@ import { findFrame } from '../transcript/frames.ts';
 import { type CallFacts, callFacts, isRecovery } from '../transcript/tools.ts';
 import type { Job } from './decide.ts';
 import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
+import { shift, type TextPlace } from './sent/text-place.ts';
 
 /** What of the configuration decides which texts are looked at, and how. */
 export interface FindSettings {
@@ -33,11 +34,15 @@ export interface FoundText {
   readonly start: number;
   /** It is the whole of the decoded string. */
   readonly entire: boolean;
+  /** Where it stands in its message. */
+  readonly place: TextPlace;
   /** Turns edits of the text into edits of the decoded string. */
   readonly lift: (edits: readonly Edit[]) => Edit[];
   readonly job: Job;
-  /** Set when the text goes whole whatever its content: `exempt`, `recovered`, `input_too_large`, `pinned`. */
+  /** Set when the text goes whole whatever its content: `exempt`, `recovered`, `input_too_large`, `pinned`, `past`. */
   readonly skip: string;
+  /** How its cuts were written when they were sent first; absent: as the settings say now. */
+  readonly render?: RenderOptions;
   /** Prune ids named by markers in the text. */
   readonly markerIds: readonly string[];
   /** Hashes of the JSON that it was taken out of, from the whole result inwards. */
@@ -122,7 +127,8 @@ function readResult(
     const reread = conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
       fingerprint(decodeString(bytes, start, end) ?? ''),
     );
-    for (const { text, around, lift } of innerTexts(decoded, settings.minPruneChars)) {
+    const index = message.texts.findIndex((one) => one.literal === literal);
+    for (const { text, around, json, lift } of innerTexts(decoded, settings.minPruneChars)) {
       const skip = recovered
         ? 'recovered'
         : exempt
@@ -133,7 +139,19 @@ function readResult(
       const hints = withFrame(facts, text);
       const job = jobOf(text, goal, hints, tool, settings, reread ? 'reread' : undefined);
       const entire = around.length === 0;
-      found.push({ messageIndex, literal, start: 0, entire, lift, job, skip, markerIds: pruneIdsIn(text), around });
+      const place = { text: index, json, start: 0, chars: text.length };
+      found.push({
+        messageIndex,
+        literal,
+        start: 0,
+        entire,
+        place,
+        lift,
+        job,
+        skip,
+        markerIds: pruneIdsIn(text),
+        around,
+      });
     }
   }
   return found;
@@ -211,7 +229,9 @@ function readUser(
       const lift = (edits: readonly Edit[]) => shift(edits, start);
       const job = jobOf(text, conversation.asked, hints, '', settings);
       const markerIds = pruneIdsIn(text);
-      return { messageIndex, literal, start, entire: false, lift, job, skip, markerIds, around: [] };
+      const index = message.texts.findIndex((one) => one.literal === literal);
+      const place = { text: index, json: [], start, chars: text.length };
+      return { messageIndex, literal, start, entire: false, place, lift, job, skip, markerIds, around: [] };
     });
 }
 
@@ -237,7 +257,7 @@ function jobOf(
   return keepWhole === undefined ? base : { ...base, keepWhole };
 }
 
-interface InnerText extends Pick<FoundText, 'around' | 'lift'> {
+interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {
   readonly text: string;
 }
 
@@ -245,18 +265,14 @@ interface InnerText extends Pick<FoundText, 'around' | 'lift'> {
 function innerTexts(text: string, minChars: number, around: readonly string[] = []): InnerText[] {
   if (text.length < minChars) return [];
   const fields = around.length < MAX_NESTING ? longJsonFields(text, minChars) : null;
-  if (!fields) return [{ text, around, lift: (edits) => [...edits] }];
+  if (!fields) return [{ text, around, json: [], lift: (edits) => [...edits] }];
   const within = [...around, textHash(text)];
   return fields.flatMap(({ start, end, value }) => {
     const raw = text.slice(start + 1, end - 1);
     return innerTexts(value, minChars, within).map((inner) => ({
       ...inner,
+      json: [start, ...inner.json],
       lift: (edits: readonly Edit[]) => encodeEdits(raw, inner.lift(edits), start + 1),
     }));
   });
-}
-
-/** Moves edits of a part to where it stands in the whole. */
-export function shift(edits: readonly Edit[], by: number): Edit[] {
-  return edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 }

@@ -1,4 +1,5 @@
 import type { Cut, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
+import type { SentMessage } from './ports/sent.ts';
 
 /** Epoch milliseconds; handed in so that tests own the time. */
 export interface Clock {
@@ -85,6 +86,11 @@ export interface StoreBatch {
   readonly decisions: readonly NewDecision[];
   /** Prune ids seen again, whose expiry slides. */
   readonly touch: readonly string[];
+  /**
+   * What is about to be sent, written with the decisions or not at all: where one of these is refused or was known, the
+   * caller says again what it sends then. What stands there already holds.
+   */
+  readonly sent?: readonly SentMessage[];
   /** When a decision is refused, none is written. */
   readonly wholeOrNothing?: true;
   /** Whose originals these are: they count against its share of the store. Absent: they count against none. */
@@ -150,6 +156,8 @@ export interface Committed {
   readonly refused: readonly string[];
   /** Keys under which a decision may have stood before, which holds. */
   readonly known: readonly string[];
+  /** Prefixes of `sent` under which something else stands already, which holds. */
+  readonly sentBefore?: readonly string[];
 }
 
 /**
@@ -172,6 +180,8 @@ export interface Store {
    * Never changes what is there.
    */
   commit(batch: StoreBatch, waitMs: number): Promise<Committed>;
+  /** What was sent of messages, by their prefixes; its expiry slides. Unknown prefixes are absent from the map. */
+  findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>>;
   /** The prune behind an id that has not expired, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */
@@ -183,9 +193,9 @@ export interface Store {
   markServed(textHashes: readonly string[]): Promise<void>;
   wasServed(textHashes: readonly string[]): Promise<Set<string>>;
   /** Remembers conversations (prefix hashes) that the proxy leaves alone. */
-  markLeftAlone(prefixHash: string): Promise<void>;
+  markRefused(prefixHash: string): Promise<void>;
   /** All prefix hashes left alone that have not expired, newest first, at most 10,000. */
-  leftAlone(): Promise<readonly string[]>;
+  refusedConversations(): Promise<readonly string[]>;
 
   addUsage(records: readonly UsageRecord[]): Promise<void>;
   /** Totals since a day (`YYYY-MM-DD`, inclusive), newest day first. */

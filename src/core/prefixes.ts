@@ -6,16 +6,18 @@ import { keyOf } from './hash.ts';
  * date or the state of a repository there, and what was sent of the other messages stays sent.
  *
  * @param known - those of the first messages
+ * @param start - what stands for all that was said before the first message
  */
 export function prefixesOf(
   dialect: Dialect,
   body: Buffer,
   messages: readonly ScannedMessage[],
   known: readonly string[] = [],
+  start = '',
 ): string[] {
   const prefixes = [...known];
   for (const message of messages.slice(known.length)) {
-    const before = prefixes.at(-1) ?? '';
+    const before = prefixes.at(-1) ?? start;
     prefixes.push(message.role === 'other' ? before : keyOf(before, dialect.meaning(body, message)));
   }
   return prefixes;

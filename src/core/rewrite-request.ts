@@ -1,28 +1,27 @@
-import type { Dialect, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
+import { LRUCache } from 'lru-cache';
+import type { AnswerTurn, Dialect, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import type { RenderOptions } from '../engine/text/render.ts';
-import { type CallInContext, Conversation } from '../goal/conversation.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { Conversation } from '../goal/conversation.ts';
 import type { DecisionMaker } from './decision-maker.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';
-import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
+import { reasonOf } from './failure-reason.ts';
+import type { FindSettings, FoundText } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
 import { KeptBytes } from './kept-bytes.ts';
-import type { LeftAlone } from './left-alone.ts';
-import { messageTokens, requestTokens } from './message-tokens.ts';
+import { requestTokens } from './message-tokens.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
-import type { Clock, Store } from './ports.ts';
+import type { SentMessage } from './ports/sent.ts';
+import type { Clock, Decision, NewDecision, Store } from './ports.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
-import { prefixesOf } from './prefixes.ts';
+import { CHECKPOINTS, type IncomingRequest, type ReadBody, type ReadOptions, readRequest } from './read-request.ts';
+import type { RefusedConversations } from './refused-conversations.ts';
 import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
-import { settleTexts } from './settle-texts.ts';
-import { type Spliced, type SpliceInput, splice } from './splice.ts';
-
-/** A request's body, and all that decides what becomes of it beside the settings. */
-export interface IncomingRequest {
-  /** Plain JSON. */
-  readonly body: Buffer;
-  readonly dialect: Dialect;
-  readonly scope?: RequestScope;
-}
+import { SentMemory } from './sent/memory.ts';
+import { type KnownPast, knownPast, lostOriginals } from './sent/past.ts';
+import { recordsOf } from './sent/record.ts';
+import { type Settled, settleTexts } from './settle-texts.ts';
+import { type Spliced, splice } from './splice.ts';
 
 export interface RewriterOptions {
   readonly store: Store;
@@ -30,7 +29,7 @@ export interface RewriterOptions {
   readonly decisions: DecisionMaker;
   readonly find: FindSettings;
   readonly render: RenderOptions;
-  readonly leftAlone: LeftAlone;
+  readonly refused: RefusedConversations;
   /** What was asked of single segments, and who wants to hear of them; without it nobody does. */
   readonly segments?: SegmentPorts;
   /** Told of a fault that costs nothing now; `reason` is a short constant code. */
@@ -49,8 +48,14 @@ export interface Rewritten {
   readonly prefixes: readonly string[];
   /** Stands for the conversation: a hash of how it begins. */
   readonly conversationId: string;
-  /** The conversation was left alone: an upstream refused a pruned request of it before. */
-  readonly leftAlone: boolean;
+  /** An upstream refused a pruned request of this conversation before: all of it goes as it came. */
+  readonly refusedBefore: boolean;
+  /** An upstream took cuts of this conversation before: the whole request is no way out of a refusal any more. */
+  readonly acceptedBefore: boolean;
+  /** What was answered before holds large texts, went as it came, and nothing says whether that is how it was sent. */
+  readonly rawPast: boolean;
+  /** What was said so far, for an answer that the provider keeps. */
+  readonly conversation: Conversation;
   /** Every text that was large enough, also those of messages seen before. */
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
@@ -59,9 +64,10 @@ export interface Rewritten {
   readonly fallbacks: readonly string[];
 }
 
-/** Message ends that are remembered: clients that move `cache_control` change the last messages of a body. */
-const CHECKPOINTS = 4;
-const MAX_TOUCHED = 256;
+/** Of the memory for bodies, for what was sent of single messages. */
+const SENT_SHARE = 1 / 16;
+/** Markers of others in one request whose expiry slides: more than a window of a million tokens holds. */
+const MAX_TOUCHED = 30_000;
 /** A smaller body with nothing to prune is walked faster than it is remembered. */
 const MIN_REMEMBERED_BYTES = 64 * 1024;
 
@@ -72,151 +78,210 @@ const MIN_REMEMBERED_BYTES = 64 * 1024;
 export class RequestRewriter {
   readonly #options: RewriterOptions;
   readonly #memo: PrefixMemo;
+  readonly #sent: SentMemory;
   readonly #teller: SegmentTeller | null;
+  readonly #answers = new LRUCache<string, Conversation>({ max: MAX_ANSWERS });
+  readonly #readOptions: ReadOptions;
 
   constructor(options: RewriterOptions) {
-    const { segments, find, onFailure } = options;
+    const { segments, find, onFailure, memoBytes, store } = options;
     this.#options = options;
-    this.#memo = new PrefixMemo(options.memoBytes);
+    this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
+    this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#teller = segments
       ? new SegmentTeller({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
       : null;
+    this.#readOptions = {
+      find,
+      counting: segments?.collector !== undefined,
+      conversationOf: (answerId) => this.#answers.get(answerId),
+    };
   }
 
   /**
-   * Rewrites the body of a request. The originals of all that was cut are durable when it resolves.
+   * Rewrites the body of a request. What was sent of its messages before is sent again, whatever has changed since; the
+   * originals of all that is cut, and what is sent, are durable when it resolves. Where the store cannot serve, what is
+   * new stays whole.
    *
-   * @throws JsonShapeError when the body is not understood, StoreUnavailable when nothing can be kept; the caller
-   * then sends the body as it came
+   * @throws JsonShapeError when the body is not understood; the caller then sends it as it came
    */
   rewrite(request: IncomingRequest): Promise<Rewritten> {
     return this.#rewrite(request, true);
   }
 
-  async #rewrite(request: IncomingRequest, mayCollect: boolean): Promise<Rewritten> {
-    const { body, scope = NO_SCOPE } = request;
-    const { store, clock, segments } = this.#options;
-    const epoch = store.epoch();
-    const directives = (await segments?.directives.view(scope.project)) ?? NO_DIRECTIVES;
-    const now = clock.nowMs();
-    const match = this.#find(request, epoch, directives.mark, now);
-    const start = this.#read(request, match);
-    if (this.#options.leftAlone.covers(start.prefixes)) {
-      const alone = untouched(start);
-      return { ...rewritten(alone, { body, edits: [], outcomes: [], counts: [] }, []), leftAlone: true };
+  async #rewrite(request: IncomingRequest, mayRepeat: boolean): Promise<Rewritten> {
+    const { body, scope = NO_SCOPE, newTexts = 'decide' } = request;
+    const state = await this.#storeState(scope);
+    const match = this.#find(request, state);
+    const start = match?.checkpoint.at ?? 0;
+    let read = await this.#prepare(request, match, state);
+    if (this.#options.refused.covers(read.prefixes)) {
+      await this.#keepAlive(body, 0);
+      return { ...rewritten(untouched(read), unchanged(body), []), refusedBefore: true };
     }
-    await this.#keepAlive(body, match?.checkpoint.at ?? 0);
-    const deadline = this.#options.decisions.deadline();
-    const read = this.#direct(request, start, match, directives);
-    const { decisionOf, fallbacks } = await settleTexts(read.found, read.outcomesBefore, deadline, this.#options);
-    const result = splice(body, read, decisionOf, this.#options.render);
-    const decided = decidedRequest(body, read, decisionOf, scope, directives);
-    if (mayCollect && (await this.#collected(request, decided, read, result.outcomes, deadline))) {
-      return this.#rewrite(request, false);
+    await this.#keepAlive(body, start);
+    const failure = state.failure ?? read.failure;
+    // the store cannot tell what was sent: what this process remembers must do
+    if (failure !== null && !match)
+      read = await this.#prepare(request, this.#find(request, { ...state, failure }), state);
+    const { decisionOf, fallbacks, result, failed, outdated } = await this.#settle(read, failure);
+    if (outdated && mayRepeat) return this.#rewrite(request, false);
+    if (newTexts === 'decide') {
+      const decided = decidedRequest(read, decisionOf, scope, state.directives);
+      if (mayRepeat && !failed && (await this.#collected(request, decided, read, result, state))) {
+        return this.#rewrite(request, false);
+      }
+      this.#remember(request, read, result, validityOf(state, read, failed));
+      this.#teller?.tell(decided);
     }
-    const storedAtMs = read.match?.body.storedAtMs ?? now;
-    this.#remember(request, read, result, { epoch, storedAtMs, directives: directives.mark, steps: read.steps.mark });
-    this.#teller?.tell(decided);
     return rewritten(read, result, fallbacks);
   }
 
-  /** What would be cut, without a store and without changing anything. */
+  /** What would be cut, all of it new, without a store and without changing anything. */
   async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
     const { body } = request;
-    const read = this.#read(request, null);
+    const all = readRequest(request, null, this.#readOptions);
+    const read: PreparedBody = { ...all, ...NOTHING_SENT, found: all.found, body, steps: NO_STEPS };
     const jobs = read.found.filter(({ skip }) => skip === '').map(({ job }) => job);
     const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
     const result = splice(body, read, ({ job }) => decided.get(job) ?? null, this.#options.render);
     return rewritten(read, result, []);
   }
 
-  #find({ body, dialect }: IncomingRequest, epoch: string, directives: string, now: number): PrefixMatch | null {
+  /** Takes note of an answer that the provider keeps, for requests that go on from it without repeating it. */
+  answered({ conversation }: Rewritten, { id, said, calls }: AnswerTurn): void {
+    const after = conversation.fork();
+    after.assistantSaid(
+      said,
+      calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } })),
+    );
+    this.#answers.set(id, after);
+  }
+
+  /** What the store says of itself and of directives; where it cannot be asked, `failure` says why. */
+  async #storeState(scope: RequestScope): Promise<StoreState> {
+    const { store, clock, segments } = this.#options;
+    const now = clock.nowMs();
+    try {
+      const epoch = store.epoch();
+      const directives = (await segments?.directives.view(scope.project)) ?? NO_DIRECTIVES;
+      return { epoch, directives, now, failure: null };
+    } catch (failure) {
+      if (!(failure instanceof StoreUnavailable)) throw failure;
+      return { epoch: '', directives: segments?.directives.known(scope.project) ?? NO_DIRECTIVES, now, failure };
+    }
+  }
+
+  /** The furthest remembered body; while the store cannot be asked also one that it should be asked about. */
+  #find({ body, dialect, past }: IncomingRequest, { epoch, directives, now, failure }: StoreState): PrefixMatch | null {
     const { trustMs } = this.#options.decisions;
     return this.#memo.find(
       body,
       (known) =>
         known.dialect === dialect.name &&
-        known.epoch === epoch &&
-        known.directives === directives &&
-        now >= known.storedAtMs &&
-        now - known.storedAtMs < trustMs,
+        !(past === 'decide' && known.rawPast) &&
+        (failure !== null ||
+          (known.directives === directives.mark &&
+            known.epoch === epoch &&
+            now >= known.storedAtMs &&
+            now - known.storedAtMs < trustMs)),
     );
   }
 
-  #read({ body, dialect }: IncomingRequest, match: PrefixMatch | null): ReadBody {
-    const checkpoint = match?.checkpoint;
-    const resume =
-      match && checkpoint
-        ? {
-            at: checkpoint.at,
-            before: match.body.before,
-            messages: match.body.messages.slice(0, checkpoint.messages),
-          }
-        : undefined;
-    const scanned = dialect.scan(body, resume);
-    const prefixes = prefixesOf(dialect, body, scanned.messages, match?.body.prefixes.slice(0, checkpoint?.messages));
-    const conversation = checkpoint?.conversation.fork() ?? new Conversation();
-    const first = checkpoint?.messages ?? 0;
-    const found: FoundText[] = [];
-    const calls = new Map<ScannedText, CallInContext>();
-    const marks: Mark[] = [];
-    const counting = this.#options.segments?.collector !== undefined;
-    let tokens = checkpoint?.tokens ?? 0;
-    for (let i = first; i < scanned.messages.length; i++) {
-      const message = scanned.messages[i];
-      if (!message) continue;
-      for (const text of message.texts) {
-        const call = text.use === 'result' ? conversation.callOf(text.callId, text.name) : undefined;
-        if (call) calls.set(text, call);
-      }
-      found.push(...findTexts(body, message, i, conversation, this.#options.find));
-      if (counting) tokens += messageTokens(body, message);
-      if (i >= scanned.messages.length - CHECKPOINTS) {
-        marks.push({ message: i, conversation: conversation.fork(), tokens });
-      }
+  /**
+   * Decides about what is new and makes it durable, together with what is about to be sent. Where that fails, what is new
+   * stays whole, and what was sent before is sent again all the same.
+   *
+   * @param failure - why the store cannot be asked; `null` when it can
+   */
+  async #settle(read: PreparedBody, failure: unknown = null): Promise<SettledBody> {
+    const { decisions, store } = this.#options;
+    if (failure !== null) return this.#newWhole(read, failure);
+    try {
+      const lost = await lostOriginals(read.sent, store);
+      const settling = settleTexts(read.found, read.outcomesBefore, decisions.deadline(), {
+        store,
+        decisions,
+        sent: read.sent,
+        past: read.past,
+      });
+      const settled = await within(settling, decisions.patienceMs);
+      return settled ? await this.#makeDurable(read, settled, lost) : this.#newWhole(read, TIMED_OUT);
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      return this.#newWhole(read, cause);
     }
-    return {
-      scanned,
-      messages: scanned.messages,
-      prefixes,
-      conversationId: conversation.id,
-      match,
-      first,
-      found,
-      callOf: (text) => calls.get(text),
-      marks,
-      tokens,
-      steps: NO_STEPS,
-      editsBefore: match?.body.edits.slice(0, checkpoint?.edits) ?? [],
-      outcomesBefore: match?.body.outcomes.slice(0, checkpoint?.outcomes) ?? [],
-    };
   }
 
-  /** Lets the directives have their say; reads anew where the remembered body had others. */
-  #direct(request: IncomingRequest, start: ReadBody, match: PrefixMatch | null, directives: DirectivesView): ReadBody {
-    if (directives.empty) return start;
-    const steps = heldSteps(directives.stepsOf(start.conversationId), start.prefixes, match);
-    const read = match && match.body.steps !== steps.mark ? this.#read(request, null) : start;
-    const toolOf = (text: ScannedText): string => (text.use === 'result' ? (read.callOf(text)?.name ?? text.name) : '');
-    const { body, scope = NO_SCOPE } = request;
-    return {
-      ...read,
-      steps,
-      found: direct(body, { ...read, toolOf }, scope.project, directives, steps, this.#options.find.reasonLanguage),
+  /** What was sent before is sent again, and what is new stays whole. */
+  #newWhole(read: PreparedBody, cause: unknown): SettledBody {
+    const decisionOf = (text: FoundText): Decision | null => read.sent.get(text) ?? null;
+    const reason = cause === TIMED_OUT ? 'timeout' : reasonOf(cause);
+    this.#options.onFailure(reason, cause);
+    const result = splice(read.body, read, decisionOf, this.#options.render, reason);
+    return { decisionOf, fallbacks: [reason], result, failed: true, outdated: false };
+  }
+
+  /** @throws StoreUnavailable when nothing was stored */
+  async #makeDurable(read: PreparedBody, settled: Settled, lost: readonly NewDecision[]): Promise<SettledBody> {
+    const { decisions, render } = this.#options;
+    const { fresh, fallbacks } = settled;
+    const final = new Map(settled.results);
+    const decisionOf = (text: FoundText): Decision | null => final.get(text) ?? null;
+    const attempt = (): { readonly result: Spliced; readonly sent: SentMessage[] } => {
+      const result = splice(read.body, read, decisionOf, render);
+      const open = read.found.map((text) => (read.sent.has(text) ? null : text));
+      const outcomes = result.outcomes.slice(read.outcomesBefore.length);
+      return { result, sent: recordsOf(open, outcomes, decisionOf, (index) => read.prefixes[index] ?? '', render) };
     };
+    const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
+    let made = attempt();
+    let stored = await decisions.makeDurable([...unique.values()], made.sent, read.conversationId);
+    if (stored.instead.size + stored.refused.size > 0) {
+      for (const [text, { key }] of final) {
+        if (read.sent.has(text)) continue; // it went out: that holds
+        const other = stored.instead.get(key);
+        if (other) final.set(text, other);
+        else if (stored.refused.has(key)) final.delete(text);
+      }
+      made = attempt();
+      stored = await decisions.makeDurable([], made.sent, read.conversationId);
+    }
+    this.#sent.add(made.sent);
+    return { decisionOf, fallbacks, result: made.result, failed: false, outdated: stored.sentBefore };
+  }
+
+  /** Reads a request and finds out what was sent of it before; then directives have their say. */
+  async #prepare(request: IncomingRequest, match: PrefixMatch | null, state: StoreState): Promise<PreparedBody> {
+    const { body, dialect, scope = NO_SCOPE } = request;
+    let read = readRequest(request, match, this.#readOptions);
+    const directives = viewFor(dialect, state.directives);
+    let steps = NO_STEPS;
+    if (!directives.empty) {
+      steps = heldSteps(directives.stepsOf(read.conversationId), read.prefixes, match);
+      // the remembered body had others
+      if (match && match.body.steps !== steps.mark) read = readRequest(request, null, this.#readOptions);
+    }
+    const known = await knownPast(request, read, this.#sent);
+    if (directives.empty) return { ...read, ...known, body, steps };
+    const toolOf = (text: ScannedText): string => (text.use === 'result' ? (read.callOf(text)?.name ?? text.name) : '');
+    const language = this.#options.find.reasonLanguage;
+    const found = direct(body, { ...read, found: known.found, toolOf }, scope.project, directives, steps, language);
+    return { ...read, ...known, found, body, steps };
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
   async #collected(
     request: IncomingRequest,
     decided: DecidedRequest,
-    read: ReadBody,
-    outcomes: readonly TextOutcome[],
-    deadline: number,
+    read: PreparedBody,
+    { outcomes }: Spliced,
+    state: StoreState,
   ): Promise<boolean> {
     const collector = this.#options.segments?.collector;
-    if (!collector || !this.#teller) return false;
-    const { body, scope, directives, conversationId } = decided;
+    // where the provider checks the past, nothing of it may be set aside later
+    if (!collector || !this.#teller || request.dialect.binding === 'must') return false;
+    const { body, scope, conversationId } = decided;
     const tokens = requestTokens(body, decided.messages, read.tokens, outcomes);
     if (!collector.wants(scope, conversationId, tokens)) return false;
     const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
@@ -224,9 +289,9 @@ export class RequestRewriter {
     if (hash === undefined) return false;
     let all: DecidedRequest = decided;
     if (decided.first > 0) {
-      const whole = this.#direct(request, this.#read(request, null), null, directives);
-      const { decisionOf } = await settleTexts(whole.found, [], deadline, this.#options);
-      all = decidedRequest(body, whole, decisionOf, scope, directives);
+      const whole = await this.#prepare(request, null, state);
+      const { decisionOf } = await this.#settle(whole);
+      all = decidedRequest(whole, decisionOf, scope, state.directives);
     }
     try {
       const step = { scope: hash, conversation: conversationId, messages };
@@ -251,9 +316,9 @@ export class RequestRewriter {
 
   #remember(
     { body, dialect }: IncomingRequest,
-    read: ReadBody,
+    read: PreparedBody,
     { edits, outcomes, counts }: Spliced,
-    validity: Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>,
+    validity: Validity,
   ): void {
     const { match } = read;
     const { before, messages } = read.scanned;
@@ -279,6 +344,7 @@ export class RequestRewriter {
       before,
       messages,
       prefixes: read.prefixes,
+      rawPast: read.rawPast || match?.body.rawPast === true,
       edits,
       outcomes,
       checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
@@ -288,37 +354,81 @@ export class RequestRewriter {
   }
 }
 
-/** A message end that the next request may go on from. */
-interface Mark {
-  readonly message: number;
-  readonly conversation: Conversation;
-  readonly tokens: number;
-}
-
-interface ReadBody extends SpliceInput {
-  readonly messages: readonly ScannedMessage[];
-  /** For each message what stands for it and all before it. */
-  readonly prefixes: readonly string[];
-  readonly conversationId: string;
-  /** The remembered body that it goes on from. */
-  readonly match: PrefixMatch | null;
-  /** Index of the first message that is new. */
-  readonly first: number;
-  /** The call that a text of a new message answers. */
-  readonly callOf: (text: ScannedText) => CallInContext | undefined;
-  readonly marks: readonly Mark[];
-  /** Of all messages as they came; 0 when nobody keeps a budget. */
-  readonly tokens: number;
+/** A request, and what is known of it before anything new is decided. */
+interface PreparedBody extends ReadBody, KnownPast {
+  readonly body: Buffer;
+  readonly found: readonly FoundText[];
   readonly steps: HeldSteps;
 }
 
+/** What the store says of itself. */
+interface StoreState {
+  readonly epoch: string;
+  readonly directives: DirectivesView;
+  readonly now: number;
+  /** Why it could not be asked, or `null`. */
+  readonly failure: unknown;
+}
+
+/** What became of a request's texts. */
+interface SettledBody {
+  readonly decisionOf: (text: FoundText) => Decision | null;
+  readonly fallbacks: readonly string[];
+  readonly result: Spliced;
+  /** Nothing new was decided, for the store could not serve. */
+  readonly failed: boolean;
+  /** Something else was sent of one of the messages meanwhile. */
+  readonly outdated: boolean;
+}
+
+type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
+
 const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
+const NOTHING_SENT = {
+  sent: new Map<FoundText, Decision>(),
+  past: new Set<FoundText>(),
+  rawPast: false,
+  failure: null,
+};
+const TIMED_OUT = new Error('deciding took too long');
+/** Answers kept by the provider that may still be gone on from. */
+const MAX_ANSWERS = 2_000;
+
+/** How long, and for which directives, a body may be gone on from without asking the store. */
+function validityOf({ epoch, directives, now }: StoreState, { match, steps }: PreparedBody, failed: boolean): Validity {
+  if (match && failed) {
+    const { epoch: then, storedAtMs, directives: mark, steps: held } = match.body;
+    return { epoch: then, storedAtMs, directives: mark, steps: held };
+  }
+  const storedAtMs = match?.body.storedAtMs ?? now;
+  return { epoch: failed ? '' : epoch, storedAtMs, directives: directives.mark, steps: steps.mark };
+}
+
+/** Where the provider checks the past, nothing of it may give way later: only pins hold. */
+function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesView {
+  if (binding === 'should' || directives.empty) return directives;
+  const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
+  return { mark: directives.mark, empty: false, stepsOf: () => [], of };
+}
+
+/** The result, or `null` when it takes longer. */
+async function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => {}); // nobody waits for it any more
+  }
+}
 
 /** Field by field: V8 gives what is spread and then added to a slow form, and this is made for every request. */
 function decidedRequest(
-  body: Buffer,
-  { messages, first, found, callOf, conversationId, steps }: ReadBody,
+  { body, messages, first, found, callOf, conversationId, steps }: PreparedBody,
   decisionOf: DecidedRequest['decisionOf'],
   scope: RequestScope,
   directives: DirectivesView,
@@ -326,14 +436,19 @@ function decidedRequest(
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
 }
 
-/** The same body with nothing to do in it. */
-function untouched(read: ReadBody): ReadBody {
-  return { ...read, found: [], editsBefore: [], outcomesBefore: [] };
+function unchanged(body: Buffer): Spliced {
+  return { body, edits: [], outcomes: [], counts: [] };
 }
 
-function rewritten(read: ReadBody, { body, outcomes }: Spliced, fallbacks: readonly string[]): Rewritten {
+/** The same body with nothing to do in it. */
+function untouched(read: PreparedBody): PreparedBody {
+  return { ...read, found: [], sent: new Map(), editsBefore: [], outcomesBefore: [] };
+}
+
+function rewritten(read: PreparedBody, { body, outcomes }: Spliced, fallbacks: readonly string[]): Rewritten {
   const { model, stream, messages } = read.scanned;
-  const newFrom = read.outcomesBefore.length;
+  // what was sent before stands first, for it is older than what is new
+  const replayed = read.found.findLastIndex((text) => read.sent.has(text)) + 1;
   return {
     body,
     model,
@@ -341,9 +456,20 @@ function rewritten(read: ReadBody, { body, outcomes }: Spliced, fallbacks: reado
     messages,
     prefixes: read.prefixes,
     conversationId: read.conversationId,
-    leftAlone: false,
+    conversation: read.conversation,
+    refusedBefore: false,
+    acceptedBefore: wasAccepted(read),
+    rawPast: read.rawPast || read.match?.body.rawPast === true,
     outcomes,
-    newFrom,
+    newFrom: read.outcomesBefore.length + replayed,
     fallbacks,
   };
+}
+
+/** Whether the model answered something that was cut: then its provider took it. */
+function wasAccepted({ outcomesBefore, sent, tail }: PreparedBody): boolean {
+  return (
+    outcomesBefore.some(({ pruneId, messageIndex }) => pruneId !== null && messageIndex < tail) ||
+    [...sent.keys()].some(({ messageIndex }) => messageIndex < tail)
+  );
 }

@@ -10,6 +10,8 @@ export interface TextSegment {
   readonly role: 'user' | 'assistant' | 'tool';
   /** The text of the message that it is, or stands in. */
   readonly source: ScannedText;
+  /** Its index in the message. */
+  readonly index: number;
   /** The JSON string in the body that holds it, quotes included. */
   readonly literal: Span;
   /** Where it begins in the decoded string, in UTF-16 units. */
@@ -35,15 +37,15 @@ export function segmentsIn(
 ): TextSegment[] {
   if (message.opaque) return [];
   const users = new Map(userTexts(bytes, message).map((user) => [user.literal, user]));
-  return message.texts.flatMap((source): TextSegment[] => {
+  return message.texts.flatMap((source, index): TextSegment[] => {
     const { literal, use } = source;
     if (use === 'words' || use === 'document') {
       const user = users.get(literal);
       if (!user) return [];
       const { text, files } = user;
-      if (files.length === 0) return segment('user', messageIndex, source, { text });
+      if (files.length === 0) return segment('user', messageIndex, source, index, { text });
       return files.flatMap(({ start, end, path }) =>
-        segment('user', messageIndex, source, { text: text.slice(start, end) }, { start, path }),
+        segment('user', messageIndex, source, index, { text: text.slice(start, end) }, { start, path }),
       );
     }
     if (use !== 'said' && use !== 'result') return [];
@@ -51,7 +53,7 @@ export function segmentsIn(
     const known = within?.entire ? within.job : undefined;
     const text = known?.text ?? decodeString(bytes, literal.start, literal.end) ?? '';
     const hash = known?.textHash ?? within?.around[0];
-    return segment(use === 'said' ? 'assistant' : 'tool', messageIndex, source, { text, hash });
+    return segment(use === 'said' ? 'assistant' : 'tool', messageIndex, source, index, { text, hash });
   });
 }
 
@@ -59,6 +61,7 @@ function segment(
   role: TextSegment['role'],
   messageIndex: number,
   source: ScannedText,
+  index: number,
   { text, hash = textHash(text) }: { readonly text: string; readonly hash?: string | undefined },
   file?: { readonly start: number; readonly path: string },
 ): TextSegment[] {
@@ -67,7 +70,19 @@ function segment(
   const path = file?.path ?? '';
   const id = file ? segmentIdOf('file', path, hash) : messageSegmentId(role, callId || name, hash);
   return [
-    { id, messageIndex, role, source, literal, start: file?.start ?? 0, text, textHash: hash, file: !!file, path },
+    {
+      id,
+      messageIndex,
+      role,
+      source,
+      index,
+      literal,
+      start: file?.start ?? 0,
+      text,
+      textHash: hash,
+      file: !!file,
+      path,
+    },
   ];
 }
 

@@ -1,51 +1,65 @@
 import { decide, type Job } from './decide.ts';
-import type { DecisionMaker } from './decision-maker.ts';
+import type { Decided, DecisionMaker } from './decision-maker.ts';
 import type { FoundText } from './find-texts.ts';
 import { ripeTexts } from './own-markers.ts';
-import type { Decision, Store } from './ports.ts';
+import type { Decision, NewDecision, Store } from './ports.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 
 /** What became of the texts of one request. */
 export interface Settled {
-  readonly decisionOf: (text: FoundText) => Decision | null;
+  readonly results: ReadonlyMap<FoundText, Decision>;
+  /** Decisions that must be made durable before anything of them is sent. */
+  readonly fresh: readonly NewDecision[];
   /** Codes of what a backend failed at. */
   readonly fallbacks: readonly string[];
 }
 
-/** Who decides, and who knows what was sent before. */
-interface Settlers {
+/** Who decides, and what is settled already. */
+export interface Settlers {
   readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
   readonly decisions: DecisionMaker;
+  /** What was sent of texts before: it holds. */
+  readonly sent: ReadonlyMap<FoundText, Decision>;
+  /** Texts that stay as they are unless they were decided about before. */
+  readonly past: ReadonlySet<FoundText>;
 }
 
 /**
  * Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole, unless they
  * were pruned before that was so.
  *
- * @param before - what became of the texts of earlier messages
+ * @param outcomesBefore - what became of the texts of earlier messages
  * @throws StoreUnavailable
  */
 export async function settleTexts(
   found: readonly FoundText[],
-  before: readonly TextOutcome[],
+  outcomesBefore: readonly TextOutcome[],
   deadline: number,
-  { store, decisions }: Settlers,
+  { store, decisions, sent, past }: Settlers,
 ): Promise<Settled> {
-  const results = new Map<FoundText, Decision>();
+  const results = new Map<FoundText, Decision>(sent);
   const fallbacks: string[] = [];
-  const settled = { decisionOf: (text: FoundText) => results.get(text) ?? null, fallbacks };
+  const fresh: NewDecision[] = [];
+  const settled = { results, fallbacks, fresh };
   // what was deleted must not come into the store again
   for (const text of found) {
     const { job } = text;
     if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
   }
-  const open = found.filter((text) => text.skip === '' && !results.has(text));
+  const before = await decisions.decided([...past].map(({ job }) => job));
+  for (const text of past) {
+    const decision = before.get(text.job);
+    if (decision) results.set(text, decision);
+  }
+  const open = found.filter((text) => text.skip === '' && !results.has(text) && !past.has(text));
   if (open.length === 0) return settled;
   const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
   const wasServed = ({ job, around }: FoundText): boolean =>
     served.has(job.textHash) || around.some((hash) => served.has(hash));
   const settle = async (texts: readonly FoundText[], whole: WhyWhole): Promise<void> => {
-    fallbacks.push(...(await settleSome(texts, results, whole, deadline, decisions)));
+    const made = await settleSome(texts, results, whole, deadline, decisions);
+    fallbacks.push(...made.fallbacks);
+    fresh.push(...made.fresh);
   };
   const plain = open.filter(({ markerIds }) => markerIds.length === 0);
   const marked = open.filter(({ markerIds }) => markerIds.length > 0);
@@ -53,7 +67,8 @@ export async function settleTexts(
     marked.length > 0
       ? await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))])
       : new Set<string>();
-  for (const { pruneId } of before) if (pruneId) known.add(pruneId);
+  for (const { pruneId } of outcomesBefore) if (pruneId) known.add(pruneId);
+  for (const { pruneId } of sent.values()) if (pruneId) known.add(pruneId);
   await settle(plain, (text) => wasServed(text) && 'recovered');
   const idOf = (job: Job): string => decisions.pruneIdOf(job);
   for (const rest = new Set(marked); rest.size > 0; ) {
@@ -69,17 +84,17 @@ type WhyWhole = (text: FoundText) => string | false;
 
 const NEVER = (): boolean => false;
 
-/** Adds the decisions to `results`; returns the codes of what a backend failed at. */
+/** Adds the decisions to `results`. */
 async function settleSome(
   texts: readonly FoundText[],
   results: Map<FoundText, Decision>,
   whole: WhyWhole,
   deadline: number,
   decisions: DecisionMaker,
-): Promise<readonly string[]> {
+): Promise<Decided> {
   const reasons = texts.map((text) => (text.job.keepWhole === undefined ? whole(text) : false));
   const doubtful = texts.flatMap(({ job }, i) => (reasons[i] ? job : []));
-  const decided = doubtful.length > 0 ? await decisions.decided(doubtful) : new Set();
+  const decided = doubtful.length > 0 ? await decisions.decided(doubtful) : new Map<Job, Decision>();
   const jobs = texts.map(({ job }, i): Job => {
     const keepWhole = reasons[i];
     return keepWhole && !decided.has(job) ? { ...job, keepWhole } : job;
@@ -89,5 +104,5 @@ async function settleSome(
     const decision = made.decisions[i];
     if (decision) results.set(text, decision);
   });
-  return made.fallbacks;
+  return made;
 }

@@ -25,12 +25,17 @@ export interface Spliced {
   readonly counts: readonly { readonly edits: number; readonly outcomes: number }[];
 }
 
-/** Puts decisions into effect: only the bytes of the cuts change. */
+/**
+ * Puts decisions into effect: only the bytes of the cuts change.
+ *
+ * @param unsettled - why a text that nothing was decided about stays whole
+ */
 export function splice(
   body: Buffer,
   read: SpliceInput,
   decisionOf: (text: FoundText) => Decision | null,
   render: RenderOptions,
+  unsettled = 'refused',
 ): Spliced {
   const edits: BodyEdit[] = [...read.editsBefore];
   const outcomes: TextOutcome[] = [...read.outcomesBefore];
@@ -39,7 +44,7 @@ export function splice(
   read.found.forEach((text, i) => {
     const decision = decisionOf(text);
     const cut = decision && decision.cuts.length > 0 ? cutBy(body, text, decision, render) : null;
-    outcomes.push(outcomeOf(text, decision, cut));
+    outcomes.push(outcomeOf(text, decision, cut, unsettled));
     if (cut) lifted.push(...text.lift(cut.edits));
     if (read.found[i + 1]?.literal !== text.literal) {
       if (lifted.length > 0) edits.push(editLiteral(body, text, lifted));
@@ -56,11 +61,11 @@ const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 /** What a decision does to its text; `null` when line numbers on the kept lines cost more than the cuts save. */
 function cutBy(
   body: Buffer,
-  { job, literal, lift }: FoundText,
+  { job, literal, lift, render: sent }: FoundText,
   { cuts, pruneId, tokensBefore, tokensAfter }: Decision,
   render: RenderOptions,
 ) {
-  const options = job.cutWhole ? MARKED : render;
+  const options = job.cutWhole ? MARKED : (sent ?? render);
   const edits = editsOf(splitLines(job.text), annotate(cuts, pruneId ?? ''), options);
   if (options.includeMarkers && !options.annotateLines) return { edits, tokensAfter };
   let tokens = tokensBefore;
@@ -78,6 +83,7 @@ function outcomeOf(
   { messageIndex, job, skip }: FoundText,
   decision: Decision | null,
   cut: TextCut | null,
+  unsettled: string,
 ): TextOutcome {
   const lines = decision?.lines ?? 0;
   const tokensBefore = decision?.tokensBefore ?? 0;
@@ -86,7 +92,7 @@ function outcomeOf(
     tool: job.tool,
     kind: decision?.kind ?? '',
     pruneId: decision && cut ? decision.pruneId : null,
-    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || 'refused',
+    whole: cut ? '' : decision ? decision.whole || 'too_little_saved' : skip || unsettled,
     lines,
     keptLines: decision && cut ? decision.keptLines : lines,
     tokensBefore,

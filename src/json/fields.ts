@@ -50,7 +50,7 @@ function firstSolid(text: string): string {
 }
 
 /** End (exclusive) of the string that opens at `start`; the text is known to be valid JSON. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   let i = start + 1;
   for (;;) {
     const quote = text.indexOf('"', i);

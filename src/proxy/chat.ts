@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { LeftAlone } from '../core/left-alone.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
+import type { IncomingRequest } from '../core/read-request.ts';
+import type { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
 import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
 import { JsonShapeError } from '../json/cursor.ts';
@@ -20,7 +21,7 @@ export interface ChatOptions {
   /** The wire that its requests and answers speak. */
   readonly dialect: Dialect;
   readonly rewriter: RequestRewriter;
-  readonly leftAlone: LeftAlone;
+  readonly refused: RefusedConversations;
   readonly upstream: Upstream;
   readonly enabled: boolean;
   /** Forward everything as it came and only report. */
@@ -151,19 +152,24 @@ class ChatExchange {
 
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
-    const pruned = this.#isOff() ? null : await this.#prune(original);
-    if (pruned === null || this.#options.shadow || pruned.rewritten.body === pruned.decoded) {
+    const { dialect, shadow } = this.#options;
+    const checked = dialect.binding === 'must'; // what was sent is sent again, off or not
+    const off = this.#isOff();
+    const pruned = off && !checked ? null : await this.#prune(original, off);
+    if (pruned === null || (shadow && !checked) || pruned.rewritten.body === pruned.decoded) {
       const rewritten = pruned?.rewritten ?? null;
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
     const { rewritten } = pruned;
     // The body is sent as plain JSON, whatever encoding the client had chosen.
-    const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, (status) =>
-      REFUSALS.has(status),
-    );
+    // Once the provider took cuts of this conversation, the whole request would be an edit of what it knows.
+    const isDeclined = (status: number): boolean => !rewritten.acceptedBefore && REFUSALS.has(status);
+    const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, isDeclined);
+    if (first.kind === 'answered' && REFUSALS.has(first.status))
+      this.#fallbacks.push(`upstream_refused_${first.status}`);
     if (first.kind !== 'declined') return this.#report(rewritten, false, first);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
-    await this.#options.leftAlone
+    await this.#options.refused
       .add(rewritten.prefixes)
       .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
@@ -175,7 +181,7 @@ class ChatExchange {
   }
 
   /** `null`: the body could not be looked at, or something failed; the original goes. */
-  async #prune(original: Buffer): Promise<Pruned | null> {
+  async #prune(original: Buffer, off: boolean): Promise<Pruned | null> {
     const { dialect, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
     const startedAt = performance.now();
     const release = await this.#options.room.take(original.length, timeoutMs);
@@ -189,14 +195,23 @@ class ChatExchange {
         this.#fallbacks.push('encoding_not_understood');
         return null;
       }
-      const request = { body: decoded, dialect, scope: scopeOf(this.#req.headers, this.#requestId) };
-      const work = shadow ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
-      const rewritten = await within(work, 2 * timeoutMs);
+      const [path = ''] = (this.#req.url ?? '').split('?', 1);
+      const purpose = dialect.claims(this.#req.method ?? '', path) ?? 'generate';
+      const decides = !off && !shadow && purpose === 'generate';
+      const request: IncomingRequest = {
+        body: decoded,
+        dialect,
+        scope: scopeOf(this.#req.headers, this.#requestId),
+        newTexts: decides ? 'decide' : 'leave',
+      };
+      const dry = shadow && dialect.binding === 'should';
+      const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
+      const rewritten = await within(work, 3 * timeoutMs);
       if (!rewritten) {
         this.#fallbacks.push('timeout');
         return null;
       }
-      if (rewritten.leftAlone) this.#fallbacks.push('left_alone');
+      if (rewritten.refusedBefore) this.#fallbacks.push('left_alone');
       this.#fallbacks.push(...rewritten.fallbacks);
       return { rewritten, decoded };
     } catch (cause) {

@@ -1,5 +1,8 @@
-/** What expires: a prune by its id, a decision to leave a text whole by its key, a served text by its hash. */
-export type Expiring = 'prune' | 'whole' | 'served';
+/**
+ * What expires: a prune by its id, a decision to leave a text whole by its key, a served text by its hash, what was sent
+ * of a message by its prefix.
+ */
+export type Expiring = 'prune' | 'whole' | 'served' | 'sent';
 
 export interface Use {
   readonly kind: Expiring;
@@ -19,12 +22,13 @@ const LEAST_MOVE_MS = 600_000;
  */
 export class PendingUses {
   readonly #ttlMs: number;
-  readonly #leastMs: number;
+  readonly #sentTtlMs: number;
   readonly #pending = new Map<string, Use>();
 
-  constructor(ttlMs: number) {
+  /** @param sentTtlMs - lifetime of what was sent of messages; `ttlMs` is that of all else */
+  constructor(ttlMs: number, sentTtlMs: number) {
     this.#ttlMs = ttlMs;
-    this.#leastMs = Math.min(ttlMs / 8, LEAST_MOVE_MS);
+    this.#sentTtlMs = sentTtlMs;
   }
 
   /** How many uses wait to be written. */
@@ -44,8 +48,10 @@ export class PendingUses {
 
   /** Notes a use of something alive. A clock that went backwards never shortens a life. */
   used(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): void {
-    const expiresMs = nowMs + this.#ttlMs;
-    if (expiresMs - this.expiry(kind, id, storedExpiresMs) <= this.#leastMs) return;
+    const ttlMs = kind === 'sent' ? this.#sentTtlMs : this.#ttlMs;
+    const expiresMs = nowMs + ttlMs;
+    const leastMs = kind === 'sent' ? ttlMs / 8 : Math.min(ttlMs / 8, LEAST_MOVE_MS);
+    if (expiresMs - this.expiry(kind, id, storedExpiresMs) <= leastMs) return;
     if (this.#pending.size >= MAX_PENDING && !this.#pending.has(kind + id)) return;
     this.#pending.set(kind + id, { kind, id, expiresMs });
   }

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
+import type { SentMessage } from '../core/ports/sent.ts';
 import type {
   Clock,
   Committed,
@@ -18,6 +19,7 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { decodeBody } from './decision-codec.ts';
+import { decodeSent, encodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { roomLimit } from './sqlite/bounds.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
@@ -34,6 +36,8 @@ export interface SqliteStoreOptions {
   readonly clock: Clock;
   /** How long a prune, a decision or a mark lives after its last use. */
   readonly ttlMs: number;
+  /** How long what was sent of a message is known after its last use. Default: 90 days. */
+  readonly sentTtlMs?: number;
   /** Limit of what originals and decisions take up in the file; the sweep enforces it, see `roomLimit`. */
   readonly maxBytes: number;
   /** Share of `maxBytes` that the originals of one conversation may take up. Default: all. */
@@ -75,6 +79,7 @@ export interface SqliteStore extends Store {
 /** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
 const EPOCH_SHARE = 1 / 8;
 const MAX_EVENTS_PER_QUERY = 10_000;
+const SENT_TTL_MS = 90 * 86_400_000;
 
 /**
  * Opens a store. Never throws for the file's sake: when the file cannot be used, methods reject with
@@ -100,6 +105,7 @@ class FileStore implements SqliteStore {
   });
   readonly #options: SqliteStoreOptions;
   readonly #ttlMs: number;
+  readonly #sentTtlMs: number;
   readonly #holder: ConnectionHolder;
   readonly #access: Access;
   readonly #checkpointer: Checkpointer | null;
@@ -111,12 +117,14 @@ class FileStore implements SqliteStore {
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
     this.#options = options;
     this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
+    this.#sentTtlMs = Math.max(this.#ttlMs, Math.trunc(options.sentTtlMs ?? SENT_TTL_MS));
     this.#holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync }, clock, log);
     this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
     this.#access = new Access({
       holder: this.#holder,
       clock,
       ttlMs: this.#ttlMs,
+      sentTtlMs: this.#sentTtlMs,
       readonly,
       checkpointer: this.#checkpointer,
     });
@@ -170,7 +178,7 @@ class FileStore implements SqliteStore {
   }
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
-    if (batch.decisions.length > 0) {
+    if (batch.decisions.length > 0 || (batch.sent?.length ?? 0) > 0) {
       return this.#access.write((tables, nowMs) => this.#saveWithin(tables, batch, nowMs), {
         waitMs,
         verify: true,
@@ -183,6 +191,18 @@ class FileStore implements SqliteStore {
     });
     this.#access.writeUses();
     return { missing, refused: [], known: [] };
+  }
+
+  findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
+    return this.#access.read(({ sent }, nowMs) => {
+      const found = new Map<string, SentMessage>();
+      for (const prefix of prefixes) {
+        const row = sent.find(prefix);
+        if (row && this.#access.use('sent', prefix, row.expires_ms, nowMs))
+          found.set(prefix, decodeSent(prefix, row.body));
+      }
+      return found;
+    });
   }
 
   findPrune(pruneId: string): Promise<StoredPrune | null> {
@@ -232,12 +252,12 @@ class FileStore implements SqliteStore {
     );
   }
 
-  markLeftAlone(prefixHash: string): Promise<void> {
-    return this.#access.write(({ marks }, nowMs) => marks.leaveAlone(prefixHash, nowMs + this.#ttlMs));
+  markRefused(prefixHash: string): Promise<void> {
+    return this.#access.write(({ marks }, nowMs) => marks.refuse(prefixHash, nowMs + this.#ttlMs));
   }
 
-  leftAlone(): Promise<readonly string[]> {
-    return this.#access.read(({ marks }, nowMs) => marks.leftAlone(nowMs));
+  refusedConversations(): Promise<readonly string[]> {
+    return this.#access.read(({ marks }, nowMs) => marks.refused(nowMs));
   }
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
@@ -340,7 +360,22 @@ class FileStore implements SqliteStore {
       if (pruneId === null) this.#useKey(tables, key, nowMs);
       else this.#access.use('prune', pruneId, tables.decisions.pruneUntil(pruneId), nowMs);
     }
-    return { missing: this.#touch(tables, batch, nowMs), refused, known };
+    const sentBefore = refused.length + known.length > 0 ? [] : this.#saveSent(tables, batch, nowMs);
+    const missing = this.#touch(tables, batch, nowMs);
+    return { missing, refused, known, ...(sentBefore.length > 0 && { sentBefore }) };
+  }
+
+  #saveSent({ sent }: Tables, batch: StoreBatch, nowMs: number): string[] {
+    return (batch.sent ?? []).flatMap((message) => {
+      const body = encodeSent(message);
+      const row = sent.find(message.prefix);
+      if (!row || this.#access.expiry('sent', message.prefix, row.expires_ms) <= nowMs) {
+        sent.put(message.prefix, body, nowMs + this.#sentTtlMs);
+        return [];
+      }
+      this.#access.use('sent', message.prefix, row.expires_ms, nowMs);
+      return row.body === body ? [] : [message.prefix];
+    });
   }
 
   /** Whether an original that is not there yet would take its conversation beyond what it may store. */

@@ -258,18 +258,18 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
       const whole = aWhole('b', 'text');
       await save(cut, whole);
       await store.markServed([hashOf('served')]);
-      await store.markLeftAlone(hashOf('prefix'));
+      await store.markRefused(hashOf('prefix'));
       const look = async () => {
         const [found, known] = [
           await store.findDecisions([cut.decision.key, whole.decision.key]),
-          await store.leftAlone(),
+          await store.refusedConversations(),
         ];
         return [found.size, await store.findPrune(pruneIdOf('a')), known.length];
       };
 
       clock.now += TTL_MS - 1;
       expect((await store.findPrune(pruneIdOf('a')))?.expiresAtMs).toBe(clock.now + 1);
-      expect((await store.leftAlone()).length).toBe(1);
+      expect((await store.refusedConversations()).length).toBe(1);
 
       clock.now += 1;
       expect(await look()).toEqual([0, null, 0]);
@@ -390,8 +390,8 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
     });
 
     it('lists conversations left alone, newest first', async () => {
-      for (const prefix of ['p1', 'p2', 'p3', 'p1']) await store.markLeftAlone(prefix);
-      expect(await store.leftAlone()).toEqual(['p1', 'p3', 'p2']);
+      for (const prefix of ['p1', 'p2', 'p3', 'p1']) await store.markRefused(prefix);
+      expect(await store.refusedConversations()).toEqual(['p1', 'p3', 'p2']);
     });
 
     it('adds usage up by day, model and tool', async () => {

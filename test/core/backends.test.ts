@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decisionKey, type Job } from '../../src/core/decide.ts';
-import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import { type Decided, DecisionMaker } from '../../src/core/decision-maker.ts';
 import { textHash } from '../../src/core/hash.ts';
 import type { Decision, LineScorer, Scored, ScoreRequest, Store } from '../../src/core/ports.ts';
 import { createPruner } from '../../src/core/pruner.ts';
@@ -67,14 +67,21 @@ function isCut(decision: Decision | null | undefined, line: number): boolean {
   return decision?.cuts.some(({ startLine, endLine }) => startLine <= line && line <= endLine) ?? false;
 }
 
+/** Decisions as they are once they are stored. */
+async function decideDurably(maker: DecisionMaker, jobs: readonly Job[]): Promise<Decided> {
+  const decided = await maker.decideAll(jobs);
+  const { instead } = await maker.makeDurable(decided.fresh, [], '');
+  return { ...decided, decisions: decided.decisions.map((made) => instead.get(made.key) ?? made) };
+}
+
 describe('a decision that a backend has a say in', () => {
   const text = serverLog(200);
 
   it('follows the backend, and stands under a key of its own', async () => {
     const store = openStore();
     const scorer = new FakeScorer(() => keeping(80, 90, 200));
-    const alone = (await makerOf(store).decideAll([jobOf(text)])).decisions[0];
-    const { decisions, fallbacks } = await makerOf(store, scorer).decideAll([jobOf(text)]);
+    const alone = (await decideDurably(makerOf(store), [jobOf(text)])).decisions[0];
+    const { decisions, fallbacks } = await decideDurably(makerOf(store, scorer), [jobOf(text)]);
     expect(fallbacks).toEqual([]);
     for (let line = 80; line <= 90; line++) expect(isCut(decisions[0], line)).toBe(false);
     expect(isCut(alone, 85)).toBe(true);
@@ -85,12 +92,12 @@ describe('a decision that a backend has a say in', () => {
 
   it('is the engine’s own when the backend fails, and is replayed from then on', async () => {
     const store = openStore();
-    const alone = (await makerOf(store).decideAll([jobOf(text)])).decisions[0];
-    const failed = await makerOf(store, new FakeScorer(() => FAILED)).decideAll([jobOf(text)]);
+    const alone = (await decideDurably(makerOf(store), [jobOf(text)])).decisions[0];
+    const failed = await decideDurably(makerOf(store, new FakeScorer(() => FAILED)), [jobOf(text)]);
     expect(failed.fallbacks).toEqual(['fake_http_error']);
     expect(failed.decisions[0]?.cuts).toEqual(alone?.cuts);
     const recovered = new FakeScorer(() => keeping(80, 90, 200));
-    const replayed = await makerOf(store, recovered).decideAll([jobOf(text)]);
+    const replayed = await decideDurably(makerOf(store, recovered), [jobOf(text)]);
     expect(replayed.decisions[0]).toEqual(failed.decisions[0]);
     expect(recovered.asked).toEqual([]);
   });
@@ -106,10 +113,10 @@ describe('a decision that a backend has a say in', () => {
     const makers = [keeping(80, 90, 200), keeping(30, 40, 200), FAILED].map((scored) =>
       makerOf(openStore(path), new FakeScorer(() => meet(scored))),
     );
-    const decided = await Promise.all(makers.map((maker) => maker.decideAll([jobOf(text)])));
+    const decided = await Promise.all(makers.map((maker) => decideDurably(maker, [jobOf(text)])));
     const cuts = decided.map(({ decisions }) => JSON.stringify(decisions[0]?.cuts));
     expect(new Set(cuts).size).toBe(1);
-    const again = await Promise.all(makers.map((maker) => maker.decideAll([jobOf(text)])));
+    const again = await Promise.all(makers.map((maker) => decideDurably(maker, [jobOf(text)])));
     expect(again.map(({ decisions }) => JSON.stringify(decisions[0]?.cuts))).toEqual(cuts);
   });
 
@@ -139,7 +146,7 @@ describe('a decision that a backend has a say in', () => {
 
   it('is offered a fair choice of lines, and told what kind of text it is', async () => {
     const scorer = new FakeScorer(() => FAILED);
-    await makerOf(openStore(), scorer).decideAll([jobOf(text)]);
+    await decideDurably(makerOf(openStore(), scorer), [jobOf(text)]);
     const [request] = scorer.asked;
     expect(request?.sourceType).toBe('logs');
     expect(request?.timeoutMs).toBeLessThanOrEqual(8_000);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { Store, StoreBatch } from '../../src/core/ports.ts';
 import { prefixesOf } from '../../src/core/prefixes.ts';
 import { createPruner } from '../../src/core/pruner.ts';
+import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
@@ -38,7 +38,10 @@ describe('what was pruned once', () => {
       ...oneResult(LOG),
       ...toolTurn('c2', 'bash', { command: 'cat notes' }, `${pruned(first.body)}${serverLog(100, 8)}`),
     ];
-    expect(verdicts(await openRewriter().rewrite(chatBody(both)))).toEqual(['cut', 'carries_markers']);
+    expect(verdicts(await openRewriter({ past: 'decide' }).rewrite(chatBody(both)))).toEqual([
+      'cut',
+      'carries_markers',
+    ]);
   });
 
   it('is recovered from its markers where forged ones stand beside them', async () => {
@@ -75,7 +78,7 @@ describe('what was recovered', () => {
   });
 });
 
-describe('a conversation that is left alone', () => {
+describe('a conversation of which a pruned request was refused', () => {
   const body = chatBody(oneResult(LOG));
   const prefixes = prefixesIn(body);
   const longer = [...oneResult(LOG), { role: 'assistant', content: 'Found it.' }, { role: 'user', content: 'Go on.' }];
@@ -83,14 +86,14 @@ describe('a conversation that is left alone', () => {
   it('goes on as it came, with all that follows, after a restart too', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
-    const leftAlone = new LeftAlone(store);
-    await leftAlone.add(prefixes);
-    const restarted = new LeftAlone(openStore(path));
+    const refused = new RefusedConversations(store);
+    await refused.add(prefixes);
+    const restarted = new RefusedConversations(openStore(path));
     await restarted.load();
-    for (const each of [leftAlone, restarted]) {
+    for (const each of [refused, restarted]) {
       for (const request of [body, chatBody(longer), chatBody(longer, { temperature: 1 })]) {
-        const rewritten = await openRewriter({ store, leftAlone: each }).rewrite(request);
-        expect(rewritten.leftAlone).toBe(true);
+        const rewritten = await openRewriter({ store, refused: each }).rewrite(request);
+        expect(rewritten.refusedBefore).toBe(true);
         expect(rewritten.body).toBe(request);
       }
     }
@@ -98,28 +101,28 @@ describe('a conversation that is left alone', () => {
 
   it('is known by its messages, wherever the client’s marks have moved', async () => {
     const store = openStore();
-    const leftAlone = new LeftAlone(store);
-    await leftAlone.add(prefixes);
+    const refused = new RefusedConversations(store);
+    await refused.add(prefixes);
     const marked = chatBody(longer.map((message) => ({ ...message, cache_control: { type: 'ephemeral' } })));
-    expect((await openRewriter({ store, leftAlone }).rewrite(marked)).leftAlone).toBe(true);
+    expect((await openRewriter({ store, refused }).rewrite(marked)).refusedBefore).toBe(true);
   });
 
   it('says nothing about others, nor about how it began', async () => {
     const store = openStore();
-    const leftAlone = new LeftAlone(store);
+    const refused = new RefusedConversations(store);
     const all = chatBody(longer);
-    await leftAlone.add(prefixesIn(all));
+    await refused.add(prefixesIn(all));
     for (const request of [body, chatBody(oneResult(serverLog(200, 4)))]) {
-      expect(verdicts(await openRewriter({ store, leftAlone }).rewrite(request))).toEqual(['cut']);
+      expect(verdicts(await openRewriter({ store, refused }).rewrite(request))).toEqual(['cut']);
     }
   });
 
-  it('is left alone at once also where its pruned form is remembered', async () => {
+  it('goes as it came at once also where its pruned form is remembered', async () => {
     const store = openStore();
-    const leftAlone = new LeftAlone(store);
-    const rewriter = openRewriter({ store, leftAlone });
+    const refused = new RefusedConversations(store);
+    const rewriter = openRewriter({ store, refused });
     expect((await rewriter.rewrite(body)).body).not.toBe(body);
-    await leftAlone.add(prefixes);
+    await refused.add(prefixes);
     expect((await rewriter.rewrite(body)).body).toBe(body);
     const more = chatBody(longer);
     expect((await rewriter.rewrite(more)).body).toBe(more);
@@ -138,7 +141,7 @@ describe('a text whose id stands for another text already', () => {
         }),
       },
     });
-    for (const name of ['epoch', 'findDecisions', 'wasServed', 'knownPruneIds'] as const) {
+    for (const name of ['epoch', 'findSent', 'findDecisions', 'wasServed', 'knownPruneIds'] as const) {
       Object.defineProperty(refusing, name, { value: (store[name] as () => unknown).bind(store) });
     }
     const request = chatBody(oneResult(LOG));

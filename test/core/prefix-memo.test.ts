@@ -17,6 +17,7 @@ function remembered(body: Buffer): RememberedBody {
     before: { model: 'm', stream: false, previous: '' },
     messages: [],
     prefixes: [],
+    rawPast: false,
     edits: [],
     outcomes: [],
     checkpoints: [{ at: body.length, messages: 1, edits: 0, outcomes: 0, tokens: 0, conversation }],

@@ -1,6 +1,6 @@
 import { DecisionMaker } from '../../src/core/decision-maker.ts';
-import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
+import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
 import { stashId } from '../../src/core/segments.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
@@ -48,7 +48,7 @@ export class Replica {
       store,
       clock,
       decisions: new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs: 30_000, memoBytes: 1_000_000 }),
-      leftAlone: new LeftAlone(store),
+      refused: new RefusedConversations(store),
       onFailure,
       find: {
         minPruneChars: parts.minPruneChars ?? 1_000,
@@ -70,7 +70,12 @@ export class Replica {
   /** What a request is rewritten to, once its segments have been taken down. */
   async send(messages: readonly Message[], scope: Partial<RequestScope> = {}): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
-    const rewritten = await this.#rewriter.rewrite({ body: chatBody(messages), dialect: openaiChat, scope: whole });
+    const rewritten = await this.#rewriter.rewrite({
+      body: chatBody(messages),
+      dialect: openaiChat,
+      past: 'decide',
+      scope: whole,
+    });
     await new Promise((resume) => setImmediate(resume));
     return rewritten;
   }

@@ -1,12 +1,14 @@
+import type { Decider } from '../../src/core/decider.ts';
 import { DecisionMaker } from '../../src/core/decision-maker.ts';
-import { LeftAlone } from '../../src/core/left-alone.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
+import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 import { renderRanges } from '../../src/engine/text/render.ts';
+import type { Limits } from '../../src/engine/types.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from './afterwards.ts';
 
@@ -34,12 +36,18 @@ export interface RewriterParts {
   readonly clock?: Clock;
   readonly minPruneChars?: number;
   readonly annotateLines?: boolean;
-  readonly leftAlone?: LeftAlone;
+  readonly refused?: RefusedConversations;
   readonly neverPruneTool?: (name: string) => boolean;
   readonly neverPrunePath?: (path: string) => boolean;
   readonly maxInputChars?: number;
   readonly reasonLanguage?: 'fr' | 'en';
   readonly onFailure?: (reason: string) => void;
+  /** As in `IncomingRequest`: `decide` cuts a conversation that comes at once as if it had grown. */
+  readonly past?: 'leave' | 'decide';
+  readonly limits?: Limits;
+  readonly timeoutMs?: number;
+  readonly decider?: Decider;
+  readonly includeMarkers?: boolean;
 }
 
 /** A pipeline for bodies of chat completions. */
@@ -51,8 +59,9 @@ export interface ChatRewriter {
 /** As `openPipeline`, for bodies of chat completions alone. */
 export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
   const pipeline = openPipeline(parts);
+  const { past = 'leave' } = parts;
   return {
-    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, ...(scope && { scope }) }),
+    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, past, ...(scope && { scope }) }),
     rewriteDry: (body) => pipeline.rewriteDry({ body, dialect: openaiChat }),
   };
 }
@@ -64,18 +73,25 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
   return new RequestRewriter({
     store,
     clock,
-    decisions: new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs: 10_000, memoBytes: 1_000_000 }),
-    leftAlone: parts.leftAlone ?? new LeftAlone(store),
+    decisions: new DecisionMaker({
+      store,
+      clock,
+      ttlMs: TTL_MS,
+      timeoutMs: parts.timeoutMs ?? 10_000,
+      memoBytes: 1_000_000,
+      ...(parts.decider && { decider: parts.decider }),
+    }),
+    refused: parts.refused ?? new RefusedConversations(store),
     onFailure: (reason) => parts.onFailure?.(reason),
     find: {
       minPruneChars: parts.minPruneChars ?? 1_000,
       maxInputChars: parts.maxInputChars ?? 2_000_000,
-      limits: { maxPruneRatio: 0.9, minKeepLines: 5 },
+      limits: parts.limits ?? { maxPruneRatio: 0.9, minKeepLines: 5 },
       ...(parts.reasonLanguage && { reasonLanguage: parts.reasonLanguage }),
       neverPruneTool: parts.neverPruneTool ?? (() => false),
       neverPrunePath: parts.neverPrunePath ?? (() => false),
     },
-    render: { annotateLines: parts.annotateLines ?? false, includeMarkers: true },
+    render: { annotateLines: parts.annotateLines ?? false, includeMarkers: parts.includeMarkers ?? true },
     memoBytes: 10_000_000,
   });
 }

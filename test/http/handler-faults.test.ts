@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { LeftAlone } from '../../src/core/left-alone.ts';
+import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { ChatHandler, type ChatOptions } from '../../src/proxy/chat.ts';
 import { Hops } from '../../src/proxy/hops.ts';
@@ -37,7 +37,7 @@ async function startHandler(over: Partial<ChatOptions>) {
   const handler = new ChatHandler({
     dialect: openaiChat,
     rewriter: openPipeline({ store }),
-    leftAlone: new LeftAlone(store),
+    refused: new RefusedConversations(store),
     upstream: hop,
     enabled: true,
     shadow: false,

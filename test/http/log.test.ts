@@ -14,7 +14,7 @@ describe('the log', () => {
   it('has one line for each request that says what was saved', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
-    const answer = await proxy.chat(chatBody([...oneResult(LOG), ...toolTurn('c2', 'ls', {}, 'a.ts')]));
+    const answer = await proxy.chat(chatBody([...toolTurn('c2', 'ls', {}, 'a.ts'), ...oneResult(LOG)]));
     await answer.text();
     await (await proxy.chat(chatBody(oneResult('short'), { stream: true, model: 'other' }))).text();
     const [first, second, ...more] = await proxy.requestLines(2);

@@ -34,6 +34,8 @@ export interface AccessOptions {
   readonly holder: ConnectionHolder;
   readonly clock: Clock;
   readonly ttlMs: number;
+  /** Lifetime of what was sent of messages. */
+  readonly sentTtlMs: number;
   /** Every write fails with `readonly`. */
   readonly readonly: boolean;
   /** Copies a large write-ahead log into the file; absent where there is none. */
@@ -53,7 +55,7 @@ export class Access {
     this.#clock = options.clock;
     this.#readonly = options.readonly;
     this.#checkpointer = options.checkpointer;
-    this.#uses = new PendingUses(options.ttlMs);
+    this.#uses = new PendingUses(options.ttlMs, options.sentTtlMs);
   }
 
   nowMs(): number {

@@ -40,8 +40,8 @@ export interface SizeLimit {
 }
 
 /** Deletes what has expired, oldest first; inside the caller's transaction. */
-export function expire({ decisions, marks }: Tables, nowMs: number, budget: Budget): Part {
-  let done = marks.expire(nowMs, STEP_ROWS);
+export function expire({ decisions, marks, sent }: Tables, nowMs: number, budget: Budget): Part {
+  let done = marks.expire(nowMs, STEP_ROWS) + sent.trim(nowMs, STEP_ROWS);
   const more = done >= STEP_ROWS;
   for (let row = decisions.oldestPrune(); row && row.expires_ms <= nowMs; row = decisions.oldestPrune()) {
     if (!budget.take()) return { done, more: true };

@@ -5,6 +5,7 @@ import { DirectiveTable } from './directives.ts';
 import { Events } from './events.ts';
 import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
+import { SentTable } from './sent-table.ts';
 import { ServedAndRefused } from './served-and-refused.ts';
 import { Shares } from './shares.ts';
 import { Snapshots } from './snapshots.ts';
@@ -36,6 +37,7 @@ export interface Tables {
   readonly summaries: Summaries;
   readonly childLogs: ChildLogs;
   readonly replies: Replies;
+  readonly sent: SentTable;
   /** One of the counters that the schema's triggers keep. */
   meter(name: Meter): number;
 }
@@ -57,6 +59,7 @@ export function prepareTables(db: Database): Tables {
     summaries: new Summaries(db),
     childLogs: new ChildLogs(db),
     replies: new Replies(db),
+    sent: new SentTable(db),
     meter: (name) => meter.get(name) ?? 0,
   };
 }

@@ -12,6 +12,7 @@ export class UseTable {
         'UPDATE decision SET expires_ms = max(expires_ms, ?) WHERE key = ? AND prune IS NULL',
       ),
       served: db.prepare<[number, string]>('UPDATE served SET expires_ms = max(expires_ms, ?) WHERE hash = ?'),
+      sent: db.prepare<[number, string]>('UPDATE sent SET expires_ms = max(expires_ms, ?) WHERE prefix = ?'),
     };
   }
 

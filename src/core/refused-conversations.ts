@@ -3,10 +3,10 @@ import type { Store } from './ports.ts';
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Conversations that the proxy leaves alone, because an upstream refused one of their pruned requests. A conversation
+ * Conversations that go as they came, because an upstream refused one of their pruned requests. A conversation
  * is known by its messages: every later request of it begins with those of the refused one.
  */
-export class LeftAlone {
+export class RefusedConversations {
   readonly #store: Store;
   readonly #hashes = new Set<string>();
 
@@ -16,7 +16,7 @@ export class LeftAlone {
 
   /** Reads what earlier runs and other processes noted. */
   async load(): Promise<void> {
-    for (const hash of await this.#store.leftAlone()) this.#hashes.add(hash);
+    for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }
 
   /**
@@ -29,7 +29,7 @@ export class LeftAlone {
   }
 
   /**
-   * Leaves the conversation of a refused request alone from now on; durable when it resolves.
+   * From now on the conversation of a refused request goes as it came; durable when it resolves.
    *
    * @throws StoreUnavailable when it holds for this process only
    */
@@ -38,6 +38,6 @@ export class LeftAlone {
     if (prefix === undefined) return;
     if (this.#hashes.size >= MAX_REMEMBERED) this.#hashes.delete(this.#hashes.values().next().value ?? '');
     this.#hashes.add(prefix);
-    await this.#store.markLeftAlone(prefix);
+    await this.#store.markRefused(prefix);
   }
 }

@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { SentMessage } from '../ports/sent.ts';
+import type { Store } from '../ports.ts';
+
+/** What was sent of messages, as far as it is known. */
+export interface Known {
+  readonly sent: ReadonlyMap<string, SentMessage>;
+  /** Why the store could not be asked about those that are not in memory; `null` when it was. */
+  readonly failure: unknown;
+}
+
+/**
+ * Knows what was sent of messages: the store does, and what this process sent or looked up is remembered, for the store
+ * may not answer when it is needed most.
+ */
+export class SentMemory {
+  readonly #store: Pick<Store, 'findSent'>;
+  readonly #memory: LRUCache<string, SentMessage>;
+
+  /** @param maxBytes - most memory, estimated */
+  constructor(store: Pick<Store, 'findSent'>, maxBytes: number) {
+    this.#store = store;
+    this.#memory = new LRUCache({
+      maxSize: Math.max(1, Math.floor(maxBytes)),
+      sizeCalculation: ({ texts }) =>
+        200 + texts.reduce((sum, { decision }) => sum + 400 + 120 * decision.cuts.length, 0),
+    });
+  }
+
+  /** What was sent of messages, by their prefixes. Never rejects. */
+  async find(prefixes: readonly string[]): Promise<Known> {
+    const sent = new Map<string, SentMessage>();
+    const asked: string[] = [];
+    for (const prefix of new Set(prefixes)) {
+      const known = this.#memory.get(prefix);
+      if (known) sent.set(prefix, known);
+      else asked.push(prefix);
+    }
+    if (asked.length === 0) return { sent, failure: null };
+    try {
+      for (const [prefix, message] of await this.#store.findSent(asked)) {
+        sent.set(prefix, message);
+        this.#memory.set(prefix, message);
+      }
+      return { sent, failure: null };
+    } catch (failure) {
+      return { sent, failure };
+    }
+  }
+
+  /** Remembers what was stored and is about to be sent. */
+  add(messages: readonly SentMessage[]): void {
+    for (const message of messages) this.#memory.set(message.prefix, message);
+  }
+}

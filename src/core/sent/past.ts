@@ -1,0 +1,91 @@
+import type { Dialect } from '../../dialects/dialect.ts';
+import type { FoundText } from '../find-texts.ts';
+import type { Decision, NewDecision, Store } from '../ports.ts';
+import type { IncomingRequest, ReadBody } from '../read-request.ts';
+import type { SentMemory } from './memory.ts';
+import { inOrder, isAt, replay } from './replay.ts';
+
+/** The new part of a request, once it is known what was sent of it before. */
+export interface KnownPast {
+  /** All texts, those that were cut before among them. */
+  readonly found: readonly FoundText[];
+  /** What was sent of texts before. */
+  readonly sent: ReadonlyMap<FoundText, Decision>;
+  /** Texts that were answered already, or are not to be decided about: they go as they came unless a decision is known. */
+  readonly past: ReadonlySet<FoundText>;
+  /** Texts of the past go as they came, and nothing says how they were sent. */
+  readonly rawPast: boolean;
+  /** Why the store could not be asked; `null` when it was. */
+  readonly failure: unknown;
+}
+
+/** What was sent of the messages of a request before, and which of its texts nothing new may be decided about. */
+export async function knownPast(request: IncomingRequest, read: ReadBody, memory: SentMemory): Promise<KnownPast> {
+  const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
+  const { messages, prefixes, first, tail } = read;
+  const asked = messages.flatMap(({ texts }, i) => (i >= first && texts.length > 0 ? (prefixes[i] ?? []) : []));
+  const { sent: records, failure } = await memory.find(asked);
+  const sent = new Map<FoundText, Decision>();
+  const past = new Set<FoundText>();
+  const all: FoundText[] = [];
+  let rawPast = false;
+  const foundIn = byMessage(read.found);
+  for (let i = first; i < messages.length; i++) {
+    const message = messages[i];
+    const found = foundIn.get(i) ?? [];
+    const record = message && message.role !== 'other' ? records.get(prefixes[i] ?? '') : undefined;
+    if (message && record) {
+      const again = replay(body, message, i, record, found);
+      for (const { text, decision } of again) sent.set(text, decision);
+      const others = found.filter((text) => !again.some(({ text: { place } }) => isAt(text, place)));
+      all.push(...again.map(({ text }) => text), ...others.map(asPast));
+      continue;
+    }
+    const open = newTexts === 'decide' && (i >= tail || answered === 'decide');
+    if (!open && found.some(({ skip }) => skip === '')) rawPast ||= i < tail;
+    all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
+  }
+  return { found: all.sort(inOrder), sent, past, rawPast, failure };
+}
+
+/** What is not decided about: where the provider does not check, a decision that was made before still holds. */
+function leave(text: FoundText, { binding }: Dialect, past: Set<FoundText>): FoundText {
+  const left = asPast(text);
+  if (binding === 'must') return left;
+  // the client rewrote what stands before it, or an older program kept no records: a decision says that it was cut
+  past.add(left);
+  return left;
+}
+
+function asPast(text: FoundText): FoundText {
+  return text.skip === '' ? { ...text, skip: 'past' } : text;
+}
+
+function byMessage(found: readonly FoundText[]): Map<number, FoundText[]> {
+  const grouped = new Map<number, FoundText[]>();
+  for (const text of found) {
+    const group = grouped.get(text.messageIndex);
+    if (group) group.push(text);
+    else grouped.set(text.messageIndex, [text]);
+  }
+  return grouped;
+}
+
+/**
+ * Originals of what was sent before that the store no longer has: they come back from the request. Slides the expiry of
+ * the others.
+ *
+ * @throws StoreUnavailable when it cannot be told
+ */
+export async function lostOriginals(
+  sent: ReadonlyMap<FoundText, Decision>,
+  store: Pick<Store, 'commit'>,
+): Promise<NewDecision[]> {
+  const ids = [...sent.values()].flatMap(({ pruneId }) => pruneId ?? []);
+  if (ids.length === 0) return [];
+  const { missing } = await store.commit({ decisions: [], touch: ids }, 0);
+  const lost = new Set(missing);
+  return [...sent].flatMap(([{ job }, decision]) =>
+    decision.pruneId !== null && lost.has(decision.pruneId) ? { decision, text: job.text } : [],
+  );
+}

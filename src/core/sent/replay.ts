@@ -1,0 +1,95 @@
+import type { ScannedMessage } from '../../dialects/dialect.ts';
+import type { RenderOptions } from '../../engine/text/render.ts';
+import { decodeString } from '../../json/cursor.ts';
+import type { FoundText } from '../find-texts.ts';
+import { textHash } from '../hash.ts';
+import type { SentDecision, SentMessage, SentText } from '../ports/sent.ts';
+import type { Decision } from '../ports.ts';
+import { textAt } from './text-place.ts';
+
+/** A text that was cut when it was sent first. */
+export interface Replayed {
+  readonly text: FoundText;
+  readonly decision: Decision;
+}
+
+/**
+ * The texts that were cut in a message when it was sent first, whatever would be found or decided today.
+ *
+ * @param found - what is found in it today, for what the request alone can tell
+ */
+export function replay(
+  bytes: Buffer,
+  message: ScannedMessage,
+  messageIndex: number,
+  sent: SentMessage,
+  found: readonly FoundText[],
+): Replayed[] {
+  if (message.opaque) return [];
+  const { annotateLines, includeMarkers } = sent;
+  return sent.texts
+    .flatMap((one) => replayOne(bytes, message, messageIndex, one, { annotateLines, includeMarkers }, found) ?? [])
+    .sort((a, b) => inOrder(a.text, b.text));
+}
+
+function replayOne(
+  bytes: Buffer,
+  message: ScannedMessage,
+  messageIndex: number,
+  { decision, ...place }: SentText,
+  render: RenderOptions,
+  found: readonly FoundText[],
+): Replayed | null {
+  const literal = message.texts[place.text]?.literal;
+  const decoded = literal ? decodeString(bytes, literal.start, literal.end) : null;
+  const placed = decoded === null ? null : textAt(decoded, place);
+  // under one prefix there is one text; should it be another all the same, its lines are not ours to cut
+  if (!literal || decoded === null || !placed || textHash(placed.text) !== decision.textHash) return null;
+  const today = found.find((text) => isAt(text, place));
+  const job = today?.job ?? jobOf(placed.text, decision);
+  const text: FoundText = {
+    messageIndex,
+    literal,
+    start: place.json.length === 0 ? place.start : 0,
+    entire: placed.text.length === decoded.length,
+    place,
+    lift: placed.lift,
+    job,
+    skip: '',
+    render,
+    markerIds: [],
+    around: today?.around ?? [],
+  };
+  return { text, decision: { ...decision, goal: job.goal } };
+}
+
+/** Whether a text that is found today stands at the place of one that was sent. */
+export function isAt({ place }: FoundText, { text, json, start, chars }: Omit<SentText, 'decision'>): boolean {
+  return (
+    place.text === text && place.start === start && place.chars === chars && place.json.join(' ') === json.join(' ')
+  );
+}
+
+/** In the order of the conversation. */
+export function inOrder(a: FoundText, b: FoundText): number {
+  if (a.messageIndex !== b.messageIndex) return a.messageIndex - b.messageIndex;
+  if (a.literal.start !== b.literal.start) return a.literal.start - b.literal.start;
+  for (let i = 0; i < Math.max(a.place.json.length, b.place.json.length); i++) {
+    const by = (a.place.json[i] ?? -1) - (b.place.json[i] ?? -1);
+    if (by !== 0) return by;
+  }
+  return a.place.start - b.place.start;
+}
+
+function jobOf(text: string, { textHash: hash, tool }: SentDecision): FoundText['job'] {
+  // what decided is settled: nobody is asked about it
+  return {
+    text,
+    textHash: hash,
+    goal: '',
+    hints: { origin: 'unknown' },
+    limits: { maxPruneRatio: 0, minKeepLines: 0 },
+    tool,
+    scope: 'proxy',
+  };
+}

@@ -1,0 +1,52 @@
+import type { Edit } from '../../engine/text/render.ts';
+import { endOfString } from '../../json/fields.ts';
+import { encodeEdits } from '../../json/strings.ts';
+
+/** Where a text stands in its message, whatever the settings by which it was found. */
+export interface TextPlace {
+  /** Index among the message's texts. */
+  readonly text: number;
+  /** JSON in strings of JSON: where each string begins in the one around it, from the outermost inwards. */
+  readonly json: readonly number[];
+  /** Where it begins in the innermost string, and how long it is, in UTF-16 units. */
+  readonly start: number;
+  readonly chars: number;
+}
+
+/** A text at its place. */
+export interface PlacedText {
+  readonly text: string;
+  /** Turns edits of the text into edits of the decoded string that it stands in. */
+  readonly lift: (edits: readonly Edit[]) => Edit[];
+}
+
+/** The text at a place in a decoded string, or `null` when there can be none. */
+export function textAt(decoded: string, { json, start, chars }: TextPlace): PlacedText | null {
+  const around: { readonly raw: string; readonly base: number }[] = [];
+  let text = decoded;
+  for (const at of json) {
+    const end = endOfString(text, at);
+    const value = stringIn(text.slice(at, end));
+    if (value === null) return null;
+    around.push({ raw: text.slice(at + 1, end - 1), base: at + 1 });
+    text = value;
+  }
+  return {
+    text: text.slice(start, start + chars),
+    lift: (edits) => around.reduceRight((inner, { raw, base }) => encodeEdits(raw, inner, base), shift(edits, start)),
+  };
+}
+
+function stringIn(literal: string): string | null {
+  try {
+    const value: unknown = JSON.parse(literal);
+    return typeof value === 'string' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Moves edits of a part to where it stands in the whole. */
+export function shift(edits: readonly Edit[], by: number): Edit[] {
+  return edits.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
+}
