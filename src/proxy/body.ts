@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 
 /** A request's body: whole, or too large to be collected (then what came so far, and the rest is still to come). */
 export type Collected =
@@ -44,31 +42,4 @@ export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Col
 
 function joined(chunks: readonly Buffer[], size: number): Buffer {
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size);
-}
-
-const decoders = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-} as const;
-
-/**
- * Undoes a content encoding.
- *
- * @returns `null` when the encoding is not one of ours, the bytes are broken, or the result would pass `maxBytes`
- */
-export async function decodeBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer | null> {
-  const name = encoding.trim().toLowerCase();
-  if (name === '' || name === 'identity') return body;
-  if (!isKnown(name)) return null;
-  try {
-    return await decoders[name](body, { maxOutputLength: maxBytes });
-  } catch {
-    return null;
-  }
-}
-
-function isKnown(name: string): name is keyof typeof decoders {
-  return Object.hasOwn(decoders, name);
 }
