@@ -1,15 +1,12 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { projectFiles, projectRoot } from './helpers/project-files.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
-  .toString('utf8')
-  .split('\n')
+const root = projectRoot;
+const files = projectFiles()
   .filter((file) => /^(?:src|test|bench|docs|config|\.ci|[^/]+$)/.test(file) && /\.(?:ts|mjs|md|toml|yml)$/.test(file))
-  .filter((file) => file !== 'test/citations.test.ts' && existsSync(join(root, file)));
+  .filter((file) => file !== 'test/citations.test.ts');
 
 /** How sections and rules of texts are cited that no reader of this repository has. */
 const ELSEWHERE = /(?<![\w,.])00[0-4](?: ?§|'s\b|\))|\bDESIGN\b|\binvariant \d|\bR-00\d/;

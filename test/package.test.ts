@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { projectFiles, projectRoot } from './helpers/project-files.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+const root = projectRoot;
 const text = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
 const manifest = JSON.parse(text('package.json')) as Readonly<
   Record<'dependencies' | 'bugs' | 'repository', Readonly<Record<string, string>>> & {
@@ -30,7 +29,7 @@ describe('the package', () => {
   });
 
   it('brings every page that a page of it links to', () => {
-    const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+    const pages = projectFiles().filter((file) => file.endsWith('.md'));
     const packed = (file: string): boolean =>
       manifest.files.some((part) => file === part || file.startsWith(`${part}/`));
     const links = pages.filter(packed).flatMap((page) =>
