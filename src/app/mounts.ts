@@ -1,14 +1,17 @@
 import type { RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
+import picomatch from 'picomatch';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
+import { enabledFlags } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
 import { pruneRouter } from '../mcp/prune-route.ts';
 import { rpcRouter } from '../mcp/rpc-routes.ts';
 import { McpServer } from '../mcp/server.ts';
+import { ToolRegistry } from '../mcp/tool.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Hops } from '../proxy/hops.ts';
 import { sendError } from '../proxy/openai-error.ts';
@@ -34,6 +37,19 @@ const mounts: readonly ((app: Express, parts: MountParts, access: LocalGuardOpti
   mountPrune,
   mountPassthrough,
 ];
+
+/** Answers `/rpc` of one child: a few of the tools, for as long as it lives. */
+export function childRpc(
+  { tools, settings, version, log, maxBodyBytes }: MountParts,
+  childId: string,
+): RequestListener {
+  const isGiven = picomatch([...settings.childTools]);
+  const offered = tools.registry.list(['rpc']).filter(({ name }) => isGiven(name));
+  const registry = new ToolRegistry(offered, enabledFlags(settings));
+  const server = new McpServer({ registry, faces: ['rpc'], version, caller: { childId } });
+  const onFault = (err: unknown): void => log.error({ err }, 'rpc failed');
+  return express().disable('x-powered-by').use('/', rpcRouter({ server, maxBodyBytes, onFault }));
+}
 
 /** Builds what answers everything but the wires and `/health`. */
 export function openMounts(parts: MountParts): RequestListener {

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomBytes, randomFillSync, randomUUID } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
 
 /** Makes the ids of requests: ulids that ascend within the process. */
@@ -18,4 +18,14 @@ function pooledRandom(): () => number {
     }
     return (pool[next++] ?? 0) / 256;
   };
+}
+
+/** An id that nothing else has. */
+export function newUuid(): string {
+  return randomUUID();
+}
+
+/** 128 random bits in hex, for what nobody may guess. */
+export function newSecret(): string {
+  return randomBytes(16).toString('hex');
 }

@@ -1,9 +1,14 @@
 import type { PruneTextResult } from '../core/api.ts';
+import type { ChildGate } from '../core/ports/child-gate.ts';
+import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import type { Front } from '../proxy/child-door.ts';
 import type { Routes } from '../proxy/server.ts';
+import type { OpenFleet } from './fleet.ts';
 import { loadSoon } from './loaded-later.ts';
-import { openServices } from './services.ts';
+import type { MountParts } from './mounts.ts';
+import { openServices, type Services } from './services.ts';
 import type { Storage } from './storage.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { openWires } from './wires.ts';
@@ -16,6 +21,8 @@ export interface OpenRoutes extends Routes {
   ready(): boolean;
   /** Once all is loaded, or could not be. Never rejects. */
   readonly loaded: Promise<void>;
+  /** Ends the children that were started, while the way to the model is still open to them. */
+  stopChildren(): Promise<void>;
   /** Writes what waits and lets go of everything, the store included. */
   close(): Promise<void>;
 }
@@ -31,7 +38,8 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
   const services = openServices(storage, (result) => countPruned(metrics, result));
   const face = httpFace(settings, port);
-  const tools = openTools(services, face);
+  const fleet = await fleetOf(services, port);
+  const tools = openTools(services, face, [], fleet);
   const { wires, upstreams, hops, close } = await openWires(services, metrics);
   const mountParts = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
   const rest = loadSoon(
@@ -43,16 +51,38 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   );
   return {
     wires,
+    ...(fleet?.fleet.children && { front: await frontOf(fleet.fleet.children, mountParts) }),
     hops,
     app: rest.listener,
     loaded: rest.settled,
     health: () => ({ ...services.health(), routes: rest.state() }),
     ready: () => rest.state() === 'ok',
+    stopChildren: async () => fleet?.close(),
     async close() {
       await close();
       await services.close();
     },
   };
+}
+
+/** The fleet, where a part of it is switched on. */
+async function fleetOf(services: Services, port: number): Promise<OpenFleet | null> {
+  const { settings } = services;
+  if (!hasFleet(settings)) return null;
+  const { openFleet } = await import('./fleet.ts');
+  const name = settings.host === '0.0.0.0' ? '127.0.0.1' : settings.host === '::' ? '::1' : settings.host;
+  const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  return openFleet(services, { url: () => url, faces: ['rpc'], mayStart: settings.authToken !== null });
+}
+
+async function frontOf(gate: ChildGate, parts: MountParts): Promise<Front> {
+  const [{ childDoor }, { childRpc }, { listenersByChild }] = await Promise.all([
+    import('../proxy/child-door.ts'),
+    import('./mounts.ts'),
+    import('./fleet.ts'),
+  ]);
+  const rpc = listenersByChild((childId) => childRpc(parts, childId));
+  return childDoor({ gate, rpc, onFault: (err) => parts.log.error({ err }, 'request of a child failed') });
 }
 
 /** Bodies of `/rpc` and `/prune` may have this size at the least, and so many bytes for each character of a text. */

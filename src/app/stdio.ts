@@ -4,6 +4,7 @@ import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
 import { CommandRunner } from '../mcp/command-runner.ts';
 import { createFocus } from '../mcp/focus.ts';
+import { hasFleet } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
 import { type CallRecord, McpServer, type McpServerOptions } from '../mcp/server.ts';
 import { MAX_LINE_BYTES, serveStdio } from '../mcp/stdio.ts';
@@ -109,6 +110,9 @@ async function openProduct(
   ]);
   const services = openServices(openStorage(base));
   const faces = facesOf(tools);
+  const fleet = hasFleet(services.settings)
+    ? await (await import('./fleet.ts')).openFleet(services, { url: null, faces, mayStart: true })
+    : null;
   const toolset = openTools(
     services,
     {
@@ -118,8 +122,16 @@ async function openProduct(
       maxInputBytes: MAX_LINE_BYTES,
     },
     local,
+    fleet,
   );
-  return { services, face: { ...toolset, faces, version: base.version, instructions: INSTRUCTIONS } };
+  const ended: Services = {
+    ...services,
+    async close() {
+      await fleet?.close();
+      await services.close();
+    },
+  };
+  return { services: ended, face: { ...toolset, faces, version: base.version, instructions: INSTRUCTIONS } };
 }
 
 function facesOf(tools: 'pruner' | 'all'): readonly Face[] {

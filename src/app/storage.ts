@@ -12,6 +12,9 @@ export interface Base {
   readonly log: Log;
   readonly version: string;
   readonly clock: Clock;
+  /** The environment and the folder of this process, for the programs that it starts. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
 }
 
 /** What is kept, and whether it can be: all that a server needs to say how it is. */

@@ -7,6 +7,7 @@ import { contextGcAnalyzeTool } from '../mcp/tools/context-gc-analyze.ts';
 import { contextGcPinTool, contextGcUnpinTool } from '../mcp/tools/context-gc-pin.ts';
 import { contextGcPruneTool } from '../mcp/tools/context-gc-prune.ts';
 import { eventsWatchTool } from '../mcp/tools/events-watch.ts';
+import { absentTools } from '../mcp/tools/fleet/names.ts';
 import { healthTool } from '../mcp/tools/health.ts';
 import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
 import { mcpInfoTool, type Transports } from '../mcp/tools/mcp-info.ts';
@@ -25,6 +26,11 @@ export interface Toolset {
   /** Methods of the protocol beside those of the tools, and what they let `initialize` announce. */
   readonly methods: Readonly<Record<string, Method>>;
   readonly capabilities: JsonObject;
+}
+
+/** The tools of the fleet over all tools of the registry, which plans call. */
+export interface ToolsOfFleet {
+  tools(registry: () => ToolRegistry): readonly Tool[];
 }
 
 /** Whom the tools are for. */
@@ -78,20 +84,37 @@ const KEYED: ReadonlySet<string> = new Set([
   'context_gc_unpin',
   'prune_batch',
   'recover_batch',
+  'child_create',
+  'child_spawn_codex',
+  'plan_run_bt',
+  'plan_run_reactive',
+  'cnp_announce',
+  'tx_begin',
+  'graph_batch_mutate',
 ]);
 
 /**
  * Builds the tools over the services.
  *
  * @param further - tools of one face only, to stand first on the same registry
+ * @param fleet - its tools, where a part of it is switched on
  */
-export function openTools(services: Services, face: ToolFace, further: readonly Tool[] = []): Toolset {
+export function openTools(
+  services: Services,
+  face: ToolFace,
+  further: readonly Tool[] = [],
+  fleet: ToolsOfFleet | null = null,
+): Toolset {
   const { settings, idempotency, resources, health } = services;
   const parts: Parts = { ...services, face, registry: () => registry };
-  const tools = [...further, ...families.flatMap((family) => family(parts))];
+  const ofFleet = fleet?.tools(parts.registry) ?? [];
+  const flags = enabledFlags(settings);
+  const mayStart = face.stays || settings.authToken !== null;
+  const absent = absentTools(ofFleet, flags, mayStart);
+  const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofFleet, ...absent];
   const keyed = (tool: Tool): Tool =>
     settings.enableIdempotency && KEYED.has(tool.name) ? idempotency.wrap(tool) : tool;
-  const registry = new ToolRegistry(tools.map(keyed), enabledFlags(settings));
+  const registry = new ToolRegistry(tools.map(keyed), flags);
   return {
     registry,
     methods: { health, ...(settings.enableResources ? resourceMethods(resources, face.stays) : withoutResources) },

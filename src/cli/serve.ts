@@ -17,7 +17,15 @@ export interface Running {
   close(): Promise<void>;
 }
 
-export type Start = (settings: Settings, parts: { readonly log: Log; readonly version: string }) => Promise<Running>;
+export type Start = (
+  settings: Settings,
+  parts: {
+    readonly log: Log;
+    readonly version: string;
+    readonly env: Io['env'];
+    readonly cwd: string;
+  },
+) => Promise<Running>;
 
 /** How long after the drain limit the process waits for a server that does not end. */
 const GRACE_MS = 5_000;
@@ -64,9 +72,11 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       const log = createLog({ level: settings.logLevel, fd: 1, ...render });
       for (const warning of warnings) log.warn({ warning }, 'configuration');
       const start = await loadStart();
-      const running = await start(settings, { log, version: io.version }).catch((cause: unknown) => {
-        throw new UserError(startFailure(cause, settings), { cause });
-      });
+      const running = await start(settings, { log, version: io.version, env: io.env, cwd: io.cwd }).catch(
+        (cause: unknown) => {
+          throw new UserError(startFailure(cause, settings), { cause });
+        },
+      );
       log.info(
         {
           url: running.url,

@@ -78,14 +78,36 @@ export function loadSettings(input: LoadInput): Loaded {
 function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
   const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
   const dbPath = values.dbPath === '' ? defaultDbPath(input) : storePath(input, values.dbPath, base);
-  const implied = values.swePrunerUrl !== null && origins.backend.from === 'default';
-
-  const settings: Settings = { ...values, dbPath, ...(implied ? { backend: 'swe-pruner' as const } : {}) };
-  const allOrigins: Origins = implied
-    ? { ...origins, backend: { from: 'implied', name: origins.swePrunerUrl.name } }
-    : origins;
+  const backendImplied = values.swePrunerUrl !== null && origins.backend.from === 'default';
+  const implied = {
+    ...impliedToggles(values, origins),
+    ...(backendImplied && { backend: ['swe-pruner', { from: 'implied', name: origins.swePrunerUrl.name }] as const }),
+  };
+  const entries = Object.entries(implied);
+  const settings: Settings = {
+    ...values,
+    dbPath,
+    ...Object.fromEntries(entries.map(([key, [value]]) => [key, value])),
+  };
+  const allOrigins: Origins = { ...origins, ...Object.fromEntries(entries.map(([key, [, origin]]) => [key, origin])) };
   for (const value of Object.values(settings)) if (Array.isArray(value)) Object.freeze(value);
   return { settings: Object.freeze(settings), allOrigins: Object.freeze(allOrigins) };
+}
+
+/** What is on because something that needs it is; a setting that was set by itself stays as it is. */
+function impliedToggles(values: Settings, origins: Origins): Record<string, readonly [true, Origin]> {
+  const implied: Record<string, readonly [true, Origin]> = {};
+  for (let before = -1; before < Object.keys(implied).length; ) {
+    before = Object.keys(implied).length;
+    for (const { key, setting } of rows) {
+      if (values[key] !== true && implied[key] === undefined) continue;
+      const name = implied[key]?.[1].name ?? origins[key].name;
+      for (const other of setting.implies ?? []) {
+        if (origins[other as SettingKey].from === 'default') implied[other] = [true, { from: 'implied', name }];
+      }
+    }
+  }
+  return implied;
 }
 
 /** SQLite's name for a store that lives in memory only is no path. */

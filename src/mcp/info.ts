@@ -7,18 +7,32 @@ import { BULK_FLAG } from './tools/prune-batch.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
 /** Toggles that clients may look for, of parts which this product does not have: they are told, and off. */
-const ABSENT = [
-  'enableBT',
-  'enableBlackboard',
-  'enableCancellation',
-  'enableTx',
-  'enableLocks',
-  'enableDiffPatch',
-  'enablePlanLifecycle',
-  'enableChildOpsFine',
-  'enableValuesExplain',
-  'enableAssist',
-] as const;
+const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
+
+/** Toggles of the fleet, with their flags. */
+const FLEET = {
+  enableFleet: '--enable-fleet',
+  enableChildren: '--enable-children',
+  enableChildOpsFine: '--enable-child-ops-fine',
+  enableGraphs: '--enable-graphs',
+  enableTx: '--enable-tx',
+  enableLocks: '--enable-locks',
+  enableDiffPatch: '--enable-diff-patch',
+  enableBlackboard: '--enable-blackboard',
+  enableStigmergy: '--enable-stigmergy',
+  enableBT: '--enable-bt',
+  enableReactiveScheduler: '--enable-reactive-scheduler',
+  enablePlanLifecycle: '--enable-plan-lifecycle',
+  enableCancellation: '--enable-cancellation',
+  enableCNP: '--enable-cnp',
+} as const;
+type FleetToggle = keyof typeof FLEET;
+const fleetToggles = Object.keys(FLEET) as FleetToggle[];
+
+/** Whether any part of the fleet is on, so that it has to be loaded. */
+export function hasFleet(settings: Settings): boolean {
+  return fleetToggles.some((toggle) => settings[toggle]);
+}
 
 /** The command line flags that are on. */
 export function enabledFlags(settings: Settings): Set<string> {
@@ -28,6 +42,7 @@ export function enabledFlags(settings: Settings): Set<string> {
     [EVENTS_FLAG, settings.enableEventsBus],
     [IDEMPOTENCY_FLAG, settings.enableIdempotency],
     [BULK_FLAG, settings.enableBulk],
+    ...fleetToggles.map((toggle): [string, boolean] => [FLEET[toggle], settings[toggle]]),
   ];
   return new Set(flags.flatMap(([flag, on]) => (on ? flag : [])));
 }
@@ -43,6 +58,7 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       enableEventsBus: settings.enableEventsBus,
       enableIdempotency: settings.enableIdempotency,
       enableBulk: settings.enableBulk,
+      ...Object.fromEntries(fleetToggles.map((toggle) => [toggle, settings[toggle]])),
       ...Object.fromEntries(ABSENT.map((name) => [name, false])),
     },
     timings: {
@@ -52,6 +68,9 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       drainTimeoutMs: settings.drainTimeoutMs,
       pruneIdTtlMs: settings.pruneIdTtlS * 1000,
       idempotencyTtlMs: settings.idempotencyTtlS * 1000,
+      btTickMs: settings.btTickMs,
+      stigHalfLifeMs: settings.stigHalfLifeMs,
+      defaultTimeoutMs: settings.childTimeoutS * 1000,
     },
     safety: {
       mode: settings.enabled ? settings.mode : 'off',
@@ -60,6 +79,9 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       maxPruneRatio: settings.maxPruneRatio,
       minKeepLines: settings.minKeepLines,
       maxInputChars: settings.maxInputChars,
+      maxChildren: settings.maxChildren,
+      memoryLimitMb: settings.childMemoryMb,
+      cpuPercent: settings.childCpuPercent,
     },
     limits: { maxInputBytes, defaultTimeoutMs: settings.timeoutMs, maxEventHistory: settings.maxEvents },
   };

@@ -55,6 +55,8 @@ export interface McpServerOptions {
   /** Capabilities beside `tools`. */
   readonly capabilities?: JsonObject;
   readonly onCall?: (record: CallRecord) => void;
+  /** Who calls here, where that is a child with an address of its own. */
+  readonly caller?: NonNullable<ToolContext['caller']>;
 }
 
 /** What is known of a client beside its messages. */
@@ -84,7 +86,8 @@ export class McpServer {
       },
       gone: gone.signal,
     };
-    const given = { ...(notify && { peer }), ...(tools && { tools }) };
+    const { caller } = this.#options;
+    const given = { ...(notify && { peer }), ...(tools && { tools }), ...(caller && { caller }) };
     return new Connection({
       answer: (request, signal) => this.#answer(request, { signal, ...given }),
       onClose: () => gone.abort(),

@@ -18,6 +18,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Absent where a connection lasts for one call only. */
   readonly peer?: Peer;
+  /** A child that calls by its own address; absent for anybody else. */
+  readonly caller?: { readonly childId: string };
 }
 
 /** Hints of the protocol to its clients; many run a read-only tool without asking their user. */

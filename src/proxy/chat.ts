@@ -8,6 +8,7 @@ import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
 import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import { collectBody } from './body.ts';
+import { childOf } from './child-door.ts';
 import { decodeBody } from './decode-body.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
@@ -44,6 +45,8 @@ export interface ChatOptions {
 /** What happened to one request: counts, names and codes; never a text or a credential. */
 export interface ChatReport {
   readonly requestId: string;
+  /** The child that sent it, if one did. */
+  readonly childId?: string | null;
   /** A web page of somebody else may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
   /** The format that it and its answer are in. */
@@ -261,6 +264,7 @@ class ChatExchange {
     const tap = this.#tap;
     const known: ChatReport = {
       requestId: this.#requestId,
+      childId: childOf(this.#req),
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       conversationId: rewritten?.conversationId ?? '',

@@ -11,9 +11,10 @@ export function eventsOf(report: ChatReport, tsMs: number, saved: number, shadow
   // a body that was not looked at belongs to no conversation: it is a run of its own
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;
+  const { childId = null } = report;
   const events: EventRecord[] = [];
   const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
-    events.push({ tsMs, runId, opId, kind, level, payload });
+    events.push({ tsMs, runId, opId, kind, level, payload, ...(childId !== null && { childId }) });
   };
   add('request', report.status >= 400 ? 'warn' : 'info', {
     wire: report.wire,

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Front } from './child-door.ts';
 import type { Hops } from './hops.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
 
@@ -21,6 +22,8 @@ export interface Routes {
   readonly hops: Pick<Hops, 'isCircle'>;
   /** Everything that is neither a wire's nor `/health`. */
   readonly app: RequestListener;
+  /** May answer first, or change who asks for what. */
+  readonly front?: Front;
 }
 
 export interface ServerOptions {
@@ -114,16 +117,17 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   };
 }
 
-function answer({ wires, app, hops }: Routes, req: IncomingMessage, res: ServerResponse): void {
+function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
-  const path = pathOf(req);
-  const wire = wires.find(({ claims }) => claims(req.method ?? '', path));
-  if (hops.isCircle(req.headers)) {
-    sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
-    return;
-  }
-  if (wire) void wire.handle(req, res);
-  else app(req, res);
+  const go = (): void => {
+    const path = pathOf(req);
+    const wire = wires.find(({ claims }) => claims(req.method ?? '', path));
+    if (hops.isCircle(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
+    else if (wire) void wire.handle(req, res);
+    else app(req, res);
+  };
+  if (front) front(req, res, go);
+  else go();
 }
 
 function refuse(res: ServerResponse): void {

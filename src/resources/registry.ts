@@ -3,7 +3,7 @@ import type { Store, StoredPrune } from '../core/ports.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
-import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind } from './uri.ts';
+import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind, type ResourceName } from './uri.ts';
 
 export interface ResourceItem {
   readonly uri: string;
@@ -45,6 +45,17 @@ export interface ResourcesOptions {
   readonly onWritten: (listener: () => void) => () => void;
 }
 
+/** Resources of another part of the product, listed and read beside these; they cannot be watched. */
+export interface FurtherResources {
+  list(limit: number): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
+  /** @returns `null` for what is not there */
+  read(
+    kind: 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace',
+    id: string,
+    part: string | null,
+  ): Promise<object | 'expired' | null>;
+}
+
 /** Events that one read of a run gives, the newest; `resources_watch` gives them all. */
 const MAX_READ = 10_000;
 /** Other processes write too: a wait looks again so often. */
@@ -59,9 +70,15 @@ interface Found {
 /** The `sc://` resources: events of runs, originals behind prune ids, logs of agents. */
 export class Resources {
   readonly #options: ResourcesOptions;
+  #further: FurtherResources | null = null;
 
   constructor(options: ResourcesOptions) {
     this.#options = options;
+  }
+
+  /** Shows further kinds of resources. */
+  extend(further: FurtherResources): void {
+    this.#further = further;
   }
 
   /**
@@ -93,7 +110,8 @@ export class Resources {
         metadata: { childId, lastSeq, lastTs: lastMs },
       })),
     );
-    return [...runs, ...prunes, ...children]
+    const further = ((await this.#further?.list(limit)) ?? []).map(({ atMs, ...item }) => ({ item, atMs }));
+    return [...runs, ...prunes, ...children, ...further]
       .filter(({ item }) => item.uri.startsWith(prefix))
       .sort((a, b) => b.atMs - a.atMs)
       .slice(0, limit)
@@ -102,6 +120,8 @@ export class Resources {
 
   /** @throws PrunerError `resource_not_found`, `resource_expired`, `resource_wrong_kind`, `store_unavailable` */
   async read(uri: string): Promise<ResourceContent> {
+    const name = parseUri(uri);
+    if (name !== null && isFurther(name) && this.#further !== null) return this.#readFurther(uri, name, this.#further);
     const found = find(uri);
     const { kind, id } = found;
     if (kind === 'snapshot') return { uri, kind, payload: await this.#snapshot(uri, id) };
@@ -151,6 +171,14 @@ export class Resources {
     };
     const events = await this.#poll(look, waitMs, signal);
     return { events, nextSeq };
+  }
+
+  async #readFurther(uri: string, { kind, id, part }: FurtherName, further: FurtherResources) {
+    const payload = await further.read(kind, id, part ?? null);
+    if (payload === 'expired')
+      throw new PrunerError('resource_expired', { uri, hint: 'This version is no longer kept.' });
+    if (payload === null) throw unknown(uri);
+    return { uri, kind, payload };
   }
 
   /** Looks until there is something, the time is over or the caller has gone. */
@@ -259,11 +287,25 @@ function find(uri: string): Found {
   const name = parseUri(uri);
   if (name === null) throw unknown(uri);
   const { kind, id } = name;
-  if (kind === 'run_events' || kind === 'snapshot' || kind === 'child_logs') return { kind, id };
-  throw wrongKind(uri, kind, 'This server has run_events, snapshot and child_logs only.');
+  if (!isFurther(name) && (kind === 'run_events' || kind === 'snapshot' || kind === 'child_logs')) return { kind, id };
+  throw wrongKind(
+    uri,
+    kind,
+    'This server has run_events, snapshot and child_logs only; --enable-fleet gives the others.',
+  );
+}
+
+/** A resource of another part: all kinds that are not ours, and a snapshot of a graph, which has two ids. */
+type FurtherName = ResourceName & { readonly kind: Parameters<FurtherResources['read']>[0] };
+
+function isFurther(name: ResourceName): name is FurtherName {
+  return !['run_events', 'child_logs'].includes(name.kind) && (name.kind !== 'snapshot' || name.part !== undefined);
 }
 
 function watchable(uri: string): Found {
+  const name = parseUri(uri);
+  if (name !== null && isFurther(name))
+    throw wrongKind(uri, name.kind, 'Use events_watch or bb_watch for graphs and the blackboard.');
   const found = find(uri);
   if (found.kind !== 'snapshot') return found;
   throw wrongKind(uri, found.kind, 'A snapshot never changes: use resources_read. Runs and children can be watched.');

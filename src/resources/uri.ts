@@ -1,4 +1,4 @@
-/** What the `sc://` scheme has names for. This server has the first three. */
+/** What the `sc://` scheme has names for. The last three, and snapshots of graphs, are those of the fleet. */
 export type ResourceKind =
   | 'run_events'
   | 'snapshot'
@@ -11,6 +11,8 @@ export interface ResourceName {
   readonly kind: ResourceKind;
   /** Id of the run, the prune or the agent. */
   readonly id: string;
+  /** The transaction of a graph's snapshot, the number of a graph's version. */
+  readonly part?: string;
 }
 
 const MAX_URI_CHARS = 1_000;
@@ -30,7 +32,7 @@ export function formatUri(kind: OfferedKind, id: string): string {
   return `${before}${encodeURIComponent(id)}${behind}`;
 }
 
-/** The inverse of `formatUri`, and the kinds that this server does not have; `null` for any other text. */
+/** The inverse of `formatUri`, and the kinds of the fleet; `null` for any other text. */
 export function parseUri(uri: string): ResourceName | null {
   if (uri.length > MAX_URI_CHARS || !uri.startsWith('sc://')) return null;
   const [family = '', part = '', end, ...more] = uri.slice('sc://'.length).split('/');
@@ -38,11 +40,23 @@ export function parseUri(uri: string): ResourceName | null {
   if (id === null || more.length > 0) return null;
   if (family === 'runs') return end === 'events' ? { kind: 'run_events', id } : null;
   if (family === 'children') return end === 'logs' ? { kind: 'child_logs', id } : null;
+  if (family === 'snapshots' && end !== undefined) {
+    const tx = decoded(end);
+    return tx === null ? null : { kind: 'snapshot', id, part: tx };
+  }
   if (end !== undefined) return null;
   if (family === 'snapshots') return { kind: 'snapshot', id };
-  if (family === 'graphs') return { kind: part.includes('@v') ? 'graph_version' : 'graph', id };
+  if (family === 'graphs') return graphName(part);
   if (family === 'blackboard') return { kind: 'blackboard_namespace', id };
   return null;
+}
+
+/** An `@` of the id itself stands escaped. */
+function graphName(part: string): ResourceName | null {
+  const [, graph = '', version] = /^([^@]*)(?:@v(\d{1,15}))?$/.exec(part) ?? [];
+  const id = decoded(graph);
+  if (id === null) return null;
+  return version === undefined ? { kind: 'graph', id } : { kind: 'graph_version', id, part: version };
 }
 
 /**

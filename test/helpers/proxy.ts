@@ -1,4 +1,5 @@
 import { openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RunningServer, startHttp } from '../../src/app/http.ts';
 import { loadSettings } from '../../src/config/load.ts';
@@ -53,6 +54,8 @@ export class TestProxy {
       log,
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),
+      env: { PATH: process.env.PATH, HOME: process.env.HOME },
+      cwd: tmpdir(),
     });
   }
 

@@ -26,7 +26,7 @@ describe('sc:// addresses', () => {
 
   it('name the kinds that other servers have, and nothing else', () => {
     expect(parseUri('sc://graphs/g1')).toEqual({ kind: 'graph', id: 'g1' });
-    expect(parseUri('sc://graphs/g1@v3')).toEqual({ kind: 'graph_version', id: 'g1@v3' });
+    expect(parseUri('sc://graphs/g1@v3')).toEqual({ kind: 'graph_version', id: 'g1', part: '3' });
     for (const uri of [
       '',
       'file:///etc/passwd',

@@ -1,0 +1,40 @@
+import { findClient } from './clients/all.ts';
+import type { ClientPlace, Launch } from './clients/client.ts';
+
+/** What stands between the wiring and the prompt where an agent answers one prompt and ends. */
+const ONE_SHOT: Readonly<Record<string, readonly string[]>> = {
+  codex: ['exec', '--skip-git-repo-check'],
+  'codex-chat': ['exec', '--skip-git-repo-check'],
+  claude: ['-p'],
+  opencode: ['run'],
+  kilo: ['run', '--auto'],
+  qwen: ['-p'],
+  cline: ['--yolo'],
+  copilot: ['-p'],
+};
+
+export interface OneShot {
+  /** `http://host:port/child/<token>`. */
+  readonly url: string;
+  readonly prompt: string;
+  readonly model: string | null;
+  readonly folder: string;
+}
+
+/** The names of the agents that can be started for one prompt. */
+export const oneShotAgents: readonly string[] = Object.keys(ONE_SHOT);
+
+/** How to start an agent for one prompt, wired to an address of the proxy; `null` for a name that none has. */
+export function launchOnce(
+  agent: string,
+  { url, prompt, model, folder }: OneShot,
+  place: ClientPlace,
+): (Launch & { readonly command: string }) | null {
+  const client = findClient(agent);
+  const between = ONE_SHOT[agent];
+  if (!client || between === undefined || client.launch === null) return null;
+  const mcp = client.usesMcp ? ({ transport: 'http', url: `${url}/rpc` } as const) : null;
+  const { args, ...launch } = client.launch({ baseUrl: `${url}/v1`, origin: url, mcp, model }, place, folder);
+  const named = model !== null && agent !== 'opencode' && agent !== 'kilo' ? ['--model', model] : [];
+  return { ...launch, command: client.command, args: [...args, ...between, ...named, prompt] };
+}

@@ -1,0 +1,19 @@
+/** What an answer says that a request cost, as far as it says so. */
+export interface ChildRequestUsage {
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+}
+
+/** What the proxy asks about children: who a token is, whether a request may go on, and what it came to. */
+export interface ChildGate {
+  /** The child of a token, or why there is none. */
+  admit(token: string): Promise<{ readonly childId: string } | 'child_unknown' | 'child_ended'>;
+  /**
+   * Counts one model request before it is forwarded. Never rejects: where the store fails, the request goes on.
+   *
+   * @returns the limit that forbids it, or `null`
+   */
+  reserve(childId: string): Promise<string | null>;
+  /** Counts what a request came to. Never rejects. */
+  settle(childId: string, usage: ChildRequestUsage): Promise<void>;
+}

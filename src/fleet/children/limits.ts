@@ -1,0 +1,63 @@
+import type { ChildRecord } from '../../core/ports/fleet.ts';
+import { PrunerError } from '../../errors.ts';
+
+/** The limits that a child can have. */
+export const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
+export type LimitKey = (typeof LIMIT_KEYS)[number];
+export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
+/** As a call gives them: `null` lifts one. */
+export type LimitChanges = Readonly<Partial<Record<LimitKey, number | null | undefined>>>;
+
+/** What the configuration allows at the most; 0 allows everything. */
+export interface Ceilings {
+  readonly wallclockMs: number;
+  readonly memoryMb: number;
+  readonly cpuPercent: number;
+}
+
+/** Limits that the ceilings set where a call names none. */
+export function defaultLimits({ wallclockMs, memoryMb, cpuPercent }: Ceilings): Limits {
+  return {
+    ...(wallclockMs > 0 && { wallclock_ms: wallclockMs }),
+    ...(memoryMb > 0 && { memory_mb: memoryMb }),
+    ...(cpuPercent > 0 && { cpu_percent: cpuPercent }),
+  };
+}
+
+/**
+ * Limits after a change: keys given replace, `null` lifts (down to the default, which is the ceiling), others stay.
+ *
+ * @throws PrunerError `E-CHILD-LIMIT` for one above the ceiling
+ */
+export function changedLimits(before: Limits, changes: LimitChanges, ceilings: Ceilings): Limits {
+  const defaults = defaultLimits(ceilings);
+  const limits: Partial<Record<LimitKey, number>> = { ...before };
+  for (const key of LIMIT_KEYS) {
+    const change = changes[key];
+    if (change === undefined) continue;
+    const allowed = defaults[key];
+    if (change !== null && allowed !== undefined && change > allowed) {
+      throw new PrunerError('E-CHILD-LIMIT', { limit: key, allowed, asked: change });
+    }
+    const value = change ?? allowed;
+    if (value === undefined) delete limits[key];
+    else limits[key] = value;
+  }
+  return limits;
+}
+
+/** Limits that nobody can enforce here: no price is known to count cost by, and no `/proc` to look into. */
+export function unenforced(limits: Limits, canLook: boolean): string[] {
+  return LIMIT_KEYS.filter(
+    (key) =>
+      limits[key] !== undefined && (key === 'cost_usd' || (!canLook && (key === 'memory_mb' || key === 'cpu_percent'))),
+  );
+}
+
+/** The limit that forbids one more model request, or `null`. */
+export function forbids({ limits, usage }: Pick<ChildRecord, 'limits' | 'usage'>): LimitKey | null {
+  const { messages, tokens } = limits as Limits;
+  if (messages !== undefined && usage.messages >= messages) return 'messages';
+  if (tokens !== undefined && usage.tokensIn + usage.tokensOut >= tokens) return 'tokens';
+  return null;
+}

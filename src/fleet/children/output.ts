@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import type { ChildLogLine } from '../../core/ports/fleet.ts';
+
+const MAX_LINE_CHARS = 4_000;
+const CHUNK_BYTES = 64 * 1024;
+/** Lines that one second of a child may have in its log; the rest is counted. */
+const LINES_PER_SECOND = 2_000;
+const TOKEN = /\b[0-9a-f]{32}\b/g;
+
+export interface OutputOptions {
+  readonly file: string;
+  readonly stream: 'stdout' | 'stderr';
+  /** Where to go on, in bytes. */
+  readonly position: number;
+  readonly secrets: readonly string[];
+  readonly tokenHash: string | null;
+}
+
+/** What one look at the output found. */
+export interface OutputRead {
+  readonly lines: readonly ChildLogLine[];
+  /** Up to where whole lines were read. */
+  readonly position: number;
+  readonly isMore: boolean;
+}
+
+/** SHA-256 of a token, as the store keeps it. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** Reads a file of output line by line, from where it stood, with all secrets taken out. */
+export class OutputReader {
+  readonly #options: OutputOptions;
+  #position: number;
+  #second = 0;
+  #linesOfSecond = 0;
+  #dropped = 0;
+
+  constructor(options: OutputOptions) {
+    this.#options = options;
+    this.#position = options.position;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  /** @param isLast - nothing more will be written: a line without its end is one */
+  read(nowMs: number, isLast: boolean): OutputRead {
+    const bytes = readAt(this.#options.file, this.#position);
+    const newline = bytes.lastIndexOf(0x0a);
+    // a line longer than what is read at once is told in pieces
+    const isFull = bytes.length === CHUNK_BYTES;
+    const end = newline >= 0 ? newline + 1 : isLast || isFull ? bytes.length : 0;
+    const lines: ChildLogLine[] = [];
+    if (end > 0) {
+      const text = new StringDecoder('utf8').write(bytes.subarray(0, end));
+      for (const line of text.replace(/\n$/, '').split('\n')) this.#add(lines, line.replace(/\r$/, ''), nowMs);
+    }
+    this.#position += end;
+    const isMore = end > 0 && (isFull || (isLast && end < bytes.length));
+    if (isLast && !isMore) this.#tellDropped(lines);
+    return { lines, position: this.#position, isMore };
+  }
+
+  #add(lines: ChildLogLine[], line: string, nowMs: number): void {
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#second) {
+      this.#tellDropped(lines);
+      [this.#second, this.#linesOfSecond] = [second, 0];
+    }
+    if (++this.#linesOfSecond > LINES_PER_SECOND) {
+      this.#dropped++;
+      return;
+    }
+    const message = this.#clean(line).slice(0, MAX_LINE_CHARS).toWellFormed();
+    lines.push({ stream: this.#options.stream, message, parsed: parsedLine(this.#options.stream, message) });
+  }
+
+  #tellDropped(lines: ChildLogLine[]): void {
+    if (this.#dropped === 0) return;
+    const message = `${this.#dropped} lines of ${this.#options.stream} were dropped`;
+    lines.push({ stream: 'meta', message, parsed: null });
+    this.#dropped = 0;
+  }
+
+  #clean(line: string): string {
+    let clean = line;
+    for (const secret of this.#options.secrets) clean = clean.replaceAll(secret, '[redacted]');
+    const { tokenHash } = this.#options;
+    // after a restart only the hash of the token is known
+    return tokenHash === null
+      ? clean
+      : clean.replace(TOKEN, (word) => (hashToken(word) === tokenHash ? '[redacted]' : word));
+  }
+}
+
+function parsedLine(stream: string, line: string): unknown {
+  if (stream !== 'stdout' || !/^[[{]/.test(line)) return null;
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function readAt(file: string, position: number): Buffer {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return Buffer.alloc(0);
+  }
+  try {
+    const bytes = Buffer.alloc(CHUNK_BYTES);
+    return bytes.subarray(0, readSync(fd, bytes, 0, CHUNK_BYTES, position));
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import type { GroupLoad, ProcessEnd, Processes, ProcessStart, StartedProcess } from './processes.ts';
+
+/** Ticks of a second in `/proc/<pid>/stat`, which Linux gives to programs whatever the kernel counts. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+/** Fields of `/proc/<pid>/stat` behind the name in parentheses, counted from 0. */
+const FIELD = { group: 2, userTicks: 11, systemTicks: 12, start: 19, pages: 21 } as const;
+
+/** The processes of this machine. Only Linux has `/proc`; elsewhere memory and CPU are not looked at. */
+export class SystemProcesses implements Processes {
+  readonly canLook = process.platform === 'linux';
+
+  async start({ file, args, cwd, env, stdout, stderr, stdin }: ProcessStart): Promise<StartedProcess> {
+    const files = [openSync(stdin ?? '/dev/null', 'r'), openSync(stdout, 'a', 0o600), openSync(stderr, 'a', 0o600)];
+    try {
+      const child = spawn(file, args, { cwd, env: { ...env }, detached: true, stdio: files });
+      const ended = new Promise<ProcessEnd>((resolve) => {
+        child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
+      });
+      await new Promise<void>((resolve, reject) => {
+        child.once('spawn', resolve);
+        child.once('error', reject);
+      });
+      child.on('error', () => {}); // such as a signal that could not be sent
+      child.unref();
+      if (child.pid === undefined) throw new Error('the process has no number');
+      return { pid: child.pid, ended };
+    } finally {
+      for (const fd of files) closeSync(fd);
+    }
+  }
+
+  startOf(pid: number): string | null {
+    if (!this.canLook) return this.#isThere(pid) ? 'unknown' : null;
+    const stat = statOf(pid);
+    // one that has ended and was not waited for yet is no longer at work
+    return stat === null || stat[0] === 'Z' ? null : (stat[FIELD.start] ?? null);
+  }
+
+  signal(group: number, signal: NodeJS.Signals | 0): boolean {
+    try {
+      return process.kill(-group, signal);
+    } catch {
+      return false; // all of it has gone
+    }
+  }
+
+  load(group: number): GroupLoad | null {
+    if (!this.canLook) return null;
+    let [pages, ticks] = [0, 0];
+    for (const pid of processIds()) {
+      const stat = statOf(pid);
+      if (stat === null || Number(stat[FIELD.group]) !== group) continue;
+      pages += Number(stat[FIELD.pages]);
+      ticks += Number(stat[FIELD.userTicks]) + Number(stat[FIELD.systemTicks]);
+    }
+    return { memoryMb: (pages * PAGE_BYTES) / 1024 / 1024, cpuMs: (ticks * 1000) / TICKS_PER_SECOND };
+  }
+
+  findByEnvironment(name: string, fits: (value: string) => boolean): number | null {
+    if (!this.canLook) return null;
+    for (const pid of processIds()) {
+      if (Number(statOf(pid)?.[FIELD.group]) !== pid) continue;
+      const found = environmentOf(pid).find((entry) => entry.startsWith(`${name}=`));
+      if (found !== undefined && fits(found.slice(name.length + 1))) return pid;
+    }
+    return null;
+  }
+
+  #isThere(pid: number): boolean {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  }
+}
+
+function processIds(): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0);
+}
+
+/** The fields behind the name; `null` when the process has gone. */
+function statOf(pid: number): string[] | null {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null;
+  }
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    return []; // another user's
+  }
+}

@@ -1,0 +1,128 @@
+import type { ContractRecord, ContractStore } from '../../core/ports/fleet.ts';
+import { PrunerError } from '../../errors.ts';
+import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
+import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
+
+export interface Announcement {
+  readonly task_id: string;
+  readonly payload?: unknown;
+  readonly tags: readonly string[];
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly deadline_ms?: number | undefined;
+  readonly auto_bid: boolean;
+  readonly heuristics?:
+    | {
+        readonly prefer_agents?: readonly string[] | undefined;
+        readonly agent_bias?: Readonly<Record<string, number>> | undefined;
+        readonly busy_penalty?: number | undefined;
+        readonly preference_bonus?: number | undefined;
+      }
+    | undefined;
+  readonly manual_bids?:
+    | readonly {
+        readonly agent_id: string;
+        readonly cost: number;
+        readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+      }[]
+    | undefined;
+}
+
+/** A child that can bid. */
+export interface Candidate {
+  readonly childId: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly sinceMs: number | null;
+}
+
+export interface ContractsOptions {
+  readonly store: ContractStore;
+  readonly newId: () => string;
+  /** Children at work. */
+  readonly candidates: () => Promise<readonly Candidate[]>;
+}
+
+/** Tasks given to whoever does them at the least cost. */
+export class Contracts {
+  readonly #options: ContractsOptions;
+
+  constructor(options: ContractsOptions) {
+    this.#options = options;
+  }
+
+  async announce(asked: Announcement, hints: Hints, caller: Caller) {
+    const { store, newId, candidates } = this.#options;
+    const present = asked.auto_bid ? await candidates() : [];
+    const bids = bidsOf(asked, present);
+    if (bids.length === 0) throw new PrunerError('E-CNP-NO-BIDS', { task_id: asked.task_id });
+    const callId = newId();
+    const heuristics = heuristicsOf(asked);
+    const since = new Map(present.map(({ childId, sinceMs }) => [childId, sinceMs]));
+    const about = correlationOf(hints, caller);
+    const record = await store.announce((open, nowMs) => {
+      const ranked = rankBids(bids, heuristics, (agentId) => ({
+        openAwards: open.get(agentId) ?? 0,
+        since: since.get(agentId) ?? null,
+      }));
+      const [winner] = ranked;
+      const agentId = winner?.agentId ?? '';
+      const body = {
+        ...{ call_id: callId, task_id: asked.task_id, payload: asked.payload ?? null, metadata: asked.metadata ?? {} },
+        ...{ tags: asked.tags, status: 'awarded', announced_at: nowMs, deadline_ms: asked.deadline_ms ?? null },
+        ...{ awarded_agent_id: agentId, awarded_cost: winner?.cost, awarded_effective_cost: winner?.effectiveCost },
+        bids: ranked.map(({ agentId: agent_id, cost, effectiveCost, openAwards, kind, metadata }) => ({
+          ...{ agent_id, cost, effective_cost: effectiveCost, open_awards: openAwards, kind, metadata },
+        })),
+        heuristics: {
+          prefer_agents: heuristics.preferAgents,
+          agent_bias: heuristics.agentBias,
+          busy_penalty: heuristics.busyPenalty,
+          preference_bonus: heuristics.preferenceBonus,
+        },
+      };
+      const made: ContractRecord = {
+        ...{ callId, taskId: asked.task_id, status: 'awarded', announcedMs: nowMs },
+        ...{ deadlineMs: asked.deadline_ms ?? null, completedMs: null, agentId, body },
+      };
+      const payload = { call_id: callId, task_id: asked.task_id };
+      return {
+        record: made,
+        events: [
+          eventOf('cnp_announced', about, { ...payload, bids: ranked.length }),
+          eventOf('cnp_awarded', about, { ...payload, agent_id: agentId, effective_cost: winner?.effectiveCost }),
+        ],
+      };
+    });
+    return record.body;
+  }
+
+  async complete(callId: string, caller: Caller) {
+    const record = await this.#options.store.complete(callId, ({ taskId, agentId }) => [
+      eventOf('cnp_completed', correlationOf({}, caller), { call_id: callId, task_id: taskId, agent_id: agentId }),
+    ]);
+    if (record === null) throw new PrunerError('E-CNP-NOT-FOUND', { call_id: callId });
+    const { taskId, status, agentId, completedMs } = record;
+    return { call_id: callId, task_id: taskId, status, awarded_agent_id: agentId, completed_at: completedMs };
+  }
+}
+
+/** A bid that was given replaces the one that a child makes by itself. */
+function bidsOf({ manual_bids = [] }: Announcement, present: readonly Candidate[]): Bid[] {
+  const bids = new Map<string, Bid>();
+  for (const { childId, metadata } of present) {
+    bids.set(childId, { agentId: childId, cost: heuristicCost(metadata), kind: 'heuristic', metadata: {} });
+  }
+  for (const { agent_id, cost, metadata = {} } of manual_bids) {
+    bids.set(agent_id, { agentId: agent_id, cost, kind: 'manual', metadata });
+  }
+  return [...bids.values()];
+}
+
+function heuristicsOf({ heuristics = {} }: Announcement): Heuristics {
+  const { prefer_agents = [], agent_bias = {}, busy_penalty = 1, preference_bonus = 1 } = heuristics;
+  return {
+    preferAgents: prefer_agents,
+    agentBias: agent_bias,
+    busyPenalty: busy_penalty,
+    preferenceBonus: preference_bonus,
+  };
+}

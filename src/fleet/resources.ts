@@ -1,0 +1,69 @@
+import type { FleetStore } from '../core/ports/fleet.ts';
+import type { Fleet } from './fleet.ts';
+
+export type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace';
+
+/** What is shown of the fleet under `sc://`. */
+export class FleetResources {
+  readonly #fleet: Fleet;
+  readonly #store: FleetStore;
+
+  constructor(fleet: Fleet, store: FleetStore) {
+    this.#fleet = fleet;
+    this.#store = store;
+  }
+
+  /** The newest of each kind; a URI is made of its kind and its ids. */
+  async list(limit: number) {
+    const all = { prefix: '', limit };
+    const [heads, snapshots, namespaces] = await Promise.all([
+      this.#store.graphs.heads(all),
+      this.#store.graphs.snapshots(all),
+      this.#store.board.namespaces(all),
+    ]);
+    return [
+      ...heads.flatMap(({ graphId, version, committedMs }) => [
+        {
+          kind: 'graph' as const,
+          uri: `sc://graphs/${encodeURIComponent(graphId)}`,
+          atMs: committedMs,
+          metadata: { graphId, latest_version: version, committedAt: committedMs },
+        },
+        {
+          kind: 'graph_version' as const,
+          uri: `sc://graphs/${encodeURIComponent(graphId)}@v${version}`,
+          atMs: committedMs,
+          metadata: { graphId, version, committedAt: committedMs },
+        },
+      ]),
+      ...snapshots.map(({ graphId, txId, state, owner, note, startedMs, expiresMs, baseVersion, finalVersion }) => ({
+        kind: 'snapshot' as const,
+        uri: `sc://snapshots/${encodeURIComponent(graphId)}/${encodeURIComponent(txId)}`,
+        atMs: startedMs,
+        metadata: {
+          ...{ graphId, txId, state, owner, note, baseVersion, finalVersion },
+          startedAt: startedMs,
+          expiresAt: expiresMs,
+        },
+      })),
+      ...namespaces.map(({ namespace, entries, updatedMs }) => ({
+        kind: 'blackboard_namespace' as const,
+        uri: `sc://blackboard/${encodeURIComponent(namespace)}`,
+        atMs: updatedMs,
+        metadata: { namespace, entries, updatedAt: updatedMs },
+      })),
+    ];
+  }
+
+  /** @param part - of a snapshot its transaction, of a version its number; `null` where there is none */
+  async read(kind: FleetKind, id: string, part: string | null): Promise<object | 'expired' | null> {
+    const { graphs, board } = this.#fleet;
+    if (kind === 'blackboard_namespace') return board.namespacePayload(id);
+    if (kind === 'snapshot') return graphs.snapshotPayload(id, part ?? '');
+    if (kind === 'graph') return graphs.payload(id, null);
+    const version = Number(part);
+    const payload = await graphs.payload(id, version);
+    const head = payload === null ? await this.#store.graphs.head(id) : null;
+    return payload ?? (head !== null && version >= 1 && version < head.version ? 'expired' : null);
+  }
+}

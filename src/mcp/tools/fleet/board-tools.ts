@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Board } from '../../../fleet/blackboard/board.ts';
+import { defineTool, type Tool } from '../../tool.ts';
+import { callerOf, id, ttl } from './inputs.ts';
+
+const family = { namespace: 'blackboard', faces: ['rpc'] as const, flag: '--enable-blackboard' };
+const write = {
+  key: id,
+  value: z.unknown(),
+  tags: z.array(z.string().min(1).max(200)).max(16).default([]),
+  ttl_ms: ttl,
+};
+
+/** Facts that agents share. */
+export function boardTools(board: Board): Tool[] {
+  return [
+    defineTool({
+      ...family,
+      name: 'bb_set',
+      summary: 'Write a fact to the blackboard.',
+      description:
+        'Write a JSON value under a key, in the place of what stands there (its tags and ttl_ms too). What stands before the ' +
+        'first : / or | of the key is its namespace. Returns JSON: the entry with its version.',
+      input: z.strictObject(write),
+      async run(input, context) {
+        const [entry] = await board.set([input], callerOf(context));
+        return entry ?? {};
+      },
+    }),
+    defineTool({
+      ...family,
+      name: 'bb_get',
+      summary: 'Read a fact of the blackboard.',
+      description: 'Read what stands at a key. Returns JSON: entry (key, value, tags, times, version).',
+      annotations: { readOnlyHint: true },
+      input: z.strictObject({ key: id }),
+      run: async ({ key }) => ({ entry: await board.get(key) }),
+    }),
+    defineTool({
+      ...family,
+      name: 'bb_query',
+      summary: 'Find facts of the blackboard.',
+      description:
+        'Find entries by keys, by all of some tags, by namespace; newest first. Returns JSON: entries, next_cursor ' +
+        '(give it back as cursor for the next page; null at the end).',
+      annotations: { readOnlyHint: true },
+      input: z.strictObject({
+        keys: z.array(id).max(64).optional(),
+        tags: z.array(z.string().min(1).max(200)).max(16).optional(),
+        namespace: id.optional(),
+        limit: z.int().min(1).max(100).default(25),
+        cursor: z
+          .string()
+          .regex(/^\d{1,15}$/, { error: 'expected the next_cursor of an answer' })
+          .optional(),
+      }),
+      run: (query) => board.query(query),
+    }),
+    defineTool({
+      ...family,
+      name: 'bb_watch',
+      summary: 'Follow changes of the blackboard.',
+      description:
+        'Changes with a version above start_version (exclusive: the last one seen), ascending; waits up to wait_ms for the ' +
+        'first. Call again with start_version = next_version. truncated: true says that older changes are no longer kept.',
+      annotations: { readOnlyHint: true },
+      input: z.strictObject({
+        start_version: z.int().min(0).default(0),
+        limit: z.int().min(1).max(200).default(100),
+        namespace: id.optional(),
+        wait_ms: z.int().min(0).max(30_000).optional(),
+      }),
+      run: (query, { signal }) => board.watch(query, signal),
+    }),
+    defineTool({
+      ...family,
+      name: 'bb_delete',
+      summary: 'Take a fact off the blackboard.',
+      description: 'Delete what stands at a key. Returns JSON: key, deleted (false when nothing stood there).',
+      annotations: { destructiveHint: true, idempotentHint: true },
+      input: z.strictObject({ key: id }),
+      run: ({ key }, context) => board.delete(key, callerOf(context)),
+    }),
+  ];
+}
+
+export function boardBatchTool(board: Board): Tool {
+  return defineTool({
+    ...family,
+    name: 'bb_batch_set',
+    namespace: 'bulk',
+    flag: '--enable-bulk',
+    summary: 'Write many facts at once, all or none.',
+    description: 'bb_set for 1 to 100 entries, all or none. Returns JSON: entries in order, versions ascending.',
+    input: z.strictObject({ entries: z.array(z.strictObject(write)).min(1).max(100) }),
+    run: async ({ entries }, context) => ({ entries: await board.set(entries, callerOf(context)) }),
+  });
+}

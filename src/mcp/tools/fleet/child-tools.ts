@@ -1,0 +1,245 @@
+import { z } from 'zod';
+import { PrunerError } from '../../../errors.ts';
+import type { Children } from '../../../fleet/children/children.ts';
+import type { Manifest } from '../../../fleet/children/spec.ts';
+import { invalidParams } from '../../json-rpc.ts';
+import { defineTool, type Tool } from '../../tool.ts';
+import { callerOf, hintFields, id } from './inputs.ts';
+
+const family = { namespace: 'children', faces: ['rpc'] as const, flag: '--enable-children' };
+const fine = { ...family, flag: '--enable-child-ops-fine' };
+
+const atLeastOne = (limits: object): boolean => Object.keys(limits).length > 0;
+const limits = z
+  .strictObject({
+    messages: z.int().min(0).optional(),
+    tokens: z.int().min(0).optional(),
+    cost_usd: z.number().positive().optional(),
+    wallclock_ms: z.int().positive().optional(),
+    memory_mb: z.int().positive().optional(),
+    cpu_percent: z.number().min(1).optional(),
+  })
+  .refine(atLeastOne, { error: 'name at least one limit' });
+const limitChanges = z
+  .strictObject({
+    messages: z.int().min(0).nullable().optional(),
+    tokens: z.int().min(0).nullable().optional(),
+    cost_usd: z.number().positive().nullable().optional(),
+    wallclock_ms: z.int().positive().nullable().optional(),
+    memory_mb: z.int().positive().nullable().optional(),
+    cpu_percent: z.number().min(1).nullable().optional(),
+  })
+  .refine(atLeastOne, { error: 'name at least one limit' });
+
+const role = z.string().min(1).max(120);
+const KIB = 1024;
+const metadata = z
+  .record(z.string().max(200), z.unknown())
+  .refine((value) => JSON.stringify(value).length <= 16 * KIB, { error: `at most ${16 * KIB} characters of JSON` });
+const env = z
+  .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(32 * KIB))
+  .refine((value) => Object.keys(value).length <= 32, { error: 'at most 32 variables' });
+const { child_id: _, ...createHints } = hintFields;
+
+const createInput = z.strictObject({
+  child_id: id.optional(),
+  agent: z.string().min(1).max(200).optional(),
+  command: z.string().min(1).max(4096).optional(),
+  args: z
+    .array(z.string().max(32 * KIB))
+    .max(64)
+    .optional(),
+  prompt: z
+    .string()
+    .max(256 * KIB)
+    .optional(),
+  model: z.string().min(1).max(200).optional(),
+  cwd: z.string().min(1).max(4096).optional(),
+  env: env.optional(),
+  role: role.optional(),
+  limits: limits.optional(),
+  metadata: metadata.optional(),
+  start: z.boolean().default(true),
+  ...createHints,
+});
+
+const spawnInput = z.strictObject({
+  child_id: id,
+  manifest_path: z.string().min(1).max(4096).default('codex.json'),
+  role: role.optional(),
+  limits: limits.optional(),
+  ...createHints,
+  child_id_hint: id.optional(),
+});
+
+const brief = { run_id: hintFields.run_id, op_id: hintFields.op_id };
+
+/** Child agents: made, watched, ended. */
+export function childTools(children: Children): Tool[] {
+  return [
+    defineTool({
+      ...family,
+      name: 'child_create',
+      summary: 'Start a child agent.',
+      description:
+        'Start a child: an agent by name (codex, claude, opencode, qwen, …) with a prompt, or a command by its absolute path ' +
+        '(the prompt on stdin). Its model requests pass the proxy, where its limits hold (messages, tokens, wallclock_ms, ' +
+        'memory_mb, cpu_percent). Returns its manifest; child_status waits for its end, logs_uri is its output.',
+      annotations: { openWorldHint: true },
+      input: createInput,
+      run({ start, run_id, op_id, job_id, graph_id, node_id, ...input }, context) {
+        const hints = { run_id, op_id, job_id, graph_id, node_id };
+        return children.create({ ...input, start }, hints, callerOf(context));
+      },
+    }),
+    defineTool({
+      ...family,
+      name: 'child_list',
+      summary: 'List child agents.',
+      description:
+        'List children, the newest first, those of one state if that is named. Returns JSON: children (manifests).',
+      annotations: { readOnlyHint: true },
+      input: z.strictObject({
+        state: z
+          .enum(['created', 'starting', 'running', 'stopping', 'terminated', 'error', 'killed', 'lost'])
+          .optional(),
+        limit: z.int().min(1).max(200).default(50),
+      }),
+      run: ({ state, limit }) => children.list(state, limit),
+    }),
+    defineTool({
+      ...family,
+      name: 'child_status',
+      summary: 'Tell how a child stands.',
+      description:
+        'The manifest of a child: state, limits, usage, exit code. wait_ms (to 30000) waits until it has ended.',
+      annotations: { readOnlyHint: true },
+      input: z.strictObject({ child_id: id, wait_ms: z.int().min(0).max(30_000).default(0) }),
+      run: ({ child_id, wait_ms }, { signal }) => children.status(child_id, wait_ms, signal),
+    }),
+    defineTool({
+      ...family,
+      name: 'child_cancel',
+      summary: 'End a child.',
+      description: 'Tell a child and all that it started to end, make it end after timeout_ms, answer when it is gone.',
+      annotations: { destructiveHint: true, idempotentHint: true },
+      input: z.strictObject({
+        child_id: id,
+        timeout_ms: z.int().min(0).max(60_000).optional(),
+        reason: z.string().min(1).max(200).optional(),
+      }),
+      run: ({ child_id, timeout_ms }) => children.cancel(child_id, timeout_ms),
+    }),
+    defineTool({
+      ...family,
+      name: 'child_kill',
+      summary: 'End a child at once.',
+      description: 'Kill a child and all that it started, without a grace.',
+      annotations: { destructiveHint: true, idempotentHint: true },
+      input: z.strictObject({ child_id: id }),
+      run: ({ child_id }) => children.kill(child_id),
+    }),
+    defineTool({
+      ...family,
+      name: 'child_gc',
+      summary: 'Forget a child that has ended.',
+      description: 'Remove the record of a child that has ended; its log stays for a while.',
+      annotations: { destructiveHint: true },
+      input: z.strictObject({ child_id: id }),
+      run: ({ child_id }) => children.collect(child_id),
+    }),
+    ...fineTools(children),
+  ];
+}
+
+function fineTools(children: Children): Tool[] {
+  return [
+    defineTool({
+      ...fine,
+      name: 'child_spawn_codex',
+      summary: 'Start a child from its manifest file.',
+      description:
+        'Start the child of this id from a manifest file (JSON inside a child root: agent or command, prompt, limits, …), ' +
+        'or anew as it was made before where there is no such file. role and limits of the call win over the file.',
+      annotations: { openWorldHint: true },
+      input: spawnInput,
+      run: (input, context) => children.spawn(input, callerOf(context)),
+    }),
+    defineTool({
+      ...fine,
+      name: 'child_attach',
+      summary: 'Attach to a child.',
+      description: 'Note that a caller follows this child (attached_at), for the run and operation named.',
+      input: z.strictObject({ child_id: id, ...brief }),
+      run: ({ child_id, ...hints }) => children.attach(child_id, hints),
+    }),
+    defineTool({
+      ...fine,
+      name: 'child_set_role',
+      summary: 'Name the role of a child.',
+      description: 'Set the role of a child.',
+      input: z.strictObject({ child_id: id, role, ...brief }),
+      run: ({ child_id, role: name, ...hints }) => children.setRole(child_id, name, hints),
+    }),
+    defineTool({
+      ...fine,
+      name: 'child_set_limits',
+      summary: 'Change the limits of a child.',
+      description: 'Change limits of a child, in force at once: keys given replace, null lifts one, others stay.',
+      input: z.strictObject({ child_id: id, limits: limitChanges, ...brief }),
+      run: ({ child_id, limits: changes, ...hints }) => children.setLimits(child_id, changes, hints),
+    }),
+  ];
+}
+
+/**
+ * @param spawn - `child_spawn_codex` as it is called: with a key, where keys are taken
+ * @param dropReply - forgets the kept answer to a key
+ */
+export function childBatchTool(
+  children: Children,
+  spawn: Pick<Tool, 'call'>,
+  isKeyed: boolean,
+  dropReply: (key: string) => Promise<void>,
+): Tool {
+  const entry = isKeyed ? spawnInput.extend({ idempotency_key: z.string().min(1).max(256).optional() }) : spawnInput;
+  return defineTool({
+    ...fine,
+    name: 'child_batch_create',
+    namespace: 'bulk',
+    flag: '--enable-bulk',
+    summary: 'Start many children, all or none.',
+    description:
+      'child_spawn_codex for 1 to 16 entries. When one fails, those that this call started are ended and forgotten. ' +
+      'Returns JSON: children in order, created, idempotent_entries.',
+    annotations: { openWorldHint: true },
+    input: z.strictObject({ entries: z.array(entry).min(1).max(16) }),
+    async run({ entries }, context) {
+      const ids = entries.map(({ child_id }) => child_id);
+      const twice = ids.findIndex((one, index) => ids.indexOf(one) !== index);
+      if (twice >= 0)
+        throw invalidParams({ field: `entries[${twice}].child_id`, message: 'this id stands here twice' });
+      await children.checkRoom(entries.length);
+      const started: { readonly childId: string; readonly key: string | undefined }[] = [];
+      const manifests: (Manifest & { readonly idempotent?: boolean })[] = [];
+      try {
+        for (const one of entries) {
+          const answer = JSON.parse(await spawn.call(one, context)) as Manifest & { readonly idempotent?: boolean };
+          const key = 'idempotency_key' in one ? (one.idempotency_key as string | undefined) : undefined;
+          if (answer.idempotent !== true) started.push({ childId: one.child_id, key });
+          manifests.push(answer);
+        }
+      } catch (cause) {
+        for (const { childId, key } of started) {
+          await children.cancel(childId, undefined, 'rollback').catch(() => undefined);
+          await children.collect(childId).catch((why: unknown) => {
+            if (!(why instanceof PrunerError)) throw why;
+          });
+          if (key !== undefined) await dropReply(key);
+        }
+        throw cause;
+      }
+      return { children: manifests, created: started.length, idempotent_entries: entries.length - started.length };
+    },
+  });
+}

@@ -1,0 +1,240 @@
+import { z } from 'zod';
+import type { Contracts } from '../../../fleet/contract-net/contracts.ts';
+import type { Plans, PlanTools } from '../../../fleet/plan/plans.ts';
+import type { Tree, TreeNode } from '../../../fleet/plan/tree.ts';
+import { defineTool, type Tool, type ToolContext } from '../../tool.ts';
+import { callerOf, DAY_MS, hintFields, id } from './inputs.ts';
+
+const family = { namespace: 'plan', faces: ['rpc'] as const };
+const NODES =
+  'Nodes: sequence, selector {children}, parallel {policy: all|any, children}, retry {max_attempts, backoff_ms, child}, ' +
+  'timeout {timeout_ms, child}, guard {condition_key (bb:<key> reads the blackboard), expected, child}, cancellable {child}, ' +
+  'task {node_id, tool, input | input_key, output_key}; tools of this server, noop, wait {ms}, child_run (child_create, waited for).';
+
+const nodeId = { id: id.optional() };
+const node: z.ZodType<TreeNode> = z.lazy(() =>
+  z.discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('sequence'), ...nodeId, children: z.array(node).min(1).max(500) }),
+    z.strictObject({ kind: z.literal('selector'), ...nodeId, children: z.array(node).min(1).max(500) }),
+    z.strictObject({
+      kind: z.literal('parallel'),
+      ...nodeId,
+      policy: z.enum(['all', 'any']),
+      children: z.array(node).min(1).max(500),
+    }),
+    z.strictObject({
+      kind: z.literal('retry'),
+      ...nodeId,
+      max_attempts: z.int().min(1).max(1000),
+      backoff_ms: z.int().min(0).max(300_000).optional(),
+      child: node,
+    }),
+    z.strictObject({ kind: z.literal('timeout'), ...nodeId, timeout_ms: z.int().min(1).max(300_000), child: node }),
+    z.strictObject({
+      kind: z.literal('guard'),
+      ...nodeId,
+      condition_key: z.string().min(1).max(300),
+      expected: z.unknown().optional(),
+      child: node,
+    }),
+    z.strictObject({ kind: z.literal('cancellable'), ...nodeId, child: node }),
+    z.strictObject({
+      kind: z.literal('task'),
+      ...nodeId,
+      node_id: id,
+      tool: z.string().min(1).max(200),
+      input_key: z.string().min(1).max(200).optional(),
+      input: z.unknown().optional(),
+      output_key: z.string().min(1).max(200).optional(),
+    }),
+  ]),
+);
+const MAX_NESTING = 80;
+const tree = z.strictObject({
+  id,
+  root: z.preprocess((value, context) => {
+    if (!isDeeper(value, MAX_NESTING)) return value;
+    context.addIssue({ code: 'custom', message: 'a tree is at most 32 levels deep' });
+    return z.NEVER;
+  }, node),
+});
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeeper(part, levels - 1));
+}
+
+const variables = z.record(z.string().max(200), z.unknown()).default({});
+
+const run = {
+  tree,
+  variables,
+  dry_run: z.boolean().default(false),
+  background: z.boolean().default(false),
+  ...hintFields,
+};
+
+/** @param toolsFor - the tools that a plan may call for a caller */
+export function planTools(plans: Plans, toolsFor: (context: ToolContext) => PlanTools): Tool[] {
+  const byRun = z.strictObject({ run_id: id });
+  const lifecycle = { ...family, flag: '--enable-plan-lifecycle' };
+  const cancellation = { ...family, flag: '--enable-cancellation' };
+  const reason = z.string().min(1).max(200).optional();
+  return [
+    defineTool({
+      ...family,
+      name: 'plan_run_bt',
+      flag: '--enable-bt',
+      summary: 'Run a behaviour tree.',
+      description: `Run a behaviour tree over the tools of this server to its end, or in the background. ${NODES} Returns JSON: status, ticks, last_output, invocations, run_id.`,
+      annotations: { openWorldHint: true },
+      input: z.strictObject({ ...run, timeout_ms: z.int().min(1).max(60_000).optional() }),
+      run: ({ tree: planned, ...input }, context) => start(plans, 'bt', planned as Tree, input, context, toolsFor),
+    }),
+    defineTool({
+      ...family,
+      name: 'plan_run_reactive',
+      flag: '--enable-reactive-scheduler',
+      summary: 'Run a behaviour tree that reacts to the blackboard and to pheromones.',
+      description: `As plan_run_bt, ticked every tick_ms and woken by changes of the blackboard and of pheromones; ready tasks start by priority, those at marked nodes first. ${NODES}`,
+      annotations: { openWorldHint: true },
+      input: z.strictObject({
+        ...run,
+        tick_ms: z.int().min(10).max(5_000).default(100),
+        budget_ms: z.int().min(1).max(5_000).optional(),
+        timeout_ms: z.int().min(1).max(300_000).optional(),
+      }),
+      run: ({ tree: planned, ...input }, context) =>
+        start(plans, 'reactive', planned as Tree, input, context, toolsFor),
+    }),
+    defineTool({
+      ...lifecycle,
+      name: 'plan_status',
+      summary: 'Tell how a run stands.',
+      description: 'How a run stands: state, progress, and its result once it has ended.',
+      annotations: { readOnlyHint: true },
+      input: byRun,
+      run: ({ run_id }) => plans.status(run_id),
+    }),
+    defineTool({
+      ...lifecycle,
+      name: 'plan_pause',
+      summary: 'Pause a run.',
+      description: 'Start no new task of a run; those under way end.',
+      input: byRun,
+      run: ({ run_id }) => plans.pause(run_id),
+    }),
+    defineTool({
+      ...lifecycle,
+      name: 'plan_resume',
+      summary: 'Resume a paused run.',
+      description: 'Go on with a paused run.',
+      input: byRun,
+      run: ({ run_id }) => plans.resume(run_id),
+    }),
+    defineTool({
+      ...lifecycle,
+      name: 'plan_dry_run',
+      summary: 'Check a tree without running it.',
+      description: `Check a tree and list its tasks without calling anything. ${NODES}`,
+      annotations: { readOnlyHint: true },
+      input: z.strictObject({ tree, variables }),
+      run: ({ tree: planned, variables: given }, context) => plans.dryRun(planned as Tree, given, toolsFor(context)),
+    }),
+    defineTool({
+      ...cancellation,
+      name: 'op_cancel',
+      summary: 'Cancel an operation.',
+      description: 'Cancel the runs of an operation, and the children they started.',
+      annotations: { destructiveHint: true, idempotentHint: true },
+      input: z.strictObject({ op_id: id, reason }),
+      run: ({ op_id }) => plans.cancelOperation(op_id),
+    }),
+    defineTool({
+      ...cancellation,
+      name: 'plan_cancel',
+      summary: 'Cancel a run.',
+      description: 'Cancel a run, and the children it started; its own call ends with E-PLAN-CANCELLED.',
+      annotations: { destructiveHint: true, idempotentHint: true },
+      input: z.strictObject({ run_id: id, reason }),
+      run: ({ run_id }) => plans.cancelRun(run_id),
+    }),
+  ];
+}
+
+type RunInput = {
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly dry_run: boolean;
+  readonly background: boolean;
+  readonly timeout_ms?: number | undefined;
+  readonly tick_ms?: number | undefined;
+  readonly budget_ms?: number | undefined;
+} & Parameters<Plans['run']>[2];
+
+function start(
+  plans: Plans,
+  mode: 'bt' | 'reactive',
+  planned: Tree,
+  input: RunInput,
+  context: ToolContext,
+  toolsFor: (context: ToolContext) => PlanTools,
+): Promise<object> {
+  const { run_id, op_id, job_id, graph_id, node_id, child_id, ...rest } = input;
+  const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
+  return plans.run(mode, { tree: planned, ...rest }, hints, callerOf(context), toolsFor(context));
+}
+
+/** The contract net. */
+export function contractTools(contracts: Contracts): Tool[] {
+  const net = { namespace: 'contract_net', faces: ['rpc'] as const, flag: '--enable-cnp' };
+  return [
+    defineTool({
+      ...net,
+      name: 'cnp_announce',
+      summary: 'Give a task to who does it at the least cost.',
+      description:
+        'Announce a task and award it at once to the least cost: running children bid by themselves (auto_bid), manual_bids ' +
+        'name others. Open awards make an agent dearer (busy_penalty). Returns JSON: call_id, awarded_agent_id, bids.',
+      input: z.strictObject({
+        task_id: id,
+        payload: z.unknown().optional(),
+        tags: z.array(z.string().min(1).max(200)).max(32).default([]),
+        metadata: z.record(z.string().max(200), z.unknown()).optional(),
+        deadline_ms: z.int().min(1).max(DAY_MS).optional(),
+        auto_bid: z.boolean().default(true),
+        heuristics: z
+          .strictObject({
+            prefer_agents: z.array(id).max(128).optional(),
+            agent_bias: z.record(z.string().max(200), z.number()).optional(),
+            busy_penalty: z.number().min(0).max(100).optional(),
+            preference_bonus: z.number().min(0).max(100).optional(),
+          })
+          .optional(),
+        manual_bids: z
+          .array(
+            z.strictObject({
+              agent_id: id,
+              cost: z.number().min(0),
+              metadata: z.record(z.string().max(200), z.unknown()).optional(),
+            }),
+          )
+          .max(128)
+          .optional(),
+        ...hintFields,
+      }),
+      run({ run_id, op_id, job_id, graph_id, node_id, child_id, ...asked }, context) {
+        const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
+        return contracts.announce(asked, hints, callerOf(context));
+      },
+    }),
+    defineTool({
+      ...net,
+      name: 'cnp_complete',
+      summary: 'Close an award.',
+      description: 'Say that an awarded task is done: its agent is no longer busy with it.',
+      annotations: { idempotentHint: true },
+      input: z.strictObject({ call_id: id }),
+      run: ({ call_id }, context) => contracts.complete(call_id, callerOf(context)),
+    }),
+  ];
+}

@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
+import type { ChildRequestUsage } from '../core/ports/child-gate.ts';
+
+/** Of an answer its beginning and its end are looked at: usage stands in the first event or in the last. */
+const PART_BYTES = 16 * 1024;
+const MAX_COMPRESSED_BYTES = 1024 * 1024;
+/** What a token is estimated at where the provider says nothing. */
+const BYTES_PER_TOKEN = 4;
+const decoders = new Map([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+]);
+
+/** Watches one exchange go by, whatever its wire format, and tells what it came to. Changes none of its bytes. */
+export class ChildUsage {
+  readonly #res: ServerResponse;
+  readonly #requestBytes: number;
+  #head: Buffer[] = [];
+  #headBytes = 0;
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
+  #bytes = 0;
+
+  constructor(req: IncomingMessage, res: ServerResponse) {
+    this.#res = res;
+    this.#requestBytes = Number(req.headers['content-length'] ?? 0) || 0;
+    const { write, end } = res;
+    res.write = ((chunk: unknown, ...rest: unknown[]) => {
+      this.#take(chunk);
+      return Reflect.apply(write, res, [chunk, ...rest]) as boolean;
+    }) as typeof res.write;
+    res.end = ((chunk?: unknown, ...rest: unknown[]) => {
+      this.#take(chunk);
+      return Reflect.apply(end, res, [chunk, ...rest]) as ServerResponse;
+    }) as typeof res.end;
+  }
+
+  /** What the provider said, or an estimate; nothing for a request that was refused. Never rejects. */
+  async total(): Promise<ChildRequestUsage> {
+    const { statusCode } = this.#res;
+    if (statusCode >= 400 || this.#bytes === 0) return { tokensIn: 0, tokensOut: 0 };
+    const told = usageIn(await this.#text().catch(() => ''));
+    if (told.tokensIn + told.tokensOut > 0) return told;
+    return {
+      tokensIn: Math.ceil(this.#requestBytes / BYTES_PER_TOKEN),
+      tokensOut: Math.ceil(this.#bytes / BYTES_PER_TOKEN),
+    };
+  }
+
+  #take(chunk: unknown): void {
+    if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) return;
+    const bytes = Buffer.from(chunk as Uint8Array);
+    this.#bytes += bytes.length;
+    if (this.#headBytes < this.#mostHead()) {
+      this.#head.push(bytes);
+      this.#headBytes += bytes.length;
+      return;
+    }
+    this.#tail.push(bytes);
+    this.#tailBytes += bytes.length;
+    for (let [first] = this.#tail; first && this.#tailBytes - first.length >= PART_BYTES; [first] = this.#tail) {
+      this.#tailBytes -= first.length;
+      this.#tail.shift();
+    }
+  }
+
+  /** A compressed answer can only be read from its beginning. */
+  #mostHead(): number {
+    return decoders.has(this.#encoding()) ? MAX_COMPRESSED_BYTES : PART_BYTES;
+  }
+
+  #encoding(): string {
+    return String(this.#res.getHeader('content-encoding') ?? '')
+      .trim()
+      .toLowerCase();
+  }
+
+  async #text(): Promise<string> {
+    const head = Buffer.concat(this.#head);
+    const decode = decoders.get(this.#encoding());
+    if (decode) return this.#tailBytes > 0 ? '' : (await decode(head)).toString('utf8');
+    return `${head.toString('utf8')}\n${Buffer.concat(this.#tail).toString('utf8')}`;
+  }
+}
+
+const FIELD =
+  /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens)"\s{0,8}:\s{0,8}(\d{1,15})/g;
+
+/** The largest number of each kind: an answer that is streamed tells its usage several times, each time the sum so far. */
+function usageIn(text: string): ChildRequestUsage {
+  const most = new Map<string, number>();
+  for (const [, name = '', digits = ''] of text.matchAll(FIELD)) {
+    most.set(name, Math.max(most.get(name) ?? 0, Number(digits)));
+  }
+  const of = (name: string): number => most.get(name) ?? 0;
+  const cached = of('cache_read_input_tokens') + of('cache_creation_input_tokens');
+  return {
+    tokensIn: Math.max(of('prompt_tokens'), of('input_tokens') + cached),
+    tokensOut: Math.max(of('completion_tokens'), of('output_tokens')),
+  };
+}
