@@ -24,7 +24,9 @@ describe('sc:// addresses', () => {
     );
   });
 
-  it('name the kinds that other servers have, and nothing else', () => {
+  it('name the kinds of the fleet, and nothing else', () => {
+    expect(parseUri('sc://snapshots/g%2F1/t')).toEqual({ kind: 'snapshot', id: 'g/1', part: 't' });
+    expect(parseUri('sc://blackboard/n')).toEqual({ kind: 'blackboard_namespace', id: 'n' });
     expect(parseUri('sc://graphs/g1')).toEqual({ kind: 'graph', id: 'g1' });
     expect(parseUri('sc://graphs/g1@v3')).toEqual({ kind: 'graph_version', id: 'g1', part: '3' });
     for (const uri of [
@@ -40,7 +42,7 @@ describe('sc:// addresses', () => {
     }
     for (const uri of [
       'sc://runs/a/events/b',
-      'sc://snapshots/a/b',
+      'sc://snapshots/a/b/c',
       'sc://runs/%zz/events',
       `sc://runs/${'a'.repeat(2000)}/events`,
     ]) {
