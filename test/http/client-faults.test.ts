@@ -66,7 +66,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
     expect(upstream.requests).toHaveLength(2);
   });
 
-  it('that reads slowly slows the upstream down, and memory does not fill', async () => {
+  it('that reads slowly slows the upstream down, and what is under way stays bounded', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'x');
     const total = 64 * MIB;
     let written = 0;
@@ -83,7 +83,6 @@ describe.each(routes)('a client of %s', (_name, path) => {
     req.end(BODY);
     const [res] = (await once(req, 'response')) as [http.IncomingMessage];
     afterwards(() => req.destroy());
-    const before = process.memoryUsage().rss;
     // Nobody reads: the upstream must come to a stop well before its end.
     let last = -1;
     await until(async () => {
@@ -93,13 +92,18 @@ describe.each(routes)('a client of %s', (_name, path) => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return stopped;
     });
-    expect(written).toBeLessThan(40 * MIB);
+    // Sent by the upstream and not read by the client: in the proxy and in the buffers of the sockets around it. The
+    // memory of this process would tell how soon its own garbage is collected instead.
+    const bound = 40 * MIB;
+    expect(written).toBeLessThan(bound);
     let size = 0;
+    let underWay = 0;
     for await (const piece of res) {
+      underWay = Math.max(underWay, written - size);
       size += (piece as Buffer).length;
     }
     expect(size).toBe(total);
-    expect(process.memoryUsage().rss - before).toBeLessThan(60 * MIB);
+    expect(underWay).toBeLessThan(bound);
   });
 
   it('that sends its requests without waiting gets the answers in order', async () => {
