@@ -190,10 +190,7 @@ class ChatExchange {
     const startedAt = performance.now();
     const release = await this.#options.room.take(original.length, timeoutMs);
     try {
-      if (release === null) {
-        this.#fallbacks.push('overloaded');
-        return null;
-      }
+      if (release === null) this.#fallbacks.push('overloaded');
       const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
       if (!decoded) {
         this.#fallbacks.push('encoding_not_understood');
@@ -201,14 +198,15 @@ class ChatExchange {
       }
       const [path = ''] = (this.#req.url ?? '').split('?', 1);
       const purpose = dialect.claims(this.#req.method ?? '', path) ?? 'generate';
-      const decides = !off && !shadow && purpose === 'generate';
+      // without room only what was sent before is sent again: its texts are not looked into
+      const decides = !off && !shadow && purpose === 'generate' && release !== null;
       const request: IncomingRequest = {
         body: decoded,
         dialect,
         scope: scopeOf(this.#req.headers, this.#requestId),
         newTexts: decides ? 'decide' : 'leave',
       };
-      const dry = shadow && dialect.binding === 'should';
+      const dry = shadow && dialect.binding === 'should' && release !== null;
       const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
       const rewritten = await within(work, 3 * timeoutMs);
       if (!rewritten) {

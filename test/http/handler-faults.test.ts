@@ -63,6 +63,32 @@ async function startHandler(over: Partial<ChatOptions>) {
   return { url, upstream, rejections };
 }
 
+describe('a request for which there is no room', () => {
+  it('repeats what was sent before, and goes whole where it is new', async () => {
+    const room = new RewriteRoom(1);
+    const reports: (readonly string[])[] = [];
+    const { url, upstream } = await startHandler({
+      room,
+      timeoutMs: 100,
+      onReport: async (report) => {
+        reports.push((await report()).fallbacks);
+      },
+    });
+    const post = (body: Buffer) => send(url, { method: 'POST', body });
+    await post(BODY);
+    const sent = upstream.last.body;
+    expect(sent.length).toBeLessThan(BODY.length / 2);
+    const occupied = await room.take(1, 100);
+    const fresh = chatBody(oneResult(serverLog(201)));
+    await post(fresh);
+    expect(upstream.last.body.equals(fresh)).toBe(true);
+    await post(BODY);
+    expect(upstream.last.body.equals(sent)).toBe(true);
+    await expect.poll(() => reports.slice(1)).toEqual([['overloaded'], ['overloaded']]);
+    occupied?.();
+  });
+});
+
 describe('a fault of our own', () => {
   it.each<[string, Partial<ChatOptions>, boolean]>([
     ['in the report', { onReport: boom }, true],
