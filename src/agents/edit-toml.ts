@@ -85,8 +85,8 @@ function splitBlocks(text: string, { top, tables }: TomlEdit): { readonly outsid
       within = false;
       continue;
     }
-    const [, header] = /^\[{1,2}\s*([^\]]{1,512}?)\s*\]{1,2}\s*(?:#.*)?$/.exec(said) ?? [];
-    if (header !== undefined) table = isOurs(header, tables) ? 'ours' : 'foreign';
+    const [, header] = /^\[{1,2}([^\]]{1,512})\]{1,2}\s*(?:#.*)?$/.exec(said) ?? [];
+    if (header !== undefined) table = isOurs(header.trim(), tables) ? 'ours' : 'foreign';
     const key = /^([\w-]{1,128})\s*=/.exec(said)?.[1];
     const ours =
       within && (table === null ? key !== undefined && Object.hasOwn(top, key) : table === 'ours') && isCode(said);
