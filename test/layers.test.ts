@@ -54,6 +54,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
     pattern: /from '(?:express|http-proxy-middleware)'/,
     allowed: /^(?:proxy|mcp|page)\/|^app\/mounts\.ts$/,
   },
+  { what: 'pg', pattern: /'pg'/, allowed: /^store\/postgres\// },
   { what: 'better-sqlite3', pattern: /'better-sqlite3'/, allowed: /^store\// },
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },
   { what: 'the clock', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: /^(?:app\/http|cli)\.ts$/ },

@@ -20,7 +20,7 @@ export type HttpParts = Omit<Base, 'settings' | 'clock'> & Partial<Pick<Base, 'c
  * then go through unpruned, the log says why, and pruning begins when the store is back.
  */
 export async function startHttp(settings: Settings, { clock, ...parts }: HttpParts): Promise<RunningServer> {
-  const storage = openStorage({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
+  const storage = await openStorage({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
   let health = () => storage.health();
   let ready = () => false;
   const server = await listen({

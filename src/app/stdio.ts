@@ -108,7 +108,7 @@ async function openProduct(
     import('./storage.ts'),
     import('./tools.ts'),
   ]);
-  const services = openServices(openStorage(base));
+  const services = openServices(await openStorage(base));
   const faces = facesOf(tools);
   const fleet = hasFleet(services.settings)
     ? await (await import('./fleet.ts')).openFleet(services, { url: null, faces, mayStart: true })

@@ -3,7 +3,7 @@ import { EventLog, STORE_RUN } from '../core/event-log.ts';
 import type { Clock } from '../core/ports.ts';
 import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
-import type { SqliteStore } from '../store/sqlite.ts';
+import type { StoreHandle } from '../store/handle.ts';
 import { openStore } from './store.ts';
 
 /** What whoever starts the product gives: everything is built over it. */
@@ -19,7 +19,7 @@ export interface Base {
 
 /** What is kept, and whether it can be: all that a server needs to say how it is. */
 export interface Storage extends Base {
-  readonly store: SqliteStore;
+  readonly store: StoreHandle;
   /** What happens is told here. */
   readonly events: EventLog;
   /** @param backendState - of the backend, once there is one */
@@ -27,9 +27,9 @@ export interface Storage extends Base {
 }
 
 /** Opens the store and the log of events over it. */
-export function openStorage(base: Base): Storage {
+export async function openStorage(base: Base): Promise<Storage> {
   const { settings, log, version, clock } = base;
-  const store = openStore(settings, {
+  const store = await openStore(settings, {
     clock,
     log,
     onSwept: (did) => {
@@ -61,7 +61,7 @@ export function openStorage(base: Base): Storage {
 }
 
 /** How the store is; `ok` only while it can be written as well. */
-function storeHealth(store: SqliteStore): { readonly store: string; readonly store_failing_since?: string } {
+function storeHealth(store: StoreHandle): { readonly store: string; readonly store_failing_since?: string } {
   const reason = store.problem()?.reason ?? 'ok';
   const sinceMs = store.failingSinceMs();
   return { store: reason, ...(sinceMs !== null && { store_failing_since: new Date(sinceMs).toISOString() }) };

@@ -1,19 +1,41 @@
 import type { Settings } from '../config/settings.ts';
-import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../store/sqlite.ts';
+import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 
 /** What is given beside the settings: who tells the time, and who is told of what the store does by itself. */
-export type StoreParts = Pick<SqliteStoreOptions, 'clock' | 'log' | 'onSwept' | 'readonly'>;
+export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'readonly'>;
 
-/** Opens the store that the settings name. One that cannot be opened is no error here: what needs it says so. */
-export function openStore(settings: Settings, parts: StoreParts): SqliteStore {
-  return openSqliteStore({
-    path: settings.dbPath,
+/** A database that does not answer does not hold up the start for longer. */
+const READY_MS = 5_000;
+
+/**
+ * Opens the store that the settings name, and tries once whether it can be used. One that cannot is no error here: what
+ * needs it says so. Only the driver of that store is loaded.
+ */
+export async function openStore(settings: Settings, parts: StoreParts): Promise<StoreHandle> {
+  const options = {
     ttlMs: settings.pruneIdTtlS * 1000,
     sentTtlMs: settings.sentTtlS * 1000,
     maxBytes: settings.storeMaxBytes,
     conversationShare: settings.storeConversationShare,
-    sync: settings.storeSync,
     maxEvents: settings.maxEvents,
     ...parts,
+  };
+  if (settings.databaseUrl === null) {
+    const { openSqliteStore } = await import('../store/sqlite.ts');
+    return openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options });
+  }
+  const { openPostgresStore } = await import('../store/postgres.ts');
+  const store = openPostgresStore({ url: settings.databaseUrl, ...options });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, READY_MS);
   });
+  await Promise.race([store.ready(), late]);
+  clearTimeout(timer);
+  return store;
+}
+
+/** Whether there is a store to look into; one on a database server is there, or says itself that it is not. */
+export function storeExists(settings: Settings, fileExists: (path: string) => boolean): boolean {
+  return settings.databaseUrl !== null || fileExists(settings.dbPath);
 }

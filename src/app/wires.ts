@@ -91,7 +91,9 @@ async function handlerOptions(
   const { settings, store, clock, log, decider, scorer } = services;
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const refused = new RefusedConversations(store);
-  await refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
+  const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
+  await loadRefused();
+  store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
   return {
     rewriter: rewriterOf(settings, {

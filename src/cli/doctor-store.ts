@@ -7,6 +7,8 @@ import type { Finding } from './finding.ts';
 /** Whether originals can be kept. */
 export async function checkStore(settings: Settings, io: Io): Promise<Finding> {
   const { dbPath: path } = settings;
+  if (settings.databaseUrl !== null)
+    return look(settings, io, 'on the database server', 'check MCP_PRUNER_DATABASE_URL');
   if (path === ':memory:') {
     return { level: 'note', what: 'the store is in memory only: a restart loses all originals' };
   }
@@ -22,14 +24,18 @@ export async function checkStore(settings: Settings, io: Io): Promise<Finding> {
         };
   }
   if (!isWritable(path)) return { level: 'failure', what: `the store ${path} is not writable`, advice };
+  return look(settings, io, path, advice);
+}
+
+async function look(settings: Settings, io: Io, where: string, advice: string): Promise<Finding> {
   const { openStore } = await import('../app/store.ts');
-  const store = openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { readonly: true, clock: io.clock });
   try {
     const { prunes, bytes } = await store.stats();
-    return { level: 'ok', what: `the store ${path} holds ${prunes} prunes in ${Math.ceil(bytes / 1024)} KiB` };
+    return { level: 'ok', what: `the store ${where} holds ${prunes} prunes in ${Math.ceil(bytes / 1024)} KiB` };
   } catch {
     const why = store.problem()?.message ?? 'it cannot be read';
-    return { level: 'failure', what: `the store ${path} is of no use: ${why}`, advice };
+    return { level: 'failure', what: `the store ${where} is of no use: ${why}`, advice };
   } finally {
     await store.close();
   }

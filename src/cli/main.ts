@@ -40,6 +40,7 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'show what was saved, by day, model and tool',
     load: async () => (await import('./stats.ts')).stats,
   },
+  store: { summary: 'move everything into another store', load: async () => (await import('./store.ts')).store },
   eval: {
     summary: "measure the pruner on a repository's own history",
     load: async () => (await import('./eval.ts')).evalCommand,

@@ -10,12 +10,13 @@ import { readSettings } from './read-settings.ts';
  */
 export async function withStore<T>(call: Call, io: Io, use: (store: Store) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
-  const path = settings.dbPath;
-  if (!io.fileExists(path)) {
-    throw new UserError(`there is no store at ${path}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`);
+  const { openStore, storeExists } = await import('../app/store.ts');
+  if (!storeExists(settings, (path) => io.fileExists(path))) {
+    throw new UserError(
+      `there is no store at ${settings.dbPath}: mcp-pruner serve makes it; MCP_PRUNER_DB_PATH names another`,
+    );
   }
-  const { openStore } = await import('../app/store.ts');
-  const store = openStore(settings, { readonly: true, clock: io.clock });
+  const store = await openStore(settings, { readonly: true, clock: io.clock });
   try {
     return await use(store);
   } catch (cause) {

@@ -34,8 +34,8 @@ export const replay: Command = {
       import('../app/store.ts'),
       import('../core/refused-conversations.ts'),
     ]);
-    const offline = { ...settings, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
-    const store = openStore(offline, { clock: io.clock });
+    const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
+    const store = await openStore(offline, { clock: io.clock });
     let fault: unknown;
     const rewriter = rewriterOf(offline, {
       store,

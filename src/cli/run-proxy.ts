@@ -91,13 +91,13 @@ export async function keepsOriginalsHere(
   io: Io,
   token: string | null,
 ): Promise<boolean> {
-  if (settings.dbPath === ':memory:' || !(await isProxy(url))) return false;
+  if ((settings.databaseUrl === null && settings.dbPath === ':memory:') || !(await isProxy(url))) return false;
   try {
     const text = `mcp-pruner run ${process.pid} ${io.clock.nowMs()}`;
     const pruneId = await keptAs(url, text, token);
-    if (!io.fileExists(settings.dbPath)) return false;
-    const { openStore } = await import('../app/store.ts');
-    const store = openStore(settings, { readonly: true, clock: io.clock });
+    const { openStore, storeExists } = await import('../app/store.ts');
+    if (!storeExists(settings, (path) => io.fileExists(path))) return false;
+    const store = await openStore(settings, { readonly: true, clock: io.clock });
     try {
       return (await store.findOriginal(pruneId)) === text;
     } finally {

@@ -157,6 +157,19 @@ export function headerSecret(): Rule<string | null> {
   };
 }
 
+/** Where a database server is; it may hold a password, so it is a secret as a whole. */
+export function databaseUrl(): Rule<string | null> {
+  return {
+    schema: z
+      .string()
+      .regex(/^postgres(?:ql)?:\/\/[\x21-\x7e]+$/)
+      .nullable(),
+    fromText: (text) => text,
+    allowed: 'postgres://user:password@host:5432/database',
+    emptyIsValue: false,
+  };
+}
+
 /** The rule for a value that may be absent: empty in the environment switches it off. */
 export function optional<T>(rule: Rule<T>): Rule<T | null> {
   return {

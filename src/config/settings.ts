@@ -1,5 +1,6 @@
 import {
   baseUrl,
+  databaseUrl,
   headerSecret,
   hostName,
   httpUrl,
@@ -147,6 +148,14 @@ export const table = {
     fallback: '',
     fallbackWords: '~/.local/share/mcp-pruner/store.db (XDG_DATA_HOME is honoured; on Windows below %LOCALAPPDATA%)',
     doc: 'The SQLite file that keeps the originals. A relative path in the TOML file starts at that file.',
+  }),
+  databaseUrl: setting({
+    env: ['MCP_PRUNER_DATABASE_URL'],
+    toml: null,
+    rule: databaseUrl(),
+    fallback: null,
+    secret: true,
+    doc: 'A PostgreSQL database (14 or newer) that keeps everything instead of the SQLite file, shared by any number of proxies: postgres://user:password@host:5432/database?sslmode=verify-full (docs/team.md).',
   }),
   logLevel: setting({
     env: ['MCP_PRUNER_LOG_LEVEL'],

@@ -5,7 +5,6 @@ import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
 import type {
-  Clock,
   Committed,
   Decision,
   EventRecord,
@@ -19,62 +18,32 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { decodeBody } from './decision-codec.ts';
+import type { StoreHandle, StoreOptions } from './handle.ts';
+import { roomLimit } from './room.ts';
 import { decodeSent, encodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
-import { roomLimit } from './sqlite/bounds.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
-import { ConnectionHolder, type StoreLog } from './sqlite/connection-holder.ts';
+import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
-import { openText } from './sqlite/snapshots.ts';
-import { Sweeper, type SweepStep } from './sqlite/sweep.ts';
+import { Sweeper } from './sqlite/sweep.ts';
 import type { Tables } from './sqlite/tables.ts';
+import { openText } from './text-codec.ts';
 
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends StoreOptions {
   /** The database file, or `:memory:`. Its folder is made when it is not there. */
   readonly path: string;
-  readonly clock: Clock;
-  /** How long a prune, a decision or a mark lives after its last use. */
-  readonly ttlMs: number;
-  /** How long what was sent of a message is known after its last use. Default: 90 days. */
-  readonly sentTtlMs?: number;
-  /** Limit of what originals and decisions take up in the file; the sweep enforces it, see `roomLimit`. */
-  readonly maxBytes: number;
-  /** Share of `maxBytes` that the originals of one conversation may take up. Default: all. */
-  readonly conversationShare?: number;
-  /** How many events are kept. */
-  readonly maxEvents: number;
-  readonly log?: StoreLog;
   /** Whether a commit reaches the disk before it counts: `full` outlives a power cut, `normal` a killed process. */
-  readonly sync?: StoreSync;
-  /** Nothing is created, migrated or written, not even a use noted: to look into a file from outside. */
-  readonly readonly?: boolean;
+  readonly sync?: 'normal' | 'full';
   /** Size that the file never exceeds; a write beyond it fails with `full`. Default: what the disk gives. */
   readonly maxFileBytes?: number;
-  /** Told of each step of a sweep that deleted something. */
-  readonly onSwept?: (did: Omit<SweepStep, 'more'>) => void;
 }
 
-export type StoreSync = 'normal' | 'full';
-
-/** A `Store` on one SQLite file, which other processes may use at the same time. */
-export interface SqliteStore extends Store {
-  /** Segments and directives, on the same file. */
-  readonly segments: SegmentStore;
-  /** Lists, logs of agents and kept answers, on the same file. */
-  readonly records: Records;
-  /** What the fleet keeps, on the same file. */
-  fleet(): Promise<FleetStore>;
-  /**
-   * Why the file cannot be used now, or `null`. A `StoreFileError` when it cannot be opened: its message is one line
-   * for a terminal.
-   */
-  problem(): StoreUnavailable | null;
-  /** Since when writes fail (epoch milliseconds), or `null` while they work. */
-  failingSinceMs(): number | null;
-  /** Whether so much was stored that upkeep must not wait for a pause. */
-  pressed(): boolean;
-}
+/**
+ * A `Store` on one SQLite file, which other processes may use at the same time. Its `problem` is a `StoreFileError` when
+ * the file cannot be opened: the message is one line for a terminal.
+ */
+export type SqliteStore = StoreHandle;
 
 /** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
 const EPOCH_SHARE = 1 / 8;
@@ -134,8 +103,17 @@ class FileStore implements SqliteStore {
     this.#holder.problem();
   }
 
+  ready(): Promise<void> {
+    return Promise.resolve(); // the file was tried when the store was opened
+  }
+
   problem(): StoreUnavailable | null {
     return this.#holder.problem();
+  }
+
+  /** Other processes on the file are asked when the server starts. */
+  onRefused(): () => void {
+    return () => undefined;
   }
 
   failingSinceMs(): number | null {

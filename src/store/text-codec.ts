@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompress, brotliDecompressSync, constants } from 'node:zlib';
+import { StoreUnavailable } from '../errors.ts';
 
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);
@@ -55,4 +56,26 @@ export async function unpackBytes(packed: Buffer, size: number): Promise<Buffer>
   const data = size <= UNPACK_INLINE_BYTES ? brotliDecompressSync(packed, options) : await decompress(packed, options);
   if (data.length !== size) throw new Error(`snapshot of ${size} bytes unpacked to ${data.length}`);
   return data;
+}
+
+/** A stored text as it lies in the store; `openText` makes a string of it. */
+export interface StoredText {
+  readonly encoding: Encoding;
+  readonly packing: number;
+  readonly text_bytes: number;
+  readonly data: Buffer;
+}
+
+/**
+ * The text, unit for unit as it was put.
+ *
+ * @throws StoreUnavailable `corrupt` when the stored bytes are damaged
+ */
+export async function openText({ encoding, packing, text_bytes, data }: StoredText): Promise<string> {
+  if (packing !== 1) return decodeText({ encoding, data });
+  try {
+    return decodeText({ encoding, data: await unpackBytes(data, text_bytes) });
+  } catch (cause) {
+    throw new StoreUnavailable('corrupt', { cause });
+  }
 }

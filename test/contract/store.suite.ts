@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { SentMessage } from '../../src/core/ports/sent.ts';
 import type { Decision, EventRecord, NewDecision, Store, UsageRecord } from '../../src/core/ports.ts';
 
 /** What a test sets up a store with. `clock.nowMs` is the test's to move. */
@@ -73,14 +74,14 @@ export function anyText(): fc.Arbitrary<string> {
 const TTL_MS = 80_000;
 
 /** What any `Store` must do. `open` makes an empty one; the suite closes it. */
-export function storeContract(name: string, open: (setup: StoreSetup) => Store): void {
+export function storeContract(name: string, open: (setup: StoreSetup) => Store | Promise<Store>): void {
   describe(name, () => {
     let clock: StoreSetup['clock'];
     let store: Store;
 
-    beforeEach(() => {
+    beforeEach(async () => {
       clock = manualClock();
-      store = open({ clock, ttlMs: TTL_MS, maxBytes: 100_000_000, conversationShare: 0.001, maxEvents: 100 });
+      store = await open({ clock, ttlMs: TTL_MS, maxBytes: 100_000_000, conversationShare: 0.001, maxEvents: 100 });
     });
 
     afterEach(() => store.close());
@@ -250,6 +251,45 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store):
         clock.now += TTL_MS;
         await sweepAll();
         expect((await saveFor('b', ...[3, 4, 5].map((i) => aPrune(`b ${i}`, text(i))))).refused).toEqual([]);
+      });
+    });
+
+    describe('what was sent of a message', () => {
+      const { goal: _, basis: _basis, ...decision } = aPrune('a', 'text').decision;
+      const message = (prefix: string, start = 0): SentMessage => ({
+        prefix: hashOf(prefix),
+        annotateLines: false,
+        includeMarkers: true,
+        texts: [{ text: 0, json: [], start, chars: 4, decision }],
+      });
+      const send = (...sent: SentMessage[]) => store.commit({ decisions: [], touch: [], sent }, 1000);
+
+      it('is found again as it was, and what was sent first holds', async () => {
+        expect((await send(message('p'), message('q'))).sentBefore ?? []).toEqual([]);
+        expect((await send(message('p'))).sentBefore ?? []).toEqual([]);
+        expect((await send(message('p', 7), message('r'))).sentBefore).toEqual([hashOf('p')]);
+        expect(await store.findSent([hashOf('p'), hashOf('x')])).toEqual(new Map([[hashOf('p'), message('p')]]));
+      });
+
+      it('is written with the decisions or not at all', async () => {
+        const item = aPrune('a', 'text');
+        const batch = { decisions: [item], touch: [], sent: [message('p')] };
+        await store.commit(batch, 1000);
+        expect((await store.findSent([hashOf('p')])).size).toBe(1);
+        await store.commit({ ...batch, sent: [message('q')] }, 1000); // the decision was known
+        expect((await store.findSent([hashOf('q')])).size).toBe(0);
+      });
+
+      it('outlives the originals', async () => {
+        await send(message('p'));
+        clock.now += 10 * TTL_MS;
+        await sweepAll();
+        expect((await store.findSent([hashOf('p')])).size).toBe(1);
+        clock.now += 91 * 86_400_000;
+        expect((await store.findSent([hashOf('p')])).size).toBe(0);
+        await sweepAll();
+        await send(message('p', 9));
+        expect((await store.findSent([hashOf('p')])).get(hashOf('p'))).toEqual(message('p', 9));
       });
     });
 

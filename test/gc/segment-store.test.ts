@@ -1,206 +1,21 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import type { NotedSegment, SegmentBatch } from '../../src/core/ports/segments.ts';
-import type { SqliteStore } from '../../src/store/sqlite.ts';
-import { aPrune, hashOf, pruneIdOf } from '../contract/store.suite.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+import { aBatch, aSegment, segmentsContract } from '../contract/segments.suite.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
-import { manualClock, openStore, TTL_MS } from '../helpers/rewriter.ts';
+import { openStore } from '../helpers/rewriter.ts';
 
-function aSegment(id: string, over: Partial<NotedSegment> = {}): NotedSegment {
-  return {
-    id,
-    ordinal: 3,
-    role: 'tool',
-    type: 'code',
-    effect: 'read',
-    tokens: 400,
-    lines: 30,
-    tool: 'read_file',
-    path: 'src/a.ts',
-    startLine: 1,
-    endLine: 30,
-    callKey: 4_000_000_000,
-    about: Uint32Array.of(1, 4_294_967_295),
-    mentions: Uint32Array.of(7),
-    edited: new Uint32Array(),
-    pruneIds: [],
-    erase: [],
-    ...over,
-  };
-}
+const paths = new WeakMap<StoreHandle, string>();
 
-function aBatch(segments: readonly NotedSegment[], over: Partial<SegmentBatch> = {}): SegmentBatch {
-  return {
-    project: 'p',
-    task: 'task',
-    conversationId: 'c',
-    messages: 9,
-    whole: true,
-    atMs: 1_700_000_000_000,
-    turns: 1,
-    segments,
-    ...over,
-  };
-}
-
-const pin = (segment: string) => ({ segment, action: 'pin' as const, scope: '', upTo: -1 });
-
-async function sweepAll(store: SqliteStore): Promise<void> {
-  while (await store.sweep());
-}
-
-async function listed(store: SqliteStore, project = 'p'): Promise<string[]> {
-  const conversations = await store.segments.conversations(project);
-  const pages = await Promise.all(conversations.map((one) => store.segments.segments(one, { limit: 100 })));
-  return pages.flat().map(({ id }) => id);
-}
-
-describe('a segment', () => {
-  it('comes back as it was noted, and is found in its own project only', async () => {
-    const { segments } = openStore();
-    const noted = aSegment('seg_1', { tool: 'lone \ud83d', path: 'ü.ts' });
-    await segments.note([aBatch([noted])]);
-    const found = (await segments.findSegments('p', ['seg_1', 'seg_2'])).get('seg_1');
-    const { pruneIds: _p, erase: _e, ...facts } = noted;
-    expect(found).toMatchObject({ ...facts, tool: 'lone \ufffd', conversation: 'c', task: 'task', directed: null });
-    expect((await segments.findSegments('other', ['seg_1'])).size).toBe(0);
-  });
-
-  it('keeps when it came first and for which task, however often it is seen', async () => {
-    const { segments } = openStore();
-    await segments.note([aBatch([aSegment('seg_1')])]);
-    await segments.note([aBatch([], { whole: false, turns: 4, task: 'next' })]);
-    await segments.note([
-      aBatch([aSegment('seg_1', { tokens: 9 }), aSegment('seg_2')], { task: 'next', atMs: 1_700_000_009_000 }),
-    ]);
-    const found = await segments.findSegments('p', ['seg_1', 'seg_2']);
-    expect(found.get('seg_1')).toMatchObject({
-      tokens: 9,
-      firstTurn: 1,
-      seenTurn: 6,
-      task: 'task',
-      createdMs: 1_700_000_000_000,
-    });
-    expect(found.get('seg_2')).toMatchObject({ firstTurn: 6, task: 'next' });
-    const [conversation] = await segments.conversations('p');
-    expect(conversation).toMatchObject({ turns: 6, baseTurn: 6, task: 'next', messages: 9 });
-    expect(await segments.conversations('p', 'task')).toHaveLength(1);
-    expect(await segments.conversations('p', 'never')).toHaveLength(0);
-  });
-
-  it('stands in the order of its message, a page at a time', async () => {
-    const { segments } = openStore();
-    const many = Array.from({ length: 25 }, (_, i) => aSegment(`seg_${i}`, { ordinal: i % 10 }));
-    await segments.note([aBatch(many)]);
-    const [conversation] = await segments.conversations('p');
-    if (!conversation) throw new Error('no conversation');
-    const all = await segments.segments(conversation, { limit: 100 });
-    expect(all.map(({ ordinal }) => ordinal)).toEqual(many.map(({ ordinal }) => ordinal).sort((a, b) => b - a));
-    const paged: (typeof all)[number][] = [];
-    for (let page = await segments.segments(conversation, { limit: 7 }); page.length > 0; ) {
-      paged.push(...page);
-      const after = page.at(-1);
-      page = await segments.segments(conversation, { limit: 7, ...(after && { after }) });
-    }
-    expect(paged).toEqual(all);
-  });
-});
-
-describe('directives', () => {
-  it('are seen by another process at its next turn, and only where they changed', async () => {
-    const path = join(tempFolder(), 'store.db');
-    const [here, there] = [openStore(path).segments, openStore(path).segments];
-    const before = there.directivesVersion();
-    expect(await there.directives('p', 0)).toBeNull();
-    await here.change({ project: 'p', set: [pin('seg_1')], clear: [] });
-    await new Promise((resolve) => setImmediate(resolve)); // what was read in a turn holds for that turn
-    expect(there.directivesVersion()).not.toBe(before);
-    const read = await there.directives('p', 0);
-    expect(read?.directives).toEqual([pin('seg_1')]);
-    expect(await there.directives('p', read?.generation)).toBeNull();
-    expect(await there.directives('q', 0)).toBeNull();
-    await here.change({ project: 'q', set: [pin('seg_1')], clear: [] });
-    expect(await there.directives('p', read?.generation)).toBeNull();
-  });
-
-  it('replace what was asked before, those of steps too; a step replaces nothing', async () => {
-    const { segments } = openStore();
-    const stash = (segment: string) => ({ segment, action: 'stash' as const, scope: 's1', upTo: 5 });
-    const step = { scope: 's1', conversation: 'c', messages: 5 };
-    await segments.change({ project: 'p', set: [stash('a'), stash('b')], clear: [], step });
-    await segments.change({ project: 'p', set: [pin('a')], clear: [] });
-    await segments.change({ project: 'p', set: [stash('b')], clear: [], step });
-    expect(await segments.directives('p')).toMatchObject({ directives: [pin('a'), stash('b')], steps: [step] });
-    await segments.change({ project: 'p', set: [], clear: ['a', 'b', 'unknown'] });
-    expect(await segments.directives('p')).toMatchObject({ directives: [] });
-  });
-
-  it('are told with the segments that they are about', async () => {
-    const { segments } = openStore();
-    await segments.note([aBatch([aSegment('a')])]);
-    await segments.change({ project: 'p', set: [pin('a')], clear: [] });
-    await segments.change({ project: 'other', set: [{ ...pin('a'), action: 'delete' }], clear: [] });
-    expect((await segments.findSegments('p', ['a'])).get('a')?.directed).toBe('pin');
-  });
-});
-
-describe('a deletion', () => {
-  it('erases the prunes of the segment, but none that another segment needs', async () => {
-    const store = openStore();
-    const decisions = [aPrune('own', 'text one'), aPrune('shared', 'text two'), aPrune('stash', 'text three')];
-    await store.commit({ decisions, touch: [] }, 0);
-    const [own = '', shared = '', stash = ''] = ['own', 'shared', 'stash'].map(pruneIdOf);
-    await store.segments.note([
-      aBatch([aSegment('a', { pruneIds: [own, shared] })]),
-      aBatch([aSegment('a', { pruneIds: [shared] })], { project: 'q' }),
-    ]);
-    const gone = (segment: string) => ({ segment, action: 'delete' as const, scope: '', upTo: -1 });
-    await store.segments.change({ project: 'p', set: [gone('a')], clear: [], erase: [stash] });
-    expect(await store.findOriginal(own)).toBeNull();
-    expect(await store.findOriginal(stash)).toBeNull();
-    expect(await store.findOriginal(shared)).toBe('text two');
-    await store.segments.change({ project: 'q', set: [gone('a')], clear: [] });
-    expect(await store.findOriginal(shared)).toBeNull();
-  });
-
-  it('reaches what a request under way stored in the meantime', async () => {
-    const store = openStore();
-    await store.segments.change({ project: 'p', set: [{ ...pin('a'), action: 'delete' }], clear: [] });
-    await store.commit({ decisions: [aPrune('late', 'late text')], touch: [] }, 0);
-    await store.segments.note([aBatch([aSegment('a', { pruneIds: [pruneIdOf('late')] })])]);
-    expect(await store.findOriginal(pruneIdOf('late'))).toBe('late text');
-    await store.segments.note([aBatch([aSegment('a', { erase: ['prn_000000000000'] })])]);
-    expect(await store.findOriginal(pruneIdOf('late'))).toBeNull();
-  });
-
-  it('changes the epoch, so that nobody replays from memory what has gone', async () => {
-    const store = openStore();
-    await store.commit({ decisions: [aPrune('own', 'text one')], touch: [] }, 0);
-    await store.segments.note([aBatch([aSegment('a', { pruneIds: [pruneIdOf('own')] })])]);
-    const epoch = store.epoch();
-    await store.segments.change({ project: 'p', set: [{ ...pin('a'), action: 'delete' }], clear: [] });
-    expect(store.epoch()).not.toBe(epoch);
-    expect((await store.findDecisions([hashOf('key own')])).size).toBe(0);
-  });
+segmentsContract('a store on a file', async ({ clock, beside }) => {
+  const path = (beside && paths.get(beside)) ?? join(tempFolder(), 'store.db');
+  const store = openStore(path, clock);
+  paths.set(store, path);
+  return store;
 });
 
 describe('a sweep', () => {
-  it('forgets conversations that were not seen for a lifetime, with the steps taken in them', async () => {
-    const clock = manualClock();
-    const store = openStore(':memory:', clock);
-    const step = { scope: 's1', conversation: 'c', messages: 5 };
-    await store.segments.note([aBatch([aSegment('a')]), aBatch([aSegment('b')], { conversationId: 'd' })]);
-    const stash = { segment: 'a', action: 'stash' as const, scope: 's1', upTo: 5 };
-    await store.segments.change({ project: 'p', set: [stash, pin('z')], clear: [], step });
-    clock.now += TTL_MS;
-    await store.segments.note([aBatch([], { conversationId: 'd', atMs: clock.now, whole: false })]);
-    await sweepAll(store);
-    expect(await listed(store)).toEqual(['b']);
-    // what an agent asked for itself stays
-    expect(await store.segments.directives('p')).toMatchObject({ directives: [pin('z')], steps: [] });
-  });
-
   it('keeps segments and directives in bounds, the oldest go first', async () => {
     const path = join(tempFolder(), 'store.db');
     const store = openStore(path);
@@ -213,7 +28,7 @@ describe('a sweep', () => {
         'tool', 'log', 'run', 1, 1, '', '', 0, 0, 0, x'', x'', x'' FROM n;
       WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 50200)
       INSERT INTO directive (project, segment, scope, action, up_to) SELECT 'p', 'd' || i, '', 'pin', -1 FROM n;`);
-    await sweepAll(store);
+    while (await store.sweep());
     const count = (table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
     expect(count('segment')).toBeLessThanOrEqual(100_000);
     expect(count('segment')).toBeGreaterThan(99_000);

@@ -1,21 +1,9 @@
+import { livingMs, roomLimit } from '../room.ts';
 import type { Tables } from './tables.ts';
 
 /** How long one step of a sweep may delete (ms) and how many rows, whichever comes first. */
 const STEP_MS = 4;
 export const STEP_ROWS = 500;
-/** How far the stored bytes may exceed their limit at all: as much again, but no more than this. */
-const MAX_SLACK_BYTES = 268_435_456;
-/** What was stored or used so short a time ago belongs to a conversation that lives: it is never evicted. */
-const LIVING_MS = 600_000;
-
-/**
- * Stored bytes beyond which the store takes no new original, so that its size stays bounded however fast originals come.
- * Between the limit and this lies room for texts that still wait for their compression.
- */
-export function roomLimit(maxBytes: number): number {
-  return maxBytes + Math.min(maxBytes, MAX_SLACK_BYTES);
-}
-
 /** What a step may still do. */
 export class Budget {
   readonly #endMs = performance.now() + STEP_MS;
@@ -63,7 +51,7 @@ export function expire({ decisions, marks, sent }: Tables, nowMs: number, budget
 export function evict(tables: Tables, { maxBytes, ttlMs }: SizeLimit, nowMs: number, budget: Budget): Part {
   const { decisions, snapshots, meter } = tables;
   const limit = snapshots.unpacked(1).length > 0 ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
-  const livingFrom = nowMs + ttlMs - Math.min(LIVING_MS, ttlMs / 8);
+  const livingFrom = nowMs + ttlMs - livingMs(ttlMs);
   let done = 0;
   while (meter('stored_bytes') > limit) {
     if (!budget.take()) return { done, more: true };

@@ -1,13 +1,8 @@
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
+import type { StoreLog } from '../store-log.ts';
 import { Connection, type OpenOptions } from './connection.ts';
 import { classify, StoreFileError } from './errors.ts';
-
-/** What the store tells its owner: constant messages, facts as fields, never a text. pino's logger fits. */
-export interface StoreLog {
-  info(fields: Readonly<Record<string, unknown>>, message: string): void;
-  warn(fields: Readonly<Record<string, unknown>>, message: string): void;
-}
 
 /** Since when the store cannot do what it is for, and why. */
 export interface StoreFailure {

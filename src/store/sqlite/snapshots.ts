@@ -1,14 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { StoreUnavailable } from '../../errors.ts';
-import { decodeText, type Encoding, encodeText, PACK_FROM_BYTES, unpackBytes } from '../text-codec.ts';
-
-/** A stored text as it lies in the file; `openText` makes a string of it. */
-export interface StoredText {
-  readonly encoding: Encoding;
-  readonly packing: number;
-  readonly text_bytes: number;
-  readonly data: Buffer;
-}
+import { encodeText, PACK_FROM_BYTES, type StoredText } from '../text-codec.ts';
 
 /** A snapshot that nobody tried to compress yet. */
 export interface Unpacked {
@@ -117,19 +108,5 @@ export class Snapshots {
     const content = Number(this.#insertContent.run(packed).lastInsertRowid);
     this.#setPacked.run(packed.length, content, id);
     this.#deleteContent.run(plain);
-  }
-}
-
-/**
- * The text, unit for unit as it was put.
- *
- * @throws StoreUnavailable `corrupt` when the stored bytes are damaged
- */
-export async function openText({ encoding, packing, text_bytes, data }: StoredText): Promise<string> {
-  if (packing !== 1) return decodeText({ encoding, data });
-  try {
-    return decodeText({ encoding, data: await unpackBytes(data, text_bytes) });
-  } catch (cause) {
-    throw new StoreUnavailable('corrupt', { cause });
   }
 }

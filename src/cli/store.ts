@@ -1,0 +1,81 @@
+import { UserError } from '../errors.ts';
+import type { Progress } from '../store/move/move.ts';
+import type { Side } from '../store/move/tables.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+
+export const store: Command = {
+  usage: 'store move --from sqlite:<file> --to postgres://… (or the other way round)',
+  about:
+    'Copies everything that one store holds into another, and compares the two. Stop what uses them first. It may be run again after an interruption. A URL with a password is better given as - and put into MCP_PRUNER_DATABASE_URL.',
+  options: {
+    ...configOption,
+    from: { type: 'string', value: '<store>', doc: 'sqlite:<file>, postgres://…, or - for MCP_PRUNER_DATABASE_URL' },
+    to: { type: 'string', value: '<store>', doc: 'the same; it must be empty or filled by the same move' },
+  },
+  arguments: { least: 1, most: 1 },
+
+  async run(call, io) {
+    const [verb] = call.positionals;
+    if (verb !== 'move') throw new UsageError(`unknown action ${JSON.stringify(verb)} of store: there is move`);
+    const [from, to] = [placeOf(call, io, 'from'), placeOf(call, io, 'to')];
+    const [{ moveStore }, { textHash }] = await Promise.all([
+      import('../store/move/move.ts'),
+      import('../core/hash.ts'),
+    ]);
+    const source = await open(from, true, io);
+    try {
+      const target = await open(to, false, io);
+      try {
+        const { rows, originals } = await moveStore(source, target, textHash, (progress) => draw(io, progress));
+        const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
+        if (io.errIsTerminal) io.err('\r\x1b[K');
+        io.out(`moved ${total} rows; all are equal on both sides, and ${originals} originals have their hash\n`);
+        const left = await source.leftBehind();
+        if (left > 0)
+          io.out(
+            `${left} rows of the fleet (graphs, children, plans) stay in the SQLite file: PostgreSQL keeps none\n`,
+          );
+        return 0;
+      } finally {
+        await target.close();
+      }
+    } finally {
+      await source.close();
+    }
+  },
+};
+
+function placeOf(call: Call, io: Io, name: 'from' | 'to'): string {
+  const text = textOption(call, name);
+  if (text === undefined) throw new UsageError(`--${name} is missing: sqlite:<file> or postgres://…`);
+  const place = text === '-' ? (io.env.MCP_PRUNER_DATABASE_URL ?? '') : text;
+  if (/^sqlite:.|^postgres(ql)?:\/\/./.test(place)) return place;
+  // the value may hold a password
+  throw new UsageError(`--${name} is no store: expected sqlite:<file>, postgres://… or - with MCP_PRUNER_DATABASE_URL`);
+}
+
+async function open(place: string, readonly: boolean, io: Io): Promise<Side> {
+  const path = place.replace(/^sqlite:/, '');
+  try {
+    if (place.startsWith('sqlite:')) {
+      if (readonly && !io.fileExists(path)) throw new UserError(`there is no file ${path}`);
+      return (await import('../store/move/sqlite-side.ts')).openSqliteSide(path, readonly);
+    }
+    return await (await import('../store/move/postgres-side.ts')).openPostgresSide(place, readonly, io.clock);
+  } catch (cause) {
+    if (cause instanceof UserError) throw cause;
+    const detail = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : '';
+    const words = cause instanceof Error ? cause.message : String(cause);
+    throw new UserError(detail === '' ? words : `${words} (${detail})`, { cause });
+  }
+}
+
+const BAR_CHARS = 24;
+
+function draw(io: Io, { step, table, done, total }: Progress): void {
+  if (!io.errIsTerminal) return;
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const full = Math.round(share * BAR_CHARS);
+  const bar = '█'.repeat(full) + '░'.repeat(BAR_CHARS - full);
+  io.err(`\r\x1b[K${step === 'copy' ? 'copying  ' : 'comparing'} ${bar} ${done}/${total} ${table}`);
+}

@@ -1,0 +1,54 @@
+import type { FleetStore } from '../core/ports/fleet.ts';
+import type { Records } from '../core/ports/records.ts';
+import type { SegmentStore } from '../core/ports/segments.ts';
+import type { Clock, Store } from '../core/ports.ts';
+import type { StoreUnavailable } from '../errors.ts';
+import type { StoreLog } from './store-log.ts';
+
+/** What every store is opened with, whatever it lies on. */
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** How long a prune, a decision or a mark lives after its last use. */
+  readonly ttlMs: number;
+  /** How long what was sent of a message is known after its last use. Default: 90 days. */
+  readonly sentTtlMs?: number;
+  /** Limit of what originals and decisions take up; the sweep enforces it, see `roomLimit`. */
+  readonly maxBytes: number;
+  /** Share of `maxBytes` that the originals of one conversation may take up. Default: all. */
+  readonly conversationShare?: number;
+  /** How many events are kept. */
+  readonly maxEvents: number;
+  readonly log?: StoreLog;
+  /** Nothing is created, migrated or written, not even a use noted: to look into a store from outside. */
+  readonly readonly?: boolean;
+  /** Told of each step of a sweep that deleted something. */
+  readonly onSwept?: (did: Swept) => void;
+}
+
+/** What a step of a sweep did. */
+export interface Swept {
+  readonly expired: number;
+  readonly evicted: number;
+  readonly packed: number;
+  /** Free pages given back to the file system. */
+  readonly pages: number;
+}
+
+/** An open store with all that lies on it. */
+export interface StoreHandle extends Store {
+  readonly segments: SegmentStore;
+  /** Lists, logs of agents and kept answers. */
+  readonly records: Records;
+  /** What the fleet keeps. Rejects with `StoreUnavailable` `unsupported` where it cannot be kept: on PostgreSQL. */
+  fleet(): Promise<FleetStore>;
+  /** Resolves when it was tried once whether the store can be used; `problem` says what came of it. */
+  ready(): Promise<void>;
+  /** Why the store cannot be used or written now, or `null`. */
+  problem(): StoreUnavailable | null;
+  /** Since when writes fail (epoch milliseconds), or `null` while they work. */
+  failingSinceMs(): number | null;
+  /** Whether so much was stored that upkeep must not wait for a pause. */
+  pressed(): boolean;
+  /** Calls back when another process noted a refused conversation, until the returned function is called. */
+  onRefused(listener: () => void): () => void;
+}

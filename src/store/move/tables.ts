@@ -1,0 +1,85 @@
+/** A value as both databases hold it. */
+export type Value = string | number | Uint8Array | null;
+
+export interface MovedTable {
+  readonly name: string;
+  /** What rows are ordered by and found again by; unique. */
+  readonly key: readonly string[];
+  readonly columns: readonly string[];
+  /** Columns whose text may hold a NUL, which PostgreSQL's texts cannot. */
+  readonly text: readonly string[];
+  /** Rows that are read at a time; few where they are large. */
+  readonly page: number;
+}
+
+const table = (name: string, key: string, columns: string, text = '', page = 1_000): MovedTable => ({
+  name,
+  key: key.split(' '),
+  columns: columns.split(' '),
+  text: text === '' ? [] : text.split(' '),
+  page,
+});
+
+/**
+ * All that is moved, in an order in which no row refers to one that comes later. What triggers count (`meter`,
+ * `conversation_bytes`, `directive_generation`) counts itself on the other side.
+ */
+export const movedTables: readonly MovedTable[] = [
+  table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),
+  table('prune', 'id', 'id prune_id snapshot decision_key body created_ms expires_ms'),
+  table('decision', 'id', 'id key prune body expires_ms'),
+  table('charge', 'prune', 'prune conversation bytes', 'conversation'),
+  table('served', 'id', 'id hash expires_ms'),
+  table('sent', 'id', 'id prefix body expires_ms'),
+  table('left_alone', 'id', 'id prefix_hash expires_ms'),
+  table(
+    'event',
+    'seq',
+    'seq ts_ms kind level run_id op_id job_id graph_id node_id child_id payload',
+    'kind run_id op_id job_id graph_id node_id child_id',
+  ),
+  table(
+    'usage',
+    'day model tool',
+    'day model tool requests candidates pruned tokens_before tokens_after',
+    'model tool',
+  ),
+  table('conversation', 'id', 'id project name task turns base_turn messages seen_ms', 'project name task'),
+  table(
+    'segment',
+    'id',
+    'id project name conversation task ordinal first_turn seen_turn created_ms role type effect tokens lines tool path start_line end_line call_key about mentions edited',
+    'project name task tool path',
+  ),
+  table('segment_prune', 'segment prune_id', 'segment prune_id'),
+  table('directive', 'id', 'id project segment scope action up_to', 'project segment scope'),
+  table('step', 'id', 'id project scope conversation messages', 'project scope conversation'),
+  table(
+    'child_log',
+    'seq',
+    'seq ts_ms child_id run_id stream message parsed op_id job_id graph_id node_id',
+    'child_id run_id message op_id job_id graph_id node_id',
+  ),
+  table('reply', 'id', 'id tool key args_hash text bytes expires_ms', 'tool key text', 100),
+];
+
+/** One side of a move: rows by pages in the order of their key. */
+export interface Side {
+  count(table: MovedTable): Promise<number>;
+  /** Rows behind a key, at most a page. */
+  read(table: MovedTable, after: readonly Value[] | null): Promise<readonly (readonly Value[])[]>;
+  /** The key of the last row, or `null` when there is none. */
+  last(table: MovedTable): Promise<readonly Value[] | null>;
+  /** Adds rows, all or none. Rows that are there stay as they are. */
+  add(table: MovedTable, rows: readonly (readonly Value[])[]): Promise<void>;
+  /** What must be so once all rows are there: numbers go on where they ended. */
+  finish(): Promise<void>;
+  /** From which source rows were moved here before, or `null`. */
+  origin(): Promise<string | null>;
+  markOrigin(source: string): Promise<void>;
+  /** Rows that are not moved, because the other kind of store has no place for them. */
+  leftBehind(): Promise<number>;
+  /** A name of what lies here that does not change while rows are added; for `origin`. */
+  readonly name: string;
+  close(): Promise<void>;
+}

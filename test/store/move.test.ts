@@ -1,0 +1,195 @@
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { textHash } from '../../src/core/hash.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+import { moveStore } from '../../src/store/move/move.ts';
+import { openPostgresSide } from '../../src/store/move/postgres-side.ts';
+import { openSqliteSide } from '../../src/store/move/sqlite-side.ts';
+import { movedTables, type Side } from '../../src/store/move/tables.ts';
+import { openPostgresStore } from '../../src/store/postgres.ts';
+import { run } from '../cli/fake-io.ts';
+import { aBatch, aSegment } from '../contract/segments.suite.ts';
+import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { hasPostgres, runSql, sharedDatabase } from '../helpers/postgres.ts';
+import { openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+const clock = manualClock();
+const text = (name: string) => `text of ${name} with NUL \0 and \ud800\n`.repeat(100);
+const NAMES = ['a', 'b', 'c'];
+
+/** Everything that a store can hold, with what is awkward in it. */
+async function fill(store: StoreHandle): Promise<void> {
+  const decisions = [...NAMES.map((name) => aPrune(name, text(name))), aWhole('w', 'whole')].map(
+    ({ decision, text }) => ({
+      decision: { ...decision, textHash: textHash(text) },
+      text,
+    }),
+  );
+  await store.commit({ decisions, touch: [], conversation: 'conv' }, 5_000);
+  await store.markServed(['served']);
+  await store.markRefused('refused');
+  const event = { tsMs: 1, kind: 'k', level: 'info', runId: 'r \0', opId: null, payload: { n: 1 } } as const;
+  await store.addEvents([event, event, event]);
+  const usage = {
+    atMs: 0,
+    model: 'm',
+    tool: 't \0',
+    requests: 1,
+    candidates: 1,
+    pruned: 1,
+    tokensBefore: 2,
+    tokensAfter: 1,
+  };
+  await store.addUsage([usage, { ...usage, model: 'n' }]);
+  await store.records.addChildLogs([
+    { tsMs: 1, childId: 'c', runId: null, stream: 'stdout', message: 'm \0', parsed: null },
+  ]);
+  await store.records.keepReply('tool', 'key', 'hash', 'answer \0', TTL_MS);
+  await store.segments.note([aBatch([aSegment('s1', { pruneIds: [pruneIdOf('a')] }), aSegment('s2')])]);
+  await store.segments.change({
+    project: 'p',
+    set: [{ segment: 's1', action: 'pin', scope: '', upTo: -1 }],
+    clear: [],
+  });
+  await sweepAll(store);
+}
+
+/** What a reader finds in a store. */
+async function seen(store: StoreHandle): Promise<unknown> {
+  const [conversation] = await store.segments.conversations('p');
+  if (!conversation) throw new Error('no conversation');
+  return {
+    originals: await Promise.all(NAMES.map((name) => store.findOriginal(pruneIdOf(name)))),
+    prunes: await Promise.all(NAMES.map((name) => store.findPrune(pruneIdOf(name)))),
+    stats: await store.stats(),
+    refused: await store.refusedConversations(),
+    events: await store.events({ fromSeq: 0, limit: 10 }),
+    usage: await store.usage('1970-01-01'),
+    logs: await store.records.childLogs({ childId: 'c', fromSeq: 0, limit: 10 }),
+    reply: await store.records.claimReply('tool', 'key', 'hash', 1),
+    segments: await store.segments.segments(conversation, { limit: 10 }),
+    directives: (await store.segments.directives('p'))?.directives,
+  };
+}
+
+const ignore = () => undefined;
+
+describe.skipIf(!hasPostgres)('moving a store', () => {
+  const emptyDatabase = sharedDatabase();
+
+  it('brings all of it to PostgreSQL and back, and goes on from there', async () => {
+    const [first, last] = [tempPath(), tempPath()];
+    const source = openStore(first, { clock });
+    await fill(source);
+    const all = await seen(source);
+    await source.close();
+    const url = await emptyDatabase();
+    const said = await cli(['store', 'move', '--from', `sqlite:${first}`, '--to', url]);
+    expect(said).toMatch(/^moved \d+ rows; all are equal on both sides, and 3 originals have their hash\n$/);
+    expect(said).not.toContain(url);
+
+    const moved = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
+    afterwards(() => moved.close());
+    await moved.ready();
+    expect(await seen(moved)).toEqual(all);
+    expect((await moved.wasServed(['served'])).size).toBe(1);
+    await moved.close();
+
+    expect(await cli(['store', 'move', '--from', url, '--to', `sqlite:${last}`])).toContain('moved');
+    const back = openStore(last, { clock });
+    expect(await seen(back)).toEqual(all);
+    await back.addEvents([{ tsMs: 1, kind: 'k', level: 'info', runId: 'next', opId: null, payload: {} }]);
+    expect((await back.events({ runId: 'next', fromSeq: 0, limit: 1 }))[0]?.seq).toBe(4);
+    await back.commit({ decisions: [aPrune('new', 'new text')], touch: [] }, 1_000);
+    expect(await back.findOriginal(pruneIdOf('new'))).toBe('new text');
+  });
+
+  it('goes on with new rows where the old numbers ended', async () => {
+    const [path, url] = [tempPath(), await emptyDatabase()];
+    const source = openStore(path, { clock });
+    await fill(source);
+    await source.close();
+    await move(openSqliteSide(path, true), await openPostgresSide(url, false, clock));
+    const moved = openPostgresStore({ url, clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
+    afterwards(() => moved.close());
+    await moved.ready();
+    await moved.commit({ decisions: [aPrune('new', 'new text')], touch: [] }, 5_000);
+    await moved.addEvents([{ tsMs: 1, kind: 'k', level: 'info', runId: 'next', opId: null, payload: {} }]);
+    expect((await moved.events({ runId: 'next', fromSeq: 0, limit: 1 }))[0]?.seq).toBe(4);
+    expect(await moved.findOriginal(pruneIdOf('new'))).toBe('new text');
+    await moved.segments.note([aBatch([aSegment('s3')], { conversationId: 'other' })]);
+    expect(await moved.segments.conversations('p')).toHaveLength(2);
+  });
+
+  it('can be repeated after an interruption, and refuses a target that holds something else', async () => {
+    const [path, url] = [tempPath(), await emptyDatabase()];
+    const source = openStore(path, { clock });
+    await fill(source);
+    await source.close();
+    const to = await openPostgresSide(url, false, clock);
+    let added = 0;
+    const breaking: Side = {
+      ...to,
+      add: (table, rows) => {
+        if (++added === 4) return Promise.reject(new Error('interrupted'));
+        return to.add(table, rows);
+      },
+    };
+    const from = openSqliteSide(path, true);
+    afterwards(() => from.close());
+    await expect(moveStore(from, breaking, textHash, ignore)).rejects.toThrow('interrupted');
+    expect((await moveStore(from, to, textHash, ignore)).originals).toBe(3);
+    await to.close();
+
+    const other = tempPath();
+    await openStore(other, { clock }).commit({ decisions: [aPrune('x', 'x')], touch: [] }, 0);
+    await expect(move(openSqliteSide(other, true), await openPostgresSide(url, false, clock))).rejects.toThrow(
+      'filled from another store',
+    );
+    await expect(move(openSqliteSide(path, true), openSqliteSide(other, false))).rejects.toThrow('not empty');
+  });
+
+  it('finds a row that is not equal, and a text that does not have its hash', async () => {
+    const [path, url] = [tempPath(), await emptyDatabase()];
+    const source = openStore(path, { clock });
+    await fill(source);
+    await source.close();
+    const [from, to] = [openSqliteSide(path, true), await openPostgresSide(url, false, clock)];
+    afterwards(() => Promise.all([from.close(), to.close()]));
+    await moveStore(from, to, textHash, ignore);
+    await runSql(url, "UPDATE mcp_pruner.usage SET requests = 7 WHERE model = 'n'");
+    await expect(moveStore(from, to, textHash, ignore)).rejects.toThrow(/usage: rows from number 1 on are not equal/);
+    await runSql(url, "UPDATE mcp_pruner.usage SET requests = 1 WHERE model = 'n'");
+    await expect(moveStore(from, to, () => 'another', ignore)).rejects.toThrow(/does not have its hash/);
+  });
+
+  it('leaves out no table of either side', async () => {
+    const path = tempPath();
+    await openStore(path, { clock }).ready();
+    const db = new Database(path, { readonly: true });
+    afterwards(() => db.close());
+    const names = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all() as string[];
+    const counted = /^(?:sqlite_.*|meter|content|conversation_bytes|directive_generation|fleet_.*)$/;
+    expect(names.filter((name) => !counted.test(name)).sort()).toEqual(movedTables.map(({ name }) => name).sort());
+    for (const { name, columns } of movedTables) {
+      const known = db.prepare(`SELECT name FROM pragma_table_info('${name}')`).pluck().all() as string[];
+      expect(columns.map((column) => (column === 'data' ? 'content' : column)).sort()).toEqual(known.sort());
+    }
+  });
+});
+
+async function cli(args: readonly string[]): Promise<string> {
+  const { code, out, err } = await run(args, { clock });
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  return out;
+}
+
+async function move(from: Side, to: Side): Promise<void> {
+  try {
+    await moveStore(from, to, textHash, ignore);
+  } finally {
+    await from.close();
+    await to.close();
+  }
+}
