@@ -45,6 +45,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
   const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);
   const fleet = new Fleet({
     ...{ store: fleetStore, newId: newUuid, instanceId, onFailure },
+    ...{ clock, pid: process.pid },
     halfLifeMs: settings.stigHalfLifeMs,
     tickMs: settings.btTickMs,
     children:

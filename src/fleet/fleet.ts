@@ -1,4 +1,5 @@
 import type { FleetStore } from '../core/ports/fleet.ts';
+import type { Clock } from '../core/ports.ts';
 import { Board } from './blackboard/board.ts';
 import { Children, type ChildrenOptions } from './children/children.ts';
 import { hasEnded } from './children/spec.ts';
@@ -11,7 +12,10 @@ import { Stigmergy } from './stigmergy/stigmergy.ts';
 export interface FleetOptions {
   readonly store: FleetStore;
   readonly newId: () => string;
+  readonly clock: Clock;
+  /** Of this server, and the number of its process. */
   readonly instanceId: string;
+  readonly pid: number;
   readonly halfLifeMs: number;
   readonly tickMs: number;
   /** `null` where no children are started. */
@@ -20,6 +24,9 @@ export interface FleetOptions {
 }
 
 const SWEEP_MS = 60_000;
+const HEARTBEAT_MS = 2_000;
+/** A server that was not heard of for so long has ended. */
+const STALE_MS = 10_000;
 const WAIT_MS = 30_000;
 const ALL = 1_000;
 
@@ -33,6 +40,7 @@ export class Fleet {
   readonly contracts: Contracts;
   readonly #options: FleetOptions;
   #timer: NodeJS.Timeout | undefined;
+  #heart: NodeJS.Timeout | undefined;
 
   constructor(options: FleetOptions) {
     const { store, newId, halfLifeMs, instanceId, tickMs } = options;
@@ -50,25 +58,54 @@ export class Fleet {
 
   /** Takes over what an earlier server left, and begins to look after things. Never rejects. */
   async open(): Promise<void> {
-    const { store, onFailure } = this.#options;
+    const { onFailure } = this.#options;
+    const failed = (cause: unknown): void => onFailure('fleet', cause);
     await this.children?.open();
-    await this.plans.open(() => false).catch((cause: unknown) => onFailure('plans', cause));
+    await this.#beat().catch(failed);
+    await this.#failInterrupted().catch(failed);
+    // children have a heart of their own
+    if (this.children === null) this.#heart = setInterval(() => void this.#beat().catch(failed), HEARTBEAT_MS).unref();
     this.#timer = setInterval(() => {
-      this.graphs.sweep().catch((cause: unknown) => onFailure('sweep', cause));
+      this.graphs.sweep().catch(failed);
+      this.#failInterrupted().catch(failed);
     }, SWEEP_MS);
     this.#timer.unref();
-    await store.tell([]);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    clearInterval(this.#heart);
     await this.plans.close();
     await this.children?.close();
+  }
+
+  async #beat(): Promise<void> {
+    if (this.children !== null) return;
+    const { store, instanceId, pid } = this.#options;
+    await store.children.heartbeat({ instanceId, pid, url: '' });
+  }
+
+  /** Runs of servers that have ended have failed with them; those of another server that lives go on. */
+  async #failInterrupted(): Promise<void> {
+    const { store, clock } = this.#options;
+    const alive = await store.children.aliveSince(Math.trunc(clock.nowMs()) - STALE_MS);
+    await this.plans.open((instanceId) => {
+      const pid = alive.get(instanceId);
+      return pid !== undefined && isThere(pid);
+    });
   }
 
   async #candidates() {
     const running = await this.#options.store.children.list({ state: 'running', limit: ALL });
     return running.map(({ childId, metadata, startedMs }) => ({ childId, metadata, sinceMs: startedMs }));
+  }
+}
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (cause) {
+    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'; // there, and another user's
   }
 }
 

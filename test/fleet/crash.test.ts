@@ -140,7 +140,17 @@ describe('a server that is killed', { timeout: 90_000 }, () => {
     );
     const versions = (await Promise.all(counts)).map(({ version }) => version).sort((a, b) => a - b);
     expect(versions).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    const made = await one.client.agent([['stay']], { child_id: 'c' });
+    const tree = { id: 't', root: { kind: 'task', node_id: 'n', tool: 'wait', input: { ms: 60_000 } } };
+    const run = await one.client.call('plan_run_bt', { tree, background: true });
+    const three = await startServer(folder);
+    expect(await three.client.call('plan_status', { run_id: run.run_id })).toMatchObject({ state: 'running' });
+    await kill(one);
+    const four = await startServer(folder);
+    expect(await four.client.call('plan_status', { run_id: run.run_id })).toMatchObject({
+      state: 'failed',
+      reason: 'server_stopped',
+    });
+    const made = await four.client.agent([['stay']], { child_id: 'c' });
     expect((await two.client.call('child_list')).children[0]).toMatchObject({ child_id: 'c', pid: made.pid });
     expect(await two.client.call('child_cancel', { child_id: 'c' })).toMatchObject({ state: 'killed' });
     expect(AGENT).toContain('scripted-agent');
