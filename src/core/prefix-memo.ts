@@ -81,7 +81,7 @@ export class PrefixMemo {
   readonly #maxBytes: number;
 
   constructor(maxBytes: number) {
-    this.#maxBytes = Math.max(1, maxBytes);
+    this.#maxBytes = Math.max(1, Math.floor(maxBytes));
     this.#byHead = new LRUCache({ maxSize: this.#maxBytes });
   }
 

@@ -231,7 +231,7 @@ class FileStore implements SqliteStore {
   }
 
   markRefused(prefixHash: string): Promise<void> {
-    return this.#access.write(({ marks }, nowMs) => marks.refuse(prefixHash, nowMs + this.#ttlMs));
+    return this.#access.write(({ marks }, nowMs) => marks.refuse(prefixHash, nowMs + this.#sentTtlMs));
   }
 
   refusedConversations(): Promise<readonly string[]> {

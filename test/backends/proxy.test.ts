@@ -145,11 +145,16 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     };
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: env(service) });
+    const turns = [
+      toolTurn('call_1', 'bash', { command: 'npm start' }, LOG),
+      toolTurn('call_2', 'bash', { command: 'npm test' }, serverLog(300, 7)),
+      toolTurn('call_3', 'bash', { command: 'npm start' }, LOG), // the same call with the same text: read again
+      toolTurn('call_4', 'bash', { command: 'ls' }, 'a short text'),
+    ];
     const messages = [
-      ...oneResult(LOG),
-      ...toolTurn('call_2', 'bash', { command: 'npm test' }, serverLog(300, 7)),
-      ...toolTurn('call_3', 'bash', { command: 'npm start' }, LOG), // the same call with the same text: read again
-      ...toolTurn('call_4', 'bash', { command: 'ls' }, 'a short text'),
+      ...oneResult('').slice(0, 2),
+      { role: 'assistant', content: null, tool_calls: turns.flatMap(([call]) => call?.tool_calls as object[]) },
+      ...turns.flatMap(([, result]) => result ?? []),
     ];
     await (await proxy.chat(chatBody(messages))).text();
     expect(service.calls).toHaveLength(2);

@@ -190,6 +190,41 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect(await store.stats()).toMatchObject({ prunes: 1 });
     });
 
+    it('remembers what was sent of a message with the decisions it came from, and the first holds', async () => {
+      const item = aPrune('a', 'text');
+      const { goal: _goal, basis: _basis, ...decision } = item.decision;
+      const place = { text: 1, json: [3, 17], start: 5, chars: 40 };
+      const sent = {
+        prefix: hashOf('messages'),
+        annotateLines: true,
+        includeMarkers: false,
+        texts: [{ ...place, decision }],
+      };
+      await store.commit({ decisions: [item], touch: [], sent: [sent] }, 0);
+      expect(await store.findSent([sent.prefix, hashOf('other')])).toEqual(new Map([[sent.prefix, sent]]));
+      await store.commit({ decisions: [], touch: [], sent: [sent] }, 0);
+      const other = { ...sent, annotateLines: false };
+      const again = await store.commit({ decisions: [], touch: [], sent: [other] }, 0);
+      expect(again.sentBefore).toEqual([sent.prefix]);
+      expect((await store.findSent([sent.prefix])).get(sent.prefix)).toEqual(sent);
+      // it outlives the original by far
+      clock.now += 50 * TTL_MS;
+      while (await store.sweep());
+      expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
+      expect((await store.findSent([sent.prefix])).get(sent.prefix)).toEqual(sent);
+    });
+
+    it('notes nothing as sent where a decision was known or refused', async () => {
+      const item = aPrune('a', 'text');
+      const { goal: _goal, basis: _basis, ...decision } = item.decision;
+      const texts = [{ text: 0, json: [], start: 0, chars: 4, decision }];
+      const sent = { prefix: hashOf('messages'), annotateLines: false, includeMarkers: true, texts };
+      await save(item);
+      const { known } = await store.commit({ decisions: [item], touch: [], sent: [sent] }, 0);
+      expect(known).toEqual([item.decision.key]);
+      expect(await store.findSent([sent.prefix])).toEqual(new Map());
+    });
+
     it('refuses a prune id that stands for another text, and writes nothing of that decision', async () => {
       await save(aPrune('a', 'one text'));
       const clash = aPrune('b', 'another text', { pruneId: pruneIdOf('a') });
@@ -312,7 +347,8 @@ export function storeContract(name: string, open: (setup: StoreSetup) => Store |
       expect((await store.refusedConversations()).length).toBe(1);
 
       clock.now += 1;
-      expect(await look()).toEqual([0, null, 0]);
+      // that a request was refused is known for as long as what was sent is
+      expect(await look()).toEqual([0, null, 1]);
       expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
       expect(await store.knownPruneIds([pruneIdOf('a')])).toEqual(new Set());
       expect(await store.wasServed([hashOf('served')])).toEqual(new Set());

@@ -1,4 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { pruneIdOf } from '../../src/core/hash.ts';
+import { prefixesOf } from '../../src/core/prefixes.ts';
+import { RefusedConversations } from '../../src/core/refused-conversations.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { aPrune } from '../contract/store.suite.ts';
 import { chatBody, contentAt, type Message, oneResult } from '../helpers/chat.ts';
 import { manualClock, openRewriter, openStore, TTL_MS } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -34,6 +39,30 @@ describe('an original', () => {
       { role: 'user', content: 'Go on.' },
     ];
     expect(await afterThreeLifetimes(quoted)).toBe(TEXT);
+  });
+
+  it.each([
+    ['that is pruned', false],
+    ['of which a pruned request was refused', true],
+  ])('lives on with every other one that a conversation %s has markers of', async (_name, isRefused) => {
+    const clock = manualClock();
+    const store = openStore(':memory:', clock);
+    const decisions = Array.from({ length: 300 }, (_, i) =>
+      aPrune(`${i}`, `text ${i}`, { pruneId: pruneIdOf(`${i}`) }),
+    );
+    await store.commit({ decisions, touch: [] }, 0);
+    const ids = decisions.flatMap(({ decision }) => decision.pruneId ?? []);
+    const markers = ids.map((id) => `⟦PRUNÉ: prune_id=${id} lignes 3-17 (15) raison=x⟧`).join('\n');
+    const body = chatBody([{ role: 'user', content: `These were cut:\n${markers}` }]);
+    const refused = new RefusedConversations(store);
+    if (isRefused) await refused.add(prefixesOf(openaiChat, body, openaiChat.scan(body).messages));
+    const rewriter = openRewriter({ store, clock, refused });
+    for (let half = 0; half < 6; half++) {
+      clock.now += TTL_MS / 2;
+      while (await store.sweep());
+      await rewriter.rewrite(body);
+    }
+    expect((await store.knownPruneIds(ids)).size).toBe(300);
   });
 
   it('goes once nobody has asked for it or shown it for its lifetime', async () => {

@@ -294,6 +294,19 @@ describe('a pruned request that the upstream refuses', () => {
     },
   );
 
+  it('is the client’s to know once a pruned turn of the conversation was accepted', async () => {
+    const { upstream, proxy } = await setUp((request, res, index) =>
+      index === 0 ? completion('Fine.')(request, res, index) : refusal(400, 'no')(request, res, index),
+    );
+    await (await proxy.chat(chatBody(oneResult(LOG)))).text();
+    const next = [...oneResult(LOG), { role: 'assistant', content: 'Hm.' }, { role: 'user', content: 'Go on.' }];
+    const answer = await proxy.chat(chatBody(next));
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('upstream says no')]);
+    expect(upstream.requests).toHaveLength(2);
+    expect(upstream.last.body.includes('prune_id=')).toBe(true);
+    expect((await proxy.requestLines(2)).at(-1)?.fallbacks).toEqual(['upstream_refused_400']);
+  });
+
   it('gives the client the answer to its own request when that is refused as well', async () => {
     const { upstream, proxy } = await setUp((request, res, index) =>
       refusal(400, request.body.includes('prune_id=') ? 'pruned' : 'original')(request, res, index),

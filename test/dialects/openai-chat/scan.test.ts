@@ -281,6 +281,14 @@ describe('scanChatBody', () => {
     '\ufeff{"messages":[]}',
   ])('refuses %j as a body', (text) => expect(() => scanChatBody(Buffer.from(text))).toThrow(JsonShapeError));
 
+  it.each([
+    ['parts', `{"role":"user","content":[${'{},'.repeat(500_000)}{}]}`],
+    ['calls', `{"role":"assistant","tool_calls":[${'{},'.repeat(500_000)}{}]}`],
+  ])('stops at once in a message of half a million %s', (_name, message) => {
+    const bytes = Buffer.from(`{"messages":[${message}]}`);
+    expect(() => scanChatBody(bytes)).toThrow(expect.objectContaining({ code: 'too_many_messages' }));
+  });
+
   it('reads a legacy function call and its result', () => {
     const text =
       '{"messages":[{"role":"assistant","content":null,"function_call":{"name":"ls","arguments":"{}"}},{"role":"function","name":"ls","content":"a"}]}';
