@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keptLines } from '../../src/backends/align.ts';
 import { splitLines } from '../../src/engine/text/lines.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 /** Line numbers (from 1) that were found to be kept, or `null`. */
 function kept(original: string, pruned: string): number[] | null {
@@ -77,8 +78,8 @@ describe('finding the kept lines of a pruned text', () => {
 
   it('takes time in proportion to the text, also where all lines are alike', () => {
     const original = '}\n'.repeat(60_000);
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     expect(kept(original, '}\n'.repeat(30_000))).toHaveLength(30_000);
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(cpuMs() - startedAt).toBeLessThan(3_000);
   });
 });

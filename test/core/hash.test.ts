@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fingerprint, keyOf, pruneIdOf, pruneIdsIn, textHash } from '../../src/core/hash.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 const anyText = fc
   .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 40 })
@@ -56,11 +57,11 @@ describe('fingerprint', () => {
 
   it('reads any text, in time that grows with its length', () => {
     fc.assert(fc.property(anyText, (text) => void fingerprint(text)));
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     fingerprint('a'.repeat(2_000_000));
     fingerprint('1'.repeat(2_000_000));
     fingerprint('a1 '.repeat(700_000));
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(cpuMs() - startedAt).toBeLessThan(1_000);
   });
 });
 

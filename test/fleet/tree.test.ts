@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TreeRun, type World } from '../../src/fleet/plan/interpreter.ts';
 import { priorityOf, StimulusQueue } from '../../src/fleet/plan/scheduler.ts';
 import { problemsOf, type Status, type TaskNode, type TreeNode } from '../../src/fleet/plan/tree.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 interface Started {
   readonly tool: string;
@@ -174,9 +175,9 @@ describe('a behaviour tree', () => {
       children: Array.from({ length: 499 }, () => task('slow')),
     });
     await run.tick();
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     await run.tick();
-    expect(performance.now() - startedAt).toBeLessThan(40);
+    expect(cpuMs() - startedAt).toBeLessThan(40);
   });
 });
 

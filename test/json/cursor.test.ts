@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeString, JsonCursor, JsonShapeError } from '../../src/json/cursor.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 import { jsonText, objectText, stringLiteral } from '../helpers/json-text.ts';
 
 function wholeValue(text: string): boolean {
@@ -105,10 +106,10 @@ describe('JsonCursor', () => {
     ['escaped quotes just out of reach of one another', `\\"${'\\\\'.repeat(48)}`],
   ])('skips a string of 8 MB full of %s without slowing down', (_name, unit) => {
     const text = `"${unit.repeat(Math.ceil(8_000_000 / unit.length))}"`;
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     expect(accepts(text)).toBe(true);
     expect(accepts(text.slice(0, -1))).toBe(false);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(cpuMs() - startedAt).toBeLessThan(2_000);
   });
 
   it.each([

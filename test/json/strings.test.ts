@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { applyEdits, type Edit } from '../../src/engine/text/render.ts';
 import { encodedOffsets, encodeEdits } from '../../src/json/strings.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 import { spelled, trickyText } from '../helpers/json-text.ts';
 
 const spelledText = trickyText.chain((text) => fc.tuple(fc.constant(text), spelled(text)));
@@ -64,8 +65,8 @@ describe('edits inside a JSON string', () => {
   it('cost the same for each character, however many escapes there are', () => {
     const raw = '\\n\\u0041x'.repeat(400_000);
     const offsets = Array.from({ length: 300_000 }, (_, i) => i * 4);
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     expect(encodedOffsets(raw, offsets)).toHaveLength(offsets.length);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(cpuMs() - startedAt).toBeLessThan(1_000);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findFileBlocks, ownWords } from '../../src/transcript/file-blocks.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 const FILE = 'first line\nconst x = 1;\nlast line\n';
 
@@ -214,8 +215,8 @@ describe('findFileBlocks on any text', () => {
     ['line ends', '\n'],
   ])('takes 600,000 characters of %s in its stride', (_name, unit) => {
     const text = unit.repeat(Math.ceil(many / unit.length));
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     ownWords(text, findFileBlocks(text));
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(cpuMs() - startedAt).toBeLessThan(1_000);
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from '../../src/engine/text/lines.ts';
 import { findFrame } from '../../src/transcript/frames.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 /** The lines that are frame, and what is left between them. */
 function framed(text: string): { head: string[]; body: string[]; tail: string[] } {
@@ -66,8 +67,8 @@ describe('findFrame', () => {
     ['dashes', '-'.repeat(480)],
   ])('looks at long lines of %s in no time', (_name, long) => {
     const lines = splitLines(`${long}\n`.repeat(2_000));
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     for (let i = 0; i < 20; i++) findFrame(lines);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(cpuMs() - startedAt).toBeLessThan(500);
   });
 });

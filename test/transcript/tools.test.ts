@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callFacts, isRecovery } from '../../src/transcript/tools.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 function factsOf(name: string, args: unknown) {
   return callFacts({ name, args: typeof args === 'string' ? args : JSON.stringify(args) });
@@ -102,21 +103,21 @@ describe('what the model wanted', () => {
       JSON.stringify(Object.fromEntries(Array.from({ length: 9_000 }, (_, i) => [`key${i}`, { path: 'x' }]))),
     ],
   ])('reads %s in no time', (_name, args) => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const call = { name: 'bash', args };
     for (let i = 0; i < 5; i++) {
       callFacts(call);
       isRecovery(call);
     }
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(cpuMs() - startedAt).toBeLessThan(500);
   });
 
   it('reads a long tool name in no time', () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const call = { name: 'aB_'.repeat(100_000), args: '{}' };
     callFacts(call);
     isRecovery(call);
-    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect(cpuMs() - startedAt).toBeLessThan(500);
   });
 });
 
