@@ -341,7 +341,7 @@ export const errorTable = {
     rpc: null,
     http: 426,
     about: 'a WebSocket was asked for where there is none',
-    hint: 'WebSocket is not offered here; send the request by POST.',
+    hint: 'WebSocket is offered at /v1/responses alone; send the request by POST.',
   },
   loop_detected: {
     rpc: null,

@@ -40,7 +40,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const face = httpFace(settings, port);
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);
-  const { wires, upstreams, hops, close } = await openWires(services, metrics);
+  const { wires, sockets, notUnderstood, upstreams, hops, close } = await openWires(services, metrics);
   const mountParts = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
   const rest = loadSoon(
     async () => {
@@ -52,10 +52,12 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   return {
     wires,
     ...(fleet?.fleet.children && { front: await frontOf(fleet.fleet.children, mountParts) }),
+    sockets,
+    onUpgradeRefused: () => notUnderstood.count('upgrade_refused'),
     hops,
     app: rest.listener,
     loaded: rest.settled,
-    health: () => ({ ...services.health(), routes: rest.state() }),
+    health: () => ({ ...services.health(), routes: rest.state(), not_understood: notUnderstood.report() }),
     ready: () => rest.state() === 'ok',
     stopChildren: async () => fleet?.close(),
     async close() {

@@ -5,15 +5,18 @@ import type { SegmentPorts } from '../core/ports/segments.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import { wayTo } from '../core/route-way.ts';
 import { dialects } from '../dialects/all.ts';
+import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ChatHandler, type ChatOptions } from '../proxy/chat.ts';
 import { Hops } from '../proxy/hops.ts';
+import { NotUnderstood } from '../proxy/not-understood.ts';
 import { Reporter } from '../proxy/report.ts';
 import { RewriteRoom } from '../proxy/rewrite-room.ts';
-import type { Wire } from '../proxy/server.ts';
+import type { SocketWire, Wire } from '../proxy/server.ts';
 import { Upstream } from '../proxy/upstream.ts';
+import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { callersOf } from './callers.ts';
 import { requestIds } from './request-ids.ts';
 import { rewriterOf } from './rewriter.ts';
@@ -22,6 +25,9 @@ import type { Services } from './services.ts';
 /** The routes whose requests are looked into on their way to a model. */
 export interface Wires {
   readonly wires: readonly Wire[];
+  readonly sockets: SocketWire;
+  /** How often something passed unread because nobody knows what it is, by reason. */
+  readonly notUnderstood: NotUnderstood;
   /** Where requests go; the pass-through goes there too. */
   readonly upstreams: Upstreams;
   /** Knows requests that have been here before. */
@@ -51,7 +57,9 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
     messages: upstreamAt(settings.anthropicUrl, settings, hops),
     others: upstreamAt(settings.upstreamUrl, settings, hops),
   };
-  const reporter = new Reporter({ log, metrics, store, events, clock, shadow: settings.mode === 'shadow' });
+  const notUnderstood = new NotUnderstood();
+  const shadow = settings.mode === 'shadow';
+  const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood });
   const options = await handlerOptions(services, reporter, nextId);
   return {
     wires: dialects.map((dialect): Wire => {
@@ -63,6 +71,19 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
         handle: (req, res) => handler.handle(req, res),
       };
     }),
+    sockets: new WebSocketHandler({
+      ...options,
+      dialect: openaiResponses,
+      upstream: upstreams.others,
+      hops,
+      headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
+      onNotUnderstood: (reason) => notUnderstood.count(reason),
+      onNotOpened: (status, upstreamError) => {
+        notUnderstood.count('websocket_not_opened');
+        log.info({ status, upstreamError }, 'no WebSocket at the upstream');
+      },
+    }),
+    notUnderstood,
     upstreams,
     hops,
     async close() {

@@ -7,6 +7,7 @@ import { checkAddresses } from './doctor-addresses.ts';
 import { checkAgents } from './doctor-agents.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
 import { checkStore } from './doctor-store.ts';
+import { checkUnread } from './doctor-unread.ts';
 import type { Finding } from './finding.ts';
 import { readSettings } from './read-settings.ts';
 import { painter } from './terminal.ts';
@@ -63,6 +64,7 @@ async function examine(call: Call, io: Io): Promise<Finding[]> {
     ...checkConfiguration(loaded),
     checkToken(settings),
     port.finding,
+    ...checkUnread(running),
     ...upstreams,
     store,
     ...agents.findings,

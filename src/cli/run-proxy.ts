@@ -29,6 +29,8 @@ export interface ProxyHealth {
   /** Origins that requests are forwarded to; absent in versions that do not tell. */
   readonly upstream?: string;
   readonly anthropic_upstream?: string;
+  /** How often something passed unread since its start because nobody knows what it is, by reason. */
+  readonly notUnderstood?: ReadonlyMap<string, number>;
 }
 
 /** Whether a proxy of this product answers at an address. */
@@ -46,10 +48,15 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
     if (fields.server !== 'mcp-pruner') return null;
     const text = (name: 'upstream' | 'anthropic_upstream') =>
       typeof fields[name] === 'string' && URL.canParse(fields[name]) ? { [name]: fields[name] } : {};
-    return { ...text('upstream'), ...text('anthropic_upstream') };
+    return { ...text('upstream'), ...text('anthropic_upstream'), notUnderstood: countsIn(fields.not_understood) };
   } catch {
     return null; // nothing there, or something else
   }
+}
+
+function countsIn(value: unknown): Map<string, number> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return new Map(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
 }
 
 /** The address of the proxy that the settings describe, as this machine reaches it. */

@@ -15,6 +15,11 @@ export function childOf(req: IncomingMessage): string | null {
   return children.get(req) ?? null;
 }
 
+/** Whether a request names the child that it comes from by a field. */
+export function namesChild({ headers }: IncomingMessage): boolean {
+  return headers[HEADER] !== undefined;
+}
+
 export interface ChildDoorOptions {
   readonly gate: ChildGate;
   /** Answers `/child/<token>/rpc`. */

@@ -3,6 +3,7 @@ import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { WriteBehind } from '../write-behind.ts';
 import type { ChatReport } from './chat.ts';
+import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
 import { UsageTotals } from './report-usage.ts';
@@ -14,6 +15,7 @@ export interface ReporterOptions {
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
   readonly shadow: boolean;
+  readonly notUnderstood?: NotUnderstood;
 }
 
 /** Reports that wait to be told; beyond it the oldest go, never the request. */
@@ -83,6 +85,7 @@ export class Reporter {
 
   #tellOne({ report, atMs }: Ended): void {
     const { log, metrics, shadow } = this.#options;
+    for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
     const sums = sumsOf(report.outcomes);
     const saved = shadow || !report.forwardedOriginal ? sums.tokensBefore - sums.tokensAfter : 0;
     const line = lineOf(report, sums, saved, shadow);

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Front } from './child-door.ts';
+import { type Front, namesChild } from './child-door.ts';
 import type { Hops } from './hops.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
+import { refuseUpgrade } from './websocket/handler.ts';
+import { serveOrdinary } from './websocket/not-taken-up.ts';
 
 /** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
 export interface Wire {
@@ -14,8 +16,22 @@ export interface Wire {
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 }
 
+/** A route whose WebSockets are joined with others at the upstream. */
+export interface SocketWire {
+  /** `path` comes without its query. */
+  claims(path: string): boolean;
+  /** Never rejects. @param head - what came behind the request */
+  handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
+  /** Ends each connection once no answer is under way on it. */
+  drain(): void;
+}
+
 /** Who answers. */
 export interface Routes {
+  /** Answers requests for a WebSocket; without it all are refused. */
+  readonly sockets?: SocketWire;
+  /** Told of a WebSocket that was refused because there is none at this path. */
+  readonly onUpgradeRefused?: () => void;
   /** The first that claims a request answers it. */
   readonly wires: readonly Wire[];
   /** Tells requests that have been here before. */
@@ -78,9 +94,6 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
       else if (draining) {
         refuse(res);
-      } else if (wantsWebSocket(req)) {
-        res.shouldKeepAlive = false;
-        sendError(res, 'upgrade_refused');
       } else if (isHealth(req, '/health')) sendJson(res, health());
       else if (isHealth(req, '/health/ready')) {
         const ready = routes !== null && options.ready?.() !== false;
@@ -89,7 +102,19 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       else waiting.push(() => (routes ? answer(routes, req, res) : refuse(res)));
     },
   );
-  // Without a listener for 'upgrade' a request that offers another protocol (h2c) is an ordinary one.
+  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (!wantsWebSocket(req)) return serveOrdinary(server, req, socket, head);
+    socket.on('error', () => {}); // a client that left; told by 'close'
+    socket.setTimeout(0);
+    connections.begin(socket, req);
+    if (/^https?:/i.test(req.url ?? '')) req.url = originForm(req.url ?? '');
+    const go = (): void => {
+      if (routes && !draining) connect(routes, req, socket, head);
+      else refuseUpgrade(req, socket, 'shutting_down');
+    };
+    if (routes || draining) go();
+    else waiting.push(go);
+  });
   server.on('connection', (socket) => connections.add(socket));
   server.timeout = bodyIdleTimeoutMs;
   server.on('timeout', (socket: Socket) => {
@@ -112,6 +137,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     close: () => {
       draining = true;
       for (const go of waiting.splice(0)) go();
+      routes?.sockets?.drain();
       return drain(server, connections, options.drainTimeoutMs);
     },
   };
@@ -128,6 +154,18 @@ function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: 
   };
   if (front) front(req, res, go);
   else go();
+}
+
+function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buffer): void {
+  if (socket.destroyed) return;
+  const { sockets, hops, onUpgradeRefused } = routes;
+  if (hops.isCircle(req.headers)) refuseUpgrade(req, socket, 'loop_detected');
+  // a child's limits are kept by POST: over a WebSocket it would be without
+  else if (sockets?.claims(pathOf(req)) && !namesChild(req)) void sockets.handle(req, socket, head);
+  else {
+    onUpgradeRefused?.();
+    refuseUpgrade(req, socket, 'upgrade_refused');
+  }
 }
 
 function refuse(res: ServerResponse): void {
@@ -167,7 +205,10 @@ function urlOf(server: Server): string {
 async function drain(server: Server, connections: Connections, timeoutMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   connections.closeIdle();
-  const hurry = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  const hurry = setTimeout(() => {
+    server.closeAllConnections();
+    connections.closeAll(); // those that speak another protocol by now are not the server's any more
+  }, timeoutMs);
   await closed;
   clearTimeout(hurry);
 }
@@ -182,6 +223,7 @@ class Connections {
   readonly #open = new Map<Socket, UnderWay>();
 
   add(socket: Socket): void {
+    if (this.#open.has(socket)) return; // it was lent for an upgrade that was not taken up
     this.#open.set(socket, { requests: 0, last: null });
     socket.once('close', () => this.#open.delete(socket));
   }
@@ -204,6 +246,10 @@ class Connections {
   waits(socket: Socket): boolean {
     const underWay = this.#open.get(socket);
     return underWay !== undefined && underWay.requests > 0 && underWay.last?.complete === true;
+  }
+
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
   }
 
   closeIdle(): void {

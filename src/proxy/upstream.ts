@@ -38,11 +38,14 @@ export class Upstream {
   readonly origin: string;
   /** Where connections lead and what stands before a path: a proxy takes whole addresses of plain HTTP. */
   readonly connection: Connection;
+  /** Address of the proxy on the way with its user name and password, or `null`. */
+  readonly proxy: string | null;
 
   constructor(options: UpstreamOptions) {
     const { origin, pathname } = new URL(options.url);
     this.#options = options;
     this.origin = origin;
+    this.proxy = options.way.proxy;
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '');
     this.connection = connectionTo(origin, options.way);
     this.#undici = new UndiciHop(this.#dispatcher());

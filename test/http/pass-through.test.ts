@@ -235,12 +235,12 @@ function pairsOf(raw: readonly string[], wanted: RegExp): string[] {
 }
 
 describe('an upgrade', () => {
-  it('to WebSocket is refused at once, so that clients fall back to POST', async () => {
+  it('to WebSocket is refused at once where nobody reads it, so that clients fall back to POST', async () => {
     const upstream = await echo();
     const proxy = await startProxy(upstream);
     const socket = await dial(proxy.port);
     socket.write(
-      `GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+      `GET /v1/realtime HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\nSec-WebSocket-Version: 13\r\n\r\n`,
     );
     const answer = await received(socket);
     expect(answer).toMatch(/^HTTP\/1\.1 426 /);

@@ -6,8 +6,10 @@ import { JsonPoster } from '../../src/backends/post-json.ts';
 import { wayTo } from '../../src/core/route-way.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
+import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
+import { openSocket } from '../helpers/socket-client.ts';
 import { send } from '../helpers/wire.ts';
 
 /** A forward proxy on loopback that takes every name for this machine. */
@@ -53,6 +55,21 @@ async function startForwardProxy(): Promise<{ url: string; seen: string[]; autho
 }
 
 describe('requests to the upstream', () => {
+  it('for a WebSocket go by a tunnel of HTTP_PROXY, with its user and password', async () => {
+    const upstream = await startSocketUpstream();
+    upstream.onMessage = (socket, message) => socket.send(message);
+    const forward = await startForwardProxy();
+    const proxy = await startProxy(`http://model.test:${upstream.port}/v1`, {
+      env: { HTTP_PROXY: forward.url.replace('//', '//me:p%40ss@') },
+    });
+    const client = await openSocket(proxy.url);
+    client.socket.send('{"type":"hello"}');
+    expect((await client.received(1)).map(String)).toEqual(['{"type":"hello"}']);
+    expect(forward.seen).toEqual([`CONNECT model.test:${upstream.port}`]);
+    expect(forward.authorizations[0]).toBe(`Basic ${Buffer.from('me:p@ss').toString('base64')}`);
+    expect(upstream.last.request.headers.host).toBe(`model.test:${upstream.port}`);
+  });
+
   it.each(['/v1/chat/completions', '/v1/embeddings'])(
     '%s go by HTTP_PROXY, with its user and password',
     async (path) => {

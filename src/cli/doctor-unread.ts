@@ -1,0 +1,44 @@
+import type { Finding } from './finding.ts';
+import type { ProxyHealth } from './run-proxy.ts';
+
+/** What each reason means, and what may be done about it. */
+const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = new Map([
+  [
+    'encoding_not_understood',
+    [
+      'bodies passed unread: packed in an unknown way, broken, or too large once unpacked',
+      'understood are zstd, gzip, br and deflate up to MCP_PRUNER_MAX_BODY_BYTES',
+    ],
+  ],
+  [
+    'body_not_understood',
+    ['bodies passed unread: no request of the wire whose path they came by', 'look for their requestId in the log'],
+  ],
+  [
+    'frame_not_understood',
+    ['frames of a WebSocket passed unread: no JSON object with a type', 'look which client has opened the connection'],
+  ],
+  [
+    'upgrade_refused',
+    [
+      'WebSockets were refused: only /v1/responses has them',
+      'nothing is lost where the client goes on by POST; else switch WebSocket off in it',
+    ],
+  ],
+  [
+    'websocket_not_opened',
+    [
+      'WebSockets could not be opened, because the upstream opens none or was away',
+      'clients go on by POST after some retries; for Codex set supports_websockets = false',
+    ],
+  ],
+]);
+
+/** What a proxy that runs could not read: it saves nothing there, and nobody would notice otherwise. */
+export function checkUnread(running: ProxyHealth | null): Finding[] {
+  return [...(running?.notUnderstood ?? [])].flatMap(([reason, count]): Finding[] => {
+    const [what, advice] = REASONS.get(reason) ?? [];
+    if (what === undefined || advice === undefined || count <= 0) return [];
+    return [{ level: 'note', what: `${count} since the proxy started: ${what} (${reason})`, advice }];
+  });
+}

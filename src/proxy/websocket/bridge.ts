@@ -1,0 +1,136 @@
+import type WebSocket from 'ws';
+import type { RawData } from 'ws';
+
+/** What looks at the messages on their way. */
+export interface BridgeWatch {
+  /** What goes to the upstream in place of a message of the client's: its own bytes, mostly. Never rejects. */
+  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer>;
+  /** Whether a message of the upstream's goes to the client. Never throws. */
+  fromUpstream(data: Buffer, isBinary: boolean): boolean;
+  /** The connection has ended. `clientFirst`: by the client. Told once. */
+  closed(clientFirst: boolean): void;
+}
+
+/** Bytes that may wait for a slow reader before the other side is not read any more. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+const NO_STATUS = 1005;
+const ABNORMAL = 1006;
+
+/**
+ * Joins two WebSockets: messages, pings, pongs and the end pass both ways in their order, and who is slow slows the other
+ * down.
+ */
+export class Bridge {
+  readonly #client: Side;
+  readonly #upstream: Side;
+  readonly #watch: BridgeWatch;
+  /** Messages of the client that are looked at, one after the other. */
+  #inOrder: Promise<void> = Promise.resolve();
+  #ended = false;
+
+  /** @param upstream - paused until now */
+  constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch) {
+    this.#client = new Side(client);
+    this.#upstream = new Side(upstream);
+    this.#watch = watch;
+    this.#join(this.#client, this.#upstream, (data, isBinary) => this.#fromClient(data, isBinary));
+    this.#join(this.#upstream, this.#client, (data, isBinary) => {
+      if (watch.fromUpstream(data, isBinary)) pass(data, isBinary, this.#upstream, this.#client);
+    });
+    this.#upstream.resume();
+  }
+
+  /** Sends the upstream what the client did not. */
+  send(text: Buffer): void {
+    this.#upstream.send(text, false, () => {});
+  }
+
+  /** Ends both sides with a close code. */
+  close(code: number, reason: string): void {
+    this.#client.close(code, Buffer.from(reason));
+    this.#upstream.close(code, Buffer.from(reason));
+  }
+
+  #join(from: Side, to: Side, onMessage: (data: Buffer, isBinary: boolean) => void): void {
+    const { socket } = from;
+    socket.on('message', (data, isBinary) => onMessage(bytesOf(data), isBinary));
+    socket.on('ping', (data) => to.socket.ping(data));
+    socket.on('pong', (data) => to.socket.pong(data));
+    socket.on('error', () => {}); // told by 'close'
+    socket.on('close', (code, reason) => {
+      const clientFirst = from === this.#client;
+      void (clientFirst ? this.#inOrder : Promise.resolve()).then(() => to.close(code, reason));
+      if (this.#ended) return;
+      this.#ended = true;
+      this.#watch.closed(clientFirst);
+    });
+  }
+
+  #fromClient(data: Buffer, isBinary: boolean): void {
+    this.#client.hold(); // what comes behind it waits in the client's own buffers
+    this.#inOrder = this.#inOrder
+      .then(() => this.#watch.fromClient(data, isBinary))
+      .then((out) => pass(out, isBinary, this.#client, this.#upstream))
+      .finally(() => this.#client.release());
+  }
+}
+
+/** Hands a message on; whoever sent it is not read while too much waits. */
+function pass(data: Buffer, isBinary: boolean, from: Side, to: Side): void {
+  const isSlow = to.waitingBytes + data.length > MAX_WAITING_BYTES;
+  if (isSlow) from.hold();
+  to.send(data, isBinary, () => {
+    if (isSlow) from.release();
+  });
+}
+
+/** One of the two WebSockets, and how many reasons there are not to read it. */
+class Side {
+  readonly socket: WebSocket;
+  #holds = 0;
+
+  constructor(socket: WebSocket) {
+    this.socket = socket;
+  }
+
+  get waitingBytes(): number {
+    return this.socket.bufferedAmount;
+  }
+
+  hold(): void {
+    this.#holds++;
+    if (this.#holds === 1) this.socket.pause();
+  }
+
+  release(): void {
+    this.#holds--;
+    if (this.#holds === 0) this.socket.resume();
+  }
+
+  resume(): void {
+    if (this.#holds === 0) this.socket.resume();
+  }
+
+  /** @param onSent - told once it is on its way, or cannot be */
+  send(data: Buffer, binary: boolean, onSent: () => void): void {
+    this.socket.send(data, { binary }, onSent);
+  }
+
+  /** Ends it as the other side ended: with the same code and reason, without any, or by breaking off. */
+  close(code: number, reason: Buffer): void {
+    const { socket } = this;
+    if (code === ABNORMAL) {
+      socket.terminate();
+      return;
+    }
+    socket.resume(); // or it would never read that the other side agrees
+    if (code === NO_STATUS) socket.close();
+    else socket.close(code, reason);
+  }
+}
+
+function bytesOf(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}

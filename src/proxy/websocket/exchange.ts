@@ -1,0 +1,108 @@
+import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
+import type { ChatReport } from '../chat.ts';
+import type { PrunedFrame } from './prune-frame.ts';
+
+/** How much of a model's name is reported. */
+const MAX_MODEL_CHARS = 200;
+const EVENT = Buffer.from('data: ');
+const EVENT_END = Buffer.from('\n');
+
+/** A request in a frame, as it went to the upstream. */
+export interface SentFrame {
+  readonly requestId: string;
+  readonly dialect: Dialect;
+  /** As it came from the client. */
+  readonly original: Buffer;
+  /** As it went on; the very same Buffer when nothing was cut. */
+  readonly sent: Buffer;
+  readonly pruned: PrunedFrame;
+  readonly pruneMs: number;
+}
+
+/** One request in a frame and what answers it. */
+export class FrameExchange {
+  readonly requestId: string;
+  readonly pruned: PrunedFrame;
+  readonly #dialect: Dialect;
+  readonly #reader: AnswerReader;
+  readonly #startedAt: number;
+  readonly #pruneMs: number;
+  readonly #bytesIn: number;
+  #bytesOut: number;
+  readonly #fallbacks: string[];
+  #firstByteMs: number | null = null;
+  /** As the client sent it, while that may have to be sent yet; else `null`. */
+  #original: Buffer | null;
+  #wasRefused = false;
+
+  constructor({ requestId, dialect, original, sent, pruned, pruneMs }: SentFrame) {
+    this.requestId = requestId;
+    this.pruned = pruned;
+    this.#dialect = dialect;
+    this.#reader = dialect.answer();
+    this.#original = sent === original ? null : original;
+    this.#startedAt = performance.now() - pruneMs;
+    this.#pruneMs = pruneMs;
+    this.#bytesIn = original.length;
+    this.#bytesOut = sent.length;
+    this.#fallbacks = [...pruned.fallbacks];
+  }
+
+  /** Whether an event of its answer has come. */
+  get started(): boolean {
+    return this.#firstByteMs !== null;
+  }
+
+  /** Whether the upstream took it only as it came. */
+  get wasRefused(): boolean {
+    return this.#wasRefused;
+  }
+
+  /** An event of the answer. */
+  event(frame: Buffer): void {
+    this.#firstByteMs ??= performance.now() - this.#startedAt;
+    this.#original = null;
+    for (const piece of [EVENT, frame, EVENT_END]) this.#reader.data(piece);
+  }
+
+  /** The upstream did not take it as it was pruned. @returns what it is to be sent instead; `null`: that went before */
+  refused(status: number): Buffer | null {
+    const original = this.#original;
+    if (original === null) return null;
+    this.#original = null;
+    this.#wasRefused = true;
+    this.#bytesOut = this.#bytesIn;
+    this.#fallbacks.push(`upstream_refused_${status}`);
+    return original;
+  }
+
+  turn(): ReturnType<AnswerReader['turn']> {
+    return this.#reader.turn();
+  }
+
+  report(status: number, end: ChatReport['end'], upstreamError: string | null): ChatReport {
+    const { rewritten } = this.pruned;
+    return {
+      requestId: this.requestId,
+      foreign: false,
+      wire: this.#dialect.name,
+      conversationId: rewritten?.conversationId ?? '',
+      model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
+      stream: true,
+      messages: rewritten?.messages.length ?? 0,
+      outcomes: rewritten?.outcomes ?? [],
+      newFrom: rewritten?.newFrom ?? 0,
+      forwardedOriginal: this.#bytesOut === this.#bytesIn,
+      bytesIn: this.#bytesIn,
+      bytesOut: this.#bytesOut,
+      fallbacks: this.#fallbacks,
+      pruneMs: this.#pruneMs,
+      firstByteMs: this.#firstByteMs,
+      totalMs: performance.now() - this.#startedAt,
+      status,
+      end,
+      upstreamError,
+      usage: this.#reader.usage(),
+    };
+  }
+}

@@ -1,0 +1,24 @@
+import { JsonCursor } from '../../json/cursor.ts';
+
+/** Where clients and providers write the type of a frame. */
+const FIRST_BYTES = 120;
+const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/;
+
+/** The `type` of a frame that is one JSON object, or `''`. */
+export function typeOfFrame(frame: Buffer): string {
+  const [, type] = TYPE_FIRST.exec(frame.toString('latin1', 0, FIRST_BYTES)) ?? [];
+  return type ?? typeAnywhere(frame);
+}
+
+function typeAnywhere(frame: Buffer): string {
+  let type = '';
+  try {
+    const cursor = new JsonCursor(frame);
+    cursor.object((key) => {
+      if (key === 'type' && cursor.atString()) type = cursor.text(cursor.string()) ?? '';
+    });
+  } catch {
+    return '';
+  }
+  return type;
+}

@@ -1,0 +1,141 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { reasonOf } from '../../core/failure-reason.ts';
+import type { RefusedConversations } from '../../core/refused-conversations.ts';
+import type { ChatReport } from '../chat.ts';
+import type { BridgeWatch } from './bridge.ts';
+import { errorEventIn } from './error-event.ts';
+import { FrameExchange } from './exchange.ts';
+import { typeOfFrame } from './frame-type.ts';
+import { type FramePruning, pruneFrame } from './prune-frame.ts';
+
+export interface FrameOptions extends FramePruning {
+  readonly refused: RefusedConversations;
+  readonly newRequestId: () => string;
+  /** Told that a request has ended. */
+  readonly onReport: (report: () => ChatReport) => void;
+  /** Told of what passed unread because nobody knows what it is. */
+  readonly onNotUnderstood: (reason: string) => void;
+}
+
+/** What a connection is for. */
+export interface Connected {
+  /** Of the request that opened it. */
+  readonly headers: IncomingHttpHeaders;
+  /** A web page of somebody else may have opened it: nothing is read or stored. */
+  readonly foreign: boolean;
+  /** Sends the upstream what the client did not. */
+  readonly send: (text: Buffer) => void;
+  /** The connection has ended. */
+  readonly onClosed: () => void;
+}
+
+const REQUEST = 'response.create';
+/** The last events of an answer. */
+const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+/** Statuses with which an upstream refuses what it was sent. */
+const REFUSALS = new Set([400, 413, 422]);
+/** Errors of a connection that the same request would meet again, whatever was cut in it. */
+const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
+
+/** Prunes the requests that come in frames of one connection, and tells what became of each. */
+export class Frames implements BridgeWatch {
+  readonly #options: FrameOptions;
+  readonly #connected: Connected;
+  #current: FrameExchange | null = null;
+  /** A request came before the one before was answered: which event belongs to which is not known. */
+  #overlapping = false;
+  #ended = false;
+
+  constructor(options: FrameOptions, connected: Connected) {
+    this.#options = options;
+    this.#connected = connected;
+  }
+
+  /** Whether an answer is under way. */
+  get isBusy(): boolean {
+    return this.#current !== null;
+  }
+
+  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer> {
+    if (this.#connected.foreign) return data;
+    const type = isBinary ? '' : typeOfFrame(data);
+    if (type === '') this.#options.onNotUnderstood('frame_not_understood');
+    return type === REQUEST ? this.#request(data) : data;
+  }
+
+  fromUpstream(data: Buffer, isBinary: boolean): boolean {
+    const exchange = this.#current;
+    if (exchange === null || isBinary) return true;
+    try {
+      return this.#event(exchange, data);
+    } catch (cause) {
+      this.#options.onFault(exchange.requestId, reasonOf(cause), cause);
+      return true;
+    }
+  }
+
+  closed(clientFirst: boolean): void {
+    this.#ended = true;
+    if (clientFirst) this.#end(0, 'client_gone', null);
+    else this.#end(this.#current?.started === true ? 200 : 502, 'answered', 'reset');
+    this.#connected.onClosed();
+  }
+
+  async #request(frame: Buffer): Promise<Buffer> {
+    const { dialect, shadow, newRequestId } = this.#options;
+    this.#overlapping = this.#current !== null;
+    this.#end(200, 'answered', null);
+    const requestId = newRequestId();
+    const startedAt = performance.now();
+    const pruned = await pruneFrame(frame, this.#connected.headers, requestId, this.#options);
+    const sent = shadow ? frame : (pruned.rewritten?.body ?? frame);
+    const pruneMs = performance.now() - startedAt;
+    this.#current = new FrameExchange({ requestId, dialect, original: frame, sent, pruned, pruneMs });
+    if (this.#ended) this.#end(0, 'client_gone', null);
+    return sent;
+  }
+
+  /** @returns whether the client is to see it */
+  #event(exchange: FrameExchange, frame: Buffer): boolean {
+    const type = typeOfFrame(frame);
+    if (type === 'error') return this.#error(exchange, frame);
+    if (!exchange.started) this.#accepted(exchange);
+    exchange.event(frame);
+    if (LAST.has(type)) this.#end(200, 'answered', null);
+    return true;
+  }
+
+  #error(exchange: FrameExchange, frame: Buffer): boolean {
+    const { status, code } = errorEventIn(frame);
+    const mayRepeat = !exchange.started && !this.#overlapping && !OF_CONNECTION.has(code) && REFUSALS.has(status);
+    const original = mayRepeat ? exchange.refused(status) : null;
+    if (original !== null) {
+      this.#connected.send(original);
+      return false;
+    }
+    this.#end(status, 'answered', null);
+    return true;
+  }
+
+  /** The upstream answers. Where it did so only to the request as it came, the conversation is left alone from now on. */
+  #accepted({ requestId, pruned, wasRefused }: FrameExchange): void {
+    if (!wasRefused || pruned.rewritten === null) return;
+    const { refused, onFault } = this.#options;
+    void refused.add(pruned.rewritten.prefixes).catch((cause: unknown) => onFault(requestId, reasonOf(cause), cause));
+  }
+
+  #end(status: number, end: ChatReport['end'], upstreamError: string | null): void {
+    const exchange = this.#current;
+    if (exchange === null) return;
+    this.#current = null;
+    const { onReport, onFault, rewriter } = this.#options;
+    try {
+      const turn = exchange.turn();
+      if (turn !== null && exchange.pruned.rewritten !== null) rewriter.answered(exchange.pruned.rewritten, turn);
+      const report = exchange.report(status, end, upstreamError);
+      onReport(() => report);
+    } catch (cause) {
+      onFault(exchange.requestId, 'not_reported', cause);
+    }
+  }
+}

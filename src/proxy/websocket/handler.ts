@@ -1,0 +1,150 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type WebSocket from 'ws';
+import { WebSocketServer } from 'ws';
+import type { Dialect } from '../../dialects/dialect.ts';
+import { pairsOf, responseHeaders } from '../headers.ts';
+import { sendError, sendUpstreamError } from '../openai-error.ts';
+import { bareAnswer } from './bare-answer.ts';
+import { Bridge } from './bridge.ts';
+import { type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES } from './dial.ts';
+import { type FrameOptions, Frames } from './frames.ts';
+
+export interface WebSocketOptions extends FrameOptions, DialOptions {
+  readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
+  /** The upstream did not open a WebSocket: it answered with this status, or could not be asked. */
+  readonly onNotOpened: (status: number, upstreamError: string | null) => void;
+}
+
+/** A connection that lies idle for long is asked by TCP whether it is still there. */
+const KEEP_ALIVE_MS = 60_000;
+/** RFC 6455 §7.4.1: an endpoint is going away. */
+const GOING_AWAY = 1001;
+
+interface Open {
+  readonly bridge: Bridge;
+  readonly frames: Frames;
+}
+
+/** Serves the WebSockets of a wire: each is joined with one at the upstream. */
+export class WebSocketHandler {
+  readonly #options: WebSocketOptions;
+  readonly #server: WebSocketServer;
+  readonly #open = new Set<Open>();
+  /** Fields that go with the next `101`: the handshake is made in one go. */
+  #fields: readonly string[] = [];
+  #protocol = '';
+  #draining = false;
+
+  constructor(options: WebSocketOptions) {
+    this.#options = options;
+    this.#server = new WebSocketServer({
+      noServer: true,
+      clientTracking: false,
+      perMessageDeflate: false, // the client is near: to pack and unpack costs more than it saves
+      autoPong: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+      maxFragments: MAX_FRAGMENTS,
+      handleProtocols: () => this.#protocol || false,
+    });
+    this.#server.on('headers', (headers: string[]) => headers.push(...this.#fields));
+  }
+
+  /** Whether a WebSocket at this path is this wire's; `path` comes without its query. */
+  claims(path: string): boolean {
+    return this.#options.dialect.claims('POST', path) === 'generate';
+  }
+
+  /** Never rejects. @param head - what came behind the request */
+  async handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    try {
+      await this.#connect(req, socket, head);
+    } catch (cause) {
+      this.#options.onFault('', 'internal_error', cause);
+      socket.destroy();
+    }
+  }
+
+  /** Ends connections as soon as no answer is under way on them; clients open new ones elsewhere. */
+  drain(): void {
+    this.#draining = true;
+    for (const { bridge, frames } of this.#open) if (!frames.isBusy) bridge.close(GOING_AWAY, 'shutting down');
+  }
+
+  async #connect(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const { dialect, onNotOpened } = this.#options;
+    const dialled = await dial(req, this.#options);
+    if (dialled.kind === 'open') return this.#join(req, socket, head, dialled.upstream, dialled.answer);
+    if (socket.destroyed) {
+      if (dialled.kind === 'answered') dialled.answer.destroy();
+      return;
+    }
+    const res = bareAnswer(req, socket);
+    if (dialled.kind === 'failed') {
+      onNotOpened(sendUpstreamError(res, dialled.code, dialect.error), dialled.code);
+      return;
+    }
+    const { answer } = dialled;
+    const status = answer.statusCode ?? 502;
+    onNotOpened(status, null);
+    res.sendDate = false;
+    res.writeHead(status, answer.statusMessage ?? '', responseHeaders(answer.rawHeaders));
+    answer.on('error', () => res.destroy());
+    res.once('close', () => answer.destroy());
+    answer.pipe(res);
+  }
+
+  #join(req: IncomingMessage, socket: Socket, head: Buffer, upstream: WebSocket, answer: IncomingMessage): void {
+    if (socket.destroyed) {
+      upstream.terminate();
+      return;
+    }
+    this.#fields = fieldsFor(answer);
+    this.#protocol = upstream.protocol;
+    let joined = false;
+    this.#server.handleUpgrade(req, socket, head, (client) => {
+      joined = true;
+      socket.setKeepAlive(true, KEEP_ALIVE_MS);
+      this.#bridge(req, client, upstream);
+    });
+    if (!joined) upstream.terminate(); // it asks for a WebSocket in a way that is none
+  }
+
+  #bridge({ headers }: IncomingMessage, client: WebSocket, upstream: WebSocket): void {
+    const foreign = this.#options.isForeign(headers);
+    const onReport: FrameOptions['onReport'] = (report) => {
+      this.#options.onReport(report);
+      // one more event may be on its way to the client: it goes before the end
+      if (this.#draining) setImmediate(() => this.drain());
+    };
+    const frames = new Frames(
+      { ...this.#options, onReport },
+      {
+        headers,
+        foreign,
+        send: (text) => open.bridge.send(text),
+        onClosed: () => this.#open.delete(open),
+      },
+    );
+    const open: Open = { frames, bridge: new Bridge(client, upstream, frames) };
+    this.#open.add(open);
+    if (this.#draining) this.drain();
+  }
+}
+
+/** The upstream's fields for the client, as lines; those of its handshake belong to the other connection. */
+function fieldsFor({ rawHeaders }: IncomingMessage): string[] {
+  return pairsOf(responseHeaders(rawHeaders))
+    .filter(([name]) => !/^sec-websocket-/i.test(name))
+    .map(([name, value]) => `${name}: ${value}`);
+}
+
+/** What is told to a client that asks for a WebSocket where there is none. */
+export function refuseUpgrade(
+  req: IncomingMessage,
+  socket: Socket,
+  code: 'upgrade_refused' | 'shutting_down' | 'loop_detected',
+  errorBody?: Dialect['error'],
+): void {
+  sendError(bareAnswer(req, socket), code, undefined, undefined, errorBody);
+}
