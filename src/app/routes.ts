@@ -40,7 +40,10 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const face = httpFace(settings, port);
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);
-  const { wires, sockets, notUnderstood, upstreams, hops, close } = await openWires(services, metrics);
+  const { wires, sockets, onUpgradeRefused, notUnderstood, upstreams, hops, close } = await openWires(
+    services,
+    metrics,
+  );
   const mountParts = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
   const rest = loadSoon(
     async () => {
@@ -53,7 +56,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     wires,
     ...(fleet?.fleet.children && { front: await frontOf(fleet.fleet.children, mountParts) }),
     sockets,
-    onUpgradeRefused: () => notUnderstood.count('upgrade_refused'),
+    onUpgradeRefused,
     hops,
     app: rest.listener,
     loaded: rest.settled,

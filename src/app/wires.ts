@@ -26,6 +26,8 @@ import type { Services } from './services.ts';
 export interface Wires {
   readonly wires: readonly Wire[];
   readonly sockets: SocketWire;
+  /** A WebSocket was asked for where there is none. */
+  readonly onUpgradeRefused: () => void;
   /** How often something passed unread because nobody knows what it is, by reason. */
   readonly notUnderstood: NotUnderstood;
   /** Where requests go; the pass-through goes there too. */
@@ -77,12 +79,10 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
       upstream: upstreams.others,
       hops,
       headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-      onNotUnderstood: (reason) => notUnderstood.count(reason),
-      onNotOpened: (status, upstreamError) => {
-        notUnderstood.count('websocket_not_opened');
-        log.info({ status, upstreamError }, 'no WebSocket at the upstream');
-      },
+      onNotUnderstood: (reason) => reporter.unread(reason),
+      onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
     }),
+    onUpgradeRefused: () => reporter.unread('upgrade_refused'),
     notUnderstood,
     upstreams,
     hops,

@@ -18,6 +18,8 @@ const MAX_PRUNES = 10_000;
 
 /** Events that happened outside any conversation: calls of tools by their clients. */
 export const MCP_RUN = 'mcp';
+/** Events of connections that are no request, or none that was taken up. */
+export const CONNECTION_RUN = 'connection';
 /** Events of the store's upkeep. */
 export const STORE_RUN = 'store';
 

@@ -1,3 +1,4 @@
+import { CONNECTION_RUN } from '../core/event-log.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -42,6 +43,21 @@ export class Reporter {
     if (this.#reports.length >= MAX_WAITING) this.#reports.shift();
     this.#reports.push({ make, atMs: this.#options.clock.nowMs() });
     this.#telling ??= setTimeout(() => this.#tell(), TELL_MS).unref();
+  }
+
+  /**
+   * Tells of what passed unread, or was turned away, outside any request: a frame, a WebSocket. Never throws.
+   *
+   * @param about - facts for the log; never a text
+   */
+  unread(reason: string, about: Readonly<Record<string, string | number | null>> = {}): void {
+    const { log, metrics, events, clock, notUnderstood } = this.#options;
+    notUnderstood?.count(reason);
+    log.info({ reason, ...about }, 'passed unread');
+    metrics.pruning({ ...NOTHING_PRUNED, fallbacks: [reason] });
+    const event = { tsMs: clock.nowMs(), runId: CONNECTION_RUN, opId: null, kind: 'fallback', level: 'warn' } as const;
+    events.add([{ ...event, payload: { reason } }]);
+    this.#behind.soon();
   }
 
   /** Tells and writes what waits. Never rejects: what cannot be kept is lost, and the log says so. */
@@ -124,6 +140,8 @@ export class Reporter {
     await this.#options.events.flush();
   }
 }
+
+const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };
 
 interface Told {
   readonly make: () => ChatReport | Promise<ChatReport>;

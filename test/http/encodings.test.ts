@@ -120,6 +120,20 @@ describe('a bomb', () => {
 describe('a request in zstd', () => {
   const LOG = serverLog(300);
 
+  it('as Codex sent it with a ChatGPT login is pruned, and sent on as plain JSON', async () => {
+    const upstream = await startUpstream((_request, res) => res.end('{}'));
+    const proxy = await startProxy(upstream);
+    const { sent, meant } = recorded('021');
+    const headers = { 'content-encoding': 'zstd', 'content-type': 'application/json' };
+    await send(`${proxy.url}/v1/responses`, { method: 'POST', headers, body: sent });
+    const { body, headers: forwarded } = upstream.last;
+    expect(forwarded['content-encoding']).toBeUndefined();
+    expect(body.length).toBeLessThan(meant.length - 10_000);
+    expect(body.toString()).toContain('⟦PRUNÉ:');
+    const shape = (bytes: Buffer): object => ({ ...JSON.parse(bytes.toString('utf8')), input: null });
+    expect(shape(body)).toEqual(shape(meant));
+  });
+
   it('is pruned and sent on as plain JSON', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);

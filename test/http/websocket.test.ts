@@ -195,6 +195,9 @@ describe('a WebSocket on /v1/responses', () => {
     expect(upstream.requests).toEqual([]);
     const health = (await (await fetch(`${proxy.url}/health`)).json()) as Record<string, unknown>;
     expect(health.not_understood).toEqual({ upgrade_refused: 3 });
+    expect((await proxy.logLines()).filter(({ reason }) => reason === 'upgrade_refused')).toHaveLength(3);
+    const page = await (await fetch(`${proxy.url}/metrics`)).text();
+    expect(page).toMatch(/fallback[^\n]*upgrade_refused[^\n]* 3/);
   });
 
   it('of a foreign page is joined, and nothing of it is read', async () => {

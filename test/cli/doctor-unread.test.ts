@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { checkUnread } from '../../src/cli/doctor-unread.ts';
+
+describe('what a proxy could not read', () => {
+  it('is told with how often and what to do, and only where there was something', () => {
+    const notUnderstood = new Map([
+      ['encoding_not_understood', 12],
+      ['websocket_not_opened', 1],
+      ['upgrade_refused', 0],
+      ['of_a_newer_version', 3],
+    ]);
+    const findings = checkUnread({ notUnderstood });
+    expect(findings.map(({ level }) => level)).toEqual(['note', 'note']);
+    expect(findings[0]?.what).toMatch(/^12 .*\(encoding_not_understood\)$/);
+    expect(findings[0]?.advice).toContain('zstd');
+    expect(findings[1]?.advice).toContain('supports_websockets');
+    expect(checkUnread(null)).toEqual([]);
+    expect(checkUnread({})).toEqual([]);
+  });
+});
