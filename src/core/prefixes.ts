@@ -14,7 +14,8 @@ export function prefixesOf(
   messages: readonly ScannedMessage[],
   known: readonly string[] = [],
   start = '',
-): string[] {
+): readonly string[] {
+  if (known.length === messages.length) return known;
   const prefixes = [...known];
   for (const message of messages.slice(known.length)) {
     const before = prefixes.at(-1) ?? start;

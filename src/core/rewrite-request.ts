@@ -197,6 +197,10 @@ export class RequestRewriter {
   async #settle(read: PreparedBody, failure: unknown = null): Promise<SettledBody> {
     const { decisions, store } = this.#options;
     if (failure !== null) return this.#newWhole(read, failure);
+    if (read.found.length === 0) {
+      const result = splice(read.body, read, NOTHING, this.#options.render);
+      return { decisionOf: NOTHING, fallbacks: [], result, failed: false, outdated: false };
+    }
     try {
       const lost = await lostOriginals(read.sent, store);
       const settling = settleTexts(read.found, read.outcomesBefore, decisions.deadline(), {
@@ -391,6 +395,7 @@ const NOTHING_SENT = {
   rawPast: false,
   failure: null,
 };
+const NOTHING = (): null => null;
 const TIMED_OUT = new Error('deciding took too long');
 /** Answers kept by the provider that may still be gone on from. */
 const MAX_ANSWERS = 2_000;

@@ -46,7 +46,7 @@ export async function settleTexts(
     const { job } = text;
     if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
   }
-  const before = await decisions.decided([...past].map(({ job }) => job));
+  const before = past.size > 0 ? await decisions.decided([...past].map(({ job }) => job)) : new Map<Job, Decision>();
   for (const text of past) {
     const decision = before.get(text.job);
     if (decision) results.set(text, decision);

@@ -19,11 +19,14 @@ export interface KnownPast {
   readonly failure: unknown;
 }
 
+const NOTHING_NEW: KnownPast = { found: [], sent: new Map(), past: new Set(), rawPast: false, failure: null };
+
 /** What was sent of the messages of a request before, and which of its texts nothing new may be decided about. */
 export async function knownPast(request: IncomingRequest, read: ReadBody, memory: SentMemory): Promise<KnownPast> {
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
   const { messages, prefixes, first, tail } = read;
-  const asked = messages.flatMap(({ texts }, i) => (i >= first && texts.length > 0 ? (prefixes[i] ?? []) : []));
+  if (first === messages.length) return NOTHING_NEW;
+  const asked = messages.slice(first).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[first + i] ?? []) : []));
   const { sent: records, failure } = await memory.find(asked);
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();

@@ -40,13 +40,17 @@ function replayOne(
   render: RenderOptions,
   found: readonly FoundText[],
 ): Replayed | null {
+  const today = found.find((text) => isAt(text, place));
+  if (today && today.job.textHash === decision.textHash) {
+    const text = { ...today, skip: '', render, markerIds: [] };
+    return { text, decision: { ...decision, goal: today.job.goal } };
+  }
   const literal = message.texts[place.text]?.literal;
   const decoded = literal ? decodeString(bytes, literal.start, literal.end) : null;
   const placed = decoded === null ? null : textAt(decoded, place);
   // under one prefix there is one text; should it be another all the same, its lines are not ours to cut
   if (!literal || decoded === null || !placed || textHash(placed.text) !== decision.textHash) return null;
-  const today = found.find((text) => isAt(text, place));
-  const job = today?.job ?? jobOf(placed.text, decision);
+  const job = jobOf(placed.text, decision);
   const text: FoundText = {
     messageIndex,
     literal,
@@ -58,9 +62,9 @@ function replayOne(
     skip: '',
     render,
     markerIds: [],
-    around: today?.around ?? [],
+    around: [],
   };
-  return { text, decision: { ...decision, goal: job.goal } };
+  return { text, decision: { ...decision, goal: '' } };
 }
 
 /** Whether a text that is found today stands at the place of one that was sent. */
