@@ -80,7 +80,11 @@ export class RequestRewriter {
   readonly #memo: PrefixMemo;
   readonly #sent: SentMemory;
   readonly #teller: SegmentTeller | null;
-  readonly #answers = new LRUCache<string, Conversation>({ max: MAX_ANSWERS });
+  readonly #answers = new LRUCache<string, Conversation>({
+    max: MAX_ANSWERS,
+    maxSize: MAX_ANSWER_NOTES,
+    sizeCalculation: (conversation) => 1 + conversation.notes,
+  });
   readonly #readOptions: ReadOptions;
 
   constructor(options: RewriterOptions) {
@@ -399,6 +403,8 @@ const NOTHING = (): null => null;
 const TIMED_OUT = new Error('deciding took too long');
 /** Answers kept by the provider that may still be gone on from. */
 const MAX_ANSWERS = 2_000;
+/** Calls and results that these answers may name together: each repeats those of its conversation, some 100 bytes a piece. */
+const MAX_ANSWER_NOTES = 200_000;
 
 /** How long, and for which directives, a body may be gone on from without asking the store. */
 function validityOf({ epoch, directives, now }: StoreState, { match, steps }: PreparedBody, failed: boolean): Validity {

@@ -50,6 +50,11 @@ export class Conversation {
     return new Conversation(this);
   }
 
+  /** How many calls and results it has taken note of: what a copy of it costs. */
+  get notes(): number {
+    return this.#calls.size + this.#results.size;
+  }
+
   /** A hash of how the conversation begins; `''` before the user's first message. */
   get id(): string {
     return this.#id;
