@@ -14,10 +14,11 @@ export interface IncomingRequest {
   readonly dialect: Dialect;
   readonly scope?: RequestScope;
   /**
-   * `leave`: what was sent before is sent again, and what is new stays as it came: for requests that only count, and
-   * where pruning is switched off on a wire whose provider checks the past. Default: `decide`.
+   * `leave`: what was sent before is sent again, and what is new stays as it came, and will: where pruning is switched off
+   * on a wire whose provider checks the past. `replay`: as `leave` for this request alone, which is answered by no model.
+   * Default: `decide`.
    */
-  readonly newTexts?: 'decide' | 'leave';
+  readonly newTexts?: 'decide' | 'leave' | 'replay';
   /**
    * `decide`: also what was answered already, and nothing is known of, is cut, as it would have been when it was new: for
    * a provider that refused it whole. Default: it stays as it came.

@@ -20,6 +20,7 @@ import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
 import { SentMemory } from './sent/memory.ts';
 import { type KnownPast, knownPast, lostOriginals } from './sent/past.ts';
 import { recordsOf } from './sent/record.ts';
+import { mayBeCut, wholeRecord } from './sent/whole.ts';
 import { type Settled, settleTexts } from './settle-texts.ts';
 import { type Spliced, splice } from './splice.ts';
 
@@ -54,6 +55,8 @@ export interface Rewritten {
   readonly acceptedBefore: boolean;
   /** What was answered before holds large texts, went as it came, and nothing says whether that is how it was sent. */
   readonly rawPast: boolean;
+  /** What stands for each of the messages that this is so of, as far as it is to be noted. */
+  readonly rawPrefixes: readonly string[];
   /** What was said so far, for an answer that the provider keeps. */
   readonly conversation: Conversation;
   /** Every text that was large enough, also those of messages seen before. */
@@ -85,6 +88,8 @@ export class RequestRewriter {
     maxSize: MAX_ANSWER_NOTES,
     sizeCalculation: (conversation) => 1 + conversation.notes,
   });
+  /** What stands for messages whose cuts a provider took. */
+  readonly #accepted = new LRUCache<string, true>({ max: MAX_ACCEPTED });
   readonly #readOptions: ReadOptions;
 
   constructor(options: RewriterOptions) {
@@ -138,14 +143,33 @@ export class RequestRewriter {
       this.#remember(request, read, result, validityOf(state, read, failed));
       this.#teller?.tell(decided);
     }
-    return rewritten(read, result, fallbacks);
+    return this.#done(read, result, fallbacks);
+  }
+
+  #done(read: PreparedBody, result: Spliced, fallbacks: readonly string[]): Rewritten {
+    const done = rewritten(read, result, fallbacks);
+    return { ...done, acceptedBefore: done.acceptedBefore || cutPrefixes(done).some((cut) => this.#accepted.has(cut)) };
+  }
+
+  /**
+   * Takes note that a provider took a request: the cuts in it hold from now on, and what of the past went whole was sent
+   * whole before. Never rejects.
+   */
+  async accepted(request: Rewritten): Promise<void> {
+    for (const prefix of cutPrefixes(request)) this.#accepted.set(prefix, true);
+    const sent = request.rawPrefixes.map(wholeRecord);
+    if (sent.length === 0) return;
+    this.#sent.add(sent);
+    const { store, onFailure } = this.#options;
+    const batch = { decisions: [], touch: [], sent };
+    await store.commit(batch, 0).catch((cause: unknown) => onFailure('past_not_noted', cause));
   }
 
   /** What would be cut, all of it new, without a store and without changing anything. */
   async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
     const { body } = request;
     const all = readRequest(request, null, this.#readOptions);
-    const read: PreparedBody = { ...all, ...NOTHING_SENT, found: all.found, body, steps: NO_STEPS };
+    const read: PreparedBody = { ...all, ...NOTHING_SENT, found: all.found, body, steps: NO_STEPS, bound: false };
     const jobs = read.found.filter(({ skip }) => skip === '').map(({ job }) => job);
     const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
     const result = splice(body, read, ({ job }) => decided.get(job) ?? null, this.#options.render);
@@ -224,6 +248,7 @@ export class RequestRewriter {
   /** What was sent before is sent again, and what is new stays whole. */
   #newWhole(read: PreparedBody, cause: unknown): SettledBody {
     const decisionOf = (text: FoundText): Decision | null => read.sent.get(text) ?? null;
+    this.#sent.add(wholeRecords(read));
     const reason = cause === TIMED_OUT ? 'timeout' : reasonOf(cause);
     this.#options.onFailure(reason, cause);
     const result = splice(read.body, read, decisionOf, this.#options.render, reason);
@@ -240,7 +265,8 @@ export class RequestRewriter {
       const result = splice(read.body, read, decisionOf, render);
       const open = read.found.map((text) => (read.sent.has(text) ? null : text));
       const outcomes = result.outcomes.slice(read.outcomesBefore.length);
-      return { result, sent: recordsOf(open, outcomes, decisionOf, (index) => read.prefixes[index] ?? '', render) };
+      const cut = recordsOf(open, outcomes, decisionOf, (index) => read.prefixes[index] ?? '', render);
+      return { result, sent: [...cut, ...wholeRecords(read, new Set(cut.map(({ prefix }) => prefix)))] };
     };
     const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
     let made = attempt();
@@ -261,7 +287,7 @@ export class RequestRewriter {
 
   /** Reads a request and finds out what was sent of it before; then directives have their say. */
   async #prepare(request: IncomingRequest, match: PrefixMatch | null, state: StoreState): Promise<PreparedBody> {
-    const { body, dialect, scope = NO_SCOPE } = request;
+    const { body, dialect, scope = NO_SCOPE, newTexts } = request;
     let read = readRequest(request, match, this.#readOptions);
     const directives = viewFor(dialect, state.directives);
     let steps = NO_STEPS;
@@ -271,11 +297,12 @@ export class RequestRewriter {
       if (match && match.body.steps !== steps.mark) read = readRequest(request, null, this.#readOptions);
     }
     const known = await knownPast(request, read, this.#sent);
-    if (directives.empty) return { ...read, ...known, body, steps };
+    const bound = dialect.binding === 'must' && newTexts !== 'replay';
+    if (directives.empty) return { ...read, ...known, body, steps, bound };
     const toolOf = (text: ScannedText): string => (text.use === 'result' ? (read.callOf(text)?.name ?? text.name) : '');
     const language = this.#options.find.reasonLanguage;
     const found = direct(body, { ...read, found: known.found, toolOf }, scope.project, directives, steps, language);
-    return { ...read, ...known, found, body, steps };
+    return { ...read, ...known, found, body, steps, bound };
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
@@ -352,7 +379,7 @@ export class RequestRewriter {
       before,
       messages,
       prefixes: read.prefixes,
-      rawPast: read.rawPast || match?.body.rawPast === true,
+      rawPast: read.rawPast.length > 0 || match?.body.rawPast === true,
       edits,
       outcomes,
       checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
@@ -367,6 +394,8 @@ interface PreparedBody extends ReadBody, KnownPast {
   readonly body: Buffer;
   readonly found: readonly FoundText[];
   readonly steps: HeldSteps;
+  /** What goes out now must go out again, whole texts among it. */
+  readonly bound: boolean;
 }
 
 /** What the store says of itself. */
@@ -396,7 +425,7 @@ const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
 const NOTHING_SENT = {
   sent: new Map<FoundText, Decision>(),
   past: new Set<FoundText>(),
-  rawPast: false,
+  rawPast: [],
   failure: null,
 };
 const NOTHING = (): null => null;
@@ -405,6 +434,8 @@ const TIMED_OUT = new Error('deciding took too long');
 const MAX_ANSWERS = 2_000;
 /** Calls and results that these answers may name together: each repeats those of its conversation, some 100 bytes a piece. */
 const MAX_ANSWER_NOTES = 200_000;
+/** Messages with cuts that are known to be taken; the conversation itself tells, once it goes on. */
+const MAX_ACCEPTED = 20_000;
 
 /** How long, and for which directives, a body may be gone on from without asking the store. */
 function validityOf({ epoch, directives, now }: StoreState, { match, steps }: PreparedBody, failed: boolean): Validity {
@@ -470,11 +501,30 @@ function rewritten(read: PreparedBody, { body, outcomes }: Spliced, fallbacks: r
     conversation: read.conversation,
     refusedBefore: false,
     acceptedBefore: wasAccepted(read),
-    rawPast: read.rawPast || read.match?.body.rawPast === true,
+    rawPast: read.rawPast.length > 0 || read.match?.body.rawPast === true,
+    rawPrefixes: read.bound ? read.rawPast.flatMap((index) => read.prefixes[index] ?? []) : [],
     outcomes,
     newFrom: read.outcomesBefore.length + replayed,
     fallbacks,
   };
+}
+
+/** What stands for the messages in which something was cut. */
+function cutPrefixes({ outcomes, prefixes }: Rewritten): string[] {
+  const cut = outcomes.flatMap(({ pruneId, messageIndex }) => (pruneId === null ? [] : messageIndex));
+  return [...new Set(cut)].flatMap((index) => prefixes[index] ?? []);
+}
+
+/** Records of the new messages that go whole, where that must be known. */
+function wholeRecords(read: PreparedBody, cut: ReadonlySet<string> = new Set()): SentMessage[] {
+  if (!read.bound) return [];
+  const replayed = new Set([...read.sent.keys()].map(({ messageIndex }) => messageIndex));
+  const from = Math.max(read.first, read.tail);
+  return read.messages.flatMap((message, i) => {
+    const prefix = read.prefixes[i];
+    if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i) || !mayBeCut(message)) return [];
+    return wholeRecord(prefix);
+  });
 }
 
 /** Whether the model answered something that was cut: then its provider took it. */

@@ -5,14 +5,15 @@ import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
-import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
+import type { Dialect, ProviderUsage, Purpose } from '../dialects/dialect.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
 import { decodeBody } from './decode-body.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
-import type { Exchange } from './pass-on.ts';
+import type { Decline, Exchange } from './pass-on.ts';
+import { REFUSALS, Refusal } from './refusal.ts';
 import type { RewriteRoom } from './rewrite-room.ts';
 import { scopeOf } from './scope.ts';
 import { readAway, uploadOf } from './unread-upload.ts';
@@ -77,8 +78,8 @@ export interface ChatReport {
 /** How much of a model's name is reported. */
 const MAX_MODEL_CHARS = 200;
 
-/** Statuses with which an upstream refuses what it was sent. */
-const REFUSALS = new Set([400, 413, 422]);
+/** How long a request waits for its turn where the request as it came is no way out. */
+const CHECKED_PATIENCE_MS = 30_000;
 
 /** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
 export class ChatHandler {
@@ -121,6 +122,7 @@ class ChatExchange {
   readonly #startedAt = performance.now();
   readonly #fallbacks: string[] = [];
   readonly #tap: UsageTap;
+  readonly #purpose: Purpose;
   #firstByteMs: number | null = null;
   #pruneMs = 0;
   #bytesIn = 0;
@@ -133,6 +135,8 @@ class ChatExchange {
     this.#res = res;
     this.#requestId = requestId;
     this.#tap = new UsageTap(options.dialect.answer());
+    const [path = ''] = (req.url ?? '').split('?', 1);
+    this.#purpose = options.dialect.claims(req.method ?? '', path) ?? 'generate';
   }
 
   async run(): Promise<void> {
@@ -158,25 +162,40 @@ class ChatExchange {
     this.#bytesIn = original.length;
     const { dialect, shadow } = this.#options;
     const checked = dialect.binding === 'must'; // what was sent is sent again, off or not
-    const off = this.#isOff();
-    const pruned = off && !checked ? null : await this.#prune(original, off);
-    if (pruned === null || (shadow && !checked) || pruned.rewritten.body === pruned.decoded) {
+    const pruned = this.#isOff() && !checked ? null : await this.#prune(original);
+    if (pruned === null || (shadow && !checked)) {
       const rewritten = pruned?.rewritten ?? null;
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
-    const { rewritten } = pruned;
-    // The body is sent as plain JSON, whatever encoding the client had chosen.
-    // Once the provider took cuts of this conversation, the whole request would be an edit of what it knows.
-    const isDeclined = (status: number): boolean => !rewritten.acceptedBefore && REFUSALS.has(status);
-    const first = await this.#send(rewritten.body, [], ['content-encoding'], rewritten, isDeclined);
-    if (first.kind === 'answered' && REFUSALS.has(first.status))
-      this.#fallbacks.push(`upstream_refused_${first.status}`);
-    if (first.kind !== 'declined') return this.#report(rewritten, false, first);
+    const { rewritten, whole } = pruned;
+    const refusal = new Refusal(dialect, rewritten, !whole && this.#purpose === 'generate');
+    const first = await this.#sendPruned(original, pruned, refusal);
+    if (first.kind !== 'declined') return this.#report(rewritten, whole, first);
+    if (refusal.ofPast) return await this.#sendPast(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
       .add(rewritten.prefixes)
       .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
+  }
+
+  /** The provider knows another past than the one that came: it goes as it must have been cut when it was new. */
+  async #sendPast(original: Buffer): Promise<void> {
+    this.#fallbacks.push('past_refused');
+    const again = await this.#prune(original, 'decide');
+    if (again === null) return this.#report(null, true, await this.#send(original, [], [], null));
+    this.#report(again.rewritten, again.whole, await this.#sendPruned(original, again));
+  }
+
+  async #sendPruned(original: Buffer, { rewritten, whole }: Pruned, decline?: Decline): Promise<Exchange> {
+    // What was changed is sent as plain JSON, whatever encoding the client had chosen.
+    const exchange = whole
+      ? await this.#send(original, [], [], rewritten, decline)
+      : await this.#send(rewritten.body, [], ['content-encoding'], rewritten, decline);
+    if (exchange.kind !== 'answered') return exchange;
+    if (!whole && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
+    if (exchange.status < 300 && this.#purpose === 'generate') await this.#options.rewriter.accepted(rewritten);
+    return exchange;
   }
 
   #isOff(): boolean {
@@ -185,9 +204,12 @@ class ChatExchange {
   }
 
   /** `null`: the body could not be looked at, or something failed; the original goes. */
-  async #prune(original: Buffer, off: boolean): Promise<Pruned | null> {
+  async #prune(original: Buffer, past: IncomingRequest['past'] = 'leave'): Promise<Pruned | null> {
     const { dialect, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
     const startedAt = performance.now();
+    const checked = dialect.binding === 'must';
+    // where the provider checks the past, the request as it came is no way out: that is worth waiting for
+    const patienceMs = checked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
     const release = await this.#options.room.take(original.length, timeoutMs);
     try {
       if (release === null) this.#fallbacks.push('overloaded');
@@ -196,26 +218,25 @@ class ChatExchange {
         this.#fallbacks.push('encoding_not_understood');
         return null;
       }
-      const [path = ''] = (this.#req.url ?? '').split('?', 1);
-      const purpose = dialect.claims(this.#req.method ?? '', path) ?? 'generate';
       // without room only what was sent before is sent again: its texts are not looked into
-      const decides = !off && !shadow && purpose === 'generate' && release !== null;
+      const decides = !this.#isOff() && !shadow && release !== null;
       const request: IncomingRequest = {
         body: decoded,
         dialect,
         scope: scopeOf(this.#req.headers, this.#requestId),
-        newTexts: decides ? 'decide' : 'leave',
+        newTexts: this.#purpose !== 'generate' ? 'replay' : decides ? 'decide' : 'leave',
+        past,
       };
-      const dry = shadow && dialect.binding === 'should' && release !== null;
+      const dry = shadow && !checked && release !== null;
       const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
-      const rewritten = await within(work, 3 * timeoutMs);
+      const rewritten = await within(work, 3 * patienceMs);
       if (!rewritten) {
         this.#fallbacks.push('timeout');
         return null;
       }
       if (rewritten.refusedBefore) this.#fallbacks.push('left_alone');
       this.#fallbacks.push(...rewritten.fallbacks);
-      return { rewritten, decoded };
+      return { rewritten, whole: rewritten.body === decoded };
     } catch (cause) {
       const reason = reasonOfFault(cause);
       this.#fallbacks.push(reason);
@@ -232,7 +253,7 @@ class ChatExchange {
     extraRequestHeaders: readonly string[],
     without: readonly string[],
     rewritten: Rewritten | null,
-    decline?: (status: number) => boolean,
+    decline?: Decline,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#options.shadow ? savedBy(rewritten.outcomes) : 0;
     const headers = requestHeaders(this.#req.rawHeaders, without);
@@ -302,8 +323,8 @@ function reasonOfFault(cause: unknown): string {
 /** What became of a body, as plain JSON. */
 interface Pruned {
   readonly rewritten: Rewritten;
-  /** As it came, without its encoding. */
-  readonly decoded: Buffer;
+  /** Nothing of it was changed. */
+  readonly whole: boolean;
 }
 
 /** The result, or `null` when it takes longer; late failures are swallowed, the original is already on its way. */

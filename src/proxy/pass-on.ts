@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { fieldIn, pairsOf, responseHeaders } from './headers.ts';
+import { HeldAnswer } from './held-answer.ts';
 import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
@@ -10,8 +11,8 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer | Readable | null;
-  /** Asked once with the status; `true` drops this answer, and the exchange ends as `declined`. */
-  readonly decline?: ((status: number) => boolean) | undefined;
+  /** Says which answers are dropped; the exchange then ends as `declined`. */
+  readonly decline?: Decline | undefined;
   /** Fields for the client beside the upstream's own. */
   readonly extraHeaders: readonly string[];
   /** Sees each piece of the answer on its way; must not keep or change it. */
@@ -19,6 +20,14 @@ export interface UpstreamRequest {
   readonly onHead?: (contentEncoding: string) => void;
   /** How an error of our own looks; by default as OpenAI has it. */
   readonly errorBody?: ErrorBody;
+}
+
+/** Which answers are dropped instead of being passed on. */
+export interface Decline {
+  /** `hold`: its body decides, which waits until it is whole. */
+  byStatus(status: number): 'pass' | 'drop' | 'hold';
+  /** @param body - decoded; the beginning of one that is longer than errors are */
+  byBody(status: number, body: Buffer): boolean;
 }
 
 /** How an exchange ended. */
@@ -55,6 +64,7 @@ export class PassOn {
   #status = 0;
   #settled = false;
   #wrote = false;
+  #held: HeldAnswer | null = null;
 
   /** Whether the request went over a connection that had served others before. */
   reused = false;
@@ -82,11 +92,17 @@ export class PassOn {
   head(status: number, raw: unknown, statusMessage: string): void {
     if (status < 200 || this.#settled) return;
     this.#status = status;
-    if (this.#request.decline?.(status)) {
+    const verdict = this.#request.decline?.byStatus(status) ?? 'pass';
+    if (verdict === 'drop') {
       this.#settle({ kind: 'declined', status });
       this.#flow?.abort();
       return;
     }
+    if (verdict === 'hold') this.#held = new HeldAnswer(raw, statusMessage);
+    else this.#passHead(status, raw, statusMessage);
+  }
+
+  #passHead(status: number, raw: unknown, statusMessage: string): void {
     const fields = responseHeaders(raw);
     this.#request.onHead?.(fieldIn(fields, 'content-encoding'));
     fields.push(...this.#request.extraHeaders);
@@ -104,6 +120,10 @@ export class PassOn {
 
   data(chunk: Buffer): void {
     if (this.#settled) return;
+    if (this.#held) {
+      if (!this.#held.take(chunk)) this.#release();
+      return;
+    }
     this.#wrote = true;
     this.#request.onData?.(chunk);
     if (!this.#res.write(chunk)) this.#flow?.pause();
@@ -111,6 +131,14 @@ export class PassOn {
 
   end(trailers: unknown): void {
     if (this.#settled) return;
+    const held = this.#held;
+    if (held) {
+      if (this.#request.decline?.byBody(this.#status, held.decoded())) {
+        this.#settle({ kind: 'declined', status: this.#status });
+        return;
+      }
+      this.#release();
+    }
     if (Array.isArray(trailers) && trailers.length > 0 && !this.#res.hasHeader('content-length')) {
       this.#res.addTrailers(pairsOf(responseHeaders(trailers)));
     }
@@ -129,6 +157,7 @@ export class PassOn {
       }
     }
     const error = upstreamErrorCode(cause);
+    this.#release();
     if (this.#status !== 0) {
       this.#settle({ kind: 'answered', status: this.#status, error });
       // The head may still wait for its first byte; the client is to see what the upstream sent before it broke off.
@@ -138,6 +167,15 @@ export class PassOn {
     }
     for (const [name, value] of pairsOf(this.#request.extraHeaders)) this.#res.setHeader(name, value);
     this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
+  }
+
+  /** Passes on what was held. */
+  #release(): void {
+    const held = this.#held;
+    if (!held) return;
+    this.#held = null;
+    this.#passHead(this.#status, held.raw, held.statusMessage);
+    for (const chunk of held.chunks) this.data(chunk);
   }
 
   #onDrain = (): void => this.#flow?.resume();

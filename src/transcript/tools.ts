@@ -1,4 +1,5 @@
 import type { Hints, Origin } from '../engine/types.ts';
+import { scriptArgs } from './script-args.ts';
 
 /** A tool call as far as the pruner reads it. */
 export interface ToolCall {
@@ -91,14 +92,14 @@ export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look'
   return CHANGING.has(command) ? 'change' : null;
 }
 
-/** A call’s arguments as an object, one level deep; `null` when they are none. */
+/** A call’s arguments as an object, one level deep, or those in a script of calls; `null` when they are none. */
 export function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
   if (text.length > MAX_ARGS_CHARS) return null;
   try {
     const value: unknown = JSON.parse(text);
     return value !== null && typeof value === 'object' ? flatten(value) : null;
   } catch {
-    return null;
+    return scriptArgs(text);
   }
 }
 

@@ -13,8 +13,8 @@ export interface KnownPast {
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /** Texts that were answered already, or are not to be decided about: they go as they came unless a decision is known. */
   readonly past: ReadonlySet<FoundText>;
-  /** Texts of the past go as they came, and nothing says how they were sent. */
-  readonly rawPast: boolean;
+  /** Messages of the past that go as they came, and nothing says how they were sent. */
+  readonly rawPast: readonly number[];
   /** Why the store could not be asked; `null` when it was. */
   readonly failure: unknown;
 }
@@ -31,7 +31,7 @@ export async function knownPast(request: IncomingRequest, read: ReadBody, memory
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
   const all: FoundText[] = [];
-  let rawPast = false;
+  const rawPast: number[] = [];
   const foundIn = byMessage(read.found);
   for (let i = first; i < messages.length; i++) {
     const message = messages[i];
@@ -44,8 +44,8 @@ export async function knownPast(request: IncomingRequest, read: ReadBody, memory
       all.push(...again.map(({ text }) => text), ...others.map(asPast));
       continue;
     }
-    const open = newTexts === 'decide' && (i >= tail || answered === 'decide');
-    if (!open && found.some(({ skip }) => skip === '')) rawPast ||= i < tail;
+    const open = i >= tail ? newTexts === 'decide' : answered === 'decide';
+    if (!open && i < tail && found.some(({ skip }) => skip === '')) rawPast.push(i);
     all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
   }
   return { found: all.sort(inOrder), sent, past, rawPast, failure };

@@ -1,0 +1,20 @@
+import type { ScannedMessage } from '../../dialects/dialect.ts';
+import type { SentMessage } from '../ports/sent.ts';
+
+/** A text below this many bytes is cut by no setting that makes sense. */
+const MIN_BYTES = 200;
+const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
+
+/** Whether other settings might cut something in a message. */
+export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
+  if (role === 'other' || role === 'assistant' || opaque) return false;
+  return texts.some(({ use, literal }) => CUT.has(use) && literal.end - literal.start >= MIN_BYTES);
+}
+
+/**
+ * The record of a message that goes whole. Where the provider checks the past that must be kept as well: an answer that
+ * was made from the whole text holds for the whole text, though another answer to it may be asked for later.
+ */
+export function wholeRecord(prefix: string): SentMessage {
+  return { prefix, annotateLines: false, includeMarkers: true, texts: [] };
+}

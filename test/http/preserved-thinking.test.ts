@@ -1,0 +1,237 @@
+import { rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { ClaudeAgent } from '../helpers/claude-agent.ts';
+import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
+import { wireMessages } from '../helpers/messages.ts';
+import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { manualClock } from '../helpers/rewriter.ts';
+import { SigningModel } from '../helpers/signing-upstream.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const SMALL = { MCP_PRUNER_MIN_PRUNE_CHARS: '1000', MCP_PRUNER_MIN_KEEP_LINES: '5' };
+const DAY_MS = 86_400_000;
+
+class Session {
+  readonly model = new SigningModel();
+  readonly agent = new ClaudeAgent(this.model);
+  readonly dbPath = join(tempFolder(), 'store.db');
+  readonly clock = manualClock();
+  readonly upstream: FakeUpstream;
+  #proxy: TestProxy | null = null;
+
+  constructor(upstream: FakeUpstream) {
+    this.upstream = upstream;
+    upstream.answer = this.model.answer;
+  }
+
+  /** The proxy, anew and with other settings over the same store. */
+  async with(env: Readonly<Record<string, string>> = {}): Promise<string> {
+    await this.#proxy?.stop();
+    this.#proxy = await startProxy(this.upstream, {
+      env: { ...SMALL, ...env },
+      dbPath: this.dbPath,
+      clock: this.clock,
+    });
+    return this.#proxy.url;
+  }
+
+  async stop(): Promise<void> {
+    await this.#proxy?.stop();
+    this.#proxy = null;
+  }
+
+  get proxy(): TestProxy {
+    if (!this.#proxy) throw new Error('no proxy runs');
+    return this.#proxy;
+  }
+
+  /** A question, two calls at once, and what they bring. */
+  async turn(url: string, seed: number, headers: Readonly<Record<string, string>> = {}): Promise<number[]> {
+    this.agent.user(`Why does payment ${seed} fail?`);
+    const asked = await this.agent.send(url, [`npm run a${seed}`, `npm run b${seed}`], headers);
+    this.agent.results([serverLog(90, seed), serverLog(90, seed + 500)]);
+    const answered = await this.agent.send(url, [], headers);
+    return [asked.status, answered.status];
+  }
+
+  /** The text of the first result in the n-th message that was sent last. */
+  sentResult(index: number): string {
+    const content = wireMessages(this.upstream.last.body)[index]?.content;
+    const first = typeof content === 'string' ? undefined : content?.[0]?.content;
+    return typeof first === 'string' ? first : '';
+  }
+}
+
+async function session(): Promise<Session> {
+  return new Session(await startUpstream());
+}
+
+const MARK = '⟦PRUNÉ:';
+const OK = [200, 200];
+
+describe('what was sent once is sent again', () => {
+  const changes: Readonly<Record<string, string>>[] = [
+    { MCP_PRUNER_ENABLED: 'false' },
+    { MCP_PRUNER_MODE: 'shadow' },
+    { MCP_PRUNER_MAX_PRUNE_RATIO: '0.2', MCP_PRUNER_ANNOTATE_LINES: 'true' },
+    { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'Bash', MCP_PRUNER_MIN_PRUNE_CHARS: '100000' },
+  ];
+
+  it('by a proxy with other settings, or none', async () => {
+    const s = await session();
+    expect(await s.turn(await s.with(), 1)).toEqual(OK);
+    const first = s.sentResult(2);
+    expect(first).toContain(MARK);
+    for (const [i, env] of changes.entries()) {
+      expect(await s.turn(await s.with(env), 10 + i)).toEqual(OK);
+      expect(s.sentResult(2)).toBe(first);
+    }
+    expect(s.model.mismatches).toEqual([]);
+  });
+
+  it('for a request that wants none of it, whose new results go whole', async () => {
+    const s = await session();
+    const url = await s.with();
+    expect(await s.turn(url, 1)).toEqual(OK);
+    expect(await s.turn(url, 2, { 'x-mcp-pruner': 'off' })).toEqual(OK);
+    expect(s.sentResult(2)).toContain(MARK);
+    expect(s.sentResult(6)).toBe(serverLog(90, 2));
+    expect(await s.turn(url, 3)).toEqual(OK);
+    expect(s.sentResult(6)).toBe(serverLog(90, 2));
+    expect(s.model.mismatches).toEqual([]);
+  });
+
+  it('where tokens are counted, and nothing new is decided there', async () => {
+    const s = await session();
+    const url = await s.with();
+    expect(await s.turn(url, 1)).toEqual(OK);
+    s.agent.user('And now?');
+    expect((await s.agent.send(url, ['npm test'])).status).toBe(200);
+    s.agent.results([serverLog(90, 3)]);
+    expect(await s.agent.count(url)).toBe(200);
+    expect(s.sentResult(2)).toContain(MARK);
+    expect(s.sentResult(6)).toBe(serverLog(90, 3));
+    expect((await s.agent.send(url)).status).toBe(200);
+    expect(s.sentResult(6)).toContain(MARK);
+  });
+
+  it('also when an answer to the whole text is made again while pruning is on', async () => {
+    const s = await session();
+    let url = await s.with({ MCP_PRUNER_ENABLED: 'false' });
+    expect(await s.turn(url, 1)).toEqual(OK);
+    const other = s.agent.fork();
+    other.regenerate();
+    url = await s.with();
+    expect((await other.send(url)).status).toBe(200);
+    expect(await s.turn(url, 2)).toEqual(OK); // on the first answer
+    expect(s.model.mismatches).toEqual([]);
+  });
+});
+
+describe('a past that was answered already', () => {
+  it('stays whole, and only what is new is pruned', async () => {
+    const s = await session();
+    expect(await s.turn(await s.with({ MCP_PRUNER_ENABLED: 'false' }), 1)).toEqual(OK);
+    expect(await s.turn(await s.with(), 2)).toEqual(OK);
+    expect(s.sentResult(2)).toBe(serverLog(90, 1));
+    expect(s.sentResult(6)).toContain(MARK);
+    expect(s.model.mismatches).toEqual([]);
+  });
+
+  it('goes once more as it must have been cut, when the store is lost and it is refused whole', async () => {
+    const s = await session();
+    expect(await s.turn(await s.with(), 1)).toEqual(OK);
+    expect(await s.turn(await s.with(), 2)).toEqual(OK);
+    await s.stop();
+    rmSync(dirname(s.dbPath), { recursive: true });
+    const url = await s.with();
+    expect(await s.turn(url, 3)).toEqual(OK);
+    expect(s.sentResult(2)).toContain(MARK);
+    expect(s.model.mismatches).toHaveLength(1);
+    expect(await s.turn(url, 4)).toEqual(OK);
+    expect(await s.turn(await s.with(), 5)).toEqual(OK);
+    expect(s.model.mismatches).toHaveLength(1);
+  });
+});
+
+describe('a refusal of a pruned request', () => {
+  const refusal = { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' };
+
+  it('is answered by the whole one while nothing pruned was accepted', async () => {
+    const s = await session();
+    const url = await s.with();
+    s.agent.user('Why?');
+    await s.agent.send(url, ['npm test']);
+    s.agent.results([serverLog(90, 1)]);
+    s.model.fails = refusal;
+    expect((await s.agent.send(url)).status).toBe(200);
+    expect(s.sentResult(2)).toBe(serverLog(90, 1));
+    expect(await s.turn(url, 2)).toEqual(OK);
+    expect(s.model.mismatches).toEqual([]);
+  });
+
+  it('passes as it is once something pruned was, and the conversation goes on', async () => {
+    const s = await session();
+    const url = await s.with();
+    expect(await s.turn(url, 1)).toEqual(OK);
+    s.agent.user('And?');
+    s.model.fails = refusal;
+    const requests = s.upstream.requests.length;
+    expect(await s.agent.send(url)).toEqual({ status: 400, text: refusal.body });
+    expect(s.upstream.requests).toHaveLength(requests + 1);
+    const lines = await s.proxy.requestLines(3);
+    expect(lines.at(-1)).toMatchObject({ fallbacks: ['upstream_refused_400'] });
+    expect((await s.agent.send(url)).status).toBe(200);
+    expect(s.model.mismatches).toEqual([]);
+  });
+
+  it('passes also when the answer that was accepted is being made again', async () => {
+    const s = await session();
+    const url = await s.with();
+    expect(await s.turn(url, 1)).toEqual(OK);
+    const other = s.agent.fork();
+    other.regenerate();
+    s.model.fails = refusal;
+    expect((await other.send(url)).status).toBe(400);
+    expect(await s.turn(url, 2)).toEqual(OK);
+    expect(s.model.mismatches).toEqual([]);
+  });
+});
+
+describe('a session resumed after weeks', () => {
+  it('goes on as it was, and its originals can be had again', async () => {
+    const s = await session();
+    expect(await s.turn(await s.with(), 1)).toEqual(OK);
+    const first = s.sentResult(2);
+    const id = /prune_id=(prn_\w{12})/.exec(first)?.[1] ?? '';
+    await s.stop();
+    s.clock.now += 30 * DAY_MS;
+    expect(await s.turn(await s.with(), 2)).toEqual(OK);
+    expect(s.sentResult(2)).toBe(first);
+    expect(s.model.mismatches).toEqual([]);
+    expect(await s.proxy.recover(id, 1, 90)).toBe(serverLog(90, 1).trimEnd());
+  });
+});
+
+describe('the wish to have thoughts dropped instead of refused', () => {
+  it('passes as it is', async () => {
+    const s = await session();
+    const url = await s.with();
+    expect(await s.turn(url, 1)).toEqual(OK);
+    const body = JSON.stringify({
+      model: 'claude-test',
+      max_tokens: 1_000,
+      thinking: { type: 'enabled', budget_tokens: 1024, block_binding: 'drop' },
+      messages: s.agent.messages.slice(0, 3),
+    });
+    const beta = 'thinking-binding-controls-2026-08-01';
+    const headers = { 'content-type': 'application/json', 'anthropic-beta': beta };
+    const answer = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body });
+    expect(s.upstream.last.headers['anthropic-beta']).toBe(beta);
+    expect(s.upstream.last.body.toString()).toContain('"block_binding":"drop"');
+    // there are no instructions in this one: the model tells so
+    expect(await answer.json()).toMatchObject({ input_transformations: [{ type: 'prefix_binding_mismatch' }] });
+  });
+});
