@@ -2,6 +2,7 @@ import picomatch from 'picomatch';
 import type { Settings } from '../config/settings.ts';
 import type { Decider } from '../core/decider.ts';
 import { DecisionMaker } from '../core/decision-maker.ts';
+import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
@@ -18,11 +19,12 @@ export interface RewriterParts {
   readonly scorer?: LineScorer;
   readonly decider?: Decider;
   readonly segments?: SegmentPorts;
+  readonly answers?: KeptAnswers;
 }
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
-  const { store, clock, refused, onFailure, scorer, decider, segments } = parts;
+  const { store, clock, refused, onFailure, scorer, decider, segments, answers } = parts;
   const decisionBytes = Math.floor(settings.memoMaxBytes * DECISIONS_SHARE);
   const decisions = new DecisionMaker({
     store,
@@ -50,6 +52,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     render: { annotateLines: settings.annotateLines, includeMarkers: settings.includeMarkers },
     memoBytes: settings.memoMaxBytes - decisionBytes,
     ...(segments && { segments }),
+    ...(answers && { answers }),
   });
 }
 

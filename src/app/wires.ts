@@ -18,6 +18,7 @@ import type { SocketWire, Wire } from '../proxy/server.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { callersOf } from './callers.ts';
+import { keptAnswers } from './kept-answers.ts';
 import { requestIds } from './request-ids.ts';
 import { rewriterOf } from './rewriter.ts';
 import type { Services } from './services.ts';
@@ -125,6 +126,7 @@ async function handlerOptions(
       decider,
       ...(scorer && { scorer }),
       segments: segmentsOf(services),
+      answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
     }),
     refused,
     enabled: settings.enabled,

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AnswerTurn, Dialect, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import type { RenderOptions } from '../engine/text/render.ts';
 import { StoreUnavailable } from '../errors.ts';
-import type { Conversation } from '../goal/conversation.ts';
+import { Conversation } from '../goal/conversation.ts';
 import type { DecisionMaker } from './decision-maker.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';
 import { reasonOf } from './failure-reason.ts';
@@ -10,6 +10,7 @@ import type { FindSettings, FoundText } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import { requestTokens } from './message-tokens.ts';
+import type { KeptAnswers } from './ports/answers.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { SentMessage } from './ports/sent.ts';
 import type { Clock, Decision, NewDecision, Store } from './ports.ts';
@@ -33,6 +34,8 @@ export interface RewriterOptions {
   readonly refused: RefusedConversations;
   /** What was asked of single segments, and who wants to hear of them; without it nobody does. */
   readonly segments?: SegmentPorts;
+  /** Where answers that the provider keeps are remembered beside the memory of this process. */
+  readonly answers?: KeptAnswers;
   /** Told of a fault that costs nothing now; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown) => void;
   /** Most memory for remembered bodies, in bytes. */
@@ -176,14 +179,33 @@ export class RequestRewriter {
     return rewritten(read, result, []);
   }
 
-  /** Takes note of an answer that the provider keeps, for requests that go on from it without repeating it. */
-  answered({ conversation }: Rewritten, { id, said, calls }: AnswerTurn): void {
+  /**
+   * Takes note of an answer that the provider keeps, for requests that go on from it without repeating it. Known at once;
+   * durable when it resolves. Never rejects.
+   */
+  async answered({ conversation }: Rewritten, { id, said, calls }: AnswerTurn): Promise<void> {
     const after = conversation.fork();
     after.assistantSaid(
       said,
       calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } })),
     );
-    this.#answers.set(id, after);
+    const text = after.toText();
+    // the very same as another proxy will read it
+    this.#answers.set(id, Conversation.fromText(text));
+    const { answers, onFailure } = this.#options;
+    await answers?.keep(id, text).catch((cause: unknown) => onFailure('answer_not_kept', cause));
+  }
+
+  /** Looks up an answer that a request goes on from; whether something was learnt. */
+  async #learn(answerId: string): Promise<boolean> {
+    const { answers, onFailure } = this.#options;
+    if (answerId === '' || !answers || this.#answers.has(answerId)) return false;
+    const text = await answers.find(answerId).catch((cause: unknown) => {
+      onFailure('answer_not_found', cause);
+      return null;
+    });
+    if (text !== null) this.#answers.set(answerId, Conversation.fromText(text));
+    return text !== null;
   }
 
   /** What the store says of itself and of directives; where it cannot be asked, `failure` says why. */
@@ -289,6 +311,7 @@ export class RequestRewriter {
   async #prepare(request: IncomingRequest, match: PrefixMatch | null, state: StoreState): Promise<PreparedBody> {
     const { body, dialect, scope = NO_SCOPE, newTexts } = request;
     let read = readRequest(request, match, this.#readOptions);
+    if (await this.#learn(read.scanned.previous)) read = readRequest(request, match, this.#readOptions);
     const directives = viewFor(dialect, state.directives);
     let steps = NO_STEPS;
     if (!directives.empty) {

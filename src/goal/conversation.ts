@@ -16,6 +16,17 @@ export interface CallInContext extends ToolCall {
   readonly asked: string;
 }
 
+/** What of a conversation is kept with an answer of the model's; newer calls first. */
+interface Kept {
+  readonly id: string;
+  readonly asked: string;
+  readonly calls: readonly (readonly [id: string, call: CallInContext])[];
+}
+
+/** Calls that later results may still answer, and how much of what they were made with. */
+const MAX_KEPT_CALLS = 64;
+const MAX_KEPT_ARGS = 16_000;
+
 /** Bytes of the body, which every later body of the conversation begins with. */
 export interface Place {
   readonly start: number;
@@ -53,6 +64,28 @@ export class Conversation {
   /** How many calls and results it has taken note of: what a copy of it costs. */
   get notes(): number {
     return this.#calls.size + this.#results.size;
+  }
+
+  /** As text: its newest calls and words, for a request that goes on from here without repeating them. */
+  toText(): string {
+    const calls = [...this.#calls].slice(-MAX_KEPT_CALLS).map(([id, call]): Kept['calls'][number] => {
+      return [id, call.args.length > MAX_KEPT_ARGS ? { ...call, args: '' } : call];
+    });
+    return JSON.stringify({ id: this.#id, asked: this.#asked, calls } satisfies Kept);
+  }
+
+  /** What `toText` gave; an empty conversation where the text is none of its. */
+  static fromText(text: string): Conversation {
+    const conversation = new Conversation();
+    try {
+      const { id, asked, calls } = JSON.parse(text) as Kept;
+      for (const [callId, call] of calls) conversation.#calls.set(callId, call);
+      conversation.#id = id;
+      conversation.#asked = asked;
+    } catch {
+      // kept by another version: what is not known is done without
+    }
+    return conversation;
   }
 
   /** A hash of how the conversation begins; `''` before the user's first message. */

@@ -194,7 +194,11 @@ class ChatExchange {
       : await this.#send(rewritten.body, [], ['content-encoding'], rewritten, decline);
     if (exchange.kind !== 'answered') return exchange;
     if (!whole && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
-    if (exchange.status < 300 && this.#purpose === 'generate') await this.#options.rewriter.accepted(rewritten);
+    if (exchange.status < 300 && this.#purpose === 'generate') {
+      const turn = this.#tap.turn();
+      if (turn) await this.#options.rewriter.answered(rewritten, turn);
+      await this.#options.rewriter.accepted(rewritten);
+    }
     return exchange;
   }
 

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import type { AnswerReader, ProviderUsage } from '../dialects/dialect.ts';
+import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialects/dialect.ts';
 
 /** Of a compressed answer so many bytes are kept until it is over; a longer one goes unread. */
 const COMPRESSED_BYTES = 1024 * 1024;
@@ -32,6 +32,11 @@ export class UsageTap {
       if (this.#size > COMPRESSED_BYTES) this.#compressed = [];
       else this.#compressed.push(chunk);
     }
+  }
+
+  /** What later requests may refer to; `null` when the answer was compressed, or is none to refer to. */
+  turn(): AnswerTurn | null {
+    return this.#compressed.length > 0 ? null : this.#reader.turn();
   }
 
   /** Neither throws nor rejects; `null` when the answer reports nothing. */

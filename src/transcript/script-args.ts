@@ -1,10 +1,10 @@
 /** Keys of a call whose values are worth reading, as `tools.ts` knows them. */
-const KEYED =
-  /\b(cmd|command|script|path|file_path|filename|pattern|query|regex|glob)["']?\s{0,20}:\s{0,20}("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|\[[^\]]{0,2000}\])/g;
-const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
-/** So much of a script is read, and so many calls in it. */
+const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob)\b/g;
+const QUOTES = '"\'`';
+/** So much of a script is read, and so many values in it. */
 const MAX_SCRIPT_CHARS = 20_000;
 const MAX_VALUES = 20;
+const MAX_GAP = 20;
 
 /**
  * What a script calls tools with, where the model writes JavaScript instead of a call (`await tools.exec_command({ cmd:
@@ -15,23 +15,67 @@ const MAX_VALUES = 20;
  */
 export function scriptArgs(text: string): Readonly<Record<string, unknown>> | null {
   const script = text.slice(0, MAX_SCRIPT_CHARS);
-  if (!/\btools\.\w{1,100}\(/.test(script)) return null;
+  if (!script.includes('tools.')) return null;
   const found = new Map<string, string[]>();
-  for (const [, key = '', value = ''] of [...script.matchAll(KEYED)].slice(0, MAX_VALUES)) {
-    const strings = value.startsWith('[') ? [...value.matchAll(STRING)].map(([literal]) => literal) : [value];
-    found.set(key, [...(found.get(key) ?? []), strings.map(unquoted).join(' ')]);
+  let behind = 0;
+  let values = 0;
+  for (const { 0: key, index } of script.matchAll(KEY)) {
+    if (index < behind) continue; // a word in a value
+    const value = valueAt(script, index + key.length);
+    if (value === null) continue;
+    behind = value.end;
+    found.set(key, [...(found.get(key) ?? []), value.text]);
+    if (++values === MAX_VALUES) break;
   }
   if (found.size === 0) return null;
   // several commands are one script: what the last of them prints decides
-  return Object.fromEntries([...found].map(([key, values]) => [key, values.join('\n')]));
+  return Object.fromEntries([...found].map(([key, texts]) => [key, texts.join('\n')]));
 }
 
-function unquoted(literal: string): string {
-  try {
-    const value: unknown = literal.startsWith('"') ? JSON.parse(literal) : null;
-    if (typeof value === 'string') return value;
-  } catch {
-    // an escape that JSON does not know
-  }
-  return literal.slice(1, -1).replaceAll(/\\(.)/g, '$1');
+interface Value {
+  readonly text: string;
+  /** Right behind it. */
+  readonly end: number;
 }
+
+/** The string behind a key and its colon, or the strings of a list there joined by spaces. */
+function valueAt(script: string, from: number): Value | null {
+  const colon = skip(script, from, `${QUOTES} `);
+  if (script[colon] !== ':') return null;
+  const at = skip(script, colon + 1, ' \n\t');
+  if (script[at] !== '[') return stringAt(script, at);
+  const texts: string[] = [];
+  let next = skip(script, at + 1, ', \n\t');
+  for (let one = stringAt(script, next); one !== null; one = stringAt(script, next)) {
+    texts.push(one.text);
+    next = skip(script, one.end, ', \n\t');
+  }
+  return texts.length === 0 ? null : { text: texts.join(' '), end: next };
+}
+
+function skip(script: string, from: number, chars: string): number {
+  let at = from;
+  while (at < from + MAX_GAP && chars.includes(script[at] ?? '\0')) at++;
+  return at;
+}
+
+/** A string in any quotes, its escapes undone; `null` where none begins or ends. */
+function stringAt(script: string, start: number): Value | null {
+  const quote = script[start];
+  if (quote === undefined || !QUOTES.includes(quote)) return null;
+  let text = '';
+  for (let at = start + 1; at < script.length; at++) {
+    const char = script[at];
+    if (char === quote) return { text, end: at + 1 };
+    if (char === '\\') {
+      at++;
+      text += ESCAPED.get(script[at] ?? '') ?? script[at] ?? '';
+    } else text += char;
+  }
+  return null;
+}
+
+const ESCAPED = new Map([
+  ['n', '\n'],
+  ['t', '\t'],
+]);

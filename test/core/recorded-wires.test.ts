@@ -24,7 +24,7 @@ const recordings: readonly Recording[] = [
   { name: 'claude-sonnet', dialect: anthropicMessages, counts: 1, cut: 3 },
   { name: 'claude-mcp', dialect: anthropicMessages, counts: 1, cut: 3 },
   { name: 'codex-post', dialect: openaiResponses, cut: 2 },
-  { name: 'codex-compressed', dialect: openaiResponses, cut: 2 },
+  { name: 'codex-compressed', dialect: openaiResponses, cut: 1 },
   { name: 'codex-compaction-trigger', dialect: openaiResponses, cut: 1 },
 ];
 

@@ -1,0 +1,22 @@
+import type { KeptAnswers } from '../core/ports/answers.ts';
+import type { Records } from '../core/ports/records.ts';
+
+/** What they are kept under, beside the answers of tools. */
+const TOOL = 'model';
+
+/** Answers of models in the store, for as long as those of tools. */
+export function keptAnswers(
+  records: Pick<Records, 'claimReply' | 'keepReply' | 'dropReply'>,
+  ttlMs: number,
+): KeptAnswers {
+  return {
+    async find(id) {
+      const kept = await records.claimReply(TOOL, id, '', ttlMs);
+      if (kept === null) await records.dropReply(TOOL, id, false);
+      return kept?.text ?? null;
+    },
+    async keep(id, text) {
+      await records.keepReply(TOOL, id, '', text, ttlMs);
+    },
+  };
+}
