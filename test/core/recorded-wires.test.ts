@@ -24,13 +24,14 @@ const recordings: readonly Recording[] = [
   { name: 'claude-sonnet', dialect: anthropicMessages, counts: 1, cut: 3 },
   { name: 'claude-mcp', dialect: anthropicMessages, counts: 1, cut: 3 },
   { name: 'codex-post', dialect: openaiResponses, cut: 2 },
-  { name: 'codex-compressed', dialect: openaiResponses, cut: 1 },
+  { name: 'codex-compressed', dialect: openaiResponses, cut: 2 },
   { name: 'codex-compaction-trigger', dialect: openaiResponses, cut: 1 },
 ];
 
 function bodiesOf(name: string): Buffer[] {
   const folder = join(FOLDER, name);
   return readdirSync(folder)
+    .filter((file) => file.endsWith('.request.json.gz'))
     .sort()
     .map((file) => gunzipSync(readFileSync(join(folder, file))));
 }
