@@ -1,6 +1,7 @@
 import type { SourceType } from '../../src/engine/types.ts';
 import { Random as Chance, type Random } from './random.ts';
 import { GOALS, makeText } from './texts.ts';
+import type { WireName } from './wire-shapes.ts';
 
 export interface Settings {
   readonly minPruneChars: number;
@@ -125,6 +126,7 @@ export interface Mutation {
 /** A conversation as a client sends it, turn by turn. */
 export interface ChatCase {
   readonly kind: 'chat';
+  readonly wire: WireName;
   readonly settings: Settings;
   readonly style: { readonly seed: number; readonly spaces: number; readonly escapes: number };
   /** Fields beside the messages; raw JSON. */
@@ -245,6 +247,7 @@ function chatCase(random: Random): ChatCase {
     turns: random.list(turns, (index) => turn(random, index)),
     mutations: random.once(3) ? random.list(random.between(1, 3), () => mutation(random)) : [],
     onFile: random.once(150),
+    wire: random.pick(['chat', 'messages', 'responses']),
   };
 }
 

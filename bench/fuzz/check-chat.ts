@@ -1,6 +1,5 @@
 import { createPruner } from '../../src/core/pruner.ts';
 import type { RequestRewriter, Rewritten } from '../../src/core/rewrite-request.ts';
-import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { JsonShapeError } from '../../src/json/cursor.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
@@ -11,7 +10,8 @@ import type { Ground } from './ground.ts';
 import { type Leaf, NotJson, stringsOf } from './json-reader.ts';
 import { Random } from './random.ts';
 import { type Style, writeJson } from './spelling.ts';
-import { callMessages, userContent, wrapped } from './wire.ts';
+import { userContent, wrapped } from './wire.ts';
+import { shapes, type WireShape } from './wire-shapes.ts';
 
 /** A conversation over the whole pipeline, request by request, and once more after a restart and without its store. */
 export async function checkChat(given: ChatCase, ground: Ground): Promise<void> {
@@ -29,6 +29,7 @@ class Talk {
   readonly #ground: Ground;
   readonly #store: SqliteStore;
   readonly #style: Style;
+  readonly #wire: WireShape;
   /** Messages as the client writes them. */
   readonly #messages: string[] = [];
   readonly #calls: { readonly turn: CallTurn; readonly result: number }[] = [];
@@ -41,6 +42,7 @@ class Talk {
 
   constructor(given: ChatCase, ground: Ground, store: SqliteStore) {
     this.#given = given;
+    this.#wire = shapes[given.wire ?? 'chat'];
     this.#ground = ground;
     this.#store = store;
     const { seed, spaces, escapes } = given.style;
@@ -71,18 +73,22 @@ class Talk {
     if (!last) return;
     const { body, out } = last;
     const restarted = this.#ground.rewriter(reopen(), settings);
-    this.#same(out, (await restarted.rewrite({ body, dialect: openaiChat })).body, 'same bytes after a restart');
+    this.#same(
+      out,
+      (await restarted.rewrite({ body, dialect: this.#wire.dialect })).body,
+      'same bytes after a restart',
+    );
     if (!this.#needsStore) {
       const lost = this.#ground.rewriter(other, settings);
       this.#same(
         out,
-        (await lost.rewrite({ body, dialect: openaiChat, past: 'decide' })).body,
+        (await lost.rewrite({ body, dialect: this.#wire.dialect, past: 'decide' })).body,
         'same bytes without the store',
       );
     }
     const plain = turns.every(({ kind }) => kind !== 'fed-back' && kind !== 'recovered'); // these need a store
     if (plain && this.#given.style.seed % 4 === 0) {
-      const dry = await this.#ground.rewriter(other, settings).rewriteDry({ body, dialect: openaiChat });
+      const dry = await this.#ground.rewriter(other, settings).rewriteDry({ body, dialect: this.#wire.dialect });
       this.#same(out, dry.body, 'a dry run says what would be cut');
     }
     if (mutations.length > 0) await this.#mutated(rewriter, body, out);
@@ -99,7 +105,11 @@ class Talk {
     const [warm, cold] = [await this.#attempt(rewriter, broken), await this.#attempt(fresh, broken)];
     must((warm === null) === (cold === null), 'a remembered body changes no refusal');
     if (warm && cold) this.#same(cold, warm, 'a remembered body changes no bytes');
-    this.#same(out, (await rewriter.rewrite({ body, dialect: openaiChat })).body, 'same bytes after a damaged body');
+    this.#same(
+      out,
+      (await rewriter.rewrite({ body, dialect: this.#wire.dialect })).body,
+      'same bytes after a damaged body',
+    );
   }
 
   async #attempt(rewriter: RequestRewriter, body: Buffer): Promise<Buffer | null> {
@@ -117,11 +127,11 @@ class Talk {
       case 'odd':
         return [turn.raw];
       case 'user':
-        return [{ role: 'user', content: userContent(turn) }];
+        return [this.#wire.user(userContent(turn))];
       case 'call': {
         this.#calls.push({ turn, result: this.#messages.length + 1 });
         if (turn.tool === 'fetch') this.#whole.set(this.#messages.length + 1, 'an exempt tool');
-        return callMessages(id, turn, wrapped(turn.text, turn.wrap));
+        return this.#wire.call(id, turn, wrapped(turn.text, turn.wrap));
       }
       case 'again': {
         const earlier = pickOf(this.#calls, turn.of);
@@ -131,7 +141,7 @@ class Talk {
           : earlier.turn.text;
         const { legacy, argsAsObject, wrap } = earlier.turn;
         if (!legacy && !argsAsObject && wrap !== 'pretty') this.#whole.set(this.#messages.length + 1, 'read again');
-        return callMessages(id, earlier.turn, wrapped(text, wrap));
+        return this.#wire.call(id, earlier.turn, wrapped(text, wrap));
       }
       case 'recovered': {
         const cut = pickOf(this.#cut, turn.of);
@@ -148,7 +158,7 @@ class Talk {
         this.#whole.set(this.#messages.length + 1, 'recovered');
         const tool = turn.named ? 'mcp__pruner__recover_text' : 'bridge';
         const call = { tool, args: `{"prune_id":"${cut.pruneId}"}`, said: '', legacy: false, argsAsObject: false };
-        return callMessages(id, call, wrapped(text, turn.wrap, turn.wrap !== 'plain'));
+        return this.#wire.call(id, call, wrapped(text, turn.wrap, turn.wrap !== 'plain'));
       }
       case 'fed-back': {
         const cut = pickOf(this.#cut, turn.of);
@@ -157,7 +167,7 @@ class Talk {
         const call = { tool: 'bash', args: '{"command":"cat notes"}', said: '', legacy: false, argsAsObject: false };
         const [first] = cut.cuts;
         const marker = first ? markerOf(cut.pruneId, first) : cut.pruneId;
-        return callMessages(id, call, `${turn.more}\n${marker}\n${turn.more}`);
+        return this.#wire.call(id, call, `${turn.more}\n${marker}\n${turn.more}`);
       }
     }
   }
@@ -175,12 +185,12 @@ class Talk {
             : message,
         )
       : this.#messages;
-    return Buffer.from(`{${before},"messages":[${messages.join(',')}${this.#tail()}`);
+    return Buffer.from(`{${before},"${this.#wire.list}":[${messages.join(',')}${this.#tail()}`);
   }
 
   /** Rewrites a body and holds the result against what the store says was cut, byte for byte. */
   async #checked(rewriter: RequestRewriter, body: Buffer, store: SqliteStore, sound: boolean): Promise<Rewritten> {
-    const rewritten = await rewriter.rewrite({ body, dialect: openaiChat });
+    const rewritten = await rewriter.rewrite({ body, dialect: this.#wire.dialect });
     const pruned = new Map<number, Pruned[]>();
     for (const outcome of rewritten.outcomes) {
       const { pruneId, messageIndex } = outcome;
@@ -206,7 +216,7 @@ class Talk {
     const text = body.toString('latin1');
     const pieces: string[] = [];
     let at = 0;
-    for (const leaf of contentsOf(text)) {
+    for (const leaf of contentsOf(text, this.#wire)) {
       const pending = pruned.get(Number(leaf.path[1]));
       if (!pending || pending.length === 0) continue;
       const bytes = text.slice(leaf.start + 1, leaf.end - 1);
@@ -241,20 +251,14 @@ function tokensOf(raw: string): number {
 }
 
 /** The strings of a body that may be cut at all: contents of results and of what users send, and their text parts. */
-function contentsOf(text: string): Leaf[] {
+function contentsOf(text: string, { list, kindKey, mayCut }: WireShape): Leaf[] {
   try {
     const leaves = stringsOf(text);
-    const roles = new Map<unknown, string>();
+    const kinds = new Map<unknown, string>();
     for (const { path, start, end } of leaves) {
-      if (path[0] === 'messages' && path[2] === 'role' && path.length === 3) roles.set(path[1], text.slice(start, end));
+      if (path[0] === list && path[2] === kindKey && path.length === 3) kinds.set(path[1], text.slice(start, end));
     }
-    return leaves.filter(({ path }) => {
-      const [top, message, field] = path;
-      if (top !== 'messages' || field !== 'content') return false;
-      const role = roleIn(roles.get(message));
-      const allowed = role === 'tool' || role === 'function' || role === 'user';
-      return allowed && (path.length === 3 || (path.length === 5 && path[4] === 'text'));
-    });
+    return leaves.filter(({ path }) => path[0] === list && mayCut(path, roleIn(kinds.get(path[1]))));
   } catch (cause) {
     if (cause instanceof NotJson) throw new Broken('only JSON is cut', 'a body that is not JSON was changed');
     throw cause;
