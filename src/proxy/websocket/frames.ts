@@ -131,7 +131,7 @@ export class Frames implements BridgeWatch {
     const { onReport, onFault, rewriter } = this.#options;
     try {
       const turn = exchange.turn();
-      if (turn !== null && exchange.pruned.rewritten !== null) rewriter.answered(exchange.pruned.rewritten, turn);
+      if (turn !== null && exchange.pruned.rewritten !== null) void rewriter.answered(exchange.pruned.rewritten, turn);
       const report = exchange.report(status, end, upstreamError);
       onReport(() => report);
     } catch (cause) {
