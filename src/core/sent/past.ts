@@ -19,7 +19,7 @@ export interface KnownPast {
   readonly failure: unknown;
 }
 
-const NOTHING_NEW: KnownPast = { found: [], sent: new Map(), past: new Set(), rawPast: false, failure: null };
+const NOTHING_NEW: KnownPast = { found: [], sent: new Map(), past: new Set(), rawPast: [], failure: null };
 
 /** What was sent of the messages of a request before, and which of its texts nothing new may be decided about. */
 export async function knownPast(request: IncomingRequest, read: ReadBody, memory: SentMemory): Promise<KnownPast> {
