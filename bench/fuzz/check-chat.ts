@@ -140,7 +140,9 @@ class Talk {
           ? earlier.turn.text.replace(/\d/g, (digit) => String((Number(digit) * 7 + 3) % 10))
           : earlier.turn.text;
         const { legacy, argsAsObject, wrap } = earlier.turn;
-        if (!legacy && !argsAsObject && wrap !== 'pretty') this.#whole.set(this.#messages.length + 1, 'read again');
+        // arguments that are an object are spelled anew each time, as no client does
+        const asObject = argsAsObject || this.#wire.dialect.name === 'messages';
+        if (!legacy && !asObject && wrap !== 'pretty') this.#whole.set(this.#messages.length + 1, 'read again');
         return this.#wire.call(id, earlier.turn, wrapped(text, wrap));
       }
       case 'recovered': {
