@@ -20,11 +20,13 @@ async function setUp(env: Record<string, string> = {}, headers: Record<string, s
   return { upstream, proxy, dbPath, agent: new Agent(proxy, upstream, headers) };
 }
 
-/** A file that is read and edited, a log, and some turns after it. */
-function work(agent: Agent): { read: number; log: number } {
+/** A file that is read and edited, a log, and some turns after it; each large result is sent before it is answered. */
+async function work(agent: Agent): Promise<{ read: number; log: number }> {
   const read = agent.tool('read_file', { path: 'src/orders.ts' }, SOURCE);
+  await agent.send();
   agent.tool('edit_file', { path: 'src/orders.ts', old: 'a', new: 'b' }, 'The file was changed.');
   const log = agent.tool('bash', { command: 'npm start' }, LOG);
+  await agent.send();
   agent.chatter();
   return { read, log };
 }
@@ -39,7 +41,7 @@ function markerAt(body: Buffer, index: number) {
 describe('an agent that collects the garbage of its context', () => {
   it('finds what can go, stashes it, sees the marker, and has it back', async () => {
     const { proxy, agent } = await setUp();
-    const { read, log } = work(agent);
+    const { read, log } = await work(agent);
     const before = await agent.send();
     expect(contentAt(before, log)).toContain('⟦PRUNÉ');
 
@@ -80,7 +82,7 @@ describe('an agent that collects the garbage of its context', () => {
 
   it('gets what it recovered whole, although the same text is set aside above', async () => {
     const { proxy, agent } = await setUp();
-    const { read } = work(agent);
+    const { read } = await work(agent);
     await agent.send();
     await agent.prune([(await agent.candidate('src/orders.ts')).segment_id]);
     const marker = markerAt(await agent.send(), read);
@@ -102,7 +104,8 @@ describe('an agent that collects the garbage of its context', () => {
     const { proxy, agent, dbPath } = await setUp(env);
     const secret = LOG.replaceAll('INFO', 'SECRET-7f3a');
     const log = agent.tool('bash', { command: 'printenv' }, secret);
-    const { read } = work(agent);
+    await agent.send();
+    const { read } = await work(agent);
     const before = await agent.send();
     const [old] = markersIn(contentAt(before, log));
     // an answer that is kept for a repeated call holds lines of it too
@@ -193,7 +196,7 @@ describe('an agent that collects the garbage of its context', () => {
 describe('what was asked of segments', () => {
   it('holds after a restart, with the same bytes', async () => {
     const { proxy, agent } = await setUp();
-    const { read, log } = work(agent);
+    const { read, log } = await work(agent);
     await agent.send();
     const stale = await agent.candidate('src/orders.ts');
     const output = await agent.candidate('command output');
@@ -212,7 +215,7 @@ describe('what was asked of segments', () => {
   it('holds in another process on the same file from its next request on', async () => {
     const { upstream, proxy, dbPath, agent } = await setUp();
     const other = await startProxy(upstream, { dbPath });
-    const { read, log } = work(agent);
+    const { read, log } = await work(agent);
     const before = await agent.send();
     agent.moveTo(other);
     expect(messageBytes(await agent.send())).toEqual(messageBytes(before));
@@ -233,7 +236,7 @@ describe('what was asked of segments', () => {
 
   it('belongs to the project that the request names, and to no other', async () => {
     const { upstream, proxy, agent } = await setUp({}, { 'x-mcp-pruner-project': 'shop' });
-    const { read } = work(agent);
+    const { read } = await work(agent);
     await agent.send();
     expect(upstream.last.headers['x-mcp-pruner-project']).toBeUndefined();
     expect((await agent.analyze()).pruning_candidates).toEqual([]);
@@ -253,7 +256,7 @@ describe('what was asked of segments', () => {
     ['numbered lines', { MCP_PRUNER_ANNOTATE_LINES: 'true' }],
   ])('leaves its one marker also where cuts are made with %s', async (_how, env) => {
     const { proxy, agent } = await setUp(env);
-    const { read } = work(agent);
+    const { read } = await work(agent);
     await agent.send();
     await agent.prune([(await agent.candidate('src/orders.ts')).segment_id]);
     const marker = markerAt(await agent.send(), read);
@@ -262,7 +265,7 @@ describe('what was asked of segments', () => {
 
   it('takes no part in a request that switches pruning off', async () => {
     const { upstream, proxy, agent } = await setUp();
-    const { read } = work(agent);
+    const { read } = await work(agent);
     await agent.send();
     await agent.prune([(await agent.candidate('src/orders.ts')).segment_id]);
     const off = new Agent(proxy, upstream, { 'x-mcp-pruner': 'off' }, agent.messages);

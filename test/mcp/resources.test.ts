@@ -85,9 +85,11 @@ describe('the events of a conversation', () => {
   it('tell the request, each candidate, what was cut and what stayed, with every field of 004', async () => {
     const proxy = await startProduct(env);
     const log = serverLog(400);
-    await (
-      await proxy.chat(chatBody([...oneResult(log), ...oneResult('short '.repeat(900), { id: 'call_2' }).slice(2)]))
-    ).text();
+    // both results stand behind the last answer: of what was answered before nothing new is decided
+    const [, , second, short] = oneResult('short '.repeat(900), { id: 'call_2' });
+    const [system, user, first, large] = oneResult(log);
+    const messages = [system, user, second, first, large, short].flatMap((message) => message ?? []);
+    await (await proxy.chat(chatBody(messages))).text();
     const { uri } = await runOf(proxy);
     const read = await ask<{ kind: string; payload: { runId: string; events: Event[] } }>(proxy, 'resources_read', {
       uri,
