@@ -252,7 +252,7 @@ export class RequestRewriter {
       return { decisionOf: NOTHING, fallbacks: [], result, failed: false, outdated: false };
     }
     try {
-      const lost = await lostOriginals(read.sent, store);
+      const lost = await lostOriginals(read.found, read.sent, store);
       const settling = settleTexts(read.found, read.outcomesBefore, decisions.deadline(), {
         store,
         decisions,

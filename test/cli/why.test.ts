@@ -41,6 +41,7 @@ async function pruned() {
   const proxy = await startProxy(upstream);
   const agent = new Agent(proxy, upstream);
   const log = agent.tool('bash', { command: 'npm start' }, LOG);
+  await agent.send();
   const source = agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(40));
   const body = await agent.send();
   const of = (index: number) => markersIn(contentAt(body, index));

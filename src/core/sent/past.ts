@@ -76,19 +76,23 @@ function byMessage(found: readonly FoundText[]): Map<number, FoundText[]> {
 
 /**
  * Originals of what was sent before that the store no longer has: they come back from the request. Slides the expiry of
- * the others.
+ * the others. A text that gave way to a directive is none of them: what was deleted must not come back.
  *
+ * @param found - the texts of the request once directives have had their say
  * @throws StoreUnavailable when it cannot be told
  */
 export async function lostOriginals(
+  found: readonly FoundText[],
   sent: ReadonlyMap<FoundText, Decision>,
   store: Pick<Store, 'commit'>,
 ): Promise<NewDecision[]> {
-  const ids = [...sent.values()].flatMap(({ pruneId }) => pruneId ?? []);
+  const cut = found.flatMap((text) => {
+    const decision = sent.get(text);
+    return decision?.pruneId ? { decision, pruneId: decision.pruneId, text: text.job.text } : [];
+  });
+  const ids = cut.map(({ pruneId }) => pruneId);
   if (ids.length === 0) return [];
   const { missing } = await store.commit({ decisions: [], touch: ids }, 0);
   const lost = new Set(missing);
-  return [...sent].flatMap(([{ job }, decision]) =>
-    decision.pruneId !== null && lost.has(decision.pruneId) ? { decision, text: job.text } : [],
-  );
+  return cut.flatMap(({ decision, pruneId, text }) => (lost.has(pruneId) ? { decision, text } : []));
 }
