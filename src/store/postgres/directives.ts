@@ -106,6 +106,11 @@ export async function erasePrunes(client: Queryable, pruneIds: readonly string[]
     'DELETE FROM mcp_pruner.prune WHERE prune_id = ANY ($1) RETURNING snapshot',
     [pruneIds],
   );
+  // the reason of a cut may hold words of the text
+  await client.query(
+    'DELETE FROM mcp_pruner.sent s USING unnest($1::text[]) AS erased (id) WHERE strpos(s.body, erased.id) > 0',
+    [pruneIds],
+  );
   if (gone.length === 0) return 0;
   await client.query('SELECT mcp_pruner.drop_orphans($1)', [gone.map(({ snapshot }) => snapshot)]);
   await client.query("DELETE FROM mcp_pruner.reply WHERE text IS NOT NULL AND strpos(text, 'prn_') > 0");

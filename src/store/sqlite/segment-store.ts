@@ -105,8 +105,9 @@ export class FileSegmentStore implements SegmentStore {
 }
 
 /** Erases prunes, and kept answers that may hold lines of them. Returns how many prunes were there. */
-function erase({ decisions, replies }: Tables, pruneIds: readonly string[]): number {
+function erase({ decisions, replies, sent }: Tables, pruneIds: readonly string[]): number {
   const erased = pruneIds.length > 0 ? decisions.erase(pruneIds) : 0;
   if (erased > 0) replies.forgetPrunes();
+  for (const pruneId of pruneIds) sent.forget(pruneId);
   return erased;
 }

@@ -14,16 +14,23 @@ export class SentTable {
   readonly #put;
   readonly #expire;
   readonly #excess;
+  readonly #forget;
 
   constructor(db: Database) {
     this.#find = db.prepare<[string], SentRow>('SELECT body, expires_ms FROM sent WHERE prefix = ?');
     this.#put = db.prepare<[string, string, number]>('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)');
+    this.#forget = db.prepare<[string]>('DELETE FROM sent WHERE instr(body, ?) > 0');
     this.#expire = db.prepare<[number, number]>(
       'DELETE FROM sent WHERE id IN (SELECT id FROM sent WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)',
     );
     this.#excess = db.prepare<[number, number]>(
       'DELETE FROM sent WHERE id IN (SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?)',
     );
+  }
+
+  /** Deletes what was sent with the cuts of a prune: a cut's reason may hold words of the text. Looks at every row. */
+  forget(pruneId: string): void {
+    this.#forget.run(pruneId);
   }
 
   find(prefix: string): SentRow | undefined {
