@@ -83,7 +83,9 @@ async function checkRecovery(given: CallCase, { pruneId, annotations, prunedText
     );
   }
   const ranges = given.ranges.map(({ start, length }) => ({ startLine: start, endLine: start + length - 1 }));
-  const fits = ranges.every(({ startLine, endLine }) => startLine >= 1 && endLine >= startLine);
+  // a range may end beyond the last line, but not begin there
+  const beyond = Math.max(lines.length, 1) + 1;
+  const fits = ranges.every(({ startLine, endLine }) => startLine >= 1 && startLine < beyond && endLine >= startLine);
   const asked = await refusal(() => pruner.recover({ pruneId, ranges, numbered: true }));
   must(
     asked.code === (fits ? '' : 'invalid_range'),

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
+import { chatBody, contentAt, type Message, oneResult, toolTurn } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { markersIn, rebuild } from '../helpers/markers.ts';
 import { startProxy } from '../helpers/proxy.ts';
@@ -14,15 +14,21 @@ describe('a request’s body', () => {
   it('of twenty megabytes is pruned and forwarded', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
-    const messages = oneResult(LOG);
+    // all results stand behind one answer that made all calls: what was answered before would go as it came
+    const [system, user, answer, large] = oneResult(LOG);
+    const calls: unknown[] = [answer?.tool_calls].flat();
+    const results: Message[] = [];
     for (let i = 0; i < 40; i++) {
       const text = i % 2 === 0 ? serverLog(300, i + 1) : sourceFile(30, i);
-      messages.push(...toolTurn(`c${i}`, 'bash', { command: `job ${i}` }, text));
-      messages.push({
+      const [call, result] = toolTurn(`c${i}`, 'bash', { command: `job ${i}` }, text);
+      calls.push(...[call?.tool_calls].flat());
+      results.push(...[result ?? []].flat(), {
         role: 'user',
         content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'QUJD'.repeat(120_000)}` } }],
       });
     }
+    const asked: Message = { role: 'assistant', content: null, tool_calls: calls };
+    const messages = [...[system, user].flatMap((one) => one ?? []), asked, ...[large ?? []].flat(), ...results];
     const body = chatBody(messages);
     expect(body.length).toBeGreaterThan(19e6);
     expect((await proxy.chat(body)).status).toBe(200);
