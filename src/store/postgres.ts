@@ -249,7 +249,7 @@ class DatabaseStore implements PostgresStore {
       `INSERT INTO mcp_pruner.left_alone (id, prefix_hash, expires_ms)
        VALUES (mcp_pruner.next_seq('left_alone', 1) + 1, $1, $2)
        ON CONFLICT (prefix_hash) DO UPDATE SET id = excluded.id, expires_ms = excluded.expires_ms`,
-      [toPg(prefixHash), this.#nowMs() + this.#ttlMs],
+      [toPg(prefixHash), this.#nowMs() + this.#sentTtlMs],
     );
   }
 
