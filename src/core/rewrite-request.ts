@@ -144,7 +144,8 @@ export class RequestRewriter {
         return this.#rewrite(request, false);
       }
       this.#remember(request, read, result, validityOf(state, read, failed));
-      this.#teller?.tell(decided);
+      // where the provider checks the past nothing of it can be set aside or deleted later, so nothing is offered for it
+      if (request.dialect.binding === 'should') this.#teller?.tell(decided);
     }
     return this.#done(read, result, fallbacks);
   }

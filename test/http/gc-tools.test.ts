@@ -295,3 +295,28 @@ describe('everything that was done', () => {
     expect(JSON.stringify(events)).not.toMatch(/loadOrder|items|src\//);
   });
 });
+
+describe('a conversation whose provider checks the past', () => {
+  it('is offered to nobody for setting aside: a later change of it would end the session', async () => {
+    const { proxy, upstream, agent } = await setUp();
+    const log = serverLog(200);
+    const messages = [
+      { role: 'user', content: 'Why does the checkout fail?' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'npm start' } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: log }] },
+    ];
+    await fetch(`${proxy.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify({ model: 'claude-test', max_tokens: 10, messages }),
+    });
+    expect(upstream.last.body.includes('PRUN')).toBe(true);
+    // a conversation of the chat wire, noted after it, is there: what was noted has been written
+    agent.tool('bash', { command: 'npm start' }, serverLog(40));
+    agent.chatter();
+    await agent.send();
+    expect((await agent.analyze()).pruning_candidates).toHaveLength(1);
+    const segment = segmentIdOf('tool', 't1', textHash(log));
+    expect((await agent.prune([segment], 'delete', { confirm: true })).pruned_segments).toEqual([]);
+  });
+});
