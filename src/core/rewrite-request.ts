@@ -24,6 +24,7 @@ import { recordsOf } from './sent/record.ts';
 import { mayBeCut, wholeRecord } from './sent/whole.ts';
 import { type Settled, settleTexts } from './settle-texts.ts';
 import { type Spliced, splice } from './splice.ts';
+import { within } from './within.ts';
 
 export interface RewriterOptions {
   readonly store: Store;
@@ -476,20 +477,6 @@ function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesVi
   if (binding === 'should' || directives.empty) return directives;
   const of: DirectivesView['of'] = (...about) => (directives.of(...about) === 'pin' ? 'pin' : null);
   return { mark: directives.mark, empty: false, stepsOf: () => [], of };
-}
-
-/** The result, or `null` when it takes longer. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {}); // nobody waits for it any more
-  }
 }
 
 /** Field by field: V8 gives what is spread and then added to a slow form, and this is made for every request. */

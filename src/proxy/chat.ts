@@ -5,6 +5,7 @@ import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
+import { within } from '../core/within.ts';
 import type { Dialect, ProviderUsage, Purpose } from '../dialects/dialect.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import { collectBody } from './body.ts';
@@ -329,20 +330,6 @@ interface Pruned {
   readonly rewritten: Rewritten;
   /** Nothing of it was changed. */
   readonly whole: boolean;
-}
-
-/** The result, or `null` when it takes longer; late failures are swallowed, the original is already on its way. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {});
-  }
 }
 
 /** Tokens that pruning takes off a request. */

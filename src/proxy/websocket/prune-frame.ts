@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RequestRewriter, Rewritten } from '../../core/rewrite-request.ts';
+import { within } from '../../core/within.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
 import { JsonShapeError } from '../../json/cursor.ts';
 import type { RewriteRoom } from '../rewrite-room.ts';
@@ -60,18 +61,4 @@ export async function pruneFrame(
 
 function isOff({ 'x-mcp-pruner': off }: IncomingHttpHeaders): boolean {
   return typeof off === 'string' && off.trim().toLowerCase() === 'off';
-}
-
-/** The result, or `null` when it takes longer; late failures are swallowed, the original is already on its way. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, ms, null);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch(() => {});
-  }
 }
