@@ -110,6 +110,7 @@ const turns: Section = {
       note(bench, 'conversation: cpu ms in all', stack.name, cpu);
       note(bench, 'conversation: cpu ms/MB carried', stack.name, cpu / carriedMb);
       note(bench, 'conversation: last turns p50 ms', stack.name, median(result.latenciesMs.slice(-10)));
+      note(bench, 'conversation: turn p95 ms', stack.name, quantile(result.latenciesMs, 0.95));
       note(bench, 'conversation: share forwarded', stack.name, result.forwarded);
       note(bench, 'conversation: prefix kept, median', stack.name, median(result.prefixes));
       note(bench, 'conversation: prefix kept, worst', stack.name, Math.min(...result.prefixes));
@@ -141,6 +142,30 @@ const streams: Section = {
       note(bench, 'sse: streams that came whole, share', stack.name, whole / count);
       note(bench, 'sse: cpu µs/chunk', stack.name, ((cpuMs(stack.pid) - cpuBefore) * 1000) / (count * 20));
       await pool.close();
+    });
+  },
+};
+
+/** What a small request waits while large new texts are decided about. */
+const stall: Section = {
+  name: 'stall',
+  async run(bench) {
+    const bodies = [smallBody()];
+    const shown = bench.stacks.filter(({ name }) => name === 'pruner' || name === 'undici');
+    await interleaved(bench, shown, async (stack, round) => {
+      const rest = await burst(stack, { bodies, requests: 200, concurrency: 1 });
+      note(bench, 'stall: small request at rest, p99 ms', stack.name, quantile(rest.latenciesMs, 0.99));
+      const large = Array.from({ length: 8 }, (_, i) => largeBody(3_000_000, 90_000 + round * 8 + i));
+      let deciding = true;
+      const decided = burst(stack, { bodies: large, requests: large.length, concurrency: large.length }).finally(() => {
+        deciding = false;
+      });
+      const latencies: number[] = [];
+      while (deciding) {
+        latencies.push(...(await burst(stack, { bodies, requests: 10, concurrency: 1 })).latenciesMs);
+      }
+      await decided;
+      note(bench, 'stall: small request beside new texts, p99 ms', stack.name, quantile(latencies, 0.99));
     });
   },
 };
@@ -183,4 +208,4 @@ const memory: Section = {
   },
 };
 
-export const sections: readonly Section[] = [small, bodies, turns, streams, rpc, memory];
+export const sections: readonly Section[] = [small, bodies, turns, stall, streams, rpc, memory];
