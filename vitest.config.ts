@@ -7,6 +7,8 @@ export default defineConfig({
     globalSetup: ['test/helpers/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // Test files share what they import: half of the CPU of a run went into loading it anew for each of them.
+    isolate: false,
     // Many tests wait for processes and sockets: two side by side keep two cores busy.
     maxWorkers: 2,
   },

@@ -27,7 +27,8 @@ function nativeZstd(): Decoder | null {
   const { zstdDecompress } = zlib as { readonly zstdDecompress?: NativeZstd };
   if (zstdDecompress === undefined) return null;
   const decompress = promisify(zstdDecompress);
-  return (body, { maxBytes }) => decompress(body, { maxOutputLength: maxBytes });
+  // by itself it takes a frame that ends too early for a whole one
+  return async (body, { maxBytes }) => decompress(checkedFrame(body, maxBytes), { maxOutputLength: maxBytes });
 }
 
 /** Bytes that are decoded in one go: 16 blocks at the most, for each of which the decoder may move a window of 8 MiB. */

@@ -32,6 +32,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   project.provide('postgresStarter', `http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   return async () => {
     server.close();
+    server.closeAllConnections(); // kept alive by whoever asked
     const postgres = await started?.catch(() => undefined);
     await postgres?.stop();
     postgres?.remove();

@@ -2,12 +2,14 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -55,7 +57,7 @@ export interface ServerOptions {
 /** A PostgreSQL of its own, on a socket in its folder. */
 export class PostgresServer {
   readonly folder: string;
-  readonly #programs: Programs;
+  #programs: Programs;
   readonly #options: ServerOptions;
   #child: ChildProcess | null = null;
 
@@ -77,13 +79,15 @@ export class PostgresServer {
     mkdirSync(data, { mode: 0o700 });
     if (owner) chownSync(data, owner.uid, owner.gid);
     if (owner) chownSync(this.folder, owner.uid, owner.gid);
+    if (owner && !openToAll(this.#programs.initdb))
+      this.#programs = copied(this.#programs, join(this.folder, 'programs'));
     const flags = ['-D', data, '-U', 'pruner', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    const { status, stderr } = spawnSync(this.#programs.initdb, flags, {
+    const { status, stderr, error } = spawnSync(this.#programs.initdb, flags, {
       ...owner,
       cwd: this.folder,
       encoding: 'utf8',
     });
-    if (status !== 0) throw new Error(`initdb failed: ${stderr}`);
+    if (status !== 0) throw new Error(`initdb failed: ${error ?? stderr}`);
   }
 
   /** Starts the server and resolves when it takes connections. */
@@ -138,6 +142,21 @@ export class PostgresServer {
   url(database = 'postgres'): string {
     return `postgres://pruner@/${database}?host=${encodeURIComponent(this.folder)}`;
   }
+}
+
+/** Whether another user can get to a file: root's home and folders of `mktemp -d` are closed. */
+function openToAll(file: string): boolean {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
+    if ((statSync(folder).mode & 0o001) === 0) return false;
+  }
+  return true;
+}
+
+/** The programs with their libraries (60 MB) in another folder. */
+function copied({ initdb, postgres }: Programs, to: string): Programs {
+  const from = dirname(dirname(initdb));
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+  return { initdb: initdb.replace(from, to), postgres: postgres.replace(from, to) };
 }
 
 /** PostgreSQL refuses to run as root. */
