@@ -11,8 +11,8 @@ import type { Settings } from '../../src/config/settings.ts';
 import { EventLog } from '../../src/core/event-log.ts';
 import type { StoredEvent } from '../../src/core/ports.ts';
 import { createLog } from '../../src/observe/log.ts';
-import type { ChatReport } from '../../src/proxy/chat.ts';
 import { eventsOf } from '../../src/proxy/report-events.ts';
+import type { RequestReport } from '../../src/proxy/wire-handler.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { chatBody } from '../../test/helpers/chat.ts';
 import { agentConversation } from '../../test/helpers/conversation.ts';
@@ -64,7 +64,7 @@ async function converse(dbPath: string, maxEvents: number): Promise<number> {
 }
 
 /** The reports that a conversation's events came from, as far as events are made of them. */
-function reportsOf(events: readonly StoredEvent[]): ChatReport[] {
+function reportsOf(events: readonly StoredEvent[]): RequestReport[] {
   return events
     .filter(({ kind }) => kind === 'request')
     .map(({ runId, opId }) => {
@@ -105,7 +105,7 @@ function reportsOf(events: readonly StoredEvent[]): ChatReport[] {
 }
 
 /** Makes and writes the events of a conversation once, request by request and in writes as often as the proxy's. */
-async function eventsOnce(reports: readonly ChatReport[], writes: number, dbPath: string): Promise<number> {
+async function eventsOnce(reports: readonly RequestReport[], writes: number, dbPath: string): Promise<number> {
   const store = openStore(dbPath);
   await store.stats(); // the file is made
   const log = new EventLog({ store, maxEvents: 100_000, onLost: (cause) => Promise.reject(cause) });

@@ -1,5 +1,5 @@
 import type { Pruner, PruneTextInput, PruneTextResult } from '../../src/core/api.ts';
-import { createPruner } from '../../src/core/pruner.ts';
+import { createPruner } from '../../src/core/prune-text.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { PrunerError } from '../../src/errors.ts';
 import type { CallCase } from './cases.ts';
@@ -13,7 +13,12 @@ export async function checkCall(given: CallCase, ground: Ground): Promise<void> 
   const onFailure = (reason: string, cause: unknown): never => {
     throw new Broken('no failure inside', `${reason}: ${String(cause)}`);
   };
-  const pruner = createPruner({ store: main, maxInputChars: given.maxInputChars, onFailure });
+  const pruner = createPruner({
+    store: main,
+    decisions: ground.decisions(main),
+    maxInputChars: given.maxInputChars,
+    onFailure,
+  });
   const input: PruneTextInput = {
     text: given.text,
     goalHint: given.goal,
@@ -29,7 +34,12 @@ export async function checkCall(given: CallCase, ground: Ground): Promise<void> 
   const result = await pruner.pruneText(input);
   checkResult(given, result);
   await checkRecovery(given, result, pruner);
-  const lost = createPruner({ store: other, maxInputChars: given.maxInputChars, onFailure });
+  const lost = createPruner({
+    store: other,
+    decisions: ground.decisions(other),
+    maxInputChars: given.maxInputChars,
+    onFailure,
+  });
   for (const again of [await pruner.pruneText(input), await lost.pruneText(input)]) {
     must(again.prunedText === result.prunedText && again.pruneId === result.pruneId, 'same answer again');
   }

@@ -1,4 +1,4 @@
-import { createPruner } from '../../src/core/pruner.ts';
+import { recover } from '../../src/core/recover.ts';
 import type { RequestRewriter, Rewritten } from '../../src/core/rewrite-request.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { JsonShapeError } from '../../src/json/cursor.ts';
@@ -149,12 +149,9 @@ class Talk {
         const cut = pickOf(this.#cut, turn.of);
         const range = cut?.cuts[0];
         if (!cut || !range) return [];
-        const text = await createPruner({ store: this.#store, maxInputChars: 1e9, onFailure: () => undefined }).recover(
-          {
-            pruneId: cut.pruneId,
-            ranges: [range],
-            numbered: false,
-          },
+        const text = await recover(
+          { store: this.#store, onFailure: () => undefined },
+          { pruneId: cut.pruneId, ranges: [range], numbered: false },
         );
         this.#needsStore ||= !turn.named;
         this.#whole.set(this.#messages.length + 1, 'recovered');

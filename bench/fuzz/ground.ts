@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
+import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Store } from '../../src/core/ports.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter } from '../../src/core/rewrite-request.ts';
@@ -67,6 +68,11 @@ export class Ground {
     }
   }
 
+  /** Decisions with nothing in their memory. */
+  decisions(store: Store): DecideOnce {
+    return new DecideOnce({ store, clock: this.clock, ttlMs: TTL_MS, memoBytes: 1_000_000 });
+  }
+
   /** A pipeline with nothing in its memory. */
   rewriter(
     store: Store,
@@ -75,13 +81,7 @@ export class Ground {
     return new RequestRewriter({
       store,
       clock: this.clock,
-      decisions: new DecisionMaker({
-        store,
-        clock: this.clock,
-        ttlMs: TTL_MS,
-        timeoutMs: 60_000,
-        memoBytes: 1_000_000,
-      }),
+      decisions: new DecisionMaker({ once: this.decisions(store), timeoutMs: 60_000 }),
       refused: new RefusedConversations(store),
       onFailure: (reason, cause) => {
         throw new Broken('no failure inside', `${reason}: ${String(cause)}`);

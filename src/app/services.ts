@@ -1,9 +1,10 @@
 import type { OpenScorer } from '../backends/open-scorer.ts';
 import type { BulkPruner, Pruner, PruneTextResult } from '../core/api.ts';
-import { DecideHere, type Decider } from '../core/decider.ts';
-import { createPruner } from '../core/pruner.ts';
-import { stashId } from '../core/segments.ts';
-import { toldPruner } from '../core/told-pruner.ts';
+import { DecideHere } from '../core/decide/decider.ts';
+import type { DecideOnce } from '../core/decide/once.ts';
+import { createPruner } from '../core/prune-text.ts';
+import { prunerWithEvents } from '../core/pruner-events.ts';
+import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { Recorder } from '../gc/recorder.ts';
 import { Idempotency } from '../mcp/idempotency.ts';
@@ -12,14 +13,15 @@ import { Resources } from '../resources/registry.ts';
 import { Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import { openBackend } from './backend.ts';
+import { decideOnceOf } from './decide-once.ts';
 import type { Storage } from './storage.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
 export interface Services extends Storage {
   /** `null` when the engine ranks alone. */
   readonly scorer: OpenScorer | null;
-  /** Who decides about texts; large ones on threads of their own. */
-  readonly decider: Decider;
+  /** Decides about texts, each once; large ones on threads of their own. */
+  readonly once: DecideOnce;
   readonly pruner: Pruner & BulkPruner;
   /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
   readonly ownPruner: Pruner;
@@ -37,19 +39,20 @@ export interface Services extends Storage {
 
 /** Builds the services over what is kept. A new one is a field of `Services`, a line here, and its end in `close`. */
 export function openServices(storage: Storage, onPruned?: (result: PruneTextResult) => void): Services {
-  const { store, events, log } = storage;
+  const { settings, store, events, log, clock } = storage;
   const scorer = openBackend(storage);
   const decider = new DecideElsewhere({
     here: new DecideHere(),
     onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
   });
+  const once = decideOnceOf(settings, store, clock, decider);
   const { recorder, contextGc } = openContextGc(storage);
   const upkeep = new Upkeep(store, (err) => log.debug({ err }, 'upkeep of the store failed'));
   return {
     ...storage,
     scorer,
-    decider,
-    ...openPruners(storage, decider, scorer, onPruned),
+    once,
+    ...openPruners(storage, once, scorer, onPruned),
     recorder,
     contextGc,
     resources: new Resources({
@@ -74,7 +77,7 @@ export function openServices(storage: Storage, onPruned?: (result: PruneTextResu
 
 function openPruners(
   { settings, log, clock, store, events }: Storage,
-  decider: Decider,
+  once: DecideOnce,
   scorer: OpenScorer | null,
   onPruned: ((result: PruneTextResult) => void) | undefined,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
@@ -84,10 +87,10 @@ function openPruners(
       maxInputChars: settings.maxInputChars,
       reasonLanguage: settings.reasonLanguage,
       onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
-      decider,
+      decisions: once,
       ...(asked && { scorer: asked }),
     });
-    return toldPruner(untold, events, clock, onPruned);
+    return prunerWithEvents(untold, events, clock, onPruned);
   };
   const pruner = open(scorer);
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };

@@ -9,7 +9,6 @@ import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { ChatHandler, type ChatOptions } from '../proxy/chat.ts';
 import { Hops } from '../proxy/hops.ts';
 import { NotUnderstood } from '../proxy/not-understood.ts';
 import { Reporter } from '../proxy/report.ts';
@@ -17,6 +16,7 @@ import { RewriteRoom } from '../proxy/rewrite-room.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
+import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import { callersOf } from './callers.ts';
 import { keptAnswers } from './kept-answers.ts';
 import { requestIds } from './request-ids.ts';
@@ -67,7 +67,7 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   return {
     wires: dialects.map((dialect): Wire => {
       const upstream = dialect.name === 'messages' ? upstreams.messages : upstreams.others;
-      const handler = new ChatHandler({ ...options, dialect, upstream });
+      const handler = new WireHandler({ ...options, dialect, upstream });
       return {
         claims: (method, path) => dialect.claims(method, path) !== null,
         errorBody: dialect.error,
@@ -109,8 +109,8 @@ async function handlerOptions(
   services: Services,
   reporter: Reporter,
   nextId: () => string,
-): Promise<Omit<ChatOptions, 'dialect' | 'upstream'>> {
-  const { settings, store, clock, log, decider, scorer } = services;
+): Promise<Omit<WireOptions, 'dialect' | 'upstream'>> {
+  const { settings, store, clock, log, once, scorer } = services;
   const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
@@ -123,7 +123,7 @@ async function handlerOptions(
       clock,
       refused,
       onFailure,
-      decider,
+      once,
       ...(scorer && { scorer }),
       segments: segmentsOf(services),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),

@@ -29,8 +29,9 @@ export const replay: Command = {
 
   async run(call, io) {
     const { settings } = readSettings(call, io);
-    const [{ rewriterOf }, { openStore }, { RefusedConversations }] = await Promise.all([
+    const [{ rewriterOf }, { decideOnceOf }, { openStore }, { RefusedConversations }] = await Promise.all([
       import('../app/rewriter.ts'),
+      import('../app/decide-once.ts'),
       import('../app/store.ts'),
       import('../core/refused-conversations.ts'),
     ]);
@@ -40,6 +41,7 @@ export const replay: Command = {
     const rewriter = rewriterOf(offline, {
       store,
       clock: io.clock,
+      once: decideOnceOf(offline, store, io.clock),
       refused: new RefusedConversations(store),
       onFailure: (_, cause) => (fault ??= cause),
     });

@@ -10,7 +10,7 @@ import { encodeEdits } from '../json/strings.ts';
 import { findFileBlocks, ownWords } from '../transcript/file-blocks.ts';
 import { findFrame } from '../transcript/frames.ts';
 import { type CallFacts, callFacts, isRecovery } from '../transcript/tools.ts';
-import type { Job } from './decide.ts';
+import type { Job } from './decide/decision.ts';
 import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
 import { shift, type TextPlace } from './sent/text-place.ts';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Dialect, RequestHead, ScannedMessage } from '../dialects/dialect.ts';
 import type { Conversation } from '../goal/conversation.ts';
-import type { KeptBytes } from './kept-bytes.ts';
+import type { PrefixBytes } from './prefix-bytes.ts';
 
 /** One text that was judged, as the request's report tells it. */
 export interface TextOutcome {
@@ -40,7 +40,7 @@ export interface Checkpoint {
 /** A body that was rewritten, kept to recognise it at the start of the next one. */
 export interface RememberedBody {
   /** The body as received, up to the end of its last message. */
-  readonly prefix: KeptBytes;
+  readonly prefix: PrefixBytes;
   readonly dialect: Dialect['name'];
   /** What stood before its messages. */
   readonly before: RequestHead;

@@ -3,26 +3,26 @@ import type { AnswerTurn, Dialect, ScannedMessage, ScannedText } from '../dialec
 import type { RenderOptions } from '../engine/text/render.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { Conversation } from '../goal/conversation.ts';
-import type { DecisionMaker } from './decision-maker.ts';
-import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './directed.ts';
+import type { DecisionMaker } from './decide/decision-maker.ts';
+import { type Settled, settleTexts } from './decide/for-request.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { FindSettings, FoundText } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
-import { KeptBytes } from './kept-bytes.ts';
 import { requestTokens } from './message-tokens.ts';
 import type { KeptAnswers } from './ports/answers.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { SentMessage } from './ports/sent.ts';
 import type { Clock, Decision, NewDecision, Store } from './ports.ts';
+import { PrefixBytes } from './prefix-bytes.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
 import { CHECKPOINTS, type IncomingRequest, type ReadBody, type ReadOptions, readRequest } from './read-request.ts';
 import type { RefusedConversations } from './refused-conversations.ts';
-import { type DecidedRequest, SegmentTeller } from './segment-teller.ts';
+import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './segments/apply-directives.ts';
+import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
 import { type KnownPast, knownPast, lostOriginals } from './sent/past.ts';
 import { recordsOf } from './sent/record.ts';
 import { mayBeCut, wholeRecord } from './sent/whole.ts';
-import { type Settled, settleTexts } from './settle-texts.ts';
 import { type Spliced, splice } from './splice.ts';
 import { within } from './within.ts';
 
@@ -86,7 +86,7 @@ export class RequestRewriter {
   readonly #options: RewriterOptions;
   readonly #memo: PrefixMemo;
   readonly #sent: SentMemory;
-  readonly #teller: SegmentTeller | null;
+  readonly #segmentReporter: SegmentReporter | null;
   readonly #answers = new LRUCache<string, Conversation>({
     max: MAX_ANSWERS,
     maxSize: MAX_ANSWER_NOTES,
@@ -101,8 +101,8 @@ export class RequestRewriter {
     this.#options = options;
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
-    this.#teller = segments
-      ? new SegmentTeller({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
+    this.#segmentReporter = segments
+      ? new SegmentReporter({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
       : null;
     this.#readOptions = {
       find,
@@ -146,7 +146,7 @@ export class RequestRewriter {
       }
       this.#remember(request, read, result, validityOf(state, read, failed));
       // where the provider checks the past nothing of it can be set aside or deleted later, so nothing is offered for it
-      if (request.dialect.binding === 'should') this.#teller?.tell(decided);
+      if (request.dialect.binding === 'should') this.#segmentReporter?.tell(decided);
     }
     return this.#done(read, result, fallbacks);
   }
@@ -340,7 +340,7 @@ export class RequestRewriter {
   ): Promise<boolean> {
     const collector = this.#options.segments?.collector;
     // where the provider checks the past, nothing of it may be set aside later
-    if (!collector || !this.#teller || request.dialect.binding === 'must') return false;
+    if (!collector || !this.#segmentReporter || request.dialect.binding === 'must') return false;
     const { body, scope, conversationId } = decided;
     const tokens = requestTokens(body, decided.messages, read.tokens, outcomes);
     if (!collector.wants(scope, conversationId, tokens)) return false;
@@ -355,7 +355,7 @@ export class RequestRewriter {
     }
     try {
       const step = { scope: hash, conversation: conversationId, messages };
-      return await collector.collect({ scope, request: this.#teller.seen(all), tokens, step });
+      return await collector.collect({ scope, request: this.#segmentReporter.seen(all), tokens, step });
     } catch (cause) {
       this.#options.onFailure('not_collected', cause);
       return false;
@@ -399,7 +399,7 @@ export class RequestRewriter {
       ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages)
       : [];
     const remembered: RememberedBody = {
-      prefix: KeptBytes.of(body, last.at, match?.body.prefix ?? null, match?.checkpoint.at ?? 0),
+      prefix: PrefixBytes.of(body, last.at, match?.body.prefix ?? null, match?.checkpoint.at ?? 0),
       dialect: dialect.name,
       before,
       messages,

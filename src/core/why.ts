@@ -1,7 +1,7 @@
 import { type Because, type Explanation, explainPlan, type Region } from '../engine/explain.ts';
 import type { Rule } from '../engine/kinds/protection.ts';
 import type { LineRange } from '../engine/types.ts';
-import { decisionOf, type Job } from './decide.ts';
+import { decisionOf, type Job } from './decide/decision.ts';
 import type { Decision, DecisionBasis } from './ports.ts';
 
 /**

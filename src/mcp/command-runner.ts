@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { newTag, processesWith } from './command-tag.ts';
+import { GroupWatchdog } from './group-watchdog.ts';
 import { OutputCollector, WireBudget } from './output.ts';
-import { Warden } from './warden.ts';
 
 type Tag = ReturnType<typeof newTag>;
 
@@ -33,7 +33,7 @@ const CANCEL_GRACE_MS = 2_000;
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
   readonly #running = new Map<ChildProcess, Tag>();
-  readonly #warden = new Warden();
+  readonly #watchdog = new GroupWatchdog();
 
   constructor(options: CommandRunnerOptions) {
     this.#options = options;
@@ -97,12 +97,12 @@ export class CommandRunner {
 
   #started(child: ChildProcess, tag: Tag): void {
     this.#running.set(child, tag);
-    if (hasGroups && child.pid !== undefined) this.#warden.watch(child.pid);
+    if (hasGroups && child.pid !== undefined) this.#watchdog.watch(child.pid);
   }
 
   #ended(child: ChildProcess): void {
     const isFirst = this.#running.delete(child);
-    if (isFirst && hasGroups && child.pid !== undefined) this.#warden.release(child.pid);
+    if (isFirst && hasGroups && child.pid !== undefined) this.#watchdog.release(child.pid);
   }
 }
 

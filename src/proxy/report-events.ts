@@ -1,13 +1,13 @@
 import type { EventRecord } from '../core/ports.ts';
-import type { ChatReport } from './chat.ts';
 import { tenths } from './report-line.ts';
+import type { RequestReport } from './wire-handler.ts';
 
 /**
  * What a request was, what became of each text that was new in it, and what went wrong.
  *
  * @param saved - tokens that were saved, or would have been in shadow mode
  */
-export function eventsOf(report: ChatReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
+export function eventsOf(report: RequestReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
   // a body that was not looked at belongs to no conversation: it is a run of its own
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;

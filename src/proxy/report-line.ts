@@ -1,5 +1,5 @@
 import type { TextOutcome } from '../core/prefix-memo.ts';
-import type { ChatReport } from './chat.ts';
+import type { RequestReport } from './wire-handler.ts';
 
 /** Sums over all texts that were judged. */
 export interface OutcomeSums {
@@ -29,7 +29,12 @@ export function sumsOf(outcomes: readonly TextOutcome[]): OutcomeSums {
  *
  * @param saved - tokens that were saved, or would have been in shadow mode
  */
-export function lineOf(report: ChatReport, sums: OutcomeSums, saved: number, shadow: boolean): Record<string, unknown> {
+export function lineOf(
+  report: RequestReport,
+  sums: OutcomeSums,
+  saved: number,
+  shadow: boolean,
+): Record<string, unknown> {
   const { outcomes, usage } = report;
   const line: Record<string, unknown> = {
     requestId: report.requestId,

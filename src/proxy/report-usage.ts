@@ -1,5 +1,5 @@
 import type { UsageRecord } from '../core/ports.ts';
-import type { ChatReport } from './chat.ts';
+import type { RequestReport } from './wire-handler.ts';
 
 const DAY_MS = 86_400_000;
 /** Combinations of day, model and tool that wait at most. */
@@ -12,7 +12,7 @@ export class UsageTotals {
   #waiting = new Map<string, Totals>();
 
   /** @param counted - what was cut was also forwarded that way */
-  add({ model, outcomes }: ChatReport, atMs: number, counted: boolean): void {
+  add({ model, outcomes }: RequestReport, atMs: number, counted: boolean): void {
     // the request itself counts with the tool of its first text
     const first = this.#of(model, outcomes[0]?.tool ?? '', atMs);
     if (first) first.requests++;

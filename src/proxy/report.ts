@@ -3,11 +3,11 @@ import type { Clock, EventSink, Store } from '../core/ports.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { WriteBehind } from '../write-behind.ts';
-import type { ChatReport } from './chat.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
 import { UsageTotals } from './report-usage.ts';
+import type { RequestReport } from './wire-handler.ts';
 
 export interface ReporterOptions {
   readonly log: Log;
@@ -80,7 +80,7 @@ export class Reporter {
     this.#behind.soon();
   }
 
-  #made(make: Told['make']): ChatReport | Promise<ChatReport> | null {
+  #made(make: Told['make']): RequestReport | Promise<RequestReport> | null {
     try {
       return make();
     } catch (err) {
@@ -90,7 +90,7 @@ export class Reporter {
   }
 
   /** The answer was compressed: what it says of its cost is read on another thread. */
-  #tellLater(report: Promise<ChatReport>, atMs: number): void {
+  #tellLater(report: Promise<RequestReport>, atMs: number): void {
     const told = report.then(
       (made) => this.#tellOne({ report: made, atMs }),
       (err: unknown) => this.#options.log.warn({ err }, 'a request could not be told of'),
@@ -144,12 +144,12 @@ export class Reporter {
 const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };
 
 interface Told {
-  readonly make: () => ChatReport | Promise<ChatReport>;
+  readonly make: () => RequestReport | Promise<RequestReport>;
   /** When the request ended. */
   readonly atMs: number;
 }
 
 interface Ended {
-  readonly report: ChatReport;
+  readonly report: RequestReport;
   readonly atMs: number;
 }

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { type Job, wholeDecision } from '../core/decide.ts';
-import type { Decider } from '../core/decider.ts';
+import type { Decider } from '../core/decide/decider.ts';
+import { type Job, wholeDecision } from '../core/decide/decision.ts';
 import type { Decision } from '../core/ports.ts';
 import type { Answer, Task } from './task.ts';
 

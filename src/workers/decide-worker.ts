@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { decide } from '../core/decide.ts';
+import { decide } from '../core/decide/decision.ts';
 import type { Answer, Task } from './task.ts';
 
 /** The other thread of `DecideElsewhere`: one task, one answer. */

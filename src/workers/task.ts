@@ -1,4 +1,4 @@
-import type { Job } from '../core/decide.ts';
+import type { Job } from '../core/decide/decision.ts';
 import type { Decision } from '../core/ports.ts';
 
 /** What a worker is given to decide. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decisionKey, type Job } from '../../src/core/decide.ts';
-import { type Decided, DecisionMaker } from '../../src/core/decision-maker.ts';
+import { decisionKey, type Job } from '../../src/core/decide/decision.ts';
+import { type Decided, DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { textHash } from '../../src/core/hash.ts';
 import type { Decision, LineScorer, Scored, ScoreRequest, Store } from '../../src/core/ports.ts';
-import { createPruner } from '../../src/core/pruner.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
+import { decideOnce, openPruner } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const clock = { nowMs: () => 1_700_000_000_000 };
@@ -60,7 +60,7 @@ function jobOf(text: string, more: Partial<Job> = {}): Job {
 }
 
 function makerOf(store: Store, scorer?: LineScorer, timeoutMs = 10_000): DecisionMaker {
-  return new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs, memoBytes: 1e6, ...(scorer && { scorer }) });
+  return new DecisionMaker({ once: decideOnce(store, clock), timeoutMs, ...(scorer && { scorer }) });
 }
 
 function isCut(decision: Decision | null | undefined, line: number): boolean {
@@ -166,8 +166,7 @@ describe('prune_text with a backend', () => {
     sourceType: 'logs' as const,
     options: { maxPruneRatio: 0.9, minKeepLines: 10, timeoutMs: 10_000, annotateLines: false, includeMarkers: true },
   };
-  const prunerOf = (scorer?: LineScorer) =>
-    createPruner({ store: openStore(), maxInputChars: 1e6, onFailure: () => {}, ...(scorer && { scorer }) });
+  const prunerOf = (scorer?: LineScorer) => openPruner(openStore(), scorer && { scorer });
 
   it('passes on what the backend has to say without taking it for a fault', async () => {
     const scored = { ...keeping(80, 90, 200), warnings: ['cache_hit'], stats: { backend: 'fake', fake_cached: true } };
@@ -209,7 +208,7 @@ describe('prune_text with a backend', () => {
 describe('recover', () => {
   it('refuses ranges that add up to far more than the text, and says how long it is', async () => {
     const store = openStore();
-    const pruner = createPruner({ store, maxInputChars: 1e7, onFailure: () => {} });
+    const pruner = openPruner(store, { maxInputChars: 1e7 });
     const text = `${'x'.repeat(999)}\n`.repeat(1_000);
     const { pruneId } = await pruner.pruneText({
       text,
@@ -228,7 +227,7 @@ describe('recover', () => {
 
   it('tells a caller what to do instead of asking again', async () => {
     const store = openStore();
-    const pruner = createPruner({ store, maxInputChars: 1e6, onFailure: () => {} });
+    const pruner = openPruner(store);
     const ask = () => pruner.recover({ pruneId: 'prn_0123456789AB', ranges: [], numbered: false });
     const hint = expect.stringMatching(/do not retry.*read the file again or run the command again/i);
     await expect(ask()).rejects.toMatchObject({ code: 'prune_id_not_found', details: { hint } });

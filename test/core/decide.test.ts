@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decisionOf, type Job } from '../../src/core/decide.ts';
+import { decisionOf, type Job } from '../../src/core/decide/decision.ts';
 import { textHash } from '../../src/core/hash.ts';
 import type { Plan } from '../../src/engine/types.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decisionKey, type Job } from '../../src/core/decide.ts';
+import { decisionKey, type Job } from '../../src/core/decide/decision.ts';
 import { textHash } from '../../src/core/hash.ts';
 
 const JOB: Job = {

@@ -2,12 +2,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Store, StoreBatch } from '../../src/core/ports.ts';
 import { prefixesOf } from '../../src/core/prefixes.ts';
-import { createPruner } from '../../src/core/pruner.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
-import { manualClock, openRewriter, openStore, restored, TTL_MS, verdicts } from '../helpers/rewriter.ts';
+import { manualClock, openPruner, openRewriter, openStore, restored, TTL_MS, verdicts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const LOG = serverLog(200);
@@ -68,7 +67,7 @@ describe('what was recovered', () => {
     const store = openStore();
     const rewriter = openRewriter({ store });
     const first = await rewriter.rewrite(chatBody(oneResult(LOG)));
-    const pruner = createPruner({ store, maxInputChars: 1e6, onFailure: () => {} });
+    const pruner = openPruner(store);
     const ranges = [{ startLine: 3, endLine: 140 }];
     const raw = await pruner.recover({ pruneId: first.outcomes[0]?.pruneId ?? '', ranges, numbered: false });
     const request = chatBody([...oneResult(LOG), ...toolTurn('c2', 'bridge', { x: 1 }, wrap(raw))]);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { KeptBytes } from '../../src/core/kept-bytes.ts';
+import { PrefixBytes } from '../../src/core/prefix-bytes.ts';
 import { PrefixMemo, type RememberedBody } from '../../src/core/prefix-memo.ts';
 import { Conversation } from '../../src/goal/conversation.ts';
 
@@ -12,7 +12,7 @@ function bodyOf(name: string, chars = 0): Buffer {
 function remembered(body: Buffer): RememberedBody {
   const conversation = new Conversation();
   return {
-    prefix: KeptBytes.of(body, body.length, null, 0),
+    prefix: PrefixBytes.of(body, body.length, null, 0),
     dialect: 'chat',
     before: { model: 'm', stream: false, previous: '' },
     messages: [],

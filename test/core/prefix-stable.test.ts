@@ -1,11 +1,18 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPruner } from '../../src/core/pruner.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, messageBytes, messagesOf, oneResult } from '../helpers/chat.ts';
 import { agentConversation, withMovingMark, withoutMarks } from '../helpers/conversation.ts';
-import { type ChatRewriter, manualClock, openRewriter, openStore, TTL_MS, verdicts } from '../helpers/rewriter.ts';
+import {
+  type ChatRewriter,
+  manualClock,
+  openPruner,
+  openRewriter,
+  openStore,
+  TTL_MS,
+  verdicts,
+} from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 
 const { messages, ends } = agentConversation(14);
@@ -121,7 +128,7 @@ describe('a decision once made', () => {
     const text = log.trimEnd();
     const before = await openRewriter({ store }).rewrite(chatBody(oneResult(text)));
     expect(verdicts(before)).toEqual(['cut']);
-    const pruner = createPruner({ store, maxInputChars: 1e6, onFailure: () => {} });
+    const pruner = openPruner(store);
     const whole = await pruner.recover({
       pruneId: before.outcomes[0]?.pruneId ?? '',
       ranges: [{ startLine: 1, endLine: 200 }],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { decide } from '../../src/core/decide.ts';
-import type { Decider } from '../../src/core/decider.ts';
+import type { Decider } from '../../src/core/decide/decider.ts';
+import { decide } from '../../src/core/decide/decision.ts';
 import type { Store } from '../../src/core/ports.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';

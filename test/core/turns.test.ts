@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Turns } from '../../src/core/turns.ts';
+import { Turns } from '../../src/core/decide/turns.ts';
 
 /** Holds the thread up for so long and notes that it was done. */
 function note<T>(into: T[], what: T, ms: number): T {

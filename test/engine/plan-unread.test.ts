@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decide } from '../../src/core/decide.ts';
+import { decide } from '../../src/core/decide/decision.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 
 const text = 'x\n'.repeat(60_000);

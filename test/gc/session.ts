@@ -1,8 +1,9 @@
-import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
+import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
-import { stashId } from '../../src/core/segments.ts';
+import { stashId } from '../../src/core/segments/text-segments.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
 import { ContextBudget, type TakenStep } from '../../src/gc/budget.ts';
@@ -47,7 +48,10 @@ export class Replica {
     this.#rewriter = new RequestRewriter({
       store,
       clock,
-      decisions: new DecisionMaker({ store, clock, ttlMs: TTL_MS, timeoutMs: 30_000, memoBytes: 1_000_000 }),
+      decisions: new DecisionMaker({
+        once: new DecideOnce({ store, clock, ttlMs: TTL_MS, memoBytes: 1_000_000 }),
+        timeoutMs: 30_000,
+      }),
       refused: new RefusedConversations(store),
       onFailure,
       find: {

@@ -1,7 +1,10 @@
-import type { Decider } from '../../src/core/decider.ts';
-import { DecisionMaker } from '../../src/core/decision-maker.ts';
+import type { BulkPruner, Pruner } from '../../src/core/api.ts';
+import type { Decider } from '../../src/core/decide/decider.ts';
+import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
+import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
+import { createPruner, type PrunerOptions } from '../../src/core/prune-text.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
@@ -74,12 +77,8 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
     store,
     clock,
     decisions: new DecisionMaker({
-      store,
-      clock,
-      ttlMs: TTL_MS,
+      once: decideOnce(store, clock, parts.decider),
       timeoutMs: parts.timeoutMs ?? 10_000,
-      memoBytes: 1_000_000,
-      ...(parts.decider && { decider: parts.decider }),
     }),
     refused: parts.refused ?? new RefusedConversations(store),
     onFailure: (reason) => parts.onFailure?.(reason),
@@ -93,6 +92,22 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
     },
     render: { annotateLines: parts.annotateLines ?? false, includeMarkers: parts.includeMarkers ?? true },
     memoBytes: 10_000_000,
+  });
+}
+
+/** Decisions over a store, with nothing remembered in memory. */
+export function decideOnce(store: Store, clock: Clock = manualClock(), decider?: Decider): DecideOnce {
+  return new DecideOnce({ store, clock, ttlMs: TTL_MS, memoBytes: 1_000_000, ...(decider && { decider }) });
+}
+
+/** `prune_text` and `recover_text` over a store. */
+export function openPruner(store: Store, options: Partial<PrunerOptions> = {}, clock?: Clock): Pruner & BulkPruner {
+  return createPruner({
+    store,
+    decisions: decideOnce(store, clock),
+    maxInputChars: 1e6,
+    onFailure: () => {},
+    ...options,
   });
 }
 

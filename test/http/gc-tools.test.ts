@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { segmentIdOf, textHash } from '../../src/core/hash.ts';
-import { messageSegmentId } from '../../src/core/segments.ts';
+import { messageSegmentId } from '../../src/core/segments/text-segments.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';

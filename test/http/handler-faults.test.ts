@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { ChatHandler, type ChatOptions } from '../../src/proxy/chat.ts';
 import { Hops } from '../../src/proxy/hops.ts';
 import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
 import { Upstream } from '../../src/proxy/upstream.ts';
+import { WireHandler, type WireOptions } from '../../src/proxy/wire-handler.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { completion, startUpstream } from '../helpers/fake-upstream.ts';
@@ -22,7 +22,7 @@ function boom(): never {
 }
 
 /** A server of the handler alone, some of whose parts fail. */
-async function startHandler(over: Partial<ChatOptions>) {
+async function startHandler(over: Partial<WireOptions>) {
   const upstream = await startUpstream(completion('Fine.'));
   const store = openStore();
   const hop = new Upstream({
@@ -34,7 +34,7 @@ async function startHandler(over: Partial<ChatOptions>) {
   });
   afterwards(() => hop.close());
   const rejections: unknown[] = [];
-  const handler = new ChatHandler({
+  const handler = new WireHandler({
     dialect: openaiChat,
     rewriter: openPipeline({ store }),
     refused: new RefusedConversations(store),
@@ -90,7 +90,7 @@ describe('a request for which there is no room', () => {
 });
 
 describe('a fault of our own', () => {
-  it.each<[string, Partial<ChatOptions>, boolean]>([
+  it.each<[string, Partial<WireOptions>, boolean]>([
     ['in the report', { onReport: boom }, true],
     ['in the report, and in telling of it', { onReport: boom, onFault: boom }, true],
     ['in pruning', { rewriter: { rewrite: boom, rewriteDry: boom } as never }, false],

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPruner } from '../../src/core/pruner.ts';
-import { openStore } from '../helpers/rewriter.ts';
+import { openPruner, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { ask, logArgs, startProduct } from './helpers/product.ts';
 
@@ -54,13 +53,13 @@ describe('prune_batch', () => {
       options: { maxPruneRatio: 0.9, minKeepLines: 5, timeoutMs: 10_000, annotateLines: false, includeMarkers: true },
     }));
     const options = { maxInputChars: 2_000_000, onFailure: (reason: string) => failures.push(reason) };
-    const apart = createPruner({ ...options, store: openStore() });
+    const apart = openPruner(openStore(), options);
     const [first, second] = await apart.pruneAll(inputs);
 
     // Another text stands behind the id of the second one.
     const taken = await apartDecision(second?.pruneId ?? '');
     await store.commit({ decisions: [taken], touch: [] }, 0);
-    await expect(createPruner({ ...options, store }).pruneAll(inputs)).rejects.toMatchObject({
+    await expect(openPruner(store, options).pruneAll(inputs)).rejects.toMatchObject({
       code: 'recovery_unavailable',
       details: { hint: expect.stringContaining('nothing was pruned') },
     });
@@ -70,7 +69,7 @@ describe('prune_batch', () => {
     // And when it cannot be written at all.
     const broken = openStore();
     await broken.close();
-    await expect(createPruner({ ...options, store: broken }).pruneAll(inputs)).rejects.toMatchObject({
+    await expect(openPruner(broken, options).pruneAll(inputs)).rejects.toMatchObject({
       code: 'recovery_unavailable',
     });
     expect(failures).toEqual(['store_closed']);

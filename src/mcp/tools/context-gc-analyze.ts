@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { textHash } from '../../core/hash.ts';
 import type { SegmentType } from '../../core/ports/segments.ts';
-import { messageSegmentId } from '../../core/segments.ts';
+import { messageSegmentId } from '../../core/segments/text-segments.ts';
 import type { Analysis, DescribedSegment, RatedSegment } from '../../gc/analyze.ts';
 import type { ContextGc } from '../../gc/context-gc.ts';
 import { isObject } from '../json-rpc.ts';

@@ -1,5 +1,5 @@
 import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
-import type { ChatReport } from '../chat.ts';
+import type { RequestReport } from '../wire-handler.ts';
 import type { PrunedFrame } from './prune-frame.ts';
 
 /** How much of a model's name is reported. */
@@ -80,7 +80,7 @@ export class FrameExchange {
     return this.#reader.turn();
   }
 
-  report(status: number, end: ChatReport['end'], upstreamError: string | null): ChatReport {
+  report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
     const { rewritten } = this.pruned;
     return {
       requestId: this.requestId,

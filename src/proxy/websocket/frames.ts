@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RefusedConversations } from '../../core/refused-conversations.ts';
-import type { ChatReport } from '../chat.ts';
+import type { RequestReport } from '../wire-handler.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
@@ -12,7 +12,7 @@ export interface FrameOptions extends FramePruning {
   readonly refused: RefusedConversations;
   readonly newRequestId: () => string;
   /** Told that a request has ended. */
-  readonly onReport: (report: () => ChatReport) => void;
+  readonly onReport: (report: () => RequestReport) => void;
   /** Told of what passed unread because nobody knows what it is. */
   readonly onNotUnderstood: (reason: string) => void;
 }
@@ -124,7 +124,7 @@ export class Frames implements BridgeWatch {
     void refused.add(pruned.rewritten.prefixes).catch((cause: unknown) => onFault(requestId, reasonOf(cause), cause));
   }
 
-  #end(status: number, end: ChatReport['end'], upstreamError: string | null): void {
+  #end(status: number, end: RequestReport['end'], upstreamError: string | null): void {
     const exchange = this.#current;
     if (exchange === null) return;
     this.#current = null;

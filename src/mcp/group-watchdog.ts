@@ -18,7 +18,7 @@ for group in $g; do kill -s KILL -- "-$group"; done`;
  * shell that outlives it holds the list. It starts with the first group. Where there is no such shell (Windows) nothing
  * is watched.
  */
-export class Warden {
+export class GroupWatchdog {
   #shell: ChildProcess | null = null;
 
   /** @param group - its id, which is the process id of its head */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { ScannedMessage } from '../dialects/dialect.ts';
+import type { ScannedMessage } from '../../dialects/dialect.ts';
 
 interface Told {
   readonly messages: number;
@@ -15,7 +15,7 @@ const MAX_BODIES = 5_000;
  * How far small bodies have been told of. They are not remembered whole, and most requests only send again what was
  * sent before: a hash of it is cheaper than taking it apart.
  */
-export class ToldBodies {
+export class ReportedBodies {
   readonly #told = new LRUCache<string, Told>({ max: MAX_BODIES });
 
   /**

@@ -1,12 +1,12 @@
-import { planRead } from '../engine/plan.ts';
-import { splitLines } from '../engine/text/lines.ts';
-import type { ReasonLanguage } from '../engine/text/reasons.ts';
-import { annotate, editsOf } from '../engine/text/render.ts';
-import { estimateTokens, tokensOf } from '../engine/text/tokens.ts';
-import type { View } from '../engine/text/view.ts';
-import type { Hints, Limits, Plan, SourceType } from '../engine/types.ts';
-import { keyOf, pruneIdOf } from './hash.ts';
-import type { Decision, DecisionBasis } from './ports.ts';
+import { planRead } from '../../engine/plan.ts';
+import { splitLines } from '../../engine/text/lines.ts';
+import type { ReasonLanguage } from '../../engine/text/reasons.ts';
+import { annotate, editsOf } from '../../engine/text/render.ts';
+import { estimateTokens, tokensOf } from '../../engine/text/tokens.ts';
+import type { View } from '../../engine/text/view.ts';
+import type { Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
+import { keyOf, pruneIdOf } from '../hash.ts';
+import type { Decision, DecisionBasis } from '../ports.ts';
 
 const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
 

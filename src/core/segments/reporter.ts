@@ -1,8 +1,8 @@
-import type { HeldSteps } from './directed.ts';
-import type { FindSettings } from './find-texts.ts';
-import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from './ports/segments.ts';
+import type { FindSettings } from '../find-texts.ts';
+import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from '../ports/segments.ts';
+import type { HeldSteps } from './apply-directives.ts';
+import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
-import { ToldBodies } from './told-bodies.ts';
 
 /** A request that was decided about. */
 export interface DecidedRequest extends Omit<ReadMessages, 'directed'> {
@@ -13,7 +13,7 @@ export interface DecidedRequest extends Omit<ReadMessages, 'directed'> {
   readonly directives: DirectivesView;
 }
 
-export interface TellerOptions {
+export interface SegmentReporterOptions {
   readonly segments: SegmentPorts;
   readonly find: FindSettings;
   /** A body of this size is remembered by its bytes, so that what was read of it is what is new. */
@@ -25,11 +25,11 @@ export interface TellerOptions {
 const MIN_TOLD_BYTES = 4 * 1024;
 
 /** Tells those who keep segments what requests show, once these are on their way. */
-export class SegmentTeller {
-  readonly #options: TellerOptions;
-  readonly #told = new ToldBodies();
+export class SegmentReporter {
+  readonly #options: SegmentReporterOptions;
+  readonly #told = new ReportedBodies();
 
-  constructor(options: TellerOptions) {
+  constructor(options: SegmentReporterOptions) {
     this.#options = options;
   }
 

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { KeptBytes } from '../../src/core/kept-bytes.ts';
+import { PrefixBytes } from '../../src/core/prefix-bytes.ts';
 
 it('a conversation that grows is kept in room that does not move at each turn', () => {
   const body = Buffer.alloc(40_000, 'abcdefg');
-  let kept = KeptBytes.of(body, 10_000, null, 0);
+  let kept = PrefixBytes.of(body, 10_000, null, 0);
   const rooms = new Set([kept.bytes.buffer]);
   for (let length = 11_000; length <= 40_000; length += 1_000) {
-    kept = KeptBytes.of(body, length, kept, kept.bytes.length);
+    kept = PrefixBytes.of(body, length, kept, kept.bytes.length);
     rooms.add(kept.bytes.buffer);
   }
   expect(kept.bytes.equals(body)).toBe(true);
@@ -17,7 +17,7 @@ it('a conversation that grows is kept in room that does not move at each turn', 
 
 it('holds on to its own bytes only, not to the body that they came in', () => {
   const body = Buffer.alloc(100_000, 'x');
-  const kept = KeptBytes.of(body, 1_000, null, 0);
+  const kept = PrefixBytes.of(body, 1_000, null, 0);
   expect(kept.held).toBe(1_000);
   body.fill('y');
   expect(kept.bytes.equals(Buffer.alloc(1_000, 'x'))).toBe(true);
@@ -27,7 +27,7 @@ it('whatever goes on from where, what was kept before stays as it was', () => {
   const step = fc.record({ from: fc.nat(), share: fc.double({ min: 0, max: 1, noNaN: true }), tail: fc.string() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const all = [{ kept: KeptBytes.of(Buffer.from('{'), 1, null, 0), bytes: Buffer.from('{') }];
+      const all = [{ kept: PrefixBytes.of(Buffer.from('{'), 1, null, 0), bytes: Buffer.from('{') }];
       for (const { from, share, tail } of steps) {
         const before = all[from % all.length];
         if (!before) continue;
@@ -35,7 +35,7 @@ it('whatever goes on from where, what was kept before stays as it was', () => {
         const shared = share < 0.6 ? before.bytes.length : Math.floor(share * before.bytes.length);
         const bytes = Buffer.concat([before.bytes.subarray(0, shared), Buffer.from(tail)]);
         const body = Buffer.concat([bytes, Buffer.from('] and more')]);
-        all.push({ kept: KeptBytes.of(body, bytes.length, before.kept, shared), bytes });
+        all.push({ kept: PrefixBytes.of(body, bytes.length, before.kept, shared), bytes });
       }
       for (const { kept, bytes } of all) expect(kept.bytes.equals(bytes)).toBe(true);
     }),

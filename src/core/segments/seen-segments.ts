@@ -1,15 +1,15 @@
-import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
-import { splitLines } from '../engine/text/lines.ts';
-import { estimateTokens } from '../engine/text/tokens.ts';
-import type { Origin } from '../engine/types.ts';
-import type { CallInContext } from '../goal/conversation.ts';
-import { askedLines, editedFiles } from '../transcript/call-targets.ts';
-import { callFacts, isRecovery } from '../transcript/tools.ts';
-import { type FindSettings, type FoundText, holdsRecovered } from './find-texts.ts';
-import { keyOf } from './hash.ts';
-import type { DirectiveAction, Effect, SeenSegment, SegmentType } from './ports/segments.ts';
-import type { Decision } from './ports.ts';
-import { segmentsIn, stashId, type TextSegment } from './segments.ts';
+import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import { splitLines } from '../../engine/text/lines.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import type { Origin } from '../../engine/types.ts';
+import type { CallInContext } from '../../goal/conversation.ts';
+import { askedLines, editedFiles } from '../../transcript/call-targets.ts';
+import { callFacts, isRecovery } from '../../transcript/tools.ts';
+import { type FindSettings, type FoundText, holdsRecovered } from '../find-texts.ts';
+import { keyOf } from '../hash.ts';
+import type { DirectiveAction, Effect, SeenSegment, SegmentType } from '../ports/segments.ts';
+import type { Decision } from '../ports.ts';
+import { segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
 /** What is known of the messages of a body from some message on. */
 export interface ReadMessages {

@@ -8,7 +8,7 @@ import type { Clock, EventRecord } from './ports.ts';
  *
  * @param onPruned - told of each text that was pruned or went back whole
  */
-export function toldPruner(
+export function prunerWithEvents(
   pruner: Pruner & BulkPruner,
   events: Pick<EventLog, 'add' | 'runOf'>,
   clock: Clock,

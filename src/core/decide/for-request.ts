@@ -1,9 +1,9 @@
-import { decide, type Job } from './decide.ts';
+import type { FoundText } from '../find-texts.ts';
+import type { Decision, NewDecision, Store } from '../ports.ts';
+import type { TextOutcome } from '../prefix-memo.ts';
+import { decide, type Job } from './decision.ts';
 import type { Decided, DecisionMaker } from './decision-maker.ts';
-import type { FoundText } from './find-texts.ts';
 import { ripeTexts } from './own-markers.ts';
-import type { Decision, NewDecision, Store } from './ports.ts';
-import type { TextOutcome } from './prefix-memo.ts';
 
 /** What became of the texts of one request. */
 export interface Settled {

@@ -1,9 +1,9 @@
-import { recogniseKind } from '../engine/kinds/recognise.ts';
-import { sampleLines } from '../engine/sample-lines.ts';
-import { splitLines } from '../engine/text/lines.ts';
-import { viewText } from '../engine/text/view.ts';
-import type { Job } from './decide.ts';
-import type { LineScorer, Scored } from './ports.ts';
+import { recogniseKind } from '../../engine/kinds/recognise.ts';
+import { sampleLines } from '../../engine/sample-lines.ts';
+import { splitLines } from '../../engine/text/lines.ts';
+import { viewText } from '../../engine/text/view.ts';
+import type { LineScorer, Scored } from '../ports.ts';
+import type { Job } from './decision.ts';
 
 /** The part of the time for a text that a backend may take; the rest is for ranking without it, should it fail. */
 const BACKEND_SHARE = 0.8;

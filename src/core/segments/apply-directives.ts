@@ -1,13 +1,13 @@
-import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
-import { REASONS, type ReasonLanguage } from '../engine/text/reasons.ts';
-import type { Edit } from '../engine/text/render.ts';
-import type { CutWhole, Job } from './decide.ts';
-import type { FoundText } from './find-texts.ts';
-import { keyOf } from './hash.ts';
-import type { DirectivesView, Step } from './ports/segments.ts';
-import type { PrefixMatch } from './prefix-memo.ts';
-import { segmentsIn, stashKey, type TextSegment } from './segments.ts';
-import { shift } from './sent/text-place.ts';
+import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import { REASONS, type ReasonLanguage } from '../../engine/text/reasons.ts';
+import type { Edit } from '../../engine/text/render.ts';
+import type { CutWhole, Job } from '../decide/decision.ts';
+import type { FoundText } from '../find-texts.ts';
+import { keyOf } from '../hash.ts';
+import type { DirectivesView, Step } from '../ports/segments.ts';
+import type { PrefixMatch } from '../prefix-memo.ts';
+import { shift } from '../sent/text-place.ts';
+import { segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
 /** The answers where nobody keeps segments. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };

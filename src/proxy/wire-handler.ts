@@ -21,7 +21,7 @@ import { readAway, uploadOf } from './unread-upload.ts';
 import type { Upstream } from './upstream.ts';
 import { UsageTap } from './usage.ts';
 
-export interface ChatOptions {
+export interface WireOptions {
   /** The wire that its requests and answers speak. */
   readonly dialect: Dialect;
   readonly rewriter: RequestRewriter;
@@ -39,13 +39,13 @@ export interface ChatOptions {
   readonly timeoutMs: number;
   readonly newRequestId: () => string;
   /** Told that a request has ended; the report is made when it is asked for. */
-  readonly onReport: (report: () => ChatReport | Promise<ChatReport>) => void;
+  readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
   /** A fault that was turned into a request forwarded as it came. */
   readonly onFault: (requestId: string, reason: string, cause: unknown) => void;
 }
 
 /** What happened to one request: counts, names and codes; never a text or a credential. */
-export interface ChatReport {
+export interface RequestReport {
   readonly requestId: string;
   /** The child that sent it, if one did. */
   readonly childId?: string | null;
@@ -83,10 +83,10 @@ const MAX_MODEL_CHARS = 200;
 const CHECKED_PATIENCE_MS = 30_000;
 
 /** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
-export class ChatHandler {
-  readonly #options: ChatOptions;
+export class WireHandler {
+  readonly #options: WireOptions;
 
-  constructor(options: ChatOptions) {
+  constructor(options: WireOptions) {
     const { onFault } = options;
     this.#options = {
       ...options,
@@ -103,7 +103,7 @@ export class ChatHandler {
   /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const requestId = this.#options.newRequestId();
-    const exchange = new ChatExchange(this.#options, req, res, requestId);
+    const exchange = new WireExchange(this.#options, req, res, requestId);
     try {
       await exchange.run();
     } catch (cause) {
@@ -115,8 +115,8 @@ export class ChatHandler {
 }
 
 /** One request on its way through. */
-class ChatExchange {
-  readonly #options: ChatOptions;
+class WireExchange {
+  readonly #options: WireOptions;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #requestId: string;
@@ -130,7 +130,7 @@ class ChatExchange {
   #bytesOut = 0;
   #foreign = false;
 
-  constructor(options: ChatOptions, req: IncomingMessage, res: ServerResponse, requestId: string) {
+  constructor(options: WireOptions, req: IncomingMessage, res: ServerResponse, requestId: string) {
     this.#options = options;
     this.#req = req;
     this.#res = res;
@@ -286,7 +286,7 @@ class ChatExchange {
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { onReport, onFault } = this.#options;
     const tap = this.#tap;
-    const known: ChatReport = {
+    const known: RequestReport = {
       requestId: this.#requestId,
       childId: childOf(this.#req),
       foreign: this.#foreign,
@@ -309,7 +309,7 @@ class ChatExchange {
       upstreamError: 'error' in exchange ? exchange.error : null,
       usage: null,
     };
-    const make = (): ChatReport | Promise<ChatReport> => {
+    const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();
       return usage instanceof Promise ? usage.then((later) => ({ ...known, usage: later })) : { ...known, usage };
     };

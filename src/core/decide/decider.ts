@@ -1,5 +1,5 @@
-import { decide, type Job } from './decide.ts';
-import type { Decision } from './ports.ts';
+import type { Decision } from '../ports.ts';
+import { decide, type Job } from './decision.ts';
 import { Turns } from './turns.ts';
 
 /** Decides about texts, wherever that is done. */

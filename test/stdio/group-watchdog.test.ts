@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { WATCH } from '../../src/mcp/warden.ts';
+import { WATCH } from '../../src/mcp/group-watchdog.ts';
 
 /** Starts a process group that would go on for a minute. */
 function startGroup() {

@@ -4,9 +4,9 @@ import { annotate, renderText } from '../engine/text/render.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { PrunerError } from '../errors.ts';
 import type { BulkPruner, Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
-import { askBackend, backendTime } from './ask-backend.ts';
-import { decisionKey, type Job, wholeDecision } from './decide.ts';
-import { DecideHere, type Decider } from './decider.ts';
+import { askBackend, backendTime } from './decide/ask-backend.ts';
+import { decisionKey, type Job, wholeDecision } from './decide/decision.ts';
+import type { DecideOnce } from './decide/once.ts';
 import { reasonOf } from './failure-reason.ts';
 import { keyOf, numbersHash, textHash } from './hash.ts';
 import type { Decision, LineScorer, Scored, Store } from './ports.ts';
@@ -14,6 +14,7 @@ import { recover, recoverAll } from './recover.ts';
 
 export interface PrunerOptions {
   readonly store: Store;
+  readonly decisions: DecideOnce;
   /** Texts with more UTF-16 units than this come back whole with `input_too_large`. */
   readonly maxInputChars: number;
   /** Language of the reasons in markers and annotations, French where it is absent. */
@@ -22,8 +23,6 @@ export interface PrunerOptions {
   readonly onFailure: (reason: string, cause: unknown) => void;
   /** The backend that has a say; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
-  /** Who decides; by default it is done here. */
-  readonly decider?: Decider;
 }
 
 /** How long a call waits for another writer of the store, in milliseconds. */
@@ -35,8 +34,7 @@ const USD_PER_MILLION_TOKENS = 3;
  * `prune_text` and `recover_text` over the store. A fault of ours never loses the caller's text: it comes back whole
  * with a warning; a backend's fault costs its opinion only, and the engine ranks alone.
  */
-export function createPruner(given: PrunerOptions): Pruner & BulkPruner {
-  const options: Options = { ...given, decider: given.decider ?? new DecideHere() };
+export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
   return {
     pruneText: (input, signal) => pruneText(options, input, signal),
     recover: (input) => recover(options, input),
@@ -45,46 +43,51 @@ export function createPruner(given: PrunerOptions): Pruner & BulkPruner {
   };
 }
 
-type Options = Required<Pick<PrunerOptions, 'decider'>> & PrunerOptions;
-
 /** What is to be done with a text. */
-interface Outcome {
+interface Settled {
   readonly decision: Decision;
   /** Why the text comes back exactly as it came, or `''`. */
   readonly fault: string;
 }
 
+interface Outcome extends Settled {
+  readonly asked: Asked;
+  /** The store does not have the decision. */
+  readonly isNew: boolean;
+}
+
 async function pruneText(
-  options: Options,
+  options: PrunerOptions,
   input: PruneTextInput,
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult> {
   const asked = await askFor(options, input, signal);
-  return resultOf(asked, await decideDurably(options, asked));
+  try {
+    const kept = await keep(options, [await settle(options, asked)]);
+    if (kept?.[0]) return resultOf(kept[0]);
+  } catch (cause) {
+    options.onFailure(reasonOf(cause), cause);
+  }
+  const { job, key } = asked;
+  const fault = 'recovery_unavailable';
+  return resultOf({ asked, decision: wholeDecision(job, key, fault), fault, isNew: false });
 }
 
 /** As `BulkPruner.pruneAll`. */
 async function pruneAll(
-  options: Options,
+  options: PrunerOptions,
   inputs: readonly PruneTextInput[],
   signal: AbortSignal | undefined,
 ): Promise<PruneTextResult[]> {
-  const jobs: { readonly asked: Asked; readonly outcome: Outcome; readonly fresh: boolean }[] = [];
   try {
+    const settled: Outcome[] = [];
     for (const input of inputs) {
-      const asked = await askFor(options, input, signal);
-      const replayed = (await options.store.findDecisions([asked.key])).get(asked.key);
-      const outcome = replayed ? { decision: replayed, fault: faultOf(replayed) } : await decideNow(options, asked);
-      jobs.push({ asked, outcome, fresh: !replayed });
+      settled.push(await settle(options, await askFor(options, input, signal)));
       await nextTurn(); // texts are many: others are served in between
       signal?.throwIfAborted();
     }
-    const decisions = jobs.flatMap(({ asked, outcome, fresh }) =>
-      fresh ? [{ decision: outcome.decision, text: asked.input.text }] : [],
-    );
-    const touch = jobs.flatMap(({ outcome, fresh }) => (fresh ? [] : (outcome.decision.pruneId ?? [])));
-    const { refused } = await options.store.commit({ decisions, touch, wholeOrNothing: true }, STORE_WAIT_MS);
-    if (refused.length === 0) return jobs.map(({ asked, outcome }) => resultOf(asked, outcome));
+    const kept = await keep(options, settled);
+    if (kept) return kept.map(resultOf);
   } catch (cause) {
     signal?.throwIfAborted();
     options.onFailure(reasonOf(cause), cause);
@@ -123,7 +126,7 @@ async function askFor(options: PrunerOptions, input: PruneTextInput, signal: Abo
   return { input, job, key, scored, startedAt };
 }
 
-function resultOf({ input, scored, startedAt }: Asked, { decision, fault }: Outcome): PruneTextResult {
+function resultOf({ asked: { input, scored, startedAt }, decision, fault }: Outcome): PruneTextResult {
   const annotations = annotate(decision.cuts, decision.pruneId ?? '');
   const { annotateLines, includeMarkers } = input.options;
   // After a fault the text comes back exactly as it came: without line numbers too.
@@ -169,34 +172,45 @@ async function ask(
   return askBackend(scorer, job, backendTime(options.timeoutMs), signal);
 }
 
-/** A decision whose original is in the store; where that cannot be had, the text whole and a warning that says so. */
-async function decideDurably(options: Options, asked: Asked): Promise<Outcome> {
-  const { input, job, key } = asked;
-  try {
-    const replayed = (await options.store.findDecisions([key])).get(key);
-    if (replayed) return { decision: replayed, fault: faultOf(replayed) };
-    const made = await decideNow(options, asked);
-    const { refused } = await options.store.commit(
-      { decisions: [{ decision: made.decision, text: input.text }], touch: [] },
-      STORE_WAIT_MS,
-    );
-    if (refused.length === 0) return made;
-  } catch (cause) {
-    options.onFailure(reasonOf(cause), cause);
-  }
-  return { decision: wholeDecision(job, key, 'recovery_unavailable'), fault: 'recovery_unavailable' };
+/**
+ * What is to be done with a text: what was decided before, else what is decided now.
+ *
+ * @throws StoreUnavailable
+ */
+async function settle(options: PrunerOptions, asked: Asked): Promise<Outcome> {
+  const { key } = asked;
+  const known = (await options.decisions.find([key])).get(key);
+  if (known) return { asked, decision: known, fault: faultOf(known), isNew: false };
+  return { asked, ...(await decideNow(options, asked)), isNew: true };
 }
 
-async function decideNow(options: Options, { input, job, key, scored, startedAt }: Asked): Promise<Outcome> {
-  if (input.text.length > options.maxInputChars) return wholeFor(job, key, 'input_too_large');
+/**
+ * Makes outcomes durable, all of them or none.
+ *
+ * @returns as they hold now; `null` when the store refused one
+ * @throws StoreUnavailable
+ */
+async function keep({ decisions }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
+  const fresh = outcomes.flatMap(({ asked, decision, isNew }) => (isNew ? { decision, text: asked.input.text } : []));
+  const batch = { decisions: fresh, touch: [], wholeOrNothing: true } as const;
+  const { instead, refused } = await decisions.makeDurable(batch, STORE_WAIT_MS);
+  if (refused.size > 0) return null;
+  return outcomes.map((outcome) => ({ ...outcome, decision: instead.get(outcome.decision.key) ?? outcome.decision }));
+}
+
+async function decideNow(
+  { maxInputChars, decisions, onFailure }: PrunerOptions,
+  { input, job, key, scored, startedAt }: Asked,
+): Promise<Settled> {
+  if (input.text.length > maxInputChars) return wholeFor(job, key, 'input_too_large');
   try {
-    const deadline = startedAt + input.options.timeoutMs;
-    const decision = await options.decider.decide(job, key, deadline, scored?.opinions ?? null);
+    const question = { job, opinions: scored?.opinions ?? null };
+    const { decision } = await decisions.make(key, question, startedAt + input.options.timeoutMs);
     // What time cut short must not be replayed as if the text had been judged.
     if (decision.warnings.includes('timeout')) return wholeFor(job, key, 'timeout');
     return { decision, fault: faultOf(decision) };
   } catch (cause) {
-    options.onFailure('internal_error', cause);
+    onFailure('internal_error', cause);
     return wholeFor(job, key, 'internal_error');
   }
 }
@@ -206,7 +220,7 @@ function faultOf({ warnings }: Decision): string {
 }
 
 /** A fallback under a key of its own: its id recovers, but the next call is judged afresh. */
-function wholeFor(job: Job, key: string, fault: string): Outcome {
+function wholeFor(job: Job, key: string, fault: string): Settled {
   return { decision: wholeDecision(job, keyOf(key, fault), fault), fault };
 }
 

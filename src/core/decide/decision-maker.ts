@@ -1,0 +1,155 @@
+import { pruneIdOf } from '../hash.ts';
+import type { SentMessage } from '../ports/sent.ts';
+import type { Decision, LineScorer, NewDecision, Scored } from '../ports.ts';
+import { askAboutAll, backendTime } from './ask-backend.ts';
+import { decisionKey, type Job } from './decision.ts';
+import type { DecideOnce, Stored } from './once.ts';
+
+export interface DecisionMakerOptions {
+  readonly once: DecideOnce;
+  /** Longest time that one request may take for deciding, and again for writing, in milliseconds. */
+  readonly timeoutMs: number;
+  /** The backend that has a say; without one the engine ranks alone. */
+  readonly scorer?: LineScorer;
+}
+
+/** What was decided about jobs, in their order. Nothing of it may go out before `makeDurable`. */
+export interface Decided {
+  readonly decisions: readonly Decision[];
+  /** Those of them that the store does not have. */
+  readonly fresh: readonly NewDecision[];
+  /** Why the engine ranked alone where a backend was to be asked: a code for each text decided now. */
+  readonly fallbacks: readonly string[];
+}
+
+/** What was decided now. */
+interface Fresh {
+  readonly made: readonly NewDecision[];
+  readonly fallbacks: readonly string[];
+}
+
+const NONE: readonly NewDecision[] = [];
+
+/**
+ * Decides about the texts of requests. A backend is asked only about what was never decided, and what it says then holds:
+ * the key names the backend, not its opinion.
+ */
+export class DecisionMaker {
+  readonly #options: DecisionMakerOptions;
+
+  constructor(options: DecisionMakerOptions) {
+    this.#options = options;
+  }
+
+  /** As `DecideOnce`. */
+  get trustMs(): number {
+    return this.#options.once.trustMs;
+  }
+
+  /** How long to wait for decisions in all, those of other processes included, in milliseconds. */
+  get patienceMs(): number {
+    return this.#options.timeoutMs * 1.5;
+  }
+
+  /** When deciding that begins now must be done, of `performance.now()`. */
+  deadline(): number {
+    return performance.now() + this.#options.timeoutMs;
+  }
+
+  /**
+   * Decides about texts; what is new must be made durable before it is sent. A backend that is slow does not make it
+   * slower than the time-out: the engine then ranks alone, and that is the decision which is replayed, whatever the
+   * backend says later.
+   *
+   * @param deadline - until when the deciding may take, of `performance.now()`; several calls for one request share it
+   * @throws StoreUnavailable when it cannot be told what was decided before
+   */
+  async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
+    const { once } = this.#options;
+    const keys = jobs.map((job) => this.#keyOf(job));
+    const known = await once.find(keys);
+    const { made, fallbacks } = await this.#decideNew(jobs, keys, known, deadline);
+    for (const { decision } of made) known.set(decision.key, decision);
+    return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh: made, fallbacks };
+  }
+
+  /**
+   * As `DecideOnce.makeDurable`.
+   *
+   * @param conversation - whose originals they are
+   */
+  makeDurable(fresh: readonly NewDecision[], sent: readonly SentMessage[], conversation: string): Promise<Stored> {
+    const batch = { decisions: fresh, touch: [], sent, ...(conversation !== '' && { conversation }) };
+    return this.#options.once.makeDurable(batch, this.#options.timeoutMs);
+  }
+
+  /**
+   * The decisions that were made about jobs before, exactly as they stand here. Nothing that became known since (a text
+   * was recovered, a prune id came up) may turn them.
+   *
+   * @throws StoreUnavailable
+   */
+  async decided(jobs: readonly Job[]): Promise<Map<Job, Decision>> {
+    const keys = jobs.map((job) => this.#keyOf(job));
+    const known = await this.#options.once.find(keys);
+    return new Map(
+      jobs.flatMap((job, i): [Job, Decision][] => {
+        const decision = known.get(keys[i] ?? '');
+        return decision ? [[job, decision]] : [];
+      }),
+    );
+  }
+
+  /** The same without a store: what would be decided, for a proxy that only watches. */
+  async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
+    const keys = jobs.map((job) => this.#keyOf(job));
+    const { made } = await this.#decideNew(jobs, keys, new Map(), this.deadline());
+    const byKey = new Map(made.map(({ decision }) => [decision.key, decision]));
+    return keys.flatMap((key) => byKey.get(key) ?? []);
+  }
+
+  /** The id that a job's text gets if it is cut. */
+  pruneIdOf(job: Job): string {
+    return pruneIdOf(this.#keyOf(job));
+  }
+
+  #keyOf(job: Job): string {
+    return decisionKey(job, this.#options.scorer?.name);
+  }
+
+  /** Decisions that the store does not have: remembered ones as they were, the others made now. */
+  async #decideNew(
+    jobs: readonly Job[],
+    keys: readonly string[],
+    known: ReadonlyMap<string, Decision>,
+    deadline: number,
+  ): Promise<Fresh> {
+    const open = new Map<string, Job>();
+    for (const [i, job] of jobs.entries()) {
+      const key = keys[i] ?? '';
+      if (!known.has(key)) open.set(key, job);
+    }
+    if (open.size === 0) return { made: NONE, fallbacks: [] };
+    const { once } = this.#options;
+    const scored = await this.#ask(open, deadline);
+    const made = await Promise.all(
+      [...open].map(([key, job]) => once.make(key, { job, opinions: scored.get(key)?.opinions ?? null }, deadline)),
+    );
+    once.remember(made);
+    return { made, fallbacks: [...scored.values()].flatMap(failureOf) };
+  }
+
+  /** What the backend, if there is one, thinks of texts that nothing is remembered of. */
+  async #ask(open: ReadonlyMap<string, Job>, deadline: number): Promise<ReadonlyMap<string, Scored>> {
+    const { scorer, once } = this.#options;
+    if (scorer === undefined) return new Map();
+    const unknown = new Map([...open].filter(([key]) => !once.remembers(key)));
+    const now = performance.now();
+    return askAboutAll(scorer, unknown, now + backendTime(deadline - now));
+  }
+}
+
+/** The most precise code of a backend that was asked in vain. */
+function failureOf({ opinions, warnings }: Scored): readonly string[] {
+  return opinions === null ? warnings.slice(-1) : [];
+}

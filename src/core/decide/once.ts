@@ -1,0 +1,156 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock, Committed, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
+import { DecideHere, type Decider } from './decider.ts';
+import type { Job } from './decision.ts';
+
+/** A decision with what is known of its being stored. */
+interface Remembered {
+  readonly decision: Decision;
+  /** The store's epoch in which it was last known to be stored; `''`: it is not. */
+  readonly epoch: string;
+  readonly storedAtMs: number;
+}
+
+export interface DecideOnceOptions {
+  readonly store: Pick<Store, 'epoch' | 'findDecisions' | 'commit'>;
+  readonly clock: Clock;
+  /** How long a stored decision lives without being seen, in milliseconds. */
+  readonly ttlMs: number;
+  /** Most memory for remembered decisions, in bytes (estimated). */
+  readonly memoBytes: number;
+  /** Who decides; by default it is done here. */
+  readonly decider?: Decider;
+}
+
+/** A text to decide about, and what a backend thinks of its lines, if one was asked. */
+export interface Question {
+  readonly job: Job;
+  readonly opinions: Float64Array | null;
+}
+
+/** What became of decisions that were to be stored. */
+export interface Stored {
+  /** The decision that holds in the place of one of them, by its key: another was stored first. */
+  readonly instead: ReadonlyMap<string, Decision>;
+  /** Keys of those that could not be stored: their texts go whole. */
+  readonly refused: ReadonlySet<string>;
+  /** Something else was sent of one of the messages before. */
+  readonly sentBefore: boolean;
+}
+
+const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBefore: false };
+
+/** Ids whose expiry is less than this share of the TTL old are not slid again. */
+const SLIDE_SHARE = 1 / 8;
+
+/**
+ * Makes each decision once and replays it for ever, for requests and for calls: memory first, then the store, and only
+ * then the engine. What it made must be durable before anything of it leaves the process.
+ */
+export class DecideOnce {
+  readonly #options: DecideOnceOptions;
+  readonly #decider: Decider;
+  readonly #memory: LRUCache<string, Remembered>;
+
+  constructor(options: DecideOnceOptions) {
+    this.#options = options;
+    this.#decider = options.decider ?? new DecideHere();
+    this.#memory = new LRUCache({
+      maxSize: Math.max(1, Math.floor(options.memoBytes)),
+      sizeCalculation: ({ decision }) =>
+        800 + decision.goal.length + (decision.basis?.hints.command?.length ?? 0) + 120 * decision.cuts.length,
+    });
+  }
+
+  /** How long after being stored a decision counts as stored without asking, in milliseconds. */
+  get trustMs(): number {
+    return this.#options.ttlMs * SLIDE_SHARE;
+  }
+
+  /**
+   * The decisions that stand under keys, from memory where they are known to be stored still; unknown keys are absent.
+   *
+   * @throws StoreUnavailable
+   */
+  async find(keys: readonly string[]): Promise<Map<string, Decision>> {
+    const { store, clock } = this.#options;
+    const epoch = store.epoch();
+    const storedAtMs = clock.nowMs();
+    const known = new Map<string, Decision>();
+    const asked: string[] = [];
+    for (const key of keys) {
+      const entry = this.#memory.get(key);
+      if (entry && this.#isTrusted(entry, epoch, storedAtMs)) known.set(key, entry.decision);
+      else asked.push(key);
+    }
+    if (asked.length === 0) return known;
+    for (const [key, decision] of await store.findDecisions(asked)) {
+      known.set(key, decision);
+      this.#memory.set(key, { decision, epoch, storedAtMs });
+    }
+    return known;
+  }
+
+  /** Whether something is remembered under a key, stored or not: then nobody need be asked about it. */
+  remembers(key: string): boolean {
+    return this.#memory.has(key);
+  }
+
+  /**
+   * Decides under a key that the store does not have; what is remembered there holds.
+   *
+   * @param deadline - until when it may take, of `performance.now()`
+   */
+  async make(key: string, { job, opinions }: Question, deadline: number): Promise<NewDecision> {
+    const known = this.#memory.get(key)?.decision;
+    return { decision: known ?? (await this.#decider.decide(job, key, deadline, opinions)), text: job.text };
+  }
+
+  /** Takes note of what was made: it holds even where it cannot be stored now. */
+  remember(made: readonly NewDecision[]): void {
+    for (const { decision } of made) this.#memory.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
+  }
+
+  /**
+   * Makes decisions durable with their originals, and with them what is about to be sent of messages: all in one
+   * transaction. Two at once may have come to different decisions (a backend's, or one ran out of time): the first to be
+   * stored is the one that all use, and nothing is noted as sent then.
+   *
+   * @param waitMs - how long to wait for another writer of the store, in milliseconds
+   * @throws StoreUnavailable when nothing was stored
+   */
+  async makeDurable(batch: StoreBatch, waitMs: number): Promise<Stored> {
+    const { decisions, touch, sent = [] } = batch;
+    if (decisions.length === 0 && touch.length === 0 && sent.length === 0) return NOTHING_STORED;
+    const { store } = this.#options;
+    const epoch = store.epoch();
+    const committed = await store.commit(batch, waitMs);
+    const refused = new Set(committed.refused);
+    const instead = committed.known.length > 0 ? await store.findDecisions(committed.known) : NOTHING_STORED.instead;
+    const nothing = batch.wholeOrNothing === true && refused.size > 0;
+    if (!nothing) this.#rememberStored(decisions, epoch, refused, instead);
+    return { instead, refused, sentBefore: hasSentBefore(committed) };
+  }
+
+  #rememberStored(
+    decisions: readonly NewDecision[],
+    epoch: string,
+    refused: ReadonlySet<string>,
+    instead: ReadonlyMap<string, Decision>,
+  ): void {
+    const storedAtMs = this.#options.clock.nowMs();
+    for (const { decision } of decisions) {
+      const { key } = decision;
+      if (!refused.has(key)) this.#memory.set(key, { decision: instead.get(key) ?? decision, epoch, storedAtMs });
+    }
+  }
+
+  #isTrusted({ epoch, storedAtMs }: Remembered, now: string, nowMs: number): boolean {
+    const age = nowMs - storedAtMs;
+    return epoch === now && age >= 0 && age < this.trustMs;
+  }
+}
+
+function hasSentBefore({ sentBefore = [] }: Committed): boolean {
+  return sentBefore.length > 0;
+}
