@@ -12,7 +12,7 @@ import { EventLog } from '../../src/core/event-log.ts';
 import type { StoredEvent } from '../../src/core/ports.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { eventsOf } from '../../src/proxy/report-events.ts';
-import type { RequestReport } from '../../src/proxy/wire-handler.ts';
+import type { RequestReport } from '../../src/proxy/request-report.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { chatBody } from '../../test/helpers/chat.ts';
 import { agentConversation } from '../../test/helpers/conversation.ts';

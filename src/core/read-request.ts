@@ -24,6 +24,8 @@ export interface IncomingRequest {
    * a provider that refused it whole. Default: it stays as it came.
    */
   readonly past?: 'leave' | 'decide';
+  /** Once it fires, nobody waits any more: something else was sent, so nothing of this may be noted. */
+  readonly signal?: AbortSignal;
 }
 
 /** A message end that the next request may go on from. */

@@ -122,6 +122,21 @@ export class RequestRewriter {
     return this.#rewrite(request, true);
   }
 
+  /**
+   * As `rewrite`, from the memory of this process alone, when the time for it is over: what was sent before is sent again
+   * as far as it is remembered, and what is new stays whole.
+   *
+   * @throws JsonShapeError when the body is not understood
+   */
+  async rewriteFromMemory(request: IncomingRequest): Promise<Rewritten> {
+    const { clock, segments } = this.#options;
+    const directives = segments?.directives.known((request.scope ?? NO_SCOPE).project) ?? NO_DIRECTIVES;
+    const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
+    const read = await this.#prepare(request, this.#find(request, state), state);
+    if (this.#options.refused.covers(read.prefixes)) return leftAlone(read);
+    return this.#done(read, this.#newWhole(read, TIMED_OUT).result, []);
+  }
+
   async #rewrite(request: IncomingRequest, mayRepeat: boolean): Promise<Rewritten> {
     const { body, scope = NO_SCOPE, newTexts = 'decide' } = request;
     const state = await this.#storeState(scope);
@@ -130,7 +145,7 @@ export class RequestRewriter {
     let read = await this.#prepare(request, match, state);
     if (this.#options.refused.covers(read.prefixes)) {
       await this.#keepAlive(body, 0);
-      return { ...rewritten(untouched(read), unchanged(body), []), refusedBefore: true };
+      return leftAlone(read);
     }
     await this.#keepAlive(body, start);
     const failure = state.failure ?? read.failure;
@@ -138,6 +153,7 @@ export class RequestRewriter {
     if (failure !== null && !match)
       read = await this.#prepare(request, this.#find(request, { ...state, failure }), state);
     const { decisionOf, fallbacks, result, failed, outdated } = await this.#settle(read, failure);
+    request.signal?.throwIfAborted();
     if (outdated && mayRepeat) return this.#rewrite(request, false);
     if (newTexts === 'decide') {
       const decided = decidedRequest(read, decisionOf, scope, state.directives);
@@ -174,7 +190,15 @@ export class RequestRewriter {
   async rewriteDry(request: IncomingRequest): Promise<Rewritten> {
     const { body } = request;
     const all = readRequest(request, null, this.#readOptions);
-    const read: PreparedBody = { ...all, ...NOTHING_SENT, found: all.found, body, steps: NO_STEPS, bound: false };
+    const read: PreparedBody = {
+      ...all,
+      ...NOTHING_SENT,
+      found: all.found,
+      body,
+      steps: NO_STEPS,
+      bound: false,
+      signal: undefined,
+    };
     const jobs = read.found.filter(({ skip }) => skip === '').map(({ job }) => job);
     const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
     const result = splice(body, read, ({ job }) => decided.get(job) ?? null, this.#options.render);
@@ -294,6 +318,7 @@ export class RequestRewriter {
     };
     const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
     let made = attempt();
+    read.signal?.throwIfAborted();
     let stored = await decisions.makeDurable([...unique.values()], made.sent, read.conversationId);
     if (stored.instead.size + stored.refused.size > 0) {
       for (const [text, { key }] of final) {
@@ -305,15 +330,18 @@ export class RequestRewriter {
       made = attempt();
       stored = await decisions.makeDurable([], made.sent, read.conversationId);
     }
+    read.signal?.throwIfAborted(); // whoever waited has sent something else
     this.#sent.add(made.sent);
     return { decisionOf, fallbacks, result: made.result, failed: false, outdated: stored.sentBefore };
   }
 
   /** Reads a request and finds out what was sent of it before; then directives have their say. */
   async #prepare(request: IncomingRequest, match: PrefixMatch | null, state: StoreState): Promise<PreparedBody> {
-    const { body, dialect, scope = NO_SCOPE, newTexts } = request;
+    const { body, dialect, scope = NO_SCOPE, newTexts, signal } = request;
     let read = readRequest(request, match, this.#readOptions);
-    if (await this.#learn(read.scanned.previous)) read = readRequest(request, match, this.#readOptions);
+    const unasked = state.failure === TIMED_OUT ? TIMED_OUT : null;
+    if (unasked === null && (await this.#learn(read.scanned.previous)))
+      read = readRequest(request, match, this.#readOptions);
     const directives = viewFor(dialect, state.directives);
     let steps = NO_STEPS;
     if (!directives.empty) {
@@ -321,13 +349,13 @@ export class RequestRewriter {
       // the remembered body had others
       if (match && match.body.steps !== steps.mark) read = readRequest(request, null, this.#readOptions);
     }
-    const known = await knownPast(request, read, this.#sent);
+    const known = await knownPast(request, read, this.#sent, unasked);
     const bound = dialect.binding === 'must' && newTexts !== 'replay';
-    if (directives.empty) return { ...read, ...known, body, steps, bound };
+    if (directives.empty) return { ...read, ...known, body, steps, bound, signal };
     const toolOf = (text: ScannedText): string => (text.use === 'result' ? (read.callOf(text)?.name ?? text.name) : '');
     const language = this.#options.find.reasonLanguage;
     const found = direct(body, { ...read, found: known.found, toolOf }, scope.project, directives, steps, language);
-    return { ...read, ...known, found, body, steps, bound };
+    return { ...read, ...known, found, body, steps, bound, signal };
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
@@ -421,6 +449,8 @@ interface PreparedBody extends ReadBody, KnownPast {
   readonly steps: HeldSteps;
   /** What goes out now must go out again, whole texts among it. */
   readonly bound: boolean;
+  /** As in `IncomingRequest`. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** What the store says of itself. */
@@ -489,13 +519,11 @@ function decidedRequest(
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
 }
 
-function unchanged(body: Buffer): Spliced {
-  return { body, edits: [], outcomes: [], counts: [] };
-}
-
-/** The same body with nothing to do in it. */
-function untouched(read: PreparedBody): PreparedBody {
-  return { ...read, found: [], sent: new Map(), editsBefore: [], outcomesBefore: [] };
+/** The request of a conversation that goes as it came. */
+function leftAlone(read: PreparedBody): Rewritten {
+  const untouched = { ...read, found: [], sent: new Map(), editsBefore: [], outcomesBefore: [] };
+  const unchanged = { body: read.body, edits: [], outcomes: [], counts: [] };
+  return { ...rewritten(untouched, unchanged, []), refusedBefore: true };
 }
 
 function rewritten(read: PreparedBody, { body, outcomes }: Spliced, fallbacks: readonly string[]): Rewritten {

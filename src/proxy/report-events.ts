@@ -1,6 +1,6 @@
 import type { EventRecord } from '../core/ports.ts';
 import { tenths } from './report-line.ts';
-import type { RequestReport } from './wire-handler.ts';
+import type { RequestReport } from './request-report.ts';
 
 /**
  * What a request was, what became of each text that was new in it, and what went wrong.

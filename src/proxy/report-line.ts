@@ -1,5 +1,5 @@
 import type { TextOutcome } from '../core/prefix-memo.ts';
-import type { RequestReport } from './wire-handler.ts';
+import type { RequestReport } from './request-report.ts';
 
 /** Sums over all texts that were judged. */
 export interface OutcomeSums {

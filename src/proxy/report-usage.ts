@@ -1,5 +1,5 @@
 import type { UsageRecord } from '../core/ports.ts';
-import type { RequestReport } from './wire-handler.ts';
+import type { RequestReport } from './request-report.ts';
 
 const DAY_MS = 86_400_000;
 /** Combinations of day, model and tool that wait at most. */

@@ -7,7 +7,7 @@ import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
 import { UsageTotals } from './report-usage.ts';
-import type { RequestReport } from './wire-handler.ts';
+import type { RequestReport } from './request-report.ts';
 
 export interface ReporterOptions {
   readonly log: Log;

@@ -5,86 +5,34 @@ import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
-import { within } from '../core/within.ts';
-import type { Dialect, ProviderUsage, Purpose } from '../dialects/dialect.ts';
-import { JsonShapeError } from '../json/cursor.ts';
+import type { Purpose } from '../dialects/dialect.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
-import { decodeBody } from './decode-body.ts';
 import { requestHeaders } from './headers.ts';
 import { sendError } from './openai-error.ts';
 import type { Decline, Exchange } from './pass-on.ts';
+import { type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { REFUSALS, Refusal } from './refusal.ts';
-import type { RewriteRoom } from './rewrite-room.ts';
-import { scopeOf } from './scope.ts';
+import { contentOf, type RequestReport } from './request-report.ts';
 import { readAway, uploadOf } from './unread-upload.ts';
 import type { Upstream } from './upstream.ts';
 import { UsageTap } from './usage.ts';
 
-export interface WireOptions {
-  /** The wire that its requests and answers speak. */
-  readonly dialect: Dialect;
+export interface WireOptions extends PruneStepOptions {
   readonly rewriter: RequestRewriter;
   readonly refused: RefusedConversations;
   readonly upstream: Upstream;
-  readonly enabled: boolean;
-  /** Forward everything as it came and only report. */
-  readonly shadow: boolean;
   /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
-  readonly maxBodyBytes: number;
-  /** What is rewritten at once; requests that find no room in time go as they came. */
-  readonly room: Pick<RewriteRoom, 'take'>;
-  /** Longest time for finding, deciding and storing, in milliseconds; then the original goes. */
-  readonly timeoutMs: number;
   readonly newRequestId: () => string;
   /** Told that a request has ended; the report is made when it is asked for. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
-  /** A fault that was turned into a request forwarded as it came. */
-  readonly onFault: (requestId: string, reason: string, cause: unknown) => void;
 }
-
-/** What happened to one request: counts, names and codes; never a text or a credential. */
-export interface RequestReport {
-  readonly requestId: string;
-  /** The child that sent it, if one did. */
-  readonly childId?: string | null;
-  /** A web page of somebody else may have sent it; nothing of it may be stored. */
-  readonly foreign: boolean;
-  /** The format that it and its answer are in. */
-  readonly wire: Dialect['name'];
-  /** The conversation, derived from how it begins; `''` when the body was not looked at. */
-  readonly conversationId: string;
-  readonly model: string;
-  readonly stream: boolean;
-  readonly messages: number;
-  readonly outcomes: readonly TextOutcome[];
-  /** Outcomes from this index on are new in this request. */
-  readonly newFrom: number;
-  /** The bytes forwarded were not the pruned ones (`shadow`, or sent again after a refusal). */
-  readonly forwardedOriginal: boolean;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly fallbacks: readonly string[];
-  readonly pruneMs: number;
-  readonly firstByteMs: number | null;
-  readonly totalMs: number;
-  /** As the client saw it; 0 when it left before. */
-  readonly status: number;
-  readonly end: Exchange['kind'];
-  readonly upstreamError: string | null;
-  readonly usage: ProviderUsage | null;
-}
-
-/** How much of a model's name is reported. */
-const MAX_MODEL_CHARS = 200;
-
-/** How long a request waits for its turn where the request as it came is no way out. */
-const CHECKED_PATIENCE_MS = 30_000;
 
 /** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
 export class WireHandler {
   readonly #options: WireOptions;
+  readonly #step: PruneStep;
 
   constructor(options: WireOptions) {
     const { onFault } = options;
@@ -98,12 +46,13 @@ export class WireHandler {
         }
       },
     };
+    this.#step = new PruneStep(this.#options);
   }
 
   /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const requestId = this.#options.newRequestId();
-    const exchange = new WireExchange(this.#options, req, res, requestId);
+    const exchange = new WireExchange(this.#options, this.#step, req, res, requestId);
     try {
       await exchange.run();
     } catch (cause) {
@@ -117,6 +66,7 @@ export class WireHandler {
 /** One request on its way through. */
 class WireExchange {
   readonly #options: WireOptions;
+  readonly #step: PruneStep;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #requestId: string;
@@ -130,8 +80,9 @@ class WireExchange {
   #bytesOut = 0;
   #foreign = false;
 
-  constructor(options: WireOptions, req: IncomingMessage, res: ServerResponse, requestId: string) {
+  constructor(options: WireOptions, step: PruneStep, req: IncomingMessage, res: ServerResponse, requestId: string) {
     this.#options = options;
+    this.#step = step;
     this.#req = req;
     this.#res = res;
     this.#requestId = requestId;
@@ -162,16 +113,13 @@ class WireExchange {
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
     const { dialect, shadow } = this.#options;
-    const checked = dialect.binding === 'must'; // what was sent is sent again, off or not
-    const pruned = this.#isOff() && !checked ? null : await this.#prune(original);
-    if (pruned === null || (shadow && !checked)) {
-      const rewritten = pruned?.rewritten ?? null;
+    const { rewritten, changed } = await this.#prune(original);
+    if (rewritten === null || (shadow && dialect.binding !== 'must')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
-    const { rewritten, whole } = pruned;
-    const refusal = new Refusal(dialect, rewritten, !whole && this.#purpose === 'generate');
-    const first = await this.#sendPruned(original, pruned, refusal);
-    if (first.kind !== 'declined') return this.#report(rewritten, whole, first);
+    const refusal = new Refusal(dialect, rewritten, changed !== null && this.#purpose === 'generate');
+    const first = await this.#sendPruned(original, rewritten, changed, refusal);
+    if (first.kind !== 'declined') return this.#report(rewritten, changed === null, first);
     if (refusal.ofPast) return await this.#sendPast(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
@@ -183,18 +131,22 @@ class WireExchange {
   /** The provider knows another past than the one that came: it goes as it must have been cut when it was new. */
   async #sendPast(original: Buffer): Promise<void> {
     this.#fallbacks.push('past_refused');
-    const again = await this.#prune(original, 'decide');
-    if (again === null) return this.#report(null, true, await this.#send(original, [], [], null));
-    this.#report(again.rewritten, again.whole, await this.#sendPruned(original, again));
+    const { rewritten, changed } = await this.#prune(original, 'decide');
+    if (rewritten === null) return this.#report(null, true, await this.#send(original, [], [], null));
+    this.#report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
   }
 
-  async #sendPruned(original: Buffer, { rewritten, whole }: Pruned, decline?: Decline): Promise<Exchange> {
+  async #sendPruned(
+    original: Buffer,
+    rewritten: Rewritten,
+    changed: Buffer | null,
+    decline?: Decline,
+  ): Promise<Exchange> {
     // What was changed is sent as plain JSON, whatever encoding the client had chosen.
-    const exchange = whole
-      ? await this.#send(original, [], [], rewritten, decline)
-      : await this.#send(rewritten.body, [], ['content-encoding'], rewritten, decline);
+    const without = changed === null ? [] : ['content-encoding'];
+    const exchange = await this.#send(changed ?? original, [], without, rewritten, decline);
     if (exchange.kind !== 'answered') return exchange;
-    if (!whole && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
+    if (changed !== null && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#purpose === 'generate') {
       const turn = this.#tap.turn();
       if (turn) await this.#options.rewriter.answered(rewritten, turn);
@@ -203,54 +155,20 @@ class WireExchange {
     return exchange;
   }
 
-  #isOff(): boolean {
-    const off = this.#req.headers['x-mcp-pruner'];
-    return !this.#options.enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off');
-  }
-
-  /** `null`: the body could not be looked at, or something failed; the original goes. */
-  async #prune(original: Buffer, past: IncomingRequest['past'] = 'leave'): Promise<Pruned | null> {
-    const { dialect, shadow, rewriter, maxBodyBytes, timeoutMs } = this.#options;
+  async #prune(original: Buffer, past: IncomingRequest['past'] = 'leave'): Promise<Pruned> {
     const startedAt = performance.now();
-    const checked = dialect.binding === 'must';
-    // where the provider checks the past, the request as it came is no way out: that is worth waiting for
-    const patienceMs = checked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
-    const release = await this.#options.room.take(original.length, timeoutMs);
-    try {
-      if (release === null) this.#fallbacks.push('overloaded');
-      const decoded = await decodeBody(original, this.#req.headers['content-encoding'] ?? '', maxBodyBytes);
-      if (!decoded) {
-        this.#fallbacks.push('encoding_not_understood');
-        return null;
-      }
-      // without room only what was sent before is sent again: its texts are not looked into
-      const decides = !this.#isOff() && !shadow && release !== null;
-      const request: IncomingRequest = {
-        body: decoded,
-        dialect,
-        scope: scopeOf(this.#req.headers, this.#requestId),
-        newTexts: this.#purpose !== 'generate' ? 'replay' : decides ? 'decide' : 'leave',
-        past,
-      };
-      const dry = shadow && !checked && release !== null;
-      const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
-      const rewritten = await within(work, 3 * patienceMs);
-      if (!rewritten) {
-        this.#fallbacks.push('timeout');
-        return null;
-      }
-      if (rewritten.refusedBefore) this.#fallbacks.push('left_alone');
-      this.#fallbacks.push(...rewritten.fallbacks);
-      return { rewritten, whole: rewritten.body === decoded };
-    } catch (cause) {
-      const reason = reasonOfFault(cause);
-      this.#fallbacks.push(reason);
-      this.#options.onFault(this.#requestId, reason, cause);
-      return null;
-    } finally {
-      release?.();
-      this.#pruneMs = performance.now() - startedAt;
-    }
+    const { headers } = this.#req;
+    const pruned = await this.#step.prune({
+      requestId: this.#requestId,
+      body: original,
+      headers,
+      encoding: headers['content-encoding'] ?? '',
+      purpose: this.#purpose,
+      past,
+    });
+    this.#fallbacks.push(...pruned.fallbacks);
+    this.#pruneMs = performance.now() - startedAt;
+    return pruned;
   }
 
   #send(
@@ -291,12 +209,7 @@ class WireExchange {
       childId: childOf(this.#req),
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
-      conversationId: rewritten?.conversationId ?? '',
-      model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
-      stream: rewritten?.stream ?? false,
-      messages: rewritten?.messages.length ?? 0,
-      outcomes: rewritten?.outcomes ?? [],
-      newFrom: rewritten?.newFrom ?? 0,
+      ...contentOf(rewritten),
       forwardedOriginal,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,
@@ -319,17 +232,6 @@ class WireExchange {
       onFault(this.#requestId, 'not_reported', cause);
     }
   }
-}
-
-function reasonOfFault(cause: unknown): string {
-  return cause instanceof JsonShapeError ? cause.code : reasonOf(cause);
-}
-
-/** What became of a body, as plain JSON. */
-interface Pruned {
-  readonly rewritten: Rewritten;
-  /** Nothing of it was changed. */
-  readonly whole: boolean;
 }
 
 /** Tokens that pruning takes off a request. */

@@ -115,10 +115,13 @@ describe('a fault of our own', () => {
   it('tells its reason where it can', async () => {
     const faults: unknown[] = [];
     const { url } = await startHandler({
-      rewriter: { rewrite: boom } as never,
+      rewriter: { rewrite: boom, rewriteFromMemory: boom } as never,
       onFault: (requestId, reason) => faults.push([requestId, reason]),
     });
     await send(url, { method: 'POST', body: BODY });
-    expect(faults).toEqual([['id', 'internal_error']]);
+    expect(faults).toEqual([
+      ['id', 'internal_error'],
+      ['id', 'not_repeated'],
+    ]);
   });
 });

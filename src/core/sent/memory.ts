@@ -27,8 +27,12 @@ export class SentMemory {
     });
   }
 
-  /** What was sent of messages, by their prefixes. Never rejects. */
-  async find(prefixes: readonly string[]): Promise<Known> {
+  /**
+   * What was sent of messages, by their prefixes. Never rejects.
+   *
+   * @param unasked - why the store is not to be asked; `null` when it is
+   */
+  async find(prefixes: readonly string[], unasked: unknown = null): Promise<Known> {
     const sent = new Map<string, SentMessage>();
     const asked: string[] = [];
     for (const prefix of new Set(prefixes)) {
@@ -36,7 +40,7 @@ export class SentMemory {
       if (known) sent.set(prefix, known);
       else asked.push(prefix);
     }
-    if (asked.length === 0) return { sent, failure: null };
+    if (asked.length === 0 || unasked !== null) return { sent, failure: unasked };
     try {
       for (const [prefix, message] of await this.#store.findSent(asked)) {
         sent.set(prefix, message);

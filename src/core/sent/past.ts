@@ -21,13 +21,22 @@ export interface KnownPast {
 
 const NOTHING_NEW: KnownPast = { found: [], sent: new Map(), past: new Set(), rawPast: [], failure: null };
 
-/** What was sent of the messages of a request before, and which of its texts nothing new may be decided about. */
-export async function knownPast(request: IncomingRequest, read: ReadBody, memory: SentMemory): Promise<KnownPast> {
+/**
+ * What was sent of the messages of a request before, and which of its texts nothing new may be decided about.
+ *
+ * @param unasked - why the store is not to be asked; `null` when it is
+ */
+export async function knownPast(
+  request: IncomingRequest,
+  read: ReadBody,
+  memory: SentMemory,
+  unasked: unknown = null,
+): Promise<KnownPast> {
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
   const { messages, prefixes, first, tail } = read;
   if (first === messages.length) return NOTHING_NEW;
   const asked = messages.slice(first).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[first + i] ?? []) : []));
-  const { sent: records, failure } = await memory.find(asked);
+  const { sent: records, failure } = await memory.find(asked, unasked);
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
   const all: FoundText[] = [];

@@ -1,9 +1,7 @@
 import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
-import type { RequestReport } from '../wire-handler.ts';
-import type { PrunedFrame } from './prune-frame.ts';
+import type { Pruned } from '../prune-step.ts';
+import { contentOf, type RequestReport } from '../request-report.ts';
 
-/** How much of a model's name is reported. */
-const MAX_MODEL_CHARS = 200;
 const EVENT = Buffer.from('data: ');
 const EVENT_END = Buffer.from('\n');
 
@@ -13,16 +11,14 @@ export interface SentFrame {
   readonly dialect: Dialect;
   /** As it came from the client. */
   readonly original: Buffer;
-  /** As it went on; the very same Buffer when nothing was cut. */
-  readonly sent: Buffer;
-  readonly pruned: PrunedFrame;
+  readonly pruned: Pruned;
   readonly pruneMs: number;
 }
 
 /** One request in a frame and what answers it. */
 export class FrameExchange {
   readonly requestId: string;
-  readonly pruned: PrunedFrame;
+  readonly pruned: Pruned;
   readonly #dialect: Dialect;
   readonly #reader: AnswerReader;
   readonly #startedAt: number;
@@ -35,16 +31,16 @@ export class FrameExchange {
   #original: Buffer | null;
   #wasRefused = false;
 
-  constructor({ requestId, dialect, original, sent, pruned, pruneMs }: SentFrame) {
+  constructor({ requestId, dialect, original, pruned, pruneMs }: SentFrame) {
     this.requestId = requestId;
     this.pruned = pruned;
     this.#dialect = dialect;
     this.#reader = dialect.answer();
-    this.#original = sent === original ? null : original;
+    this.#original = pruned.changed === null ? null : original;
     this.#startedAt = performance.now() - pruneMs;
     this.#pruneMs = pruneMs;
     this.#bytesIn = original.length;
-    this.#bytesOut = sent.length;
+    this.#bytesOut = (pruned.changed ?? original).length;
     this.#fallbacks = [...pruned.fallbacks];
   }
 
@@ -86,12 +82,8 @@ export class FrameExchange {
       requestId: this.requestId,
       foreign: false,
       wire: this.#dialect.name,
-      conversationId: rewritten?.conversationId ?? '',
-      model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
+      ...contentOf(rewritten),
       stream: true,
-      messages: rewritten?.messages.length ?? 0,
-      outcomes: rewritten?.outcomes ?? [],
-      newFrom: rewritten?.newFrom ?? 0,
       forwardedOriginal: this.#bytesOut === this.#bytesIn,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,

@@ -1,14 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RefusedConversations } from '../../core/refused-conversations.ts';
-import type { RequestReport } from '../wire-handler.ts';
+import type { RequestRewriter } from '../../core/rewrite-request.ts';
+import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
+import { REFUSALS } from '../refusal.ts';
+import type { RequestReport } from '../request-report.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
 import { typeOfFrame } from './frame-type.ts';
-import { type FramePruning, pruneFrame } from './prune-frame.ts';
 
-export interface FrameOptions extends FramePruning {
+export interface FrameOptions extends PruneStepOptions {
+  readonly rewriter: RequestRewriter;
   readonly refused: RefusedConversations;
   readonly newRequestId: () => string;
   /** Told that a request has ended. */
@@ -32,8 +35,6 @@ export interface Connected {
 const REQUEST = 'response.create';
 /** The last events of an answer. */
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
-/** Statuses with which an upstream refuses what it was sent. */
-const REFUSALS = new Set([400, 413, 422]);
 /** Errors of a connection that the same request would meet again, whatever was cut in it. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
 
@@ -41,6 +42,7 @@ const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connect
 export class Frames implements BridgeWatch {
   readonly #options: FrameOptions;
   readonly #connected: Connected;
+  readonly #step: PruneStep;
   #current: FrameExchange | null = null;
   /** A request came before the one before was answered: which event belongs to which is not known. */
   #overlapping = false;
@@ -49,6 +51,7 @@ export class Frames implements BridgeWatch {
   constructor(options: FrameOptions, connected: Connected) {
     this.#options = options;
     this.#connected = connected;
+    this.#step = new PruneStep(options);
   }
 
   /** Whether an answer is under way. */
@@ -82,17 +85,22 @@ export class Frames implements BridgeWatch {
   }
 
   async #request(frame: Buffer): Promise<Buffer> {
-    const { dialect, shadow, newRequestId } = this.#options;
+    const { dialect, newRequestId } = this.#options;
     this.#overlapping = this.#current !== null;
     this.#end(200, 'answered', null);
     const requestId = newRequestId();
     const startedAt = performance.now();
-    const pruned = await pruneFrame(frame, this.#connected.headers, requestId, this.#options);
-    const sent = shadow ? frame : (pruned.rewritten?.body ?? frame);
+    const pruned = await this.#step.prune({
+      requestId,
+      body: frame,
+      headers: this.#connected.headers,
+      encoding: '',
+      purpose: 'generate',
+    });
     const pruneMs = performance.now() - startedAt;
-    this.#current = new FrameExchange({ requestId, dialect, original: frame, sent, pruned, pruneMs });
+    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs });
     if (this.#ended) this.#end(0, 'client_gone', null);
-    return sent;
+    return pruned.changed ?? frame;
   }
 
   /** @returns whether the client is to see it */

@@ -1,0 +1,139 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { reasonOf } from '../core/failure-reason.ts';
+import type { IncomingRequest } from '../core/read-request.ts';
+import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
+import { within } from '../core/within.ts';
+import type { Dialect, Purpose } from '../dialects/dialect.ts';
+import { JsonShapeError } from '../json/cursor.ts';
+import { decodeBody } from './decode-body.ts';
+import type { RewriteRoom } from './rewrite-room.ts';
+import { scopeOf } from './scope.ts';
+
+export interface PruneStepOptions {
+  /** The wire that the requests speak. */
+  readonly dialect: Dialect;
+  readonly rewriter: Pick<RequestRewriter, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
+  readonly enabled: boolean;
+  /** Forward everything as it came and only report; what a provider checks is repeated all the same. */
+  readonly shadow: boolean;
+  readonly maxBodyBytes: number;
+  /** What is rewritten at once; for a request that finds no room in time only what was sent is repeated. */
+  readonly room: Pick<RewriteRoom, 'take'>;
+  /** Longest time for finding, deciding and storing, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Told of a fault that the client does not see. */
+  readonly onFault: (requestId: string, reason: string, cause: unknown) => void;
+}
+
+/** A request as it came, in a body or in a frame. */
+export interface CameIn {
+  readonly requestId: string;
+  readonly body: Buffer;
+  /** Of the request itself, or of the one that opened its connection. */
+  readonly headers: IncomingHttpHeaders;
+  /** As in `content-encoding`; `''` for plain JSON. */
+  readonly encoding: string;
+  readonly purpose: Purpose;
+  /** As in `IncomingRequest`. */
+  readonly past?: IncomingRequest['past'];
+}
+
+/** What became of a request. */
+export interface Pruned {
+  /** `null`: it was not to be looked at, could not be, or something failed. */
+  readonly rewritten: Rewritten | null;
+  /** What is to go on: plain JSON; `null`: the request just as it came. */
+  readonly changed: Buffer | null;
+  /** Short constant codes of what was done without. */
+  readonly fallbacks: readonly string[];
+}
+
+/** How long a request waits for its turn where the request as it came is no way out. */
+const CHECKED_PATIENCE_MS = 30_000;
+
+/**
+ * Prunes requests, in bodies and in frames. Where the provider checks the past, what was sent is sent again even when
+ * pruning is off, there is no room, the time is over, or something fails.
+ */
+export class PruneStep {
+  readonly #options: PruneStepOptions;
+  readonly #isChecked: boolean;
+
+  constructor(options: PruneStepOptions) {
+    this.#options = options;
+    this.#isChecked = options.dialect.binding === 'must';
+  }
+
+  /** Never rejects: whatever goes wrong inside, the request goes on. */
+  async prune(came: CameIn): Promise<Pruned> {
+    const { room, timeoutMs, maxBodyBytes, shadow } = this.#options;
+    if (this.#isOff(came.headers) && !this.#isChecked) return asItCame();
+    if (came.body.length > maxBodyBytes) return asItCame('body_too_large');
+    const release = await room.take(came.body.length, timeoutMs);
+    const fallbacks = release === null ? ['overloaded'] : [];
+    try {
+      const body = await decodeBody(came.body, came.encoding, maxBodyBytes);
+      if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
+      const request = this.#requestOf(came, body, release !== null);
+      const rewritten = await this.#rewrite(came.requestId, request, fallbacks, release !== null);
+      if (rewritten?.refusedBefore) fallbacks.push('left_alone');
+      fallbacks.push(...(rewritten?.fallbacks ?? []));
+      const isSent = rewritten !== null && rewritten.body !== body && (!shadow || this.#isChecked);
+      return { rewritten, changed: isSent ? rewritten.body : null, fallbacks };
+    } finally {
+      release?.();
+    }
+  }
+
+  #requestOf({ headers, requestId, purpose, past = 'leave' }: CameIn, body: Buffer, hasRoom: boolean): IncomingRequest {
+    // without room only what was sent before is sent again: its texts are not looked into
+    const decides = !this.#isOff(headers) && !this.#options.shadow && hasRoom;
+    return {
+      body,
+      dialect: this.#options.dialect,
+      scope: scopeOf(headers, requestId),
+      newTexts: purpose !== 'generate' ? 'replay' : decides ? 'decide' : 'leave',
+      past,
+    };
+  }
+
+  /** In time, or from memory: the last resort repeats what this process knows to have been sent. */
+  async #rewrite(
+    requestId: string,
+    request: IncomingRequest,
+    fallbacks: string[],
+    hasRoom: boolean,
+  ): Promise<Rewritten | null> {
+    const { rewriter, shadow, onFault, timeoutMs } = this.#options;
+    const stop = new AbortController();
+    // where the request as it came is no way out, that is worth waiting for
+    const patienceMs = this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
+    try {
+      const dry = shadow && !this.#isChecked && hasRoom;
+      const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite({ ...request, signal: stop.signal });
+      const rewritten = await within(work, 3 * patienceMs);
+      if (rewritten) return rewritten;
+      fallbacks.push('timeout');
+    } catch (cause) {
+      const reason = cause instanceof JsonShapeError ? cause.code : reasonOf(cause);
+      fallbacks.push(reason);
+      onFault(requestId, reason, cause);
+      if (cause instanceof JsonShapeError) return null;
+    }
+    stop.abort();
+    try {
+      return await rewriter.rewriteFromMemory(request);
+    } catch (cause) {
+      onFault(requestId, 'not_repeated', cause);
+      return null;
+    }
+  }
+
+  #isOff({ 'x-mcp-pruner': off }: IncomingHttpHeaders): boolean {
+    return !this.#options.enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off');
+  }
+}
+
+function asItCame(...fallbacks: string[]): Pruned {
+  return { rewritten: null, changed: null, fallbacks };
+}

@@ -1,0 +1,53 @@
+import type { TextOutcome } from '../core/prefix-memo.ts';
+import type { Rewritten } from '../core/rewrite-request.ts';
+import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
+import type { Exchange } from './pass-on.ts';
+
+/** What happened to one request: counts, names and codes; never a text or a credential. */
+export interface RequestReport {
+  readonly requestId: string;
+  /** The child that sent it, if one did. */
+  readonly childId?: string | null;
+  /** A web page of somebody else may have sent it; nothing of it may be stored. */
+  readonly foreign: boolean;
+  /** The format that it and its answer are in. */
+  readonly wire: Dialect['name'];
+  /** The conversation, derived from how it begins; `''` when the body was not looked at. */
+  readonly conversationId: string;
+  readonly model: string;
+  readonly stream: boolean;
+  readonly messages: number;
+  readonly outcomes: readonly TextOutcome[];
+  /** Outcomes from this index on are new in this request. */
+  readonly newFrom: number;
+  /** The bytes forwarded were not the pruned ones (`shadow`, or sent again after a refusal). */
+  readonly forwardedOriginal: boolean;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly fallbacks: readonly string[];
+  readonly pruneMs: number;
+  readonly firstByteMs: number | null;
+  readonly totalMs: number;
+  /** As the client saw it; 0 when it left before. */
+  readonly status: number;
+  readonly end: Exchange['kind'];
+  readonly upstreamError: string | null;
+  readonly usage: ProviderUsage | null;
+}
+
+/** How much of a model's name is reported. */
+const MAX_MODEL_CHARS = 200;
+
+/** What a report says of a request's content; `null` when it was not looked at. */
+export function contentOf(
+  rewritten: Rewritten | null,
+): Pick<RequestReport, 'conversationId' | 'model' | 'stream' | 'messages' | 'outcomes' | 'newFrom'> {
+  return {
+    conversationId: rewritten?.conversationId ?? '',
+    model: (rewritten?.model ?? '').slice(0, MAX_MODEL_CHARS),
+    stream: rewritten?.stream ?? false,
+    messages: rewritten?.messages.length ?? 0,
+    outcomes: rewritten?.outcomes ?? [],
+    newFrom: rewritten?.newFrom ?? 0,
+  };
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/core/ports.ts';
+import type { Dialect } from '../../src/dialects/dialect.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
+import { type CameIn, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
+import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { openPipeline, openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+/** A request of the responses wire, as it comes in a frame: each round is a command and its output. */
+function frame(...logs: string[]): Buffer {
+  const rounds = logs.flatMap((output, i) => [
+    { type: 'function_call', call_id: `c${i}`, name: 'bash', arguments: '{"command":"cat app.log"}' },
+    { type: 'function_call_output', call_id: `c${i}`, output },
+  ]);
+  const input = [{ role: 'user', content: 'Why did the payment fail?' }, ...rounds];
+  return Buffer.from(JSON.stringify({ type: 'response.create', model: 'm', input }));
+}
+
+/** As `frame`, for chat completions. */
+function body(log: string, more?: string): Buffer {
+  const first = oneResult(log);
+  if (more === undefined) return chatBody(first);
+  const call = { id: 'call_2', type: 'function', function: { name: 'bash', arguments: '{"command":"cat b.log"}' } };
+  return chatBody([
+    ...first,
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_2', content: more },
+  ]);
+}
+
+/** The step over a store that stops answering what was sent once it is told to. */
+function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
+  const store = openStore();
+  const hanging = { now: false };
+  const slow = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === 'findSent' && hanging.now) return () => new Promise(() => {});
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  }) as Store;
+  const step = new PruneStep({
+    dialect,
+    rewriter: openPipeline({ store: slow }),
+    enabled: true,
+    shadow: false,
+    maxBodyBytes: 1e8,
+    room: new RewriteRoom(1e8),
+    timeoutMs: 5_000,
+    onFault: () => {},
+    ...over,
+  });
+  const prune = (came: Buffer, more: Partial<CameIn> = {}) =>
+    step.prune({ requestId: 'id', body: came, headers: {}, encoding: '', purpose: 'generate', ...more });
+  return { prune, hanging };
+}
+
+const [OLD, NEW] = [serverLog(200), serverLog(200, 7)];
+
+describe.each([
+  { name: 'a frame', dialect: openaiResponses, of: frame },
+  { name: 'a body', dialect: openaiChat, of: body },
+])('$name for which there is no room', ({ dialect, of }) => {
+  it('repeats what was sent before, and is whole where it is new', async () => {
+    const room = new RewriteRoom(1);
+    const { prune } = openStep(dialect, { room, timeoutMs: 30 });
+    const first = (await prune(of(OLD))).changed;
+    expect(first?.length).toBeLessThan(of(OLD).length / 2);
+    const occupied = await room.take(1, 100);
+    const { changed, fallbacks } = await prune(of(OLD, NEW));
+    expect(fallbacks).toEqual(['overloaded']);
+    expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
+    expect(changed?.length).toBeLessThan(of(OLD, NEW).length - OLD.length / 2);
+    occupied?.();
+  });
+});
+
+describe('a request whose time is over', () => {
+  it('repeats what was sent before, and is whole where it is new', async () => {
+    const { prune, hanging } = openStep(openaiChat, { timeoutMs: 30 });
+    const first = (await prune(body(OLD))).changed;
+    expect(first?.length).toBeLessThan(OLD.length / 2);
+    hanging.now = true;
+    const { changed, fallbacks } = await prune(body(OLD, NEW));
+    expect(fallbacks).toEqual(['timeout']);
+    expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
+    const sentOfOld = first?.subarray(0, first.lastIndexOf(']')) ?? Buffer.from('?');
+    expect(changed?.subarray(0, sentOfOld.length).equals(sentOfOld)).toBe(true);
+  });
+
+  it('goes as it came when it is not understood either', async () => {
+    const { prune } = openStep(openaiChat);
+    const { rewritten, changed, fallbacks } = await prune(Buffer.from('[1'));
+    expect({ rewritten, changed }).toEqual({ rewritten: null, changed: null });
+    expect(fallbacks).toHaveLength(1);
+  });
+});
