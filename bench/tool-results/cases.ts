@@ -8,6 +8,7 @@ import { numbered } from './cases/numbered.ts';
 import { packageLogs } from './cases/package-logs.ts';
 import { search } from './cases/search.ts';
 import { secondSet } from './cases/second-set.ts';
+import { secondSetLookups } from './cases/second-set-lookups.ts';
 import { serviceLogs } from './cases/service-logs.ts';
 import { sourceCode } from './cases/source-code.ts';
 import { stackTraces } from './cases/stack-traces.ts';
@@ -30,4 +31,5 @@ export const cases: readonly ToolResultCase[] = [
   ...docs,
   ...numbered,
   ...secondSet,
+  ...secondSetLookups,
 ];

@@ -1,12 +1,21 @@
+import { largestOf } from '../rank/columns.ts';
 import { rankEntries } from '../rank/lookup.ts';
 import { LinePattern } from '../rules/matcher.ts';
 import { evenUnits } from '../text/units.ts';
-import { isBlankLine } from '../text/view.ts';
+import { isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
-import { always, type Kind } from './kind.ts';
+import { always, type Kind, type Reading } from './kind.ts';
+import { RULES } from './protection.ts';
 
-const FOLDER_OR_TOTAL = new LinePattern(/^[^\s].*:$|^total \d|^\d+ director/);
+/** A folder of `ls -R`, whose entries stand below it. */
+const FOLDER = new LinePattern(/^[^\s].*:$/);
+/** What `tree` says at its end. */
+const TOTAL = new LinePattern(/^\d+ director/);
+/** One entry or one folder: whatever words its name has, it tells of no failure. */
+const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
 const READ_CHARS = 300;
+/** A folder stays that matches the goal, by itself or by an entry, so well beside the best match. Chosen. */
+const TOUCHED = 0.5;
 
 /** Names of files: `ls`, `find`, `tree`, `npm ls`. */
 export const listing: Kind = {
@@ -23,14 +32,44 @@ export const listing: Kind = {
   looksLike: (seen) => (seen.listing > seen.lines * 0.8 ? 0.5 : 0),
   units: (view) => evenUnits(view.n, 1),
   protect(text, protect) {
-    protectByContract(text, protect);
     const { view, inner } = text;
+    protectByContract(text, (i, rule) => {
+      if (rule !== 'failure' || !ENTRY.fits(view, i, READ_CHARS)) protect(i, rule);
+    });
     for (let i = inner.first; i < inner.end; i++) {
-      if (!isBlankLine(view, i) && FOLDER_OR_TOTAL.fits(view, i, READ_CHARS)) protect(i, 'structure');
+      if (!isBlankLine(view, i) && TOTAL.fits(view, i, READ_CHARS)) protect(i, 'structure');
     }
     protect(inner.first, 'edge');
     protect(inner.end - 1, 'edge');
   },
-  rank: (reading) => rankEntries(reading, { evenShare: 0.3, inTree: true }),
+  protectMatches: keepTouchedFolders,
+  rank: (reading) => rankEntries(withFolders(reading), { evenShare: 0.3, inTree: true }),
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };
+
+/** Keeps the line of a folder that the goal names, or that holds what it names: without it an entry is nowhere. */
+function keepTouchedFolders({ view, match: { raw } }: Reading, keep: Uint8Array): void {
+  const best = largestOf(raw);
+  if (best === 0) return;
+  let folder = -1;
+  for (let i = 0; i < view.n; i++) {
+    if (isFolder(view, i)) folder = i;
+    if (folder >= 0 && keep[folder] === 0 && (raw[i] ?? 0) >= TOUCHED * best) keep[folder] = RULES.indexOf('structure');
+  }
+}
+
+/** Entries match as well as the folder that they stand under, as the paths of `find` do. */
+function withFolders(reading: Reading): Reading {
+  const { view, match } = reading;
+  const raw = match.raw.slice();
+  let folder = 0;
+  for (let i = 0; i < view.n; i++) {
+    if (isFolder(view, i)) folder = raw[i] ?? 0;
+    else if (!isBlankLine(view, i)) raw[i] = Math.max(raw[i] ?? 0, folder);
+  }
+  return { ...reading, match: { ...match, raw } };
+}
+
+function isFolder(view: View, i: number): boolean {
+  return !isBlankLine(view, i) && FOLDER.fits(view, i, READ_CHARS);
+}
