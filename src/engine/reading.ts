@@ -8,7 +8,7 @@ import { protectLines } from './kinds/protect.ts';
 import { recogniseKind } from './kinds/recognise.ts';
 import { sumOf } from './rank/columns.ts';
 import { readTemplates } from './text/templates.ts';
-import { viewText } from './text/view.ts';
+import { viewBehind, viewText } from './text/view.ts';
 import type { PruneInput } from './types.ts';
 
 /** What of a text and its circumstances its analysis depends on; limits come in only when lines are chosen. */
@@ -17,9 +17,10 @@ export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'h
 /** Reads a text and judges every line of it, or returns `null` when told to stop. */
 export function analyse(input: AnalysisInput): Analysis | null {
   const stopped = (): boolean => input.shouldStop?.() === true;
-  const view = viewText(input.text, input.hints?.frameHead ?? 0);
+  const whole = viewText(input.text, input.hints?.frameHead ?? 0);
   if (stopped()) return null;
-  const { kind, name, sourceType } = recogniseKind(view, input.sourceType, input.hints);
+  const { kind, name, sourceType } = recogniseKind(whole, input.sourceType, input.hints);
+  const view = kind.contentStart === undefined ? whole : viewBehind(whole, kind.contentStart);
   const terms = goalTerms(input.goal);
   const templates = readTemplates(view);
   const blocks = kind.units(view);

@@ -97,6 +97,11 @@ export interface Kind {
    * which claim goes before which, and the shares of lines they ask for are chosen: most lines, or one that tells all.
    */
   looksLike(seen: Shapes, hints: Hints | undefined): number;
+  /**
+   * Where what is judged of a line begins, as an offset into the text, for kinds whose lines stand behind what another
+   * tool put in front of them (`app.log:12:`).
+   */
+  contentStart?(text: string, start: number, end: number): number;
   /** Divides a text into the blocks that are cut or kept together. */
   units(view: View): Units;
   /** Whether `units` tells what lines declare. */

@@ -2,6 +2,7 @@ import { contentOf, isUnnumbered, type View } from '../text/view.ts';
 import type { Hints, SourceType } from '../types.ts';
 import { KINDS, kindNamed, nameByPath } from './all.ts';
 import { languageName } from './code/languages.ts';
+import { isGreppedLog } from './grepped-log.ts';
 import type { Kind, Shapes } from './kind.ts';
 import { isLog, logName } from './log/log.ts';
 import { countShapes } from './shapes.ts';
@@ -37,6 +38,7 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
       (hints?.origin === 'search' ? 'grep' : (byPath ?? nameByType(seen, sourceType, hints)))
     );
   });
+  if (name === 'grep' && isGreppedLog(view)) return 'grepped-log';
   return name === SOME_LANGUAGE ? languageName(view) : name;
 }
 

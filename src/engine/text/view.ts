@@ -39,6 +39,17 @@ export function viewText(text: string, skip: number): View {
   return { lines, text, codes, tokens, costs, n, from, firstNonBlank, to, indent, numbered: numbering !== null };
 }
 
+/** The same text with every line judged from another offset on: behind what a tool put in front of it. */
+export function viewBehind(view: View, contentStart: Numbering['contentStart']): View {
+  const { text, codes, lines, n, to } = view;
+  const from = new Uint32Array(n);
+  const firstNonBlank = new Uint32Array(n);
+  const indent = new Uint8Array(n);
+  skipNumbers(text, codes, lines.starts, { contentStart }, from, firstNonBlank, to);
+  measureIndents(codes, from, firstNonBlank, to, indent);
+  return { ...view, from, firstNonBlank, indent, numbered: false };
+}
+
 /** Fills `from` with where the content behind each number begins, and moves `firstNonBlank` behind it. */
 function skipNumbers(
   text: string,

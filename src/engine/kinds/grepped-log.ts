@@ -1,0 +1,71 @@
+import { lineAt } from '../text/lines.ts';
+import { isBlankLine, type View } from '../text/view.ts';
+import type { Kind, Protectable } from './kind.ts';
+import { stamps } from './log/formats/stamps.ts';
+import { log } from './log/log.ts';
+import type { Protect } from './protection.ts';
+
+/** Hits of a search in logs: each is a log's line behind its place, repeats like one and goes like one. */
+export const greppedLog: Kind = {
+  ...log,
+  names: { 'grepped-log': '' },
+  shapes: [],
+  // told from other hits once a text is known to be hits
+  looksLike: () => 0,
+  contentStart: behindPlace,
+  protect(text, protect) {
+    log.protect(text, protect);
+    protectFirstOfFile(text, protect);
+  },
+};
+
+/** A place is no longer, nor what shows that a log's line follows it. */
+const READ_CHARS = 300;
+/** `app.log:12:`, `12:`, `app.log-12-`, `12-` of a line around a hit, or `app.log:`. */
+const PLACE = /^(?:[^\s:]{1,200}:)?\d{1,9}:|^(?:[^\s:]{1,200}?-)?\d{1,9}-|^[^\s:]{1,200}:/;
+const FILE = /^([^\s:]{1,200}):(?:\d{1,9}:)?|^([^\s:]{1,200}?)-\d{1,9}-/;
+
+function isStamped(line: string): boolean {
+  return stamps.some(({ pattern }) => pattern.test(line));
+}
+
+function behindPlace(text: string, start: number, end: number): number {
+  const line = text.slice(start, Math.min(end, start + READ_CHARS));
+  return isStamped(line) ? start : start + (PLACE.exec(line)?.[0].length ?? 0);
+}
+
+/** Hits that are looked at, and the share of them that must be a log's lines: as many as make any text a log. Chosen. */
+const SAMPLE = 60;
+const MOST_STAMPED = 0.6;
+
+/** Whether most hits of a search are lines of a log. */
+export function isGreppedLog({ text, lines: { starts }, to, n }: View): boolean {
+  const step = Math.max(1, Math.floor(n / SAMPLE));
+  let looked = 0;
+  let stamped = 0;
+  for (let i = 0; i < n; i += step) {
+    const start = starts[i] ?? 0;
+    const end = to[i] ?? 0;
+    if (end - start < 3) continue; // `--` between groups of hits
+    looked++;
+    const at = behindPlace(text, start, end);
+    if (isStamped(text.slice(at, Math.min(end, at + READ_CHARS)))) stamped++;
+  }
+  return stamped > 0 && stamped >= looked * MOST_STAMPED;
+}
+
+/** Keeps one line of every log that was hit. */
+function protectFirstOfFile({ view, inner }: Protectable, protect: Protect): void {
+  const seen = new Set<string>();
+  for (let i = inner.first; i < inner.end && seen.size < MOST_FILES; i++) {
+    if (isBlankLine(view, i) || (view.from[i] ?? 0) === (view.lines.starts[i] ?? 0)) continue;
+    const [, hit, around] = FILE.exec(lineAt(view.lines, i + 1).slice(0, READ_CHARS)) ?? [];
+    const file = hit ?? around ?? '';
+    if (file === '' || /^\d+$/.test(file) || seen.has(file)) continue;
+    seen.add(file);
+    protect(i, 'file-spread');
+  }
+}
+
+/** Files that a line is kept of each. Chosen: more are not read one by one. */
+const MOST_FILES = 200;
