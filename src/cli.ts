@@ -24,6 +24,7 @@ process.exitCode = await main(process.argv.slice(2), {
   err: (text) => process.stderr.write(text),
   outIsTerminal: process.stdout.isTTY === true,
   ...(process.stdout.isTTY && { columns: process.stdout.columns }),
+  ...(process.stderr.isTTY && { errColumns: process.stderr.columns }),
   errIsTerminal: process.stderr.isTTY === true,
   inIsTerminal: isatty(0),
   clock: { nowMs: Date.now },

@@ -15,6 +15,8 @@ export interface Io extends Place {
   readonly columns?: number;
   /** Whether a person reads stderr on a terminal, where a progress bar may be drawn. */
   readonly errIsTerminal?: boolean;
+  /** Width of that terminal, in characters; absent where stderr is none. */
+  readonly errColumns?: number;
   /** Whether a person types into stdin. */
   readonly inIsTerminal?: boolean;
   readonly clock: Clock;

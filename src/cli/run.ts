@@ -14,6 +14,7 @@ import { UserError } from '../errors.ts';
 import { type ChildLog, openChildLog } from './child-log.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
+import { HeldLines } from './held-lines.ts';
 import { accessToken } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
 import { mcpAccess } from './run-mcp.ts';
@@ -48,7 +49,7 @@ export const run: Command = {
       throw new UsageError(`${name} must be told a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
     }
 
-    const told = new Told(io);
+    const told = new HeldLines(io);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
     const { loaded, shared, upstream } = settingsOf(call, io, client, place);
     const proxy = (await namedProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
@@ -76,31 +77,6 @@ export const run: Command = {
     }
   },
 };
-
-/** Lines for the user; while an agent draws on the terminal they wait. */
-class Told {
-  readonly #io: Io;
-  #waiting: string[] | null = null;
-
-  constructor(io: Io) {
-    this.#io = io;
-  }
-
-  say(line: string): void {
-    if (this.#waiting === null) this.#io.err(`mcp-pruner: ${line}\n`);
-    else this.#waiting.push(line);
-  }
-
-  hold(): void {
-    if (this.#io.errIsTerminal) this.#waiting = [];
-  }
-
-  release(): void {
-    const lines = this.#waiting ?? [];
-    this.#waiting = null;
-    for (const line of lines) this.say(line);
-  }
-}
 
 interface RunSettings {
   readonly loaded: Loaded;
@@ -152,7 +128,7 @@ async function runAgent(
   socket: string,
   lifecycle: RunLifecycle,
   io: Io,
-  told: Told,
+  told: HeldLines,
   childLog: ChildLog,
 ): Promise<number> {
   let ended = false;
@@ -212,7 +188,7 @@ function withoutDetour(env: Io['env']): Record<string, string> {
 }
 
 /** The agent decides what Ctrl-C means; a wish to end is passed on, and made to happen. */
-function handleEvents(agent: AgentProcess, { events }: Io, onTerminal: boolean, told: Told): () => void {
+function handleEvents(agent: AgentProcess, { events }: Io, onTerminal: boolean, told: HeldLines): () => void {
   const goOn = (cause: unknown): void => told.say(`unexpected error; the run goes on: ${String(cause)}`);
   const terminate = (): void => void agent.terminate();
   const interrupt = (): void => {

@@ -1,0 +1,30 @@
+import type { Io } from './command.ts';
+import { wrapped } from './wrap.ts';
+
+type Stderr = Pick<Io, 'err' | 'errIsTerminal' | 'errColumns'>;
+
+/** Lines for the user on stderr, in the width of the terminal; while an agent draws on it they wait. */
+export class HeldLines {
+  readonly #io: Stderr;
+  #waiting: string[] | null = null;
+
+  constructor(io: Stderr) {
+    this.#io = io;
+  }
+
+  say(line: string): void {
+    const { errColumns: columns } = this.#io;
+    if (this.#waiting === null) this.#io.err(wrapped(line, 'mcp-pruner: ', { ...(columns && { columns }) }, '  '));
+    else this.#waiting.push(line);
+  }
+
+  hold(): void {
+    if (this.#io.errIsTerminal) this.#waiting = [];
+  }
+
+  release(): void {
+    const lines = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const line of lines) this.say(line);
+  }
+}

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { HeldLines } from '../../src/cli/held-lines.ts';
+
+const LINE = 'the proxy forwards to http://127.0.0.1:11434/v1, which this agent is set up for in its own settings';
+
+function lines(terminal: { readonly errIsTerminal: boolean; readonly errColumns?: number }) {
+  let text = '';
+  const held = new HeldLines({ err: (more) => (text += more), ...terminal });
+  return { held, text: () => text };
+}
+
+describe('what run tells about itself', () => {
+  it('fits a narrow terminal, word for word', () => {
+    const { held, text } = lines({ errIsTerminal: true, errColumns: 60 });
+    held.say(LINE);
+    const shown = text().trimEnd().split('\n');
+    expect(shown.length).toBeGreaterThan(1);
+    expect(Math.max(...shown.map(({ length }) => length))).toBeLessThanOrEqual(60);
+    expect(shown.map((line) => line.trim()).join(' ')).toBe(`mcp-pruner: ${LINE}`);
+  });
+
+  it('is one line where a program reads it', () => {
+    const { held, text } = lines({ errIsTerminal: false });
+    held.hold();
+    held.say(LINE);
+    expect(text()).toBe(`mcp-pruner: ${LINE}\n`);
+  });
+
+  it('waits while an agent draws on the terminal, and comes in order then', () => {
+    const { held, text } = lines({ errIsTerminal: true, errColumns: 200 });
+    held.hold();
+    held.say('one');
+    held.say('two');
+    expect(text()).toBe('');
+    held.release();
+    expect(text()).toBe('mcp-pruner: one\nmcp-pruner: two\n');
+  });
+});
