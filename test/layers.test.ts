@@ -55,7 +55,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
     allowed: /^(?:proxy|mcp|page)\/|^app\/mounts\.ts$/,
   },
   { what: 'pg', pattern: /'pg'/, allowed: /^store\/postgres\// },
-  { what: 'better-sqlite3', pattern: /'better-sqlite3'/, allowed: /^store\// },
+  { what: 'better-sqlite3', pattern: /'better-sqlite3(?:-13)?'/, allowed: /^store\// },
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },
   { what: 'the clock', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: /^(?:app\/http|cli)\.ts$/ },
   { what: 'chance', pattern: /\bMath\.random\b|\brandomUUID\b|'ulid'/, allowed: /^app\/request-ids\.ts$/ },

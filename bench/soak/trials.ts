@@ -4,8 +4,10 @@ import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { chat, chatBody, end, logText, memoryOf, recover, type Server, startServer, startUpstream } from './stage.ts';
+
+const Database = sqliteDriver();
 
 const MIB = 1024 * 1024;
 

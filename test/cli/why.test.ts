@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { deepinfraEnv, NOWHERE, pruneText } from '../backends/pruning.ts';
 import { type RerankCall, rerankAnswer, startReranker } from '../backends/services.ts';
 import { Agent } from '../gc/agent.ts';
@@ -9,6 +9,8 @@ import { markersIn } from '../helpers/markers.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { run } from './fake-io.ts';
+
+const Database = sqliteDriver();
 
 const LOG = serverLog(300);
 

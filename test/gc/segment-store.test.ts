@@ -1,10 +1,12 @@
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { StoreHandle } from '../../src/store/handle.ts';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { aBatch, aSegment, segmentsContract } from '../contract/segments.suite.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openStore } from '../helpers/rewriter.ts';
+
+const Database = sqliteDriver();
 
 const paths = new WeakMap<StoreHandle, string>();
 

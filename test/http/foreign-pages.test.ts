@@ -1,10 +1,12 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { send } from '../helpers/wire.ts';
+
+const Database = sqliteDriver();
 
 const BODY = chatBody(oneResult(serverLog(300)));
 

@@ -11,8 +11,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
 import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
@@ -20,6 +20,8 @@ import { markersIn, rebuild } from '../helpers/markers.ts';
 import { type ProxyOptions, startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
+
+const Database = sqliteDriver();
 
 interface Bench {
   readonly proxy: TestProxy;

@@ -10,12 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { StoreFileError } from '../../src/store/sqlite/errors.ts';
 import { aPrune, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, codeText, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+const Database = sqliteDriver();
 
 const put = (store: Store, name: string, text = `text of ${name}`) =>
   store.commit({ decisions: [aPrune(name, text)], touch: [] }, 0);

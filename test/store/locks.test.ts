@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import Database from 'better-sqlite3';
+import type SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+const Database = sqliteDriver();
 
 /** Another process with the file's write lock; `release` ends it. */
 async function lockedByAnotherProcess(path: string): Promise<{ release(): Promise<void> }> {
@@ -27,7 +30,7 @@ async function lockedByAnotherProcess(path: string): Promise<{ release(): Promis
 }
 
 /** A connection of this process that lets nobody else in, readers included. */
-function lockOutEverybody(path: string): Database.Database {
+function lockOutEverybody(path: string): SqliteDatabase.Database {
   const db = new Database(path, { timeout: 0 });
   afterwards(() => db.close());
   db.pragma('locking_mode = EXCLUSIVE');

@@ -1,13 +1,16 @@
-import Database from 'better-sqlite3';
+import type SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { checkSchema, migrate, migrations } from '../../src/store/sqlite/migrations/migrate.ts';
 import type { Migration } from '../../src/store/sqlite/migrations/migration.ts';
 import { aPrune, aWhole, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards, openStore, tempPath } from './helpers.ts';
 
-const versionOf = (db: Database.Database) => db.pragma('user_version', { simple: true });
+const Database = sqliteDriver();
 
-function open(path: string): Database.Database {
+const versionOf = (db: SqliteDatabase.Database) => db.pragma('user_version', { simple: true });
+
+function open(path: string): SqliteDatabase.Database {
   const db = new Database(path);
   afterwards(() => db.close());
   return db;

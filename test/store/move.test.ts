@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
@@ -7,12 +6,15 @@ import { openPostgresSide } from '../../src/store/move/postgres-side.ts';
 import { openSqliteSide } from '../../src/store/move/sqlite-side.ts';
 import { movedTables, type Side } from '../../src/store/move/tables.ts';
 import { openPostgresStore } from '../../src/store/postgres.ts';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { run } from '../cli/fake-io.ts';
 import { aBatch, aSegment } from '../contract/segments.suite.ts';
 import { aPrune, aWhole, manualClock, pruneIdOf } from '../contract/store.suite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { hasPostgres, runSql, sharedDatabase } from '../helpers/postgres.ts';
 import { openStore, sweepAll, TTL_MS, tempPath } from './helpers.ts';
+
+const Database = sqliteDriver();
 
 const clock = manualClock();
 const text = (name: string) => `text of ${name} with NUL \0 and \ud800\n`.repeat(100);

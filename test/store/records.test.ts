@@ -1,8 +1,10 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { migrate, migrations } from '../../src/store/sqlite/migrations/migrate.ts';
 import { recordsContract } from '../contract/records.suite.ts';
 import { openStore, tempPath } from './helpers.ts';
+
+const Database = sqliteDriver();
 
 recordsContract('a store on a file', async (over) => openStore(tempPath(), over));
 

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import { Worker } from 'node:worker_threads';
+import { driverFile } from './driver.ts';
 
 /**
  * Runs in the worker, as a string so that no built file has to be found. The last part, which lets go of what is copied,
@@ -92,7 +92,7 @@ export class Checkpointer {
   #start(): Worker | null {
     if (this.#closed) return null;
     try {
-      const driver = createRequire(import.meta.url).resolve('better-sqlite3');
+      const driver = driverFile();
       const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path: this.#path } });
       worker.unref();
       worker.on('error', () => undefined); // its exit follows

@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, closeSync, constants, openSync, rmSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
+import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
 import { checkSchema, migrate, migrations } from './migrations/migrate.ts';
@@ -49,7 +50,7 @@ export class Connection {
     if (path !== ':memory:' && !readonly) createFile(path);
     this.#file = identity(path); // before opening: a file put there in between counts as replaced
     if (readonly && this.#file === '') throw new StoreFileError('error', path, 'there is no such file');
-    this.db = new Database(path, { timeout: 0, readonly, fileMustExist: path !== ':memory:' });
+    this.db = new (sqliteDriver())(path, { timeout: 0, readonly, fileMustExist: path !== ':memory:' });
     try {
       prepareDatabase(this.db, options);
       this.tables = prepareTables(this.db);

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { StoreUnavailable } from '../../errors.ts';
 
 /**
@@ -21,7 +20,7 @@ export interface Failure {
 /** Turns whatever SQLite or the file system threw into the one failure that callers know. Ours pass as they are. */
 export function classify(cause: unknown): Failure {
   if (cause instanceof StoreUnavailable) return { error: cause, reopen: false };
-  const [reason, reopen] = cause instanceof Database.SqliteError ? sqliteReason(cause) : systemReason(cause);
+  const [reason, reopen] = isSqliteError(cause) ? sqliteReason(cause) : systemReason(cause);
   return { error: new StoreUnavailable(reason, { cause }), reopen };
 }
 
@@ -39,7 +38,11 @@ const SQLITE_CODES: readonly (readonly [prefix: string, reason: string, reopen: 
   ['SQLITE_PROTOCOL', 'locked', true],
 ];
 
-function sqliteReason(cause: InstanceType<typeof Database.SqliteError>): [reason: string, reopen: boolean] {
+function isSqliteError(cause: unknown): cause is Error & { readonly code: string } {
+  return cause instanceof Error && cause.name === 'SqliteError' && 'code' in cause && typeof cause.code === 'string';
+}
+
+function sqliteReason(cause: Error & { readonly code: string }): [reason: string, reopen: boolean] {
   // tables that were there at the start have gone: the file was emptied or overwritten in place
   if (cause.code === 'SQLITE_ERROR' && cause.message.startsWith('no such ')) return ['corrupt', true];
   const known = SQLITE_CODES.find(([prefix]) => cause.code.startsWith(prefix));
