@@ -14,7 +14,7 @@ interface Layer {
   readonly types?: readonly string[];
 }
 
-const ENGINE = ['engine', 'errors', 'write-behind'];
+const ENGINE = ['engine', 'errors', 'failures', 'write-behind'];
 const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
 /** Requests are known by this alone; how a wire spells them is the business of those who put the parts together. */
 const DOOR = 'dialects/dialect';
@@ -29,6 +29,7 @@ const INSIDE = [...PURE, 'dialects', 'core', 'eval', ...SERVICES];
 /** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
 const layers: Readonly<Record<string, Layer>> = {
   errors: { from: [] },
+  failures: { from: [] },
   'write-behind': { from: [] },
   engine: { from: ['engine'] },
   json: { from: ['engine'] },

@@ -108,7 +108,7 @@ function reportsOf(events: readonly StoredEvent[]): RequestReport[] {
 async function eventsOnce(reports: readonly RequestReport[], writes: number, dbPath: string): Promise<number> {
   const store = openStore(dbPath);
   await store.stats(); // the file is made
-  const log = new EventLog({ store, maxEvents: 100_000, onLost: (cause) => Promise.reject(cause) });
+  const log = new EventLog({ store, maxEvents: 100_000, onFailure: (_reason, cause) => Promise.reject(cause) });
   const every = Math.ceil(reports.length / writes);
   const startedAt = performance.now();
   for (const [i, report] of reports.entries()) {

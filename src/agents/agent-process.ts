@@ -62,7 +62,7 @@ export class AgentProcess {
   async terminate(): Promise<void> {
     this.signal('SIGTERM');
     const timer = setTimeout(() => this.signal('SIGKILL'), TERMINATE_GRACE_MS);
-    await this.ended.catch(() => {});
+    await this.ended.catch(() => {}); // whoever waits for it hears of it
     clearTimeout(timer);
   }
 }

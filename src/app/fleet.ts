@@ -37,10 +37,10 @@ export interface OpenFleet {
 
 /** Opens the fleet over the store. Loaded only where a part of it is switched on. */
 export async function openFleet(services: Services, { url, faces, mayStart }: FleetPlace): Promise<OpenFleet> {
-  const { settings, store, clock, log, resources, env = {}, cwd = '/' } = services;
+  const { settings, store, clock, failures, resources, env = {}, cwd = '/' } = services;
   const fleetStore = await store.fleet();
   const instanceId = newUuid();
-  const onFailure = (what: string, err: unknown): void => log.warn({ what, err }, 'fleet');
+  const onFailure = failures.of('fleet');
   const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
   const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);
   const fleet = new Fleet({

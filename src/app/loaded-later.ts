@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { TellFailure } from '../failures.ts';
 import { sendError } from '../proxy/openai-error.ts';
 
 /** What is loaded behind the open port. */
@@ -15,7 +16,7 @@ export interface LoadedLater {
  * descriptor be left to read them. Node keeps a load that failed for as long as the process lives, so that only a restart
  * helps, and that is what requests and `/health` are told.
  */
-export function loadSoon(open: () => Promise<RequestListener>, onFailure: (cause: unknown) => void): LoadedLater {
+export function loadSoon(open: () => Promise<RequestListener>, onFailure: TellFailure): LoadedLater {
   let state: ReturnType<LoadedLater['state']> = 'loading';
   const opened = open().then(
     (listener) => {
@@ -24,7 +25,7 @@ export function loadSoon(open: () => Promise<RequestListener>, onFailure: (cause
     },
     (cause: unknown) => {
       state = 'restart_needed';
-      onFailure(cause);
+      onFailure('restart_needed', cause);
       return null;
     },
   );

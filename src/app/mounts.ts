@@ -40,15 +40,16 @@ const mounts: readonly ((app: Express, parts: MountParts, access: LocalGuardOpti
 
 /** Answers `/rpc` of one child: a few of the tools, for as long as it lives. */
 export function childRpc(
-  { tools, settings, version, log, maxBodyBytes }: MountParts,
+  { tools, settings, version, failures, maxBodyBytes }: MountParts,
   childId: string,
 ): RequestListener {
   const isGiven = picomatch([...settings.childTools]);
   const offered = tools.registry.list(['rpc']).filter(({ name }) => isGiven(name));
   const registry = new ToolRegistry(offered, enabledFlags(settings));
   const server = new McpServer({ registry, faces: ['rpc'], version, caller: { childId } });
-  const onFault = (err: unknown): void => log.error({ err }, 'rpc failed');
-  return express().disable('x-powered-by').use('/', rpcRouter({ server, maxBodyBytes, onFault }));
+  return express()
+    .disable('x-powered-by')
+    .use('/', rpcRouter({ server, maxBodyBytes, onFailure: failures.of('rpc') }));
 }
 
 /** Builds what answers everything but the wires and `/health`. */
@@ -89,7 +90,11 @@ function mountMetrics(app: Express, { metrics }: MountParts, access: LocalGuardO
   });
 }
 
-function mountRpc(app: Express, { tools, version, log, maxBodyBytes }: MountParts, access: LocalGuardOptions): void {
+function mountRpc(
+  app: Express,
+  { tools, version, log, failures, maxBodyBytes }: MountParts,
+  access: LocalGuardOptions,
+): void {
   const server = new McpServer({
     ...tools,
     faces: ['rpc'],
@@ -101,12 +106,12 @@ function mountRpc(app: Express, { tools, version, log, maxBodyBytes }: MountPart
     },
   });
   const guard = localGuard({ ...access, tokenInUrl: true });
-  app.use('/rpc', guard, rpcRouter({ server, maxBodyBytes, onFault: (err) => log.error({ err }, 'rpc failed') }));
+  app.use('/rpc', guard, rpcRouter({ server, maxBodyBytes, onFailure: failures.of('rpc') }));
 }
 
 function mountPrune(
   app: Express,
-  { settings, ownPruner, log, maxBodyBytes }: MountParts,
+  { settings, ownPruner, log, failures, maxBodyBytes }: MountParts,
   access: LocalGuardOptions,
 ): void {
   const router = pruneRouter({
@@ -120,7 +125,7 @@ function mountPrune(
     },
     maxBodyBytes,
     onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
-    onFault: (err) => log.error({ err }, 'prune failed'),
+    onFailure: failures.of('prune'),
   });
   app.use('/prune', localGuard(access), router);
 }

@@ -7,6 +7,7 @@ import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
 import { RequestRewriter } from '../core/rewrite-request.ts';
+import type { TellFailure } from '../failures.ts';
 import { DECISIONS_SHARE } from './decide-once.ts';
 
 export interface RewriterParts {
@@ -14,7 +15,7 @@ export interface RewriterParts {
   readonly clock: Clock;
   readonly once: DecideOnce;
   readonly refused: RefusedConversations;
-  readonly onFailure: (reason: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
   readonly scorer?: LineScorer;
   readonly segments?: SegmentPorts;
   readonly answers?: KeptAnswers;

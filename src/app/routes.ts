@@ -34,7 +34,7 @@ export interface OpenRoutes extends Routes {
  * @param port - the one listened on
  */
 export async function openRoutes(storage: Storage, port: number): Promise<OpenRoutes> {
-  const { settings, version, store, log } = storage;
+  const { settings, version, store, failures } = storage;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
   const services = openServices(storage, (result) => countPruned(metrics, result));
   const face = httpFace(settings, port);
@@ -45,13 +45,10 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     metrics,
   );
   const mountParts = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
-  const rest = loadSoon(
-    async () => {
-      const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);
-      return openMounts(mountParts);
-    },
-    (err) => log.error({ err }, 'a part of the program could not be loaded: restart it'),
-  );
+  const rest = loadSoon(async () => {
+    const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);
+    return openMounts(mountParts);
+  }, failures.of('loading'));
   return {
     wires,
     ...(fleet?.fleet.children && { front: await frontOf(fleet.fleet.children, mountParts) }),
@@ -87,7 +84,7 @@ async function frontOf(gate: ChildGate, parts: MountParts): Promise<Front> {
     import('./fleet.ts'),
   ]);
   const rpc = listenersByChild((childId) => childRpc(parts, childId));
-  return childDoor({ gate, rpc, onFault: (err) => parts.log.error({ err }, 'request of a child failed') });
+  return childDoor({ gate, rpc, onFailure: parts.failures.of('child') });
 }
 
 /** Bodies of `/rpc` and `/prune` may have this size at the least, and so many bytes for each character of a text. */

@@ -39,15 +39,15 @@ export interface Services extends Storage {
 
 /** Builds the services over what is kept. A new one is a field of `Services`, a line here, and its end in `close`. */
 export function openServices(storage: Storage, onPruned?: (result: PruneTextResult) => void): Services {
-  const { settings, store, events, log, clock } = storage;
+  const { settings, store, events, failures, clock } = storage;
   const scorer = openBackend(storage);
   const decider = new DecideElsewhere({
     here: new DecideHere(),
-    onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
+    onFailure: failures.of('pruning'),
   });
   const once = decideOnceOf(settings, store, clock, decider);
   const { recorder, contextGc } = openContextGc(storage);
-  const upkeep = new Upkeep(store, (err) => log.debug({ err }, 'upkeep of the store failed'));
+  const upkeep = new Upkeep(store, failures.of('upkeep'));
   return {
     ...storage,
     scorer,
@@ -76,7 +76,7 @@ export function openServices(storage: Storage, onPruned?: (result: PruneTextResu
 }
 
 function openPruners(
-  { settings, log, clock, store, events }: Storage,
+  { settings, failures, clock, store, events }: Storage,
   once: DecideOnce,
   scorer: OpenScorer | null,
   onPruned: ((result: PruneTextResult) => void) | undefined,
@@ -86,7 +86,7 @@ function openPruners(
       store,
       maxInputChars: settings.maxInputChars,
       reasonLanguage: settings.reasonLanguage,
-      onFailure: (reason, err) => log.warn({ reason, err }, 'pruning fell back'),
+      onFailure: failures.of('pruning'),
       decisions: once,
       ...(asked && { scorer: asked }),
     });
@@ -96,8 +96,8 @@ function openPruners(
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };
 }
 
-function openContextGc({ store, log, clock }: Storage): Pick<Services, 'recorder' | 'contextGc'> {
-  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'context not kept');
+function openContextGc({ store, failures, clock }: Storage): Pick<Services, 'recorder' | 'contextGc'> {
+  const onFailure = failures.of('segments');
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
   const contextGc = new ContextGc({
     store: store.segments,
@@ -110,13 +110,13 @@ function openContextGc({ store, log, clock }: Storage): Pick<Services, 'recorder
   return { recorder, contextGc };
 }
 
-function openIdempotency({ settings, store, events, log, clock }: Storage): Idempotency {
+function openIdempotency({ settings, store, events, failures, clock }: Storage): Idempotency {
   return new Idempotency({
     records: store.records,
     store,
     clock,
     ttlMs: settings.idempotencyTtlS * 1000,
     events,
-    onFailure: (err) => log.warn({ err }, 'an answer could not be kept'),
+    onFailure: failures.of('answers'),
   });
 }

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
+import type { TellFailure } from '../failures.ts';
 import { CommandRunner } from '../mcp/command-runner.ts';
 import { createFocus } from '../mcp/focus.ts';
 import { hasFleet } from '../mcp/info.ts';
@@ -73,9 +74,9 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const runSocket = env[PRESENCE_VARIABLE];
   const farewell = runSocket ? announcePresence(runSocket) : () => {};
   const stopping = new AbortController();
-  const onFault = (cause: unknown): void => say(`unexpected error: ${describe(cause)}`);
+  const onFailure: TellFailure = (_reason, cause) => say(`unexpected error: ${describe(cause)}`);
   const streams = { input, output, stop: stopping.signal, graceMs: GRACE_MS };
-  const served = serveStdio({ server, ...streams, onFault, ...(only && { tools: only }) });
+  const served = serveStdio({ server, ...streams, onFailure, ...(only && { tools: only }) });
   return {
     done: served.then(async () => {
       await runner.endAll(COMMANDS_END_MS);
@@ -91,7 +92,7 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
 function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pruner: SwePrunerClient | null): Tool[] {
   const focus = createFocus({
     pruner,
-    onFailure: (cause) => say(`the pruner failed, the output goes back whole: ${describe(cause)}`),
+    onFailure: (_reason, cause) => say(`the pruner failed, the output goes back whole: ${describe(cause)}`),
   });
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));
 }

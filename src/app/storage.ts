@@ -4,6 +4,7 @@ import type { Clock } from '../core/ports.ts';
 import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
 import type { StoreHandle } from '../store/handle.ts';
+import { Failures } from './failures.ts';
 import { openStore } from './store.ts';
 
 /** What whoever starts the product gives: everything is built over it. */
@@ -20,6 +21,8 @@ export interface Base {
 /** What is kept, and whether it can be: all that a server needs to say how it is. */
 export interface Storage extends Base {
   readonly store: StoreHandle;
+  /** Tells of what failed and was done without. */
+  readonly failures: Failures;
   /** What happens is told here. */
   readonly events: EventLog;
   /** @param backendState - of the backend, once there is one */
@@ -29,6 +32,7 @@ export interface Storage extends Base {
 /** Opens the store and the log of events over it. */
 export async function openStorage(base: Base): Promise<Storage> {
   const { settings, log, version, clock } = base;
+  const failures = new Failures(log);
   const store = await openStore(settings, {
     clock,
     log,
@@ -40,11 +44,12 @@ export async function openStorage(base: Base): Promise<Storage> {
   const events = new EventLog({
     store,
     maxEvents: settings.maxEvents,
-    onLost: (err, count) => log.warn({ err, events: count }, 'events could not be written'),
+    onFailure: failures.of('events'),
   });
   const mode = settings.enabled ? settings.mode : 'off';
   return {
     ...base,
+    failures,
     store,
     events,
     health: (backendState) =>

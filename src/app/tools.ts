@@ -105,7 +105,7 @@ export function openTools(
   further: readonly Tool[] = [],
   fleet: ToolsOfFleet | null = null,
 ): Toolset {
-  const { settings, idempotency, resources, health } = services;
+  const { settings, idempotency, resources, health, failures } = services;
   const parts: Parts = { ...services, face, registry: () => registry };
   const ofFleet = fleet?.tools(parts.registry) ?? [];
   const flags = enabledFlags(settings);
@@ -117,7 +117,12 @@ export function openTools(
   const registry = new ToolRegistry(tools.map(keyed), flags);
   return {
     registry,
-    methods: { health, ...(settings.enableResources ? resourceMethods(resources, face.stays) : withoutResources) },
+    methods: {
+      health,
+      ...(settings.enableResources
+        ? resourceMethods(resources, face.stays, failures.of('subscriptions'))
+        : withoutResources),
+    },
     capabilities: settings.enableResources ? resourceCapabilities(face.stays) : {},
   };
 }

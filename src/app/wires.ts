@@ -53,7 +53,7 @@ export interface Upstreams {
 
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
-  const { settings, store, events, clock, log } = services;
+  const { settings, store, events, clock, log, failures } = services;
   const nextId = requestIds();
   const hops = new Hops(nextId().slice(-10).toLowerCase());
   const upstreams = {
@@ -62,7 +62,8 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   };
   const notUnderstood = new NotUnderstood();
   const shadow = settings.mode === 'shadow';
-  const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood });
+  const onFailure = failures.of('reports');
+  const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure });
   const options = await handlerOptions(services, reporter, nextId);
   return {
     wires: dialects.map((dialect): Wire => {
@@ -110,8 +111,8 @@ async function handlerOptions(
   reporter: Reporter,
   nextId: () => string,
 ): Promise<Omit<WireOptions, 'dialect' | 'upstream'>> {
-  const { settings, store, clock, log, once, scorer } = services;
-  const onFailure = (reason: string, err: unknown): void => log.warn({ reason, err }, 'pruning fell back');
+  const { settings, store, clock, failures, once, scorer } = services;
+  const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
   await loadRefused();
@@ -140,12 +141,12 @@ async function handlerOptions(
       return nextId();
     },
     onReport: (report) => reporter.report(report),
-    onFault: (requestId, reason, err) => log.warn({ requestId, reason, err }, 'forwarded as it came'),
+    onFailure: failures.of('forwarding'),
   };
 }
 
 /** What was asked of single segments, where they are taken down, and the budget if there is one. */
-function segmentsOf({ settings, store, recorder, clock, log }: Services): SegmentPorts {
+function segmentsOf({ settings, store, recorder, clock, log, failures }: Services): SegmentPorts {
   const collector = new ContextBudget({
     store: store.segments,
     events: store,
@@ -156,7 +157,7 @@ function segmentsOf({ settings, store, recorder, clock, log }: Services): Segmen
         { ...step, tokensSaved: step.tokensBefore - step.tokensAfter },
         'context over its budget, parts stashed',
       ),
-    onFailure: (reason, err) => log.warn({ reason, err }, 'context not kept'),
+    onFailure: failures.of('segments'),
   });
   return {
     directives: new DirectiveBook(store.segments),

@@ -1,4 +1,5 @@
 import type { Settings } from '../config/settings.ts';
+import { reasonOf } from '../core/failure-reason.ts';
 import type { ChildLogRecord } from '../core/ports/records.ts';
 import { WriteBehind } from '../write-behind.ts';
 import type { Io } from './command.ts';
@@ -27,8 +28,11 @@ export async function openChildLog(settings: Settings, name: string, io: Io): Pr
   if (!settings.enableResources) return { on: false, meta() {}, stderr() {}, async close() {} };
   const { openStore } = await import('../app/store.ts');
   const store = await openStore(settings, { clock: io.clock });
+  let lost: unknown = null;
   const log = new LogBuffer(`${name}-${io.clock.nowMs().toString(36)}-${process.pid}`, io, (entries) =>
-    store.records.addChildLogs(entries).catch(() => {}),
+    store.records.addChildLogs(entries).catch((cause: unknown) => {
+      lost ??= cause;
+    }),
   );
   return {
     on: true,
@@ -37,6 +41,8 @@ export async function openChildLog(settings: Settings, name: string, io: Io): Pr
     async close() {
       await log.end();
       await store.close();
+      // only now: the agent may own the terminal till then
+      if (lost !== null) io.err(`mcp-pruner: not all of the log of ${name} could be kept: ${reasonOf(lost)}\n`);
     },
   };
 }

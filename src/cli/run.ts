@@ -137,7 +137,7 @@ async function runAgent(
   };
   const stopListening =
     lifecycle.state === 'starting'
-      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {})
+      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // it starts all the same
       : () => {};
   told.hold();
   const onTerminal = io.inIsTerminal === true;

@@ -1,4 +1,6 @@
+import type { TellFailure } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
+import { reasonOf } from './failure-reason.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {
@@ -6,7 +8,7 @@ export interface EventLogOptions {
   /** How many events the store keeps; with 0 none is taken. */
   readonly maxEvents: number;
   /** Told when events are lost because they could not be written. */
-  readonly onLost: (cause: unknown, count: number) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** Events that wait to be written; beyond it the oldest go, never a request. */
@@ -50,7 +52,7 @@ export class EventLog implements EventSink {
     return this.#runOfPrune.get(pruneId) ?? MCP_RUN;
   }
 
-  /** Writes what waits. Never rejects: what cannot be kept is lost, and `onLost` hears of it. */
+  /** Writes what waits. Never rejects: what cannot be kept is lost, and that is told. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }
@@ -69,7 +71,7 @@ export class EventLog implements EventSink {
       try {
         await this.#options.store.addEvents(some);
       } catch (cause) {
-        this.#options.onLost(cause, some.length);
+        this.#options.onFailure(reasonOf(cause), cause, { events: some.length });
       }
     }
     if (events.length > 0) for (const listener of this.#listeners) listener();

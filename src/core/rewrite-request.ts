@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AnswerTurn, Dialect, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import type { RenderOptions } from '../engine/text/render.ts';
 import { StoreUnavailable } from '../errors.ts';
+import type { TellFailure } from '../failures.ts';
 import { Conversation } from '../goal/conversation.ts';
 import type { DecisionMaker } from './decide/decision-maker.ts';
 import { type Settled, settleTexts } from './decide/for-request.ts';
@@ -38,7 +39,7 @@ export interface RewriterOptions {
   /** Where answers that the provider keeps are remembered beside the memory of this process. */
   readonly answers?: KeptAnswers;
   /** Told of a fault that costs nothing now; `reason` is a short constant code. */
-  readonly onFailure: (reason: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
   /** Most memory for remembered bodies, in bytes. */
   readonly memoBytes: number;
 }
@@ -271,7 +272,7 @@ export class RequestRewriter {
    * @param failure - why the store cannot be asked; `null` when it can
    */
   async #settle(read: PreparedBody, failure: unknown = null): Promise<SettledBody> {
-    const { decisions, store } = this.#options;
+    const { decisions, store, onFailure } = this.#options;
     if (failure !== null) return this.#newWhole(read, failure);
     if (read.found.length === 0) {
       const result = splice(read.body, read, NOTHING, this.#options.render);
@@ -285,7 +286,7 @@ export class RequestRewriter {
         sent: read.sent,
         past: read.past,
       });
-      const settled = await within(settling, decisions.patienceMs);
+      const settled = await within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
       return settled ? await this.#makeDurable(read, settled, lost) : this.#newWhole(read, TIMED_OUT);
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;

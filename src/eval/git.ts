@@ -128,7 +128,7 @@ export async function openRepository(path: string): Promise<Repository> {
     const plain = cause instanceof UserError && /not a git repository|cannot change to/.test(cause.message);
     throw plain ? new UserError(`not a git repository: ${path}`, { cause }) : cause;
   }
-  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => '');
+  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => ''); // told below
   if (head === '') throw new UserError(`the repository has no commit: ${path}`);
   return { path, head };
 }

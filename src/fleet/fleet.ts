@@ -1,5 +1,6 @@
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Clock } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
 import { Board } from './blackboard/board.ts';
 import { Children, type ChildrenOptions } from './children/children.ts';
 import { hasEnded } from './children/spec.ts';
@@ -20,7 +21,7 @@ export interface FleetOptions {
   readonly tickMs: number;
   /** `null` where no children are started. */
   readonly children: ChildrenOptions | null;
-  readonly onFailure: (what: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 const SWEEP_MS = 60_000;
@@ -43,7 +44,7 @@ export class Fleet {
   #heart: NodeJS.Timeout | undefined;
 
   constructor(options: FleetOptions) {
-    const { store, newId, halfLifeMs, instanceId, tickMs } = options;
+    const { store, newId, halfLifeMs, instanceId, tickMs, onFailure } = options;
     this.#options = options;
     this.graphs = new Graphs({ store, newId });
     this.board = new Board(store.board);
@@ -51,7 +52,7 @@ export class Fleet {
     this.children = options.children && new Children(options.children);
     this.contracts = new Contracts({ store: store.contracts, newId, candidates: () => this.#candidates() });
     this.plans = new Plans({
-      ...{ store, newId, instanceId, tickMs, board: this.board, field: this.field },
+      ...{ store, newId, instanceId, tickMs, onFailure, board: this.board, field: this.field },
       children: this.children && planChildren(this.children, store),
     });
   }

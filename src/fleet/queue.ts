@@ -5,7 +5,7 @@ export class KeyedQueue {
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const mine = before.then(work, work);
-    const settled = mine.catch(() => undefined);
+    const settled = mine.catch(() => undefined); // the caller has it; the next one only waits
     this.#last.set(key, settled);
     try {
       return await mine;

@@ -8,6 +8,7 @@ import type {
   SegmentStore,
 } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
 import { factsOf } from './facts.ts';
 import { goesFirst, planOf } from './plan.ts';
 import { type Candidate, Sweep } from './sweep.ts';
@@ -19,7 +20,7 @@ export interface BudgetOptions {
   /** Tokens of a request above which a step is taken. */
   readonly tokens: number;
   readonly onStep: (step: TakenStep) => void;
-  readonly onFailure: (reason: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** What a step did, for the log. */

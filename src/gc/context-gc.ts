@@ -1,5 +1,6 @@
 import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
 
@@ -11,7 +12,7 @@ export interface ContextGcOptions {
   readonly flush: () => Promise<void>;
   readonly stashId: (project: string, segmentId: string) => string;
   /** Told when something was done but its event could not be kept. */
-  readonly onFailure: (reason: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** What became of the segments that a call named. */

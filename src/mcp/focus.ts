@@ -1,3 +1,4 @@
+import type { TellFailure } from '../failures.ts';
 /** Shortens the output of a tool to what answers a question. */
 export interface FocusPruner {
   /**
@@ -12,7 +13,7 @@ export interface FocusOptions {
   /** `null` when pruning is switched off. */
   readonly pruner: FocusPruner | null;
   /** Told why an output went back whole. */
-  readonly onFailure: (cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** The output as it was asked for: shortened to the question, or whole without one and whenever anything goes wrong. */
@@ -24,7 +25,7 @@ export function createFocus({ pruner, onFailure }: FocusOptions): Focus {
     try {
       return await pruner.prune(output, question, signal);
     } catch (cause) {
-      if (!signal.aborted) onFailure(cause);
+      if (!signal.aborted) onFailure('pruner_failed', cause);
       return output;
     }
   };

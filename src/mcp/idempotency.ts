@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { reasonOf } from '../core/failure-reason.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import { PrunerError } from '../errors.ts';
+import type { TellFailure } from '../failures.ts';
 import { invalidParams, isObject, type JsonObject } from './json-rpc.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -16,7 +18,7 @@ export interface IdempotencyOptions {
   readonly ttlMs: number;
   readonly events: EventSink;
   /** Told of a fault of the store, for which a call is done without being kept. */
-  readonly onFailure: (cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** A call that runs: others with the same key wait for it. */
@@ -66,7 +68,7 @@ export class Idempotency {
     const running = this.#running.get(name);
     if (running) {
       if (running.argsHash !== argsHash) throw conflict(tool.name);
-      const text = await running.answer.catch(() => null);
+      const text = await running.answer.catch(() => null); // told to whoever runs it
       context.signal.throwIfAborted();
       if (text === null) return null;
       this.#told(tool.name, argsHash);
@@ -94,7 +96,7 @@ export class Idempotency {
   ): Promise<string> {
     const { records, ttlMs, onFailure } = this.#options;
     const taken = await records.claimReply(tool.name, key, argsHash, ttlMs).catch((cause: unknown) => {
-      onFailure(cause);
+      onFailure(reasonOf(cause), cause);
       return undefined;
     });
     if (taken === undefined) return tool.call(args, context);
@@ -105,16 +107,16 @@ export class Idempotency {
         this.#told(tool.name, argsHash);
         return taken.text;
       }
-      await records.dropReply(tool.name, key, true).catch(onFailure);
+      await records.dropReply(tool.name, key, true).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
     }
     try {
       const text = await tool.call(args, context);
       return await records.keepReply(tool.name, key, argsHash, text, ttlMs).catch((cause: unknown) => {
-        onFailure(cause);
+        onFailure(reasonOf(cause), cause);
         return text;
       });
     } catch (cause) {
-      await records.dropReply(tool.name, key, false).catch(onFailure);
+      await records.dropReply(tool.name, key, false).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
       throw cause;
     }
   }
@@ -127,7 +129,7 @@ export class Idempotency {
       const known = await this.#options.store.knownPruneIds(ids);
       return ids.every((id) => known.has(id));
     } catch (cause) {
-      this.#options.onFailure(cause);
+      this.#options.onFailure('event_not_kept', cause);
       return false;
     }
   }

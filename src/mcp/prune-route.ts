@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import { z } from 'zod';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
 import { type ErrorCode, errorRow } from '../errors.ts';
+import type { TellFailure } from '../failures.ts';
 import { describeIssues } from './tool-input.ts';
 import { toWire } from './tools/prune-text.ts';
 
@@ -15,7 +16,7 @@ export interface PruneRouterDeps {
   /** Told of each text that was pruned or went back whole. */
   readonly onResult?: (result: PruneTextResult) => void;
   /** A bug; the client got a 500. */
-  readonly onFault?: (cause: unknown) => void;
+  readonly onFailure?: TellFailure;
 }
 
 /** `threshold` and the other knobs of the model that is usually behind this contract mean nothing here. */
@@ -118,7 +119,7 @@ function send(res: Response, status: number, json: object): void {
 }
 
 /** Answers for a body that could not be read, and for a bug. */
-function onError({ maxBodyBytes, onFault }: PruneRouterDeps): ErrorRequestHandler {
+function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     const type = cause instanceof Error && 'type' in cause ? cause.type : undefined;
     const status = cause instanceof Error && 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
@@ -129,7 +130,7 @@ function onError({ maxBodyBytes, onFault }: PruneRouterDeps): ErrorRequestHandle
       return refuse(res, 'unsupported_encoding');
     }
     if (status >= 400 && status < 500) return refuse(res, 'unreadable_body');
-    onFault?.(cause);
+    onFailure?.('internal_error', cause);
     refuse(res, 'internal_error', 'Internal error.');
   };
 }

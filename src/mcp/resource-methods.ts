@@ -1,3 +1,4 @@
+import type { TellFailure } from '../failures.ts';
 import type { ResourceItem, Resources } from '../resources/registry.ts';
 import { invalidParams, type JsonObject, RpcError, rpcCodes } from './json-rpc.ts';
 import type { Method } from './server.ts';
@@ -29,8 +30,12 @@ const templates = [
 ];
 
 /** The protocol's own way to the resources, for clients that show them to their user. */
-export function resourceMethods(resources: Resources, stays: boolean): Readonly<Record<string, Method>> {
-  const subscriptions = new Subscriptions(resources);
+export function resourceMethods(
+  resources: Resources,
+  stays: boolean,
+  onFailure: TellFailure,
+): Readonly<Record<string, Method>> {
+  const subscriptions = new Subscriptions(resources, onFailure);
   return {
     'resources/list': async () => ({ resources: (await resources.list('sc://', MAX_LISTED)).map(described) }),
     'resources/templates/list': () => ({ resourceTemplates: templates }),

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import type { TellFailure } from '../failures.ts';
 import { invalidRequest, unreadable } from './envelope.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
 import type { ClientOptions, McpServer } from './server.ts';
@@ -10,7 +11,7 @@ export interface RpcRouterDeps {
   /** Largest request body after decompression. Must leave room for a text of any allowed size, escapes included. */
   readonly maxBodyBytes: number;
   /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
-  readonly onFault?: (cause: unknown) => void;
+  readonly onFailure?: TellFailure;
 }
 
 /**
@@ -18,7 +19,7 @@ export interface RpcRouterDeps {
  * answer says is in its body: every JSON-RPC answer is a 200, because MCP clients lose the code of an error that comes
  * with another status. `/rpc?tools=recover_text,health` shows these tools alone. Mount it behind `localGuard`.
  */
-export function rpcRouter({ server, maxBodyBytes, onFault }: RpcRouterDeps): Router {
+export function rpcRouter({ server, maxBodyBytes, onFailure }: RpcRouterDeps): Router {
   const router = express.Router();
   // any content type, and none: only what the body holds counts
   router.post('/', express.raw({ type: () => true, limit: maxBodyBytes }), (req, res) => exchange(server, req, res));
@@ -26,7 +27,7 @@ export function rpcRouter({ server, maxBodyBytes, onFault }: RpcRouterDeps): Rou
     res.setHeader('Allow', 'POST');
     send(res, 405, failure(null, invalidRequest('this endpoint takes POST only')));
   });
-  router.use(onError(maxBodyBytes, onFault));
+  router.use(onError(maxBodyBytes, onFailure));
   return router;
 }
 
@@ -65,7 +66,7 @@ function withoutBom(text: string): string {
 }
 
 /** Answers for a body that could not be read: too large (413), encoding unknown (415), compression broken (400). */
-function onError(maxBodyBytes: number, onFault: RpcRouterDeps['onFault']): ErrorRequestHandler {
+function onError(maxBodyBytes: number, onFailure: RpcRouterDeps['onFailure']): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     const { type, status } = readFailure(cause);
     if (type === 'entity.too.large') {
@@ -82,7 +83,7 @@ function onError(maxBodyBytes: number, onFault: RpcRouterDeps['onFault']): Error
         failure(null, new RpcError(rpcCodes.parseError, 'Parse error: the body could not be read')),
       );
     }
-    onFault?.(cause);
+    onFailure?.('internal_error', cause);
     return send(res, 500, failure(null, toWireError(cause)));
   };
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import type { TellFailure } from '../failures.ts';
 import type { Answer, Connection } from './connection.ts';
 import { invalidRequest, unreadable } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
@@ -21,7 +22,7 @@ export interface StdioOptions {
   /** How long calls that run may go on after the end of the input, so that what was asked is still answered. */
   readonly graceMs: number;
   /** A bug in the transport itself. */
-  readonly onFault: (cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** Larger than any text that `prune_text` takes, escapes included. */
@@ -43,10 +44,11 @@ export async function serveStdio({
   output,
   stop,
   graceMs,
-  onFault,
+  onFailure,
 }: StdioOptions): Promise<void> {
   const writer = new AnswerWriter(output);
-  const notify = (notification: Notification): void => void writer.write(notification).catch(onFault);
+  const notify = (notification: Notification): void =>
+    void writer.write(notification).catch((cause: unknown) => onFailure('not_written', cause));
   const connection = server.connect({ notify, ...(tools && { tools }) });
   const gone = AbortSignal.any([stop, writer.broken]);
   const abandon = (): void => {
@@ -59,7 +61,7 @@ export async function serveStdio({
   const running = new Set<Promise<void>>();
   for await (const line of readLines(input, MAX_LINE_BYTES)) {
     const work = answer(connection, line.bytes, (reply) => writer.write(reply))
-      .catch(onFault)
+      .catch((cause: unknown) => onFailure('internal_error', cause))
       .finally(() => running.delete(work));
     running.add(work);
     if (running.size >= MAX_WAITING) await Promise.race(running);

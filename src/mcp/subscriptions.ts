@@ -1,3 +1,4 @@
+import type { TellFailure } from '../failures.ts';
 import type { Resources } from '../resources/registry.ts';
 import { invalidParams } from './json-rpc.ts';
 import type { Peer } from './tool.ts';
@@ -10,10 +11,12 @@ const MAX_SUBSCRIPTIONS = 100;
 /** Tells clients when a run or an agent that they subscribed to has something new. */
 export class Subscriptions {
   readonly #resources: Pick<Resources, 'lastSeq'>;
+  readonly #onFailure: TellFailure;
   readonly #of = new Map<Peer, Map<string, number>>();
 
-  constructor(resources: Pick<Resources, 'lastSeq'>) {
+  constructor(resources: Pick<Resources, 'lastSeq'>, onFailure: TellFailure) {
     this.#resources = resources;
+    this.#onFailure = onFailure;
   }
 
   /**
@@ -59,7 +62,10 @@ export class Subscriptions {
   /** Never rejects: what cannot be looked at now is looked at next time. */
   async #look(peer: Peer, uris: Map<string, number>): Promise<void> {
     for (const [uri, known] of [...uris]) {
-      const last = await this.#resources.lastSeq(uri).catch(() => known);
+      const last = await this.#resources.lastSeq(uri).catch((cause: unknown) => {
+        this.#onFailure('not_looked_at', cause);
+        return known;
+      });
       if (last === known || !uris.has(uri)) continue;
       uris.set(uri, last);
       peer.notify('notifications/resources/updated', { uri });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ChildGate } from '../core/ports/child-gate.ts';
+import type { TellFailure } from '../failures.ts';
 import { ChildUsage } from './child-usage.ts';
 import { sendError } from './openai-error.ts';
 
@@ -24,7 +25,7 @@ export interface ChildDoorOptions {
   readonly gate: ChildGate;
   /** Answers `/child/<token>/rpc`. */
   readonly rpc: (childId: string) => RequestListener;
-  readonly onFault: (cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** Whoever may answer before the routes do: calls `next` for what is an ordinary request from then on. */
@@ -40,7 +41,7 @@ export function childDoor(options: ChildDoorOptions): Front {
     const isOurs = req.url?.startsWith('/child/') === true;
     if (!isOurs && named === undefined) return next();
     enter(options, req, res, next).catch((cause: unknown) => {
-      options.onFault(cause);
+      options.onFailure('internal_error', cause);
       sendError(res, 'internal_error');
     });
   };

@@ -42,7 +42,7 @@ export class ChildUsage {
   async total(): Promise<ChildRequestUsage> {
     const { statusCode } = this.#res;
     if (statusCode >= 400 || this.#bytes === 0) return { tokensIn: 0, tokensOut: 0 };
-    const told = usageIn(await this.#text().catch(() => ''));
+    const told = usageIn(await this.#text().catch(() => '') /* unreadable: estimated */);
     if (told.tokensIn + told.tokensOut > 0) return told;
     return {
       tokensIn: Math.ceil(this.#requestBytes / BYTES_PER_TOKEN),

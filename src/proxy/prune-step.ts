@@ -4,6 +4,7 @@ import type { IncomingRequest } from '../core/read-request.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
 import { within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
+import type { TellFailure } from '../failures.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import { decodeBody } from './decode-body.ts';
 import type { RewriteRoom } from './rewrite-room.ts';
@@ -22,7 +23,7 @@ export interface PruneStepOptions {
   /** Longest time for finding, deciding and storing, in milliseconds. */
   readonly timeoutMs: number;
   /** Told of a fault that the client does not see. */
-  readonly onFault: (requestId: string, reason: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** A request as it came, in a body or in a frame. */
@@ -104,27 +105,30 @@ export class PruneStep {
     fallbacks: string[],
     hasRoom: boolean,
   ): Promise<Rewritten | null> {
-    const { rewriter, shadow, onFault, timeoutMs } = this.#options;
+    const { rewriter, shadow, onFailure, timeoutMs } = this.#options;
     const stop = new AbortController();
     // where the request as it came is no way out, that is worth waiting for
     const patienceMs = this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
     try {
       const dry = shadow && !this.#isChecked && hasRoom;
       const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite({ ...request, signal: stop.signal });
-      const rewritten = await within(work, 3 * patienceMs);
+      const rewritten = await within(work, 3 * patienceMs, (cause) => {
+        // that it was stopped is no failure
+        if (cause !== stop.signal.reason) onFailure('rewritten_too_late', cause, { requestId });
+      });
       if (rewritten) return rewritten;
       fallbacks.push('timeout');
     } catch (cause) {
       const reason = cause instanceof JsonShapeError ? cause.code : reasonOf(cause);
       fallbacks.push(reason);
-      onFault(requestId, reason, cause);
+      onFailure(reason, cause, { requestId });
       if (cause instanceof JsonShapeError) return null;
     }
     stop.abort();
     try {
       return await rewriter.rewriteFromMemory(request);
     } catch (cause) {
-      onFault(requestId, 'not_repeated', cause);
+      onFailure('not_repeated', cause, { requestId });
       return null;
     }
   }

@@ -1,5 +1,6 @@
 import { CONNECTION_RUN } from '../core/event-log.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { WriteBehind } from '../write-behind.ts';
@@ -17,6 +18,7 @@ export interface ReporterOptions {
   readonly clock: Clock;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
+  readonly onFailure: TellFailure;
 }
 
 /** Reports that wait to be told; beyond it the oldest go, never the request. */
@@ -84,7 +86,7 @@ export class Reporter {
     try {
       return make();
     } catch (err) {
-      this.#options.log.warn({ err }, 'a request could not be told of');
+      this.#options.onFailure('not_reported', err);
       return null;
     }
   }
@@ -93,7 +95,7 @@ export class Reporter {
   #tellLater(report: Promise<RequestReport>, atMs: number): void {
     const told = report.then(
       (made) => this.#tellOne({ report: made, atMs }),
-      (err: unknown) => this.#options.log.warn({ err }, 'a request could not be told of'),
+      (err: unknown) => this.#options.onFailure('not_reported', err),
     );
     this.#unfinished.add(told);
     void told.finally(() => this.#unfinished.delete(told));
@@ -130,12 +132,12 @@ export class Reporter {
 
   async #write(): Promise<void> {
     await Promise.all(this.#unfinished);
-    const { store, log } = this.#options;
+    const { store, onFailure } = this.#options;
     const usage = this.#usage.take();
     try {
       if (usage.length > 0) await store.addUsage(usage);
     } catch (err) {
-      log.warn({ err, usage: usage.length }, 'totals could not be written');
+      onFailure('totals_not_written', err, { usage: usage.length });
     }
     await this.#options.events.flush();
   }

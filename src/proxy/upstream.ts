@@ -72,7 +72,7 @@ export class Upstream {
     if (end.kind === 'lost') {
       const fresh = new UndiciHop(this.#dispatcher());
       end = await attempt(this.#node ?? fresh, origin, sent, res, false);
-      void fresh.close().catch(() => {});
+      void fresh.close().catch(() => {}); // its answer is through
     }
     const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
     if (continued) this.#node ??= this.#nodeHop();

@@ -35,17 +35,7 @@ export class WireHandler {
   readonly #step: PruneStep;
 
   constructor(options: WireOptions) {
-    const { onFault } = options;
-    this.#options = {
-      ...options,
-      onFault: (requestId, reason, cause) => {
-        try {
-          onFault(requestId, reason, cause);
-        } catch {
-          // whoever is to be told has failed itself; the request must not
-        }
-      },
-    };
+    this.#options = options;
     this.#step = new PruneStep(this.#options);
   }
 
@@ -56,7 +46,7 @@ export class WireHandler {
     try {
       await exchange.run();
     } catch (cause) {
-      this.#options.onFault(requestId, 'internal_error', cause);
+      this.#options.onFailure('internal_error', cause, { requestId });
       const message = 'The proxy failed before the request could be forwarded.';
       sendError(res, 'internal_error', message, 502, this.#options.dialect.error);
     }
@@ -124,7 +114,7 @@ class WireExchange {
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
       .add(rewritten.prefixes)
-      .catch((cause: unknown) => this.#options.onFault(this.#requestId, reasonOf(cause), cause));
+      .catch((cause: unknown) => this.#options.onFailure(reasonOf(cause), cause, { requestId: this.#requestId }));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
   }
 
@@ -202,7 +192,7 @@ class WireExchange {
   }
 
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
-    const { onReport, onFault } = this.#options;
+    const { onReport, onFailure } = this.#options;
     const tap = this.#tap;
     const known: RequestReport = {
       requestId: this.#requestId,
@@ -229,7 +219,7 @@ class WireExchange {
     try {
       onReport(make);
     } catch (cause) {
-      onFault(this.#requestId, 'not_reported', cause);
+      onFailure('not_reported', cause, { requestId: this.#requestId });
     }
   }
 }

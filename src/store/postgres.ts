@@ -303,7 +303,7 @@ class DatabaseStore implements PostgresStore {
     if (!this.#options.readonly && !this.#database.isAway && !this.#database.isClosed) {
       await writeUses(this.#database, this.#uses).catch(() => undefined); // lost, they cost no more than an early expiry
     }
-    await this.#sweeping?.catch(() => undefined);
+    await this.#sweeping?.catch(() => undefined); // whoever asked for it is told
     await this.#view.close();
     await this.#database.close();
   }

@@ -1,3 +1,4 @@
+import type { TellFailure } from '../failures.ts';
 /** What is kept in shape: one small step at a time; `true` when the next one has something to do as well. */
 export interface Sweepable {
   sweep(): Promise<boolean>;
@@ -16,13 +17,13 @@ const LATEST_MS = 30_000;
 /** Keeps a store in shape in small steps, in the pauses between requests. */
 export class Upkeep {
   readonly #store: Sweepable;
-  readonly #onFailure: (cause: unknown) => void;
+  readonly #onFailure: TellFailure;
   #timer: NodeJS.Timeout | undefined;
   #requestAt = Number.NEGATIVE_INFINITY;
   #doneAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(store: Sweepable, onFailure: (cause: unknown) => void) {
+  constructor(store: Sweepable, onFailure: TellFailure) {
     this.#store = store;
     this.#onFailure = onFailure;
     this.#later(MORE_MS);
@@ -48,7 +49,7 @@ export class Upkeep {
     const pressed = this.#store.pressed?.() ?? false;
     if (!pressed && calmIn > 0 && now - this.#doneAt < LATEST_MS) return this.#later(calmIn);
     const more = await this.#store.sweep().catch((cause: unknown) => {
-      this.#onFailure(cause);
+      this.#onFailure('not_swept', cause);
       return false;
     });
     // what was begun is finished, or a store that is always in use would never come to its end

@@ -47,7 +47,7 @@ async function startHandler(over: Partial<WireOptions>) {
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},
-    onFault: () => {},
+    onFailure: () => {},
     ...over,
   });
   const server: Server = createServer((req, res) => {
@@ -92,10 +92,8 @@ describe('a request for which there is no room', () => {
 describe('a fault of our own', () => {
   it.each<[string, Partial<WireOptions>, boolean]>([
     ['in the report', { onReport: boom }, true],
-    ['in the report, and in telling of it', { onReport: boom, onFault: boom }, true],
     ['in pruning', { rewriter: { rewrite: boom, rewriteDry: boom } as never }, false],
     ['in pruning, later', { rewriter: { rewrite: async () => boom(), rewriteDry: boom } as never }, false],
-    ['in pruning, and in telling of it', { rewriter: { rewrite: boom } as never, onFault: boom }, false],
     [
       'in pruning, which never ends',
       { rewriter: { rewrite: () => new Promise(() => {}) } as never, timeoutMs: 50 },
@@ -116,7 +114,7 @@ describe('a fault of our own', () => {
     const faults: unknown[] = [];
     const { url } = await startHandler({
       rewriter: { rewrite: boom, rewriteFromMemory: boom } as never,
-      onFault: (requestId, reason) => faults.push([requestId, reason]),
+      onFailure: (reason, _cause, about) => faults.push([about?.requestId, reason]),
     });
     await send(url, { method: 'POST', body: BODY });
     expect(faults).toEqual([

@@ -50,7 +50,7 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     maxBodyBytes: 1e8,
     room: new RewriteRoom(1e8),
     timeoutMs: 5_000,
-    onFault: () => {},
+    onFailure: () => {},
     ...over,
   });
   const prune = (came: Buffer, more: Partial<CameIn> = {}) =>

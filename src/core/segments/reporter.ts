@@ -1,3 +1,4 @@
+import type { TellFailure } from '../../failures.ts';
 import type { FindSettings } from '../find-texts.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from '../ports/segments.ts';
 import type { HeldSteps } from './apply-directives.ts';
@@ -18,7 +19,7 @@ export interface SegmentReporterOptions {
   readonly find: FindSettings;
   /** A body of this size is remembered by its bytes, so that what was read of it is what is new. */
   readonly rememberedFrom: number;
-  readonly onFailure: (reason: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 /** From this size on the first request of a conversation may hold something that can be collected. */

@@ -6,6 +6,7 @@ import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.t
 import type { ChildChange, ChildLogLine, ChildRecord, ChildState, FleetStore } from '../../core/ports/fleet.ts';
 import type { Clock } from '../../core/ports.ts';
 import { PrunerError } from '../../errors.ts';
+import type { TellFailure } from '../../failures.ts';
 import { Changes } from '../changes.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import { KeyedQueue } from '../queue.ts';
@@ -74,7 +75,7 @@ export interface ChildrenOptions {
       readonly folder: string;
     },
   ) => AgentLaunch | null;
-  readonly onFailure: (what: string, cause: unknown) => void;
+  readonly onFailure: TellFailure;
 }
 
 const MAX_RECORDS = 1_000;
@@ -140,7 +141,9 @@ export class Children implements ChildGate {
         this.#end(id, 'server_stop', this.#options.graceMs).catch((cause: unknown) => this.#failed('stop', cause)),
       ),
     );
-    await this.#options.store.children.farewell(this.#options.instanceId).catch(() => undefined);
+    await this.#options.store.children
+      .farewell(this.#options.instanceId)
+      .catch((cause: unknown) => this.#failed('farewell', cause));
   }
 
   async create(
@@ -281,7 +284,7 @@ export class Children implements ChildGate {
     const hash = hashToken(token);
     const known = this.#byToken.get(hash);
     if (known !== undefined) return { childId: known };
-    const record = await this.#options.store.children.byToken(hash).catch(() => null);
+    const record = await this.#options.store.children.byToken(hash);
     if (record === null) return 'child_unknown' as const;
     return isActive(record) ? { childId: record.childId } : ('child_ended' as const);
   }

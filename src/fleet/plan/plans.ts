@@ -1,5 +1,6 @@
 import type { FleetStore, PlanRecord, PlanState } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
+import type { TellFailure } from '../../failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
@@ -27,6 +28,7 @@ export interface PlanChildren {
 }
 
 export interface PlansOptions {
+  readonly onFailure: TellFailure;
   readonly store: FleetStore;
   readonly board: Board;
   readonly field: Stigmergy;
@@ -128,7 +130,9 @@ export class Plans {
       field: this.#options.field,
       call: (tool, args, signal) => this.#call(tool, args, full, tools, signal),
       onNode: (id, status) => {
-        void store.tell([eventOf('plan_node', about, { node: id, status }, 'debug')]).catch(() => undefined);
+        void store
+          .tell([eventOf('plan_node', about, { node: id, status }, 'debug')])
+          .catch((cause: unknown) => this.#failed('plan_node', cause));
       },
     });
     const ended = this.#follow(run, record, full);
@@ -230,9 +234,12 @@ export class Plans {
     } catch (cause) {
       const why = run.stopped ?? 'failed';
       const state = why === 'cancelled' ? 'cancelled' : 'failed';
-      if (why !== 'failed') await this.#options.children?.cancelOf(record.runId).catch(() => undefined);
+      if (why !== 'failed')
+        await this.#options.children
+          ?.cancelOf(record.runId)
+          .catch((later: unknown) => this.#failed('plan_cancel', later));
       await this.#finish(this.#live.get(record.runId)?.record ?? record, hints, state, why, null).catch(
-        () => undefined,
+        (later: unknown) => this.#failed('plan_end', later),
       );
       if (why === 'cancelled') throw new PrunerError('E-PLAN-CANCELLED', { run_id: record.runId, op_id: record.opId });
       if (why === 'timeout') throw new PrunerError('E-BT-RUN-TIMEOUT', { run_id: record.runId, op_id: record.opId });
@@ -240,6 +247,11 @@ export class Plans {
     } finally {
       this.#live.delete(record.runId);
     }
+  }
+
+  /** What stands behind a plan failed; the plan goes on, or its own failure is thrown. */
+  #failed(what: string, cause: unknown): void {
+    this.#options.onFailure(what, cause);
   }
 
   async #finish(

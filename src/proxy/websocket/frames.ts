@@ -72,7 +72,7 @@ export class Frames implements BridgeWatch {
     try {
       return this.#event(exchange, data);
     } catch (cause) {
-      this.#options.onFault(exchange.requestId, reasonOf(cause), cause);
+      this.#options.onFailure(reasonOf(cause), cause, { requestId: exchange.requestId });
       return true;
     }
   }
@@ -128,22 +128,24 @@ export class Frames implements BridgeWatch {
   /** The upstream answers. Where it did so only to the request as it came, the conversation is left alone from now on. */
   #accepted({ requestId, pruned, wasRefused }: FrameExchange): void {
     if (!wasRefused || pruned.rewritten === null) return;
-    const { refused, onFault } = this.#options;
-    void refused.add(pruned.rewritten.prefixes).catch((cause: unknown) => onFault(requestId, reasonOf(cause), cause));
+    const { refused, onFailure } = this.#options;
+    void refused
+      .add(pruned.rewritten.prefixes)
+      .catch((cause: unknown) => onFailure(reasonOf(cause), cause, { requestId }));
   }
 
   #end(status: number, end: RequestReport['end'], upstreamError: string | null): void {
     const exchange = this.#current;
     if (exchange === null) return;
     this.#current = null;
-    const { onReport, onFault, rewriter } = this.#options;
+    const { onReport, onFailure, rewriter } = this.#options;
     try {
       const turn = exchange.turn();
       if (turn !== null && exchange.pruned.rewritten !== null) void rewriter.answered(exchange.pruned.rewritten, turn);
       const report = exchange.report(status, end, upstreamError);
       onReport(() => report);
     } catch (cause) {
-      onFault(exchange.requestId, 'not_reported', cause);
+      onFailure('not_reported', cause, { requestId: exchange.requestId });
     }
   }
 }

@@ -60,7 +60,7 @@ export class WebSocketHandler {
     try {
       await this.#connect(req, socket, head);
     } catch (cause) {
-      this.#options.onFault('', 'internal_error', cause);
+      this.#options.onFailure('internal_error', cause);
       socket.destroy();
     }
   }

@@ -144,8 +144,8 @@ export class Database implements Queryable {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const pool = await this.#pool?.catch(() => null);
-    await pool?.end().catch(() => undefined);
+    const pool = await this.#pool?.catch(() => null); // told to whoever connected
+    await pool?.end().catch(() => undefined); // nobody needs it any more
   }
 
   async #attempt<T>(waitMs: number, work: (client: ClientBase) => Promise<T>): Promise<T> {

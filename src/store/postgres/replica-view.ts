@@ -102,7 +102,7 @@ export class ReplicaView {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#looking;
-    await this.#listener?.end().catch(() => undefined);
+    await this.#listener?.end().catch(() => undefined); // nobody needs it any more
   }
 
   #require(): Known {

@@ -97,7 +97,7 @@ export class FileSegmentStore implements SegmentStore {
   /** What was erased still stands in the write-ahead log until that is copied, which another reader may put off. */
   async #emptyLog(): Promise<void> {
     for (let tries = 0; tries < CHECKPOINT_TRIES; tries++) {
-      const done = await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false);
+      const done = await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false); // busy: tried again below
       if (done) return;
       await sleep(CHECKPOINT_PAUSE_MS);
     }

@@ -47,10 +47,10 @@ export async function startRpcServer(
   const server = buildServer(pruner, { onCall: (call) => calls.push(call), ...options.server });
   const app = express();
   const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024;
-  const onFault = (fault: unknown): void => {
+  const onFailure = (_reason: string, fault: unknown): void => {
     faults.push(fault);
   };
-  app.use('/rpc', localGuard({ allowedHosts: [] }), rpcRouter({ server, maxBodyBytes, onFault }));
+  app.use('/rpc', localGuard({ allowedHosts: [] }), rpcRouter({ server, maxBodyBytes, onFailure }));
   const port = await listen(app);
   return { port, url: new URL(`http://127.0.0.1:${port}/rpc`), pruner, calls, faults };
 }

@@ -231,7 +231,7 @@ export function childBatchTool(
         }
       } catch (cause) {
         for (const { childId, key } of started) {
-          await children.cancel(childId, undefined, 'rollback').catch(() => undefined);
+          await children.cancel(childId, undefined, 'rollback').catch(() => undefined); // what made it necessary is thrown
           await children.collect(childId).catch((why: unknown) => {
             if (!(why instanceof PrunerError)) throw why;
           });

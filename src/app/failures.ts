@@ -1,0 +1,40 @@
+import type { Logger } from 'pino';
+import type { TellFailure } from '../failures.ts';
+
+/** What goes on without what failed, and how that is told. */
+const parts = {
+  pruning: { level: 'warn', message: 'pruning fell back' },
+  forwarding: { level: 'warn', message: 'forwarded as it came' },
+  segments: { level: 'warn', message: 'context not kept' },
+  answers: { level: 'warn', message: 'an answer could not be kept' },
+  events: { level: 'warn', message: 'events could not be written' },
+  reports: { level: 'warn', message: 'a request could not be told of' },
+  fleet: { level: 'warn', message: 'fleet' },
+  subscriptions: { level: 'debug', message: 'a resource could not be looked at' },
+  upkeep: { level: 'debug', message: 'upkeep of the store failed' },
+  rpc: { level: 'error', message: 'rpc failed' },
+  prune: { level: 'error', message: 'prune failed' },
+  child: { level: 'error', message: 'request of a child failed' },
+  loading: { level: 'error', message: 'a part of the program could not be loaded: restart it' },
+} as const;
+
+/** The one place where failures that nobody waits for are told. */
+export class Failures {
+  readonly #log: Pick<Logger, 'debug' | 'warn' | 'error'>;
+
+  constructor(log: Pick<Logger, 'debug' | 'warn' | 'error'>) {
+    this.#log = log;
+  }
+
+  /** How a part tells of its failures. */
+  of(part: keyof typeof parts): TellFailure {
+    const { level, message } = parts[part];
+    return (reason, err, about) => {
+      try {
+        this.#log[level]({ ...about, reason, err }, message);
+      } catch {
+        // the log itself failed; whoever told must not
+      }
+    };
+  }
+}

@@ -1,0 +1,41 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { Failures } from '../src/app/failures.ts';
+
+const root = fileURLToPath(new URL('../src', import.meta.url));
+const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+
+describe('a failure that the product goes on without', () => {
+  it('is told with its cause, its reason and whose it is', () => {
+    const lines: unknown[] = [];
+    const log = { debug: () => {}, error: () => {}, warn: (...line: unknown[]) => lines.push(line) };
+    const cause = new Error('disk');
+    new Failures(log as never).of('forwarding')('store_io', cause, { requestId: '01' });
+    expect(lines).toEqual([[{ requestId: '01', reason: 'store_io', err: cause }, 'forwarded as it came']]);
+  });
+
+  it('does not grow when telling of it fails', () => {
+    const boom = (): never => {
+      throw new Error('log');
+    };
+    const tell = new Failures({ debug: boom, error: boom, warn: boom } as never).of('pruning');
+    expect(() => tell('internal_error', new Error('first'))).not.toThrow();
+  });
+
+  it('is let go of nowhere without a word why', () => {
+    const silent = files.flatMap((file) => {
+      const lines = readFileSync(join(root, file), 'utf8').split('\n');
+      return lines.flatMap((line, i) => {
+        const next = `${line}\n${lines[i + 1] ?? ''}`;
+        if (/\.catch\(\(\) => /.test(line) && !/\/[/*] \w/.test(line)) return `${file}:${i + 1}`;
+        // a block that gives an answer, or says why there is none
+        if (/catch \{$/.test(line) && !/\b(?:return|throw)\b|\/\/ |\.set\(|(?:names|why) = /.test(next))
+          return `${file}:${i + 1}`;
+        return [];
+      });
+    });
+    expect(silent).toEqual([]);
+  });
+});
