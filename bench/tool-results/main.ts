@@ -1,6 +1,6 @@
 /**
  * Real tool results, each with a question and what its answer needs: node bench/run.mjs tool-results
- *   [--only <part of a name or kind>] [--show <name>] [--raw] [--json] [--empty-goal]
+ *   [--only <part of a name or kind>] [--show <name>] [--raw] [--json] [--empty-goal] [--way tool|shell|none]
  * Exits with 1 when a fragment is lost, a case grows, a line changes, or less than 55 % of the tokens are saved.
  */
 import { parseArgs } from 'node:util';
@@ -16,12 +16,16 @@ const { values } = parseArgs({
     raw: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     'empty-goal': { type: 'boolean', default: false },
+    /** What the first marker says of having lines back. */
+    way: { type: 'string', default: 'tool' },
     'max-prune-ratio': { type: 'string', default: '0.9' },
     'min-keep-lines': { type: 'string', default: '20' },
   },
 });
 const out = (line: string): boolean => process.stdout.write(`${line}\n`);
 const limits = { maxPruneRatio: Number(values['max-prune-ratio']), minKeepLines: Number(values['min-keep-lines']) };
+
+const way = values.way === 'tool' || values.way === 'shell' ? values.way : null;
 
 const workshop = new Workshop(process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd());
 const measured: Measured[] = [];
@@ -39,7 +43,7 @@ try {
         continue;
       }
       const otherGoal = cases[(cases.indexOf(item) + Math.floor(cases.length / 2)) % cases.length]?.goal ?? '';
-      const result = measure(values['empty-goal'] ? { ...item, goal: '' } : item, text, limits, otherGoal);
+      const result = measure(values['empty-goal'] ? { ...item, goal: '' } : item, text, { limits, way }, otherGoal);
       measured.push(result);
       if (values.show !== undefined) process.stdout.write(`${result.pruned}\n=====\n${text}\n`);
     } catch (cause) {

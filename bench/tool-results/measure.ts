@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { tellWayBack, type WayBack } from '../../src/core/decide/way-back.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/text/render.ts';
@@ -66,7 +67,12 @@ function rebuilds(text: string, pruned: string, annotations: ReturnType<typeof a
  * @param otherGoal - what the same text might have been read for instead
  * @throws WrongCase when a fragment is not in the original text, or that is too short
  */
-export function measure(item: ToolResultCase, text: string, limits: Limits, otherGoal: string): Measured {
+export function measure(
+  item: ToolResultCase,
+  text: string,
+  { limits, way }: { readonly limits: Limits; readonly way: WayBack | null },
+  otherGoal: string,
+): Measured {
   const lines = splitLines(text);
   const texts = Array.from({ length: lines.count }, (_, i) => lineAt(lines, i + 1));
   for (const fragment of item.fragments) {
@@ -78,7 +84,7 @@ export function measure(item: ToolResultCase, text: string, limits: Limits, othe
   const ms = performance.now() - began;
   const other = planPrune({ text, goal: otherGoal, hints: item.hints, limits });
   const place = ({ startLine, endLine }: LineRange): number[] => [startLine, endLine];
-  const annotations = annotate(plan.cuts, SAMPLE_ID);
+  const annotations = annotate(way ? tellWayBack(plan.cuts, way) : plan.cuts, SAMPLE_ID);
   const pruned = renderText(lines, annotations, { annotateLines: false, includeMarkers: true });
   const kept = keptBy(plan.cuts, lines.count);
   const keptLines = kept.reduce((a, b) => a + b, 0);

@@ -9,8 +9,9 @@ import { longJsonFields } from '../json/fields.ts';
 import { encodeEdits } from '../json/strings.ts';
 import { findFileBlocks, ownWords } from '../transcript/file-blocks.ts';
 import { findFrame } from '../transcript/frames.ts';
-import { type CallFacts, callFacts, isRecovery } from '../transcript/tools.ts';
+import { type CallFacts, callFacts, isRecovery, namesRecovery } from '../transcript/tools.ts';
 import type { Job } from './decide/decision.ts';
+import type { WayBack } from './decide/way-back.ts';
 import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
 import { shift, type TextPlace } from './sent/text-place.ts';
 
@@ -67,6 +68,8 @@ export function findTexts(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
+  // names of tools that are looked up first, and Codex's tools, stand in messages of the client's own
+  if (message.role === 'other' && namesRecovery(bytes, message.span)) conversation.offerRecovery();
   const found: FoundText[] = [];
   const results = message.texts.filter(({ use }) => use === 'result');
   for (const of of byCall(results)) found.push(...readResult(bytes, message, of, messageIndex, conversation, settings));
@@ -92,6 +95,7 @@ function readAssistant(bytes: Buffer, message: ScannedMessage, conversation: Con
   const texts = message.texts.filter(({ use }) => use === 'said');
   const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
+  if (calls.some(({ call }) => isRecovery(call))) conversation.offerRecovery();
   conversation.assistantSaid(said, calls);
 }
 
@@ -119,6 +123,7 @@ function readResult(
   const recovery = isRecovery(call) || isRecovery({ name: first.name, args: '' });
   const exempt =
     settings.neverPruneTool(tool) || (facts.hints.path !== undefined && settings.neverPrunePath(facts.hints.path));
+  const way = wayBack(conversation);
   const found: FoundText[] = [];
   for (const { literal } of large) {
     const decoded = decodeString(bytes, literal.start, literal.end);
@@ -137,7 +142,7 @@ function readResult(
             ? 'input_too_large'
             : '';
       const hints = withFrame(facts, text);
-      const job = jobOf(text, goal, hints, tool, settings, reread ? 'reread' : undefined);
+      const job = jobOf(text, goal, hints, tool, settings, way, reread ? 'reread' : undefined);
       const entire = around.length === 0;
       const place = { text: index, json, start: 0, chars: text.length };
       found.push({
@@ -227,12 +232,16 @@ function readUser(
       const exempt = path !== '' && settings.neverPrunePath(path);
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
-      const job = jobOf(text, conversation.asked, hints, '', settings);
+      const job = jobOf(text, conversation.asked, hints, '', settings, wayBack(conversation));
       const markerIds = pruneIdsIn(text);
       const index = message.texts.findIndex((one) => one.literal === literal);
       const place = { text: index, json: [], start, chars: text.length };
       return { messageIndex, literal, start, entire: false, place, lift, job, skip, markerIds, around: [] };
     });
+}
+
+function wayBack({ recovers }: Conversation): WayBack {
+  return recovers ? 'tool' : 'shell';
 }
 
 function jobOf(
@@ -241,6 +250,7 @@ function jobOf(
   hints: Hints,
   tool: string,
   settings: FindSettings,
+  way: WayBack,
   keepWhole?: string,
 ): Job {
   const { limits, reasonLanguage } = settings;
@@ -252,6 +262,7 @@ function jobOf(
     limits,
     tool: tool.slice(0, MAX_NAME),
     scope: 'proxy' as const,
+    wayBack: way,
     ...(reasonLanguage && { reasonLanguage }),
   };
   return keepWhole === undefined ? base : { ...base, keepWhole };

@@ -1,5 +1,6 @@
 import type { Dialect, ScannedBody, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
 import { type CallInContext, Conversation } from '../goal/conversation.ts';
+import { namesRecovery } from '../transcript/tools.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
 import { keyOf } from './hash.ts';
 import { messageTokens } from './message-tokens.ts';
@@ -94,6 +95,7 @@ export function readRequest(
   const start = previous === '' ? '' : keyOf('answer', previous);
   const prefixes = prefixesOf(dialect, body, messages, match?.body.prefixes.slice(0, first), start);
   const conversation = (checkpoint?.conversation ?? conversationOf(previous))?.fork() ?? new Conversation();
+  if (scanned.beside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
   const found: FoundText[] = [];
   const calls = new Map<ScannedText, CallInContext>();
   const marks: Mark[] = [];

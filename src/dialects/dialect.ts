@@ -90,6 +90,8 @@ export interface RequestHead {
   readonly stream: boolean;
   /** Id of the answer that the messages go on from, where the provider keeps the history; otherwise `''`. */
   readonly previous: string;
+  /** What says, beside the messages, which tools the model may call: tools and instructions. */
+  readonly beside: readonly Span[];
 }
 
 export interface ScannedBody extends RequestHead {

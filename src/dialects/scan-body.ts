@@ -43,7 +43,7 @@ class BodyScan {
     this.#messages = resume ? [...resume.messages] : [];
     this.#budget = new ScanBudget(this.#messages.length);
     this.#resumed = resume !== undefined;
-    this.#head = resume?.before ?? { model: '', stream: false, previous: '' };
+    this.#head = resume?.before ?? { model: '', stream: false, previous: '', beside: [] };
     this.#before = resume?.before ?? null;
   }
 
@@ -66,6 +66,7 @@ class BodyScan {
     if (key === 'model' && cursor.atString()) this.#head = { ...this.#head, model: stringHere(cursor) };
     else if (key === 'stream') this.#head = { ...this.#head, stream: isTrue(cursor) };
     else if (key === previous && cursor.atString()) this.#head = { ...this.#head, previous: stringHere(cursor) };
+    else if (BESIDE.has(key)) this.#head = { ...this.#head, beside: [...this.#head.beside, cursor.value()] };
     else if (key === list) {
       if (this.#before) throw new JsonShapeError(`two lists of ${list}`);
       this.#before = this.#head;
@@ -79,6 +80,9 @@ class BodyScan {
     this.#messages.push(this.#shape.message(this.#cursor, this.#budget));
   }
 }
+
+/** What of a request, beside its messages, says which tools the model may call. */
+const BESIDE = new Set(['tools', 'functions', 'system', 'instructions']);
 
 function isTrue({ bytes, at }: JsonCursor): boolean {
   return bytes.toString('latin1', at, at + 4) === 'true';

@@ -20,6 +20,8 @@ export interface CallInContext extends ToolCall {
 interface Kept {
   readonly id: string;
   readonly asked: string;
+  /** Absent where it was kept by a version that did not know. */
+  readonly recovers?: boolean;
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
 }
 
@@ -46,12 +48,14 @@ interface Result {
 export class Conversation {
   #asked = '';
   #id = '';
+  #recovers = false;
   readonly #calls: Map<string, CallInContext>;
   readonly #results: Map<string, readonly Result[]>;
 
   constructor(from?: Conversation) {
     this.#asked = from ? from.#asked : '';
     this.#id = from ? from.#id : '';
+    this.#recovers = from ? from.#recovers : false;
     this.#calls = new Map(from ? from.#calls : []);
     this.#results = new Map(from ? from.#results : []);
   }
@@ -71,17 +75,18 @@ export class Conversation {
     const calls = [...this.#calls].slice(-MAX_KEPT_CALLS).map(([id, call]): Kept['calls'][number] => {
       return [id, call.args.length > MAX_KEPT_ARGS ? { ...call, args: '' } : call];
     });
-    return JSON.stringify({ id: this.#id, asked: this.#asked, calls } satisfies Kept);
+    return JSON.stringify({ id: this.#id, asked: this.#asked, recovers: this.#recovers, calls } satisfies Kept);
   }
 
   /** What `toText` gave; an empty conversation where the text is none of its. */
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
-      const { id, asked, calls } = JSON.parse(text) as Kept;
+      const { id, asked, calls, recovers = false } = JSON.parse(text) as Kept;
       for (const [callId, call] of calls) conversation.#calls.set(callId, call);
       conversation.#id = id;
       conversation.#asked = asked;
+      conversation.#recovers = recovers;
     } catch {
       // kept by another version: what is not known is done without
     }
@@ -96,6 +101,16 @@ export class Conversation {
   /** Notes how the conversation begins; the first call counts. */
   begin(id: string): void {
     this.#id ||= id;
+  }
+
+  /** Notes that the model can call `recover_text`. */
+  offerRecovery(): void {
+    this.#recovers = true;
+  }
+
+  /** Whether the model can call `recover_text`, as far as the conversation up to here says. */
+  get recovers(): boolean {
+    return this.#recovers;
   }
 
   /** The user's own words (files and injected reminders already out). */

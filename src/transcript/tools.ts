@@ -211,3 +211,13 @@ export function isRecovery(call: ToolCall | undefined): boolean {
   const named = [...call.args.slice(0, 4_000).matchAll(/"(?:name|tool|tool_name|toolName)"\s*:\s*"([^"\\]{0,200})"/g)];
   return named.some(([, name]) => name !== undefined && RECOVER.test(name));
 }
+
+const RECOVERY = Buffer.from('recover_text');
+
+/** Whether `recover_text` is named in a part of a body, under whatever prefix the client gives it. */
+export function namesRecovery(
+  bytes: Buffer,
+  { start, end }: { readonly start: number; readonly end: number },
+): boolean {
+  return bytes.subarray(start, end).includes(RECOVERY);
+}

@@ -14,7 +14,7 @@ function remembered(body: Buffer): RememberedBody {
   return {
     prefix: PrefixBytes.of(body, body.length, null, 0),
     dialect: 'chat',
-    before: { model: 'm', stream: false, previous: '' },
+    before: { model: 'm', stream: false, previous: '', beside: [] },
     messages: [],
     prefixes: [],
     rawPast: false,

@@ -65,9 +65,8 @@ export class DecisionMaker {
    * @throws StoreUnavailable when it cannot be told what was decided before
    */
   async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
-    const { once } = this.#options;
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = await once.find(keys);
+    const known = await this.#find(jobs, keys);
     const { made, fallbacks } = await this.#decideNew(jobs, keys, known, deadline);
     for (const { decision } of made) known.set(decision.key, decision);
     return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh: made, fallbacks };
@@ -91,7 +90,7 @@ export class DecisionMaker {
    */
   async decided(jobs: readonly Job[]): Promise<Map<Job, Decision>> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const known = await this.#options.once.find(keys);
+    const known = await this.#find(jobs, keys);
     return new Map(
       jobs.flatMap((job, i): [Job, Decision][] => {
         const decision = known.get(keys[i] ?? '');
@@ -111,6 +110,18 @@ export class DecisionMaker {
   /** The id that a job's text gets if it is cut. */
   pruneIdOf(job: Job): string {
     return pruneIdOf(this.#keyOf(job));
+  }
+
+  /** What was decided, by the jobs' keys; also by programs that said nothing of the way back: it holds as it was sent. */
+  async #find(jobs: readonly Job[], keys: readonly string[]): Promise<Map<string, Decision>> {
+    const earlier = jobs.map(({ wayBack, ...job }, i) => (wayBack ? this.#keyOf(job) : (keys[i] ?? '')));
+    const stored = await this.#options.once.find([...new Set([...keys, ...earlier])]);
+    const known = new Map<string, Decision>();
+    keys.forEach((key, i) => {
+      const decision = stored.get(key) ?? stored.get(earlier[i] ?? '');
+      if (decision) known.set(key, decision);
+    });
+    return known;
   }
 
   #keyOf(job: Job): string {

@@ -7,6 +7,7 @@ import type { View } from '../../engine/text/view.ts';
 import type { Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
 import { keyOf, pruneIdOf } from '../hash.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
+import { tellWayBack, type WayBack } from './way-back.ts';
 
 const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
 
@@ -27,6 +28,8 @@ export interface Job {
   readonly scope: 'proxy' | 'call';
   /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
   readonly keepWhole?: string;
+  /** What the first marker says of having lines back; absent: nothing. Part of the decision. */
+  readonly wayBack?: WayBack;
   /** The whole text gives way to one marker, because somebody asked for it. */
   readonly cutWhole?: CutWhole;
 }
@@ -63,6 +66,7 @@ export function decisionKey(job: Job, backend = ''): string {
     `${frameHead}/${frameTail}`,
     `${maxPruneRatio}/${minKeepLines}`,
     job.keepWhole ?? '',
+    ...(job.wayBack ? [`way=${job.wayBack}`] : []),
     ...(backend === '' ? [] : [backend]),
   );
 }
@@ -91,7 +95,8 @@ export function decide(
     ...(job.sourceType && { sourceType: job.sourceType }),
     ...(job.reasonLanguage && { reasonLanguage: job.reasonLanguage }),
   });
-  return decisionOf(job, key, plan, { view, basis: basisOf(job, opinions !== null) });
+  const cuts = job.wayBack ? tellWayBack(plan.cuts, job.wayBack, job.reasonLanguage) : plan.cuts;
+  return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
 }
 
 function basisOf({ hints, limits, sourceType }: Job, opinions: boolean): DecisionBasis {

@@ -11,8 +11,8 @@ export const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
-/** A longer reason costs more than it tells. */
-const MOST_CHARS = 120;
+/** Most characters of a reason: a longer one costs more than it tells. */
+export const REASON_CHARS = 120;
 /** What needs nothing done; most reasons. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;
 
@@ -31,7 +31,7 @@ export function cleanReason(reason: string): string {
       char === '⟧';
     const lone = code >= 0xd800 && code <= 0xdfff;
     out += unfit || lone ? ' ' : char;
-    if (out.length >= MOST_CHARS) break;
+    if (out.length >= REASON_CHARS) break;
   }
   return out.replaceAll(/ {2,}/g, ' ').trim();
 }

@@ -266,7 +266,7 @@ describe('scanChatBody', () => {
   it('refuses to go on when what follows is no further message', () => {
     const bytes = Buffer.from('{"messages":[12]}');
     expect(() =>
-      scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '' }, messages: [] }),
+      scanChatBody(bytes, { at: 14, before: { model: '', stream: false, previous: '', beside: [] }, messages: [] }),
     ).toThrow(JsonShapeError);
   });
 

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import type { Job } from '../../src/core/decide/decision.ts';
+import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
+import { tellWayBack } from '../../src/core/decide/way-back.ts';
+import { textHash } from '../../src/core/hash.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../../src/dialects/dialect.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
+import { REASON_CHARS } from '../../src/engine/text/marker.ts';
+import { decideOnce, openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const TOOL = 'source intacte, lignes par recover_text';
+const SHELL = 'source intacte, lignes par: mcp-pruner recover <prune_id> --lines a-b';
+const ASKED = 'Why does the payment fail?';
+
+const chat = (fields: object, text = serverLog(120), first: readonly object[] = []): object => ({
+  ...fields,
+  messages: [
+    ...first,
+    { role: 'user', content: ASKED },
+    { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'bash', arguments: '{"command":"npm start"}' } }] },
+    { role: 'tool', tool_call_id: 'a', content: text },
+  ],
+});
+const messages = (fields: object, first: readonly object[] = []): object => ({
+  ...fields,
+  messages: [
+    { role: 'user', content: ASKED },
+    ...first,
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'Bash', input: { command: 'npm start' } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: serverLog(120) }] },
+  ],
+});
+const responses = (fields: object, first: readonly object[] = []): object => ({
+  ...fields,
+  input: [
+    ...first,
+    { type: 'message', role: 'user', content: ASKED },
+    { type: 'function_call', call_id: 'a', name: 'exec', arguments: '{"cmd":"npm start"}' },
+    { type: 'function_call_output', call_id: 'a', output: serverLog(120) },
+  ],
+});
+const named = { name: 'mcp__pruner__recover_text' };
+
+async function reasonsOf(dialect: Dialect, body: object, parts: RewriterParts = {}): Promise<string[]> {
+  const sent = await openPipeline(parts).rewrite({ body: Buffer.from(JSON.stringify(body)), dialect });
+  return [...sent.body.toString().matchAll(/raison=([^⟧]*)⟧/g)].map(([, reason = '']) => reason);
+}
+
+describe('the way back to what was cut', () => {
+  it.each<[string, Dialect, object]>([
+    ['a tool of chat', openaiChat, chat({ tools: [{ type: 'function', function: named }] })],
+    ['a tool of messages', anthropicMessages, messages({ tools: [named] })],
+    ['a namespace of responses', openaiResponses, responses({ tools: [{ type: 'namespace', tools: [named] }] })],
+    ['instructions', anthropicMessages, messages({ system: 'Call mcp__pruner__recover_text.' })],
+    ['names to look up', anthropicMessages, messages({}, [{ role: 'system', content: 'mcp__pruner__recover_text' }])],
+    [
+      'an item of tools',
+      openaiResponses,
+      responses({}, [{ type: 'additional_tools', role: 'developer', tools: [named] }]),
+    ],
+    [
+      'a call that was made',
+      openaiChat,
+      chat({}, serverLog(120), [
+        { role: 'assistant', tool_calls: [{ id: 'b', function: { name: 'recover_text', arguments: '{}' } }] },
+        { role: 'tool', tool_call_id: 'b', content: 'lines' },
+      ]),
+    ],
+  ])('is recover_text where the client names it: %s', async (_where, dialect, body) => {
+    const [first, ...others] = await reasonsOf(dialect, body);
+    expect(first).toContain(`; ${TOOL}`);
+    expect(others.length).toBeGreaterThan(0);
+    for (const reason of others) expect(reason).not.toContain('source');
+  });
+
+  it.each<[string, Dialect, object]>([
+    ['chat', openaiChat, chat({ tools: [{ type: 'function', function: { name: 'bash' } }] })],
+    ['messages', anthropicMessages, messages({ tools: [{ name: 'Bash' }] })],
+    ['responses', openaiResponses, responses({ tools: [{ name: 'exec' }] })],
+    ['a result that names it', openaiChat, chat({}, `recover_text\n${serverLog(120)}`)],
+  ])('is a command line where nobody names recover_text: %s', async (_wire, dialect, body) => {
+    const [first] = await reasonsOf(dialect, body);
+    expect(first).toContain(SHELL);
+  });
+
+  it('is told in English where reasons are', async () => {
+    const [first] = await reasonsOf(openaiChat, chat({ tools: [named] }), { reasonLanguage: 'en' });
+    expect(first).toContain('source is whole, lines by recover_text');
+  });
+
+  it('stays as it was sent when the tools change later', async () => {
+    const store = openStore();
+    const turn = (tools: object[]): Promise<string[]> => reasonsOf(openaiChat, chat({ tools }), { store });
+    const sent = await turn([]);
+    expect(await turn([named])).toEqual(sent);
+  });
+
+  it('is not told of a text that a version decided about which said nothing', async () => {
+    const text = serverLog(120);
+    const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
+    const hints = { origin: 'command' } as const;
+    const job: Job = { text, textHash: textHash(text), goal: ASKED, hints, limits, tool: 'bash', scope: 'proxy' };
+    const maker = new DecisionMaker({ once: decideOnce(openStore()), timeoutMs: 60_000 });
+    const before = await maker.decideAll([job]);
+    await maker.makeDurable(before.fresh, [], '');
+    const after = await maker.decideAll([{ ...job, wayBack: 'tool' }]);
+    expect(after).toMatchObject({ decisions: before.decisions, fresh: [] });
+    expect(after.decisions[0]?.cuts.length).toBeGreaterThan(0);
+  });
+
+  it('gives the words of a long reason up for it', () => {
+    const reason = 'hors focus: '.padEnd(REASON_CHARS, 'x');
+    const [cut] = tellWayBack([{ startLine: 1, endLine: 9, reason }], 'shell');
+    expect(cut?.reason).toHaveLength(REASON_CHARS);
+    expect(cut?.reason.endsWith(SHELL)).toBe(true);
+  });
+});
