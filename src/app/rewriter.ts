@@ -2,6 +2,7 @@ import picomatch from 'picomatch';
 import type { Settings } from '../config/settings.ts';
 import { DecisionMaker } from '../core/decide/decision-maker.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
+import type { Turns } from '../core/decide/turns.ts';
 import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
@@ -19,11 +20,12 @@ export interface RewriterParts {
   readonly scorer?: LineScorer;
   readonly segments?: SegmentPorts;
   readonly answers?: KeptAnswers;
+  readonly turns?: Turns;
 }
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
-  const { store, clock, once, refused, onFailure, scorer, segments, answers } = parts;
+  const { store, clock, once, refused, onFailure, scorer, segments, answers, turns } = parts;
   const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, ...(scorer && { scorer }) });
   return new RequestRewriter({
     store,
@@ -43,6 +45,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     memoBytes: settings.memoMaxBytes * (1 - DECISIONS_SHARE),
     ...(segments && { segments }),
     ...(answers && { answers }),
+    ...(turns && { turns }),
   });
 }
 

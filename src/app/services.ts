@@ -2,6 +2,7 @@ import type { OpenScorer } from '../backends/open-scorer.ts';
 import type { BulkPruner, Pruner, PruneTextResult } from '../core/api.ts';
 import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
+import { Turns } from '../core/decide/turns.ts';
 import { createPruner } from '../core/prune-text.ts';
 import { prunerWithEvents } from '../core/pruner-events.ts';
 import { stashId } from '../core/segments/text-segments.ts';
@@ -25,6 +26,8 @@ export interface Services extends Storage {
   readonly pruner: Pruner & BulkPruner;
   /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
   readonly ownPruner: Pruner;
+  /** At long work on the thread of the requests. */
+  readonly turns: Turns;
   /** Takes down what proxied requests show. */
   readonly recorder: Recorder;
   readonly contextGc: ContextGc;
@@ -41,8 +44,9 @@ export interface Services extends Storage {
 export function openServices(storage: Storage, onPruned?: (result: PruneTextResult) => void): Services {
   const { settings, store, events, failures, clock } = storage;
   const scorer = openBackend(storage);
+  const turns = new Turns();
   const decider = new DecideElsewhere({
-    here: new DecideHere(),
+    here: new DecideHere(turns),
     onFailure: failures.of('pruning'),
   });
   const once = decideOnceOf(settings, store, clock, decider);
@@ -52,6 +56,7 @@ export function openServices(storage: Storage, onPruned?: (result: PruneTextResu
     ...storage,
     scorer,
     once,
+    turns,
     ...openPruners(storage, once, scorer, onPruned),
     recorder,
     contextGc,

@@ -111,7 +111,7 @@ async function handlerOptions(
   reporter: Reporter,
   nextId: () => string,
 ): Promise<Omit<WireOptions, 'dialect' | 'upstream'>> {
-  const { settings, store, clock, failures, once, scorer } = services;
+  const { settings, store, clock, failures, once, turns, scorer } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
@@ -125,6 +125,7 @@ async function handlerOptions(
       refused,
       onFailure,
       once,
+      turns,
       ...(scorer && { scorer }),
       segments: segmentsOf(services),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
@@ -161,7 +162,7 @@ function segmentsOf({ settings, store, recorder, clock, log, failures }: Service
   });
   return {
     directives: new DirectiveBook(store.segments),
-    onSeen: (request) => recorder.note(request),
+    onSeen: (request) => recorder.noteOnceRead(request),
     ...(settings.contextBudgetTokens > 0 && { collector }),
   };
 }

@@ -6,6 +6,7 @@ import type { TellFailure } from '../failures.ts';
 import { Conversation } from '../goal/conversation.ts';
 import type { DecisionMaker } from './decide/decision-maker.ts';
 import { type Settled, settleTexts } from './decide/for-request.ts';
+import { Turns } from './decide/turns.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { FindSettings, FoundText } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
@@ -42,6 +43,8 @@ export interface RewriterOptions {
   readonly onFailure: TellFailure;
   /** Most memory for remembered bodies, in bytes. */
   readonly memoBytes: number;
+  /** Shared by all that works long on this thread. */
+  readonly turns?: Turns;
 }
 
 /** A request after pruning. `body` is the very Buffer that came in when nothing was cut. */
@@ -79,6 +82,9 @@ const MAX_TOUCHED = 30_000;
 /** A smaller body with nothing to prune is walked faster than it is remembered. */
 const MIN_REMEMBERED_BYTES = 64 * 1024;
 
+/** Reading and splicing take some 5 ms for each MB: a smaller body is nothing that others would notice. */
+const MIN_TURN_BYTES = 256 * 1024;
+
 /**
  * The pipeline of one request: find the texts, decide, splice. Nothing outside the cuts changes by a byte, and what
  * is decided for messages `0…i` depends on these alone.
@@ -96,14 +102,16 @@ export class RequestRewriter {
   /** What stands for messages whose cuts a provider took. */
   readonly #accepted = new LRUCache<string, true>({ max: MAX_ACCEPTED });
   readonly #readOptions: ReadOptions;
+  readonly #turns: Turns;
 
   constructor(options: RewriterOptions) {
-    const { segments, find, onFailure, memoBytes, store } = options;
+    const { segments, find, onFailure, memoBytes, store, turns = new Turns() } = options;
+    this.#turns = turns;
     this.#options = options;
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#segmentReporter = segments
-      ? new SegmentReporter({ segments, find, onFailure, rememberedFrom: MIN_REMEMBERED_BYTES })
+      ? new SegmentReporter({ segments, find, onFailure, turns, rememberedFrom: MIN_REMEMBERED_BYTES })
       : null;
     this.#readOptions = {
       find,
@@ -310,7 +318,7 @@ export class RequestRewriter {
     const { fresh, fallbacks } = settled;
     const final = new Map(settled.results);
     const decisionOf = (text: FoundText): Decision | null => final.get(text) ?? null;
-    const attempt = (): { readonly result: Spliced; readonly sent: SentMessage[] } => {
+    const spliced = (): { readonly result: Spliced; readonly sent: SentMessage[] } => {
       const result = splice(read.body, read, decisionOf, render);
       const open = read.found.map((text) => (read.sent.has(text) ? null : text));
       const outcomes = result.outcomes.slice(read.outcomesBefore.length);
@@ -318,7 +326,8 @@ export class RequestRewriter {
       return { result, sent: [...cut, ...wholeRecords(read, new Set(cut.map(({ prefix }) => prefix)))] };
     };
     const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
-    let made = attempt();
+    const attempt = () => this.#inTurn(read.body.length, spliced);
+    let made = await attempt();
     read.signal?.throwIfAborted();
     let stored = await decisions.makeDurable([...unique.values()], made.sent, read.conversationId);
     if (stored.instead.size + stored.refused.size > 0) {
@@ -328,7 +337,7 @@ export class RequestRewriter {
         if (other) final.set(text, other);
         else if (stored.refused.has(key)) final.delete(text);
       }
-      made = attempt();
+      made = await attempt();
       stored = await decisions.makeDurable([], made.sent, read.conversationId);
     }
     read.signal?.throwIfAborted(); // whoever waited has sent something else
@@ -339,7 +348,8 @@ export class RequestRewriter {
   /** Reads a request and finds out what was sent of it before; then directives have their say. */
   async #prepare(request: IncomingRequest, match: PrefixMatch | null, state: StoreState): Promise<PreparedBody> {
     const { body, dialect, scope = NO_SCOPE, newTexts, signal } = request;
-    let read = readRequest(request, match, this.#readOptions);
+    const readIn = () => readRequest(request, match, this.#readOptions);
+    let read = await this.#inTurn(body.length - (match?.checkpoint.at ?? 0), readIn);
     const unasked = state.failure === TIMED_OUT ? TIMED_OUT : null;
     if (unasked === null && (await this.#learn(read.scanned.previous)))
       read = readRequest(request, match, this.#readOptions);
@@ -357,6 +367,11 @@ export class RequestRewriter {
     const language = this.#options.find.reasonLanguage;
     const found = direct(body, { ...read, found: known.found, toolOf }, scope.project, directives, steps, language);
     return { ...read, ...known, found, body, steps, bound, signal };
+  }
+
+  /** Does what takes long for large bodies in turn with others; what is small does not wait. */
+  #inTurn<T>(bytes: number, piece: () => T): T | Promise<T> {
+    return bytes < MIN_TURN_BYTES ? piece() : this.#turns.run(piece);
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */

@@ -33,10 +33,21 @@ export class Recorder {
   });
   #batches: SegmentBatch[] = [];
   #waiting = 0;
+  /** Resolves when all that was shown is noted. */
+  #reading: Promise<void> = Promise.resolve();
   readonly #behind = new WriteBehind(() => this.#write());
 
   constructor(options: RecorderOptions) {
     this.#options = options;
+  }
+
+  /** Takes what a request will have shown; what is never read is not noted. Never waits. */
+  noteOnceRead(request: Promise<SeenRequest>): void {
+    const before = this.#reading;
+    this.#reading = request.then(
+      (seen) => before.then(() => this.note(seen)),
+      () => before,
+    );
   }
 
   /** Takes what a request showed. Never waits; texts are not held on to. */
@@ -55,9 +66,10 @@ export class Recorder {
     this.#behind.soon();
   }
 
-  /** Writes what waits. Never rejects. */
-  flush(): Promise<void> {
-    return this.#behind.flush();
+  /** Writes what was shown so far. Never rejects. */
+  async flush(): Promise<void> {
+    await this.#reading;
+    await this.#behind.flush();
   }
 
   #queue(request: SeenRequest, whole: boolean, changed: readonly SeenSegment[]): void {

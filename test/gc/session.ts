@@ -65,7 +65,7 @@ export class Replica {
       memoBytes: 10_000_000,
       segments: {
         directives: new DirectiveBook(store.segments),
-        onSeen: (request) => this.recorder.note(request),
+        onSeen: (request) => this.recorder.noteOnceRead(request),
         ...(tokens > 0 && { collector }),
       },
     });

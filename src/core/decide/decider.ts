@@ -14,7 +14,12 @@ export interface Decider {
 
 /** Decides right here, taking turns with whatever else there is to do. */
 export class DecideHere implements Decider {
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
+
+  /** @param turns - shared by all that works long on this thread */
+  constructor(turns = new Turns()) {
+    this.#turns = turns;
+  }
 
   decide(job: Job, key: string, deadline: number, opinions: Float64Array | null): Promise<Decision> {
     return this.#turns.run(() => decide(job, key, () => performance.now() > deadline, opinions));

@@ -233,7 +233,10 @@ export interface Collector {
 /** What the pipeline of a request needs to know of segments. */
 export interface SegmentPorts {
   readonly directives: Directives;
-  /** Takes what a request showed; must neither throw nor wait. Called once the request is on its way. */
-  readonly onSeen: (request: SeenRequest) => void;
+  /**
+   * Takes what a request showed, once it was read; must neither throw nor wait. Called when the request is on its way, in
+   * the order of requests; a promise that rejects is told elsewhere.
+   */
+  readonly onSeen: (request: Promise<SeenRequest>) => void;
   readonly collector?: Collector;
 }

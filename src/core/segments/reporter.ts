@@ -1,6 +1,8 @@
 import type { TellFailure } from '../../failures.ts';
+import type { Turns } from '../decide/turns.ts';
+
 import type { FindSettings } from '../find-texts.ts';
-import type { DirectivesView, RequestScope, SeenRequest, SegmentPorts } from '../ports/segments.ts';
+import type { DirectivesView, RequestScope, SeenRequest, SeenSegment, SegmentPorts } from '../ports/segments.ts';
 import type { HeldSteps } from './apply-directives.ts';
 import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
@@ -20,15 +22,25 @@ export interface SegmentReporterOptions {
   /** A body of this size is remembered by its bytes, so that what was read of it is what is new. */
   readonly rememberedFrom: number;
   readonly onFailure: TellFailure;
+  /** Shared by all that works long on this thread. */
+  readonly turns: Turns;
 }
 
 /** From this size on the first request of a conversation may hold something that can be collected. */
 const MIN_TOLD_BYTES = 4 * 1024;
 
+/** Characters of texts that are described in one go: some 5 ms. */
+const PIECE_CHARS = 128 * 1024;
+/** Requests that wait to be told of: each holds its body, so that more of them do not queue. */
+const MAX_WAITING = 32;
+
 /** Tells those who keep segments what requests show, once these are on their way. */
 export class SegmentReporter {
   readonly #options: SegmentReporterOptions;
   readonly #told = new ReportedBodies();
+  /** The requests that were told of so far, in their order. */
+  #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
 
   constructor(options: SegmentReporterOptions) {
     this.#options = options;
@@ -39,28 +51,47 @@ export class SegmentReporter {
     if (hasOnlyBegun(request)) return;
     const first = this.#firstUntold(request);
     if (first === request.messages.length) return;
-    setImmediate(() => {
-      try {
-        this.#options.segments.onSeen(this.seen({ ...request, first }));
-      } catch (cause) {
-        this.#options.onFailure('segments_not_noted', cause);
+    const done = this.#waiting < MAX_WAITING ? this.#last : Promise.resolve();
+    this.#waiting++;
+    const { segments, onFailure } = this.#options;
+    const seen = done.then(() => this.#seenInTurns({ ...request, first }));
+    this.#last = seen
+      .then(noop, (cause: unknown) => onFailure('segments_not_noted', cause))
+      .finally(() => {
+        this.#waiting--;
+      });
+    segments.onSeen(seen);
+  }
+
+  /** Text by text where it is much, so that others are served in between. */
+  async #seenInTurns(request: DecidedRequest): Promise<SeenRequest> {
+    const { turns } = this.#options;
+    const messages = this.#byMessage(request);
+    const seen: SeenSegment[] = [];
+    const piece = (): boolean => {
+      for (let chars = 0; chars < PIECE_CHARS; ) {
+        const next = messages.next();
+        if (next.done) return true;
+        seen.push(...next.value);
+        chars += next.value.reduce((sum, { text }) => sum + text.length, 1);
       }
-    });
+      return false;
+    };
+    await new Promise((resume) => setImmediate(resume)); // the request itself goes first
+    while (!(await turns.run(piece)));
+    return seenRequest(request, seen);
   }
 
   /** What the messages of a request show, from `first` on. */
   seen(request: DecidedRequest): SeenRequest {
-    const { body, scope, directives, steps, conversationId, messages, first, found, callOf, decisionOf } = request;
+    return seenRequest(request, [...this.#byMessage(request)].flat());
+  }
+
+  #byMessage(request: DecidedRequest): Generator<readonly SeenSegment[], void> {
+    const { body, scope, directives, steps, messages, first, found, callOf, decisionOf } = request;
     const directed = (id: string, index: number) => directives.of(id, index, steps.scopes);
     const read = { messages, first, found, callOf, decisionOf, directed };
-    return {
-      project: scope.project,
-      task: scope.task || conversationId,
-      conversationId,
-      messages: messages.length,
-      whole: first === 0,
-      segments: seenSegments(body, read, scope.project, this.#options.find),
-    };
+    return seenSegments(body, read, scope.project, this.#options.find);
   }
 
   #firstUntold({ body, messages, first, conversationId, scope, directives, steps }: DecidedRequest): number {
@@ -68,6 +99,14 @@ export class SegmentReporter {
     const key = [conversationId, scope.task, directives.mark, steps.mark, scope.project].join(' ');
     return this.#told.tell(key, body, messages);
   }
+}
+
+function noop(): void {}
+
+function seenRequest(request: DecidedRequest, segments: readonly SeenSegment[]): SeenRequest {
+  const { scope, conversationId, messages, first } = request;
+  const task = scope.task || conversationId;
+  return { project: scope.project, task, conversationId, messages: messages.length, whole: first === 0, segments };
 }
 
 /** A small request that brings the user's first words: there is nothing in it that could be collected. */

@@ -22,14 +22,13 @@ export interface ReadMessages {
   readonly directed: (segmentId: string, messageIndex: number) => DirectiveAction | null;
 }
 
-/** The segments of the messages, each with what can be said of it. */
-export function seenSegments(
+/** The segments of one message after the other, each with what can be said of it. */
+export function* seenSegments(
   body: Buffer,
   read: ReadMessages,
   project: string,
   settings: Pick<FindSettings, 'neverPruneTool' | 'neverPrunePath'>,
-): SeenSegment[] {
-  const seen: SeenSegment[] = [];
+): Generator<readonly SeenSegment[], void> {
   let at = read.found.findIndex(({ messageIndex }) => messageIndex >= read.first);
   for (let i = read.first; i < read.messages.length; i++) {
     const message = read.messages[i];
@@ -37,14 +36,15 @@ export function seenSegments(
     while (at >= 0 && read.found[at]?.messageIndex === i) at++;
     if (!message) continue;
     const found = at < 0 ? [] : read.found.slice(from, at);
+    const seen: SeenSegment[] = [];
     let source: Source | null = null;
     for (const segment of segmentsIn(body, message, i, found)) {
       if (source?.text !== segment.source) source = sourceOf(segment.source, read.callOf(segment.source), settings);
       const within = found.filter((text) => isWithin(segment, text));
       seen.push(describe(segment, source, within, read, project, settings));
     }
+    yield seen;
   }
-  return seen;
 }
 
 /** What the segments of one text have in common. */
