@@ -68,6 +68,8 @@ export interface Decision {
 export interface DecisionBasis {
   readonly hints: Hints;
   readonly limits: Limits;
+  /** `prune_text` was called for this very text. */
+  readonly asked?: true;
   /** As the caller named it; absent: the engine recognised it. */
   readonly sourceType?: SourceType;
   /** Another backend had a say; what it said is not kept. */

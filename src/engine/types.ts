@@ -38,6 +38,8 @@ export interface PruneInput {
   readonly sourceType?: SourceType;
   readonly hints?: Hints;
   readonly limits: Limits;
+  /** Somebody asked for this very text to be cut and named the limits: how it came is no reason to cut less. */
+  readonly asked?: boolean;
   /** What another backend thinks of each line: 1 must stay, 0 is noise, 0.5 and `NaN` say nothing; index 0 is line 1. */
   readonly externalScores?: Float64Array;
   /** Language of the cuts' reasons, French where it is absent. It changes words, never a cut. */

@@ -66,6 +66,8 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
       sourceType: item.sourceType,
       hints: item.path === '' ? { origin: options.origin } : { origin: options.origin, path: item.path },
       limits: { maxPruneRatio: ratio, minKeepLines },
+      // of no origin: as `prune_text` would cut it
+      asked: options.origin === 'unknown',
     };
     const began = process.cpuUsage(); // not the clock's time: others may be busy on the machine
     const plan = options.plan(input);

@@ -90,6 +90,7 @@ export function decide(
     goal: job.goal,
     hints: job.hints,
     limits: job.limits,
+    asked: job.scope === 'call',
     shouldStop,
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
@@ -99,8 +100,9 @@ export function decide(
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
 }
 
-function basisOf({ hints, limits, sourceType }: Job, opinions: boolean): DecisionBasis {
-  return { hints, limits, ...(sourceType && { sourceType }), ...(opinions && { opinions }) };
+function basisOf({ hints, limits, sourceType, scope }: Job, opinions: boolean): DecisionBasis {
+  const asked = scope === 'call';
+  return { hints, limits, ...(asked && { asked }), ...(sourceType && { sourceType }), ...(opinions && { opinions }) };
 }
 
 /** A decision to leave a text as it is. */

@@ -1,19 +1,19 @@
-import type { Analysis, Boldness } from '../kinds/kind.ts';
+import type { Analysis, Boldness, Structure } from '../kinds/kind.ts';
 import { sumOf } from '../rank/columns.ts';
 import { formatMarker } from '../text/marker.ts';
 import { estimateTokens } from '../text/tokens.ts';
-import type { Limits, Origin, PruneInput } from '../types.ts';
+import type { Limits, PruneInput } from '../types.ts';
 import { withOpinions } from './opinions.ts';
-import type { Choice } from './runs.ts';
+import { type Choice, chooseRuns } from './runs.ts';
 
 /** Stands for the id of a prune where a marker's length is counted. */
 export const SAMPLE_ID = 'prn_0123456789ab';
 
 /** From this ratio on (the default) `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
 const CEILING = 0.9;
-/** There a definition of what the goal names is worth this many times what its going would save, so that it stays. */
+/** A definition of what the goal names is worth this many times what its going would save, so that it stays. */
 const DEFINITION_WORTH = 2;
-/** Up to this ratio the caller wants a mild cut: fenced blocks stay, and lines go only when they are worth least. */
+/** Up to this ratio the caller wants a mild cut: lines go only when they are worth least. */
 const MILD = 0.75;
 
 /** The largest number of lines that may go, and whether the limits can be met at all. */
@@ -23,12 +23,17 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
 
 /**
  * What a share of the size is worth against the same share of what the goal needs. At 1 a line goes when it is thought
- * to hold less of what is needed than its share of the size. Below the ceiling the ratio says how bold the caller is.
+ * to hold less of what is needed than its share of the size. The ratio says how bold the caller is, up to the ceiling; how
+ * the text came says how bold one may be, whatever the ratio, unless the caller asked for this very text to be cut. So a
+ * larger ratio never saves less.
  */
-function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness, origin: Origin): number {
-  if (maxPruneRatio >= CEILING) return atCeiling[origin];
-  return (maxPruneRatio > MILD ? deep : mild) * (1 / (1 - maxPruneRatio));
+function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness, { hints, asked }: Caution): number {
+  const ratio = Math.min(maxPruneRatio, CEILING);
+  const bold = (ratio > MILD ? deep : mild) / (1 - ratio);
+  return asked === true ? bold : Math.min(bold, atCeiling[hints?.origin ?? 'unknown']);
 }
+
+type Caution = Pick<PruneInput, 'hints' | 'asked'>;
 
 /** About what a token of code or of a log has. Chosen. */
 const CHARS_PER_TOKEN = 3.3;
@@ -38,26 +43,47 @@ function sizeOf(tokens: number, chars: number): number {
   return (tokens + chars / CHARS_PER_TOKEN) / 2;
 }
 
-/** Puts together what the lines to cut are chosen from. */
-export function choiceFor(analysis: Analysis, input: Pick<PruneInput, 'limits' | 'hints' | 'externalScores'>): Choice {
+type ChoiceInput = Pick<PruneInput, 'limits' | 'hints' | 'asked' | 'externalScores'>;
+
+/**
+ * Puts together what the lines to cut are chosen from. Lines that carry the structure of a document go only at the
+ * ceiling, with the blocks that they open and close, and only where more is saved so than without them.
+ */
+export function choiceFor(analysis: Analysis, input: ChoiceInput): Choice {
+  const structure = analysis.kind.keepStructure?.(analysis);
+  const kept = structure && choiceWith(analysis, structure, input);
+  if (kept && input.limits.maxPruneRatio < CEILING) return kept;
+  const free = choiceWith(analysis, { keep: analysis.keep, glued: analysis.units.glued }, input);
+  return kept && savedBy(kept) > savedBy(free) ? kept : free;
+}
+
+/** What the best runs of a choice save, markers counted. */
+function savedBy(choice: Choice): number {
+  let saved = 0;
+  for (const { from, to } of chooseRuns(choice)) {
+    saved -= choice.markerSize;
+    for (let i = from; i <= to; i++) saved += choice.size[i] ?? 0;
+  }
+  return saved;
+}
+
+function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: ChoiceInput): Choice {
   const { view, units, kind, value } = analysis;
   const { limits, hints } = input;
   const { tokens } = view;
   const size = sizesOf(tokens, view.lines.starts);
-  const price = boldness(limits, kind.boldness, hints?.origin ?? 'unknown') / Math.max(1, sumOf(size));
-  const gain = (i: number): number => price * (size[i] ?? 0) - (value[i] ?? 0);
-  const keep = (limits.maxPruneRatio <= MILD ? kind.keepInMildCut?.(analysis, gain) : undefined) ?? analysis.keep;
+  const price = boldness(limits, kind.boldness, input) / Math.max(1, sumOf(size));
   const marker = `${formatMarker({ pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' })}\n`;
   const markerSize = sizeOf(estimateTokens(marker), marker.length);
   const isRead = hints?.origin === 'read';
-  const defines = isRead && limits.maxPruneRatio >= CEILING ? kind.definitions?.(analysis) : undefined;
+  const defines = isRead ? kind.definitions?.(analysis) : undefined;
   return withOpinions(input.externalScores, {
     n: view.n,
     value: defines === undefined ? value : withDefinitions(value, defines, size, markerSize, DEFINITION_WORTH * price),
     tokens,
     size,
     keep,
-    glued: isRead ? wholeBlocks(analysis) : units.glued,
+    glued: isRead ? wholeBlocks(units.unit, keep, glued) : glued,
     parting: new Float64Array(view.n),
     markerSize,
     price,
@@ -87,9 +113,8 @@ function withDefinitions(
 }
 
 /** A file that is read may be about to be edited: what is open of a block goes whole or not at all. */
-function wholeBlocks({ units, keep }: Analysis): Uint8Array {
-  const { unit } = units;
-  const out = units.glued.slice();
+function wholeBlocks(unit: Int32Array, keep: Uint8Array, glued: Uint8Array): Uint8Array {
+  const out = glued.slice();
   for (let i = 1; i < out.length; i++) {
     if (unit[i] === unit[i - 1] && keep[i] === 0 && keep[i - 1] === 0) out[i] = 1;
   }

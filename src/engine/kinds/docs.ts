@@ -5,7 +5,7 @@ import { UnitBuilder, type Units } from '../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { keepFences } from './docs-fences.ts';
-import { protectHeadings } from './headings.ts';
+import { isTildeUnderline, protectHeadings } from './headings.ts';
 import { always, type Kind } from './kind.ts';
 import { protectEdge } from './protection.ts';
 
@@ -29,8 +29,8 @@ export const docs: Kind = {
   rank: (reading) => rankByMeasures(docs.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => measureProse(reading, DOCS_WEIGHTS),
   // a document's words are seldom those of the goal: it loses only what is clearly beside it
-  boldness: { atCeiling: always(0.65), mild: 0.27, deep: 0.27 },
-  keepInMildCut: keepFences,
+  boldness: { atCeiling: always(0.65), mild: 0.22, deep: 0.27 },
+  keepStructure: keepFences,
 };
 
 const MARK = /^\s*(```+|~~~+)/;
@@ -56,7 +56,8 @@ function sections(view: View): Units {
   const fits = new Uint8Array(view.n + 1);
   for (let i = 0; i < view.n; i++) if (!isBlankLine(view, i)) fits[i] = RULES.matches(view, i, READ_CHARS);
   for (let i = 0; i < view.n; i++) {
-    const mark = ((fits[i] ?? 0) & FENCE) === 0 ? '' : (MARK.exec(contentOf(view, i, READ_CHARS))?.[1] ?? '');
+    const marks = ((fits[i] ?? 0) & FENCE) !== 0 && (fence !== '' || !isTildeUnderline(view, i));
+    const mark = marks ? (MARK.exec(contentOf(view, i, READ_CHARS))?.[1] ?? '') : '';
     if (fence !== '') {
       b.glued[i] = 1;
       b.unit[i] = current;

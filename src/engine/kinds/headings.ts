@@ -1,5 +1,5 @@
 import { Matcher } from '../rules/matcher.ts';
-import { isBlankLine } from '../text/view.ts';
+import { isBlankLine, type View } from '../text/view.ts';
 import type { Protectable } from './kind.ts';
 import type { Protect } from './protection.ts';
 
@@ -14,13 +14,25 @@ const UNDERLINE = RULES.bitsOf('underline');
 /** Fences, headings and rulers are shorter. */
 const READ_CHARS = 120;
 
+const TILDE = 126;
+
+/** Whether a line is nothing but tildes right below a title no longer than it: that underlines a heading and fences nothing. */
+export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number): boolean {
+  const start = firstNonBlank[i] ?? 0;
+  const end = to[i] ?? 0;
+  if (end - start < 4 || i === 0) return false;
+  for (let at = start; at < end; at++) if (codes[at] !== TILDE) return false;
+  const title = (to[i - 1] ?? 0) - (firstNonBlank[i - 1] ?? 0);
+  return title > 0 && title <= end - start;
+}
+
 /** Keeps the headings outside fences; `underlined` ones too where lines of signs are no rulers of a table. */
 export function protectHeadings({ view, inner }: Protectable, protect: Protect, underlined = false): void {
   let fenced = false;
   for (let i = inner.first; i < inner.end; i++) {
     if (isBlankLine(view, i)) continue;
     const fits = RULES.matches(view, i, READ_CHARS);
-    if ((fits & FENCE) !== 0) fenced = !fenced;
+    if ((fits & FENCE) !== 0 && (fenced || !isTildeUnderline(view, i))) fenced = !fenced;
     else if (fenced) continue;
     else if ((fits & HEADING) !== 0) protect(i, 'heading');
     else if (underlined && (fits & UNDERLINE) !== 0) {

@@ -77,11 +77,19 @@ export type CutNature =
  * another value does.
  */
 export interface Boldness {
-  /** Where the ratio is a ceiling, by how the text came. */
+  /** At most, by how the text came, unless the caller asked for this very text to be cut. */
   readonly atCeiling: Readonly<Record<Origin, number>>;
-  /** Below the ceiling, for each unit of `1 / (1 - ratio)`: in a mild cut, and in a deep one. */
+  /** For each unit of `1 / (1 - ratio)`: in a mild cut, and in a deep one. */
   readonly mild: number;
   readonly deep: number;
+}
+
+/** What stays for the structure of a text, by line. */
+export interface Structure {
+  /** The rules of `Analysis.keep`, and those of the structure. */
+  readonly keep: Uint8Array;
+  /** As in `Units`. */
+  readonly glued: Uint8Array;
 }
 
 /** All that is known of one kind of text. A new kind is a file and a row in `all.ts`. */
@@ -119,8 +127,8 @@ export interface Kind {
   /** The measures that the ranking weighs, for explanations; absent where it is not a weighted sum. */
   measure?(reading: Reading): WeightedMeasures[];
   readonly boldness: Boldness;
-  /** Lines that a mild cut keeps besides, given what the going of each line gains. */
-  keepInMildCut?(analysis: Analysis, gain: (line: number) => number): Uint8Array;
+  /** Rules and glue where lines of structure stay that only the ceiling lets go. */
+  keepStructure?(analysis: Analysis): Structure;
   /** Lines that define what the goal names, 1 for each; in a file that is read they are kept before mentions. */
   definitions?(analysis: Analysis): Uint8Array;
   /** What a cut was, if more can be said than that it is beside the goal. */
