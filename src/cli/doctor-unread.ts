@@ -32,6 +32,13 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
       'clients go on by POST after some retries; for Codex set supports_websockets = false',
     ],
   ],
+  [
+    'prefix_binding_mismatch',
+    [
+      'answers were made without earlier thinking: what stands before it was not what it was made from',
+      'a session that changed its proxy or its store midway recovers with a compaction or a new session; else tell us',
+    ],
+  ],
 ]);
 
 /** What a proxy that runs could not read: it saves nothing there, and nobody would notice otherwise. */

@@ -60,6 +60,11 @@ export interface ReadBody {
   readonly outcomesBefore: readonly TextOutcome[];
 }
 
+/** Index of the first message that no answer of the model's stands behind. */
+export function tailOf(messages: readonly ScannedMessage[]): number {
+  return messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+}
+
 /** Message ends that are remembered: clients that move `cache_control` change the last messages of a body. */
 export const CHECKPOINTS = 4;
 
@@ -119,7 +124,7 @@ export function readRequest(
     conversationId: conversation.id,
     match,
     first,
-    tail: messages.findLastIndex(({ role }) => role === 'assistant') + 1,
+    tail: tailOf(messages),
     found,
     callOf: (text) => calls.get(text),
     marks,

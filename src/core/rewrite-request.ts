@@ -17,14 +17,21 @@ import type { SentMessage } from './ports/sent.ts';
 import type { Clock, Decision, NewDecision, Store } from './ports.ts';
 import { PrefixBytes } from './prefix-bytes.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody, type TextOutcome } from './prefix-memo.ts';
-import { CHECKPOINTS, type IncomingRequest, type ReadBody, type ReadOptions, readRequest } from './read-request.ts';
+import {
+  CHECKPOINTS,
+  type IncomingRequest,
+  type ReadBody,
+  type ReadOptions,
+  readRequest,
+  tailOf,
+} from './read-request.ts';
 import type { RefusedConversations } from './refused-conversations.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './segments/apply-directives.ts';
 import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
 import { type KnownPast, knownPast, lostOriginals } from './sent/past.ts';
 import { recordsOf } from './sent/record.ts';
-import { mayBeCut, wholeRecord } from './sent/whole.ts';
+import { mayBeCut, takenPrefix, wholeRecord } from './sent/whole.ts';
 import { type Spliced, splice } from './splice.ts';
 import { within } from './within.ts';
 
@@ -186,8 +193,10 @@ export class RequestRewriter {
    * whole before. Never rejects.
    */
   async accepted(request: Rewritten): Promise<void> {
+    // what an answer stands behind was taken, as the conversation itself says
+    const fresh = cutPrefixes(request, tailOf(request.messages)).filter((prefix) => !this.#accepted.has(prefix));
     for (const prefix of cutPrefixes(request)) this.#accepted.set(prefix, true);
-    const sent = request.rawPrefixes.map(wholeRecord);
+    const sent = [...request.rawPrefixes, ...fresh.map(takenPrefix)].map(wholeRecord);
     if (sent.length === 0) return;
     this.#sent.add(sent);
     const { store, onFailure } = this.#options;
@@ -496,6 +505,7 @@ const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
 const NOTHING_SENT = {
   sent: new Map<FoundText, Decision>(),
   past: new Set<FoundText>(),
+  taken: false,
   rawPast: [],
   failure: null,
 };
@@ -564,9 +574,11 @@ function rewritten(read: PreparedBody, { body, outcomes }: Spliced, fallbacks: r
   };
 }
 
-/** What stands for the messages in which something was cut. */
-function cutPrefixes({ outcomes, prefixes }: Rewritten): string[] {
-  const cut = outcomes.flatMap(({ pruneId, messageIndex }) => (pruneId === null ? [] : messageIndex));
+/** What stands for the messages in which something was cut, from one on. */
+function cutPrefixes({ outcomes, prefixes }: Rewritten, from = 0): string[] {
+  const cut = outcomes.flatMap(({ pruneId, messageIndex }) =>
+    pruneId === null || messageIndex < from ? [] : messageIndex,
+  );
   return [...new Set(cut)].flatMap((index) => prefixes[index] ?? []);
 }
 
@@ -583,8 +595,9 @@ function wholeRecords(read: PreparedBody, cut: ReadonlySet<string> = new Set()):
 }
 
 /** Whether the model answered something that was cut: then its provider took it. */
-function wasAccepted({ outcomesBefore, sent, tail }: PreparedBody): boolean {
+function wasAccepted({ outcomesBefore, sent, taken, tail }: PreparedBody): boolean {
   return (
+    taken ||
     outcomesBefore.some(({ pruneId, messageIndex }) => pruneId !== null && messageIndex < tail) ||
     [...sent.keys()].some(({ messageIndex }) => messageIndex < tail)
   );

@@ -117,6 +117,11 @@ export interface ProviderUsage {
   readonly cachedTokens: number | null;
   /** Of the prompt, written to a cache; absent where the provider does not tell. */
   readonly cacheWriteTokens?: number | null;
+  /**
+   * Blocks of the model's that the provider left out because what stands before them is not what they were made from;
+   * absent where it says nothing of it.
+   */
+  readonly droppedBlocks?: number;
 }
 
 /** Watches an answer, streamed or whole, go by. Holds no more of it than it needs. */

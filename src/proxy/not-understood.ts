@@ -1,10 +1,11 @@
-/** Reasons for which a request passes unread because nobody knows what it is. */
+/** Reasons for which a request passes unread because nobody knows what it is, or was understood otherwise than meant. */
 const REASONS = new Set([
   'encoding_not_understood',
   'body_not_understood',
   'frame_not_understood',
   'upgrade_refused',
   'websocket_not_opened',
+  'prefix_binding_mismatch',
 ]);
 
 /**

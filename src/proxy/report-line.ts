@@ -62,6 +62,7 @@ export function lineOf(
     line.cachedTokens = usage.cachedTokens;
     if (usage.cacheWriteTokens !== undefined) line.cacheWriteTokens = usage.cacheWriteTokens;
     line.completionTokens = usage.completionTokens;
+    if (usage.droppedBlocks !== undefined) line.droppedBlocks = usage.droppedBlocks;
   }
   line.pruneMs = tenths(report.pruneMs);
   line.firstByteMs = report.firstByteMs === null ? null : tenths(report.firstByteMs);

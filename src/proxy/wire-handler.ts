@@ -5,7 +5,7 @@ import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
-import type { Purpose } from '../dialects/dialect.ts';
+import type { ProviderUsage, Purpose } from '../dialects/dialect.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
 import { requestHeaders } from './headers.ts';
@@ -214,7 +214,7 @@ class WireExchange {
     };
     const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();
-      return usage instanceof Promise ? usage.then((later) => ({ ...known, usage: later })) : { ...known, usage };
+      return usage instanceof Promise ? usage.then((later) => withUsage(known, later)) : withUsage(known, usage);
     };
     try {
       onReport(make);
@@ -222,6 +222,12 @@ class WireExchange {
       onFailure('not_reported', cause, { requestId: this.#requestId });
     }
   }
+}
+
+/** A report with what the provider said of its work; that it left blocks out is a fallback like any other. */
+function withUsage(known: RequestReport, usage: ProviderUsage | null): RequestReport {
+  const dropped = (usage?.droppedBlocks ?? 0) > 0 ? ['prefix_binding_mismatch'] : [];
+  return { ...known, usage, fallbacks: [...known.fallbacks, ...dropped] };
 }
 
 /** Tokens that pruning takes off a request. */

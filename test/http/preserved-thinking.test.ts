@@ -200,6 +200,26 @@ describe('a refusal of a pruned request', () => {
   });
 });
 
+describe('that a provider took what was cut', () => {
+  const refusal = { status: 400, body: '{"type":"error","error":{"type":"invalid_request_error","message":"no"}}' };
+
+  it('is known to a proxy that was started anew, also where no answer stands behind it', async () => {
+    const s = await session();
+    expect(await s.turn(await s.with(), 1)).toEqual(OK);
+    const sent = s.sentResult(2);
+    const other = s.agent.fork();
+    other.regenerate();
+    const url = await s.with();
+    s.model.fails = refusal;
+    // sent whole instead, it would be an edit of what the first answer was made from
+    expect((await other.send(url)).status).toBe(400);
+    expect(s.sentResult(2)).toBe(sent);
+    expect(await s.turn(url, 2)).toEqual(OK);
+    expect((await other.send(url)).status).toBe(200);
+    expect(s.model.mismatches).toEqual([]);
+  });
+});
+
 describe('a session resumed after weeks', () => {
   it('goes on as it was, and its originals can be had again', async () => {
     const s = await session();
@@ -216,7 +236,7 @@ describe('a session resumed after weeks', () => {
 });
 
 describe('the wish to have thoughts dropped instead of refused', () => {
-  it('passes as it is', async () => {
+  it('passes as it is, and what the provider dropped is told', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);
@@ -233,5 +253,11 @@ describe('the wish to have thoughts dropped instead of refused', () => {
     expect(s.upstream.last.body.toString()).toContain('"block_binding":"drop"');
     // there are no instructions in this one: the model tells so
     expect(await answer.json()).toMatchObject({ input_transformations: [{ type: 'prefix_binding_mismatch' }] });
+    const [line] = (await s.proxy.requestLines(3)).slice(-1);
+    expect(line).toMatchObject({ droppedBlocks: 1, fallbacks: ['prefix_binding_mismatch'] });
+    const health: unknown = await (await fetch(`${url}/health`)).json();
+    expect(health).toMatchObject({ not_understood: { prefix_binding_mismatch: 1 } });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toMatch(/reason="prefix_binding_mismatch"\} 1/);
   });
 });

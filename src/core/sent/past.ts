@@ -4,6 +4,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
+import { takenPrefix } from './whole.ts';
 
 /** The new part of a request, once it is known what was sent of it before. */
 export interface KnownPast {
@@ -13,13 +14,22 @@ export interface KnownPast {
   readonly sent: ReadonlyMap<FoundText, Decision>;
   /** Texts that were answered already, or are not to be decided about: they go as they came unless a decision is known. */
   readonly past: ReadonlySet<FoundText>;
+  /** A provider took cuts of messages that no answer stands behind yet. */
+  readonly taken: boolean;
   /** Messages of the past that go as they came, and nothing says how they were sent. */
   readonly rawPast: readonly number[];
   /** Why the store could not be asked; `null` when it was. */
   readonly failure: unknown;
 }
 
-const NOTHING_NEW: KnownPast = { found: [], sent: new Map(), past: new Set(), rawPast: [], failure: null };
+const NOTHING_NEW: KnownPast = {
+  found: [],
+  sent: new Map(),
+  past: new Set(),
+  taken: false,
+  rawPast: [],
+  failure: null,
+};
 
 /**
  * What was sent of the messages of a request before, and which of its texts nothing new may be decided about.
@@ -35,8 +45,11 @@ export async function knownPast(
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
   const { messages, prefixes, first, tail } = read;
   if (first === messages.length) return NOTHING_NEW;
-  const asked = messages.slice(first).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[first + i] ?? []) : []));
-  const { sent: records, failure } = await memory.find(asked, unasked);
+  const askedFrom = (from: number): string[] =>
+    messages.slice(from).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[from + i] ?? []) : []));
+  const open = askedFrom(Math.max(first, tail)).map(takenPrefix);
+  const { sent: records, failure } = await memory.find([...askedFrom(first), ...open], unasked);
+  const taken = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
   const all: FoundText[] = [];
@@ -57,7 +70,7 @@ export async function knownPast(
     if (!open && i < tail && found.some(({ skip }) => skip === '')) rawPast.push(i);
     all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
   }
-  return { found: all.sort(inOrder), sent, past, rawPast, failure };
+  return { found: all.sort(inOrder), sent, past, taken, rawPast, failure };
 }
 
 /** What is not decided about: where the provider does not check, a decision that was made before still holds. */

@@ -1,4 +1,5 @@
 import type { ScannedMessage } from '../../dialects/dialect.ts';
+import { keyOf } from '../hash.ts';
 import type { SentMessage } from '../ports/sent.ts';
 
 /** A text below this many bytes is cut by no setting that makes sense. */
@@ -17,4 +18,12 @@ export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
  */
 export function wholeRecord(prefix: string): SentMessage {
   return { prefix, annotateLines: false, includeMarkers: true, texts: [] };
+}
+
+/**
+ * The prefix under which stands that a provider took the cuts of a message: a record of its own, for the message's is
+ * written before anything is sent.
+ */
+export function takenPrefix(prefix: string): string {
+  return keyOf('taken', prefix);
 }

@@ -7,13 +7,17 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Where an event says of which type it is. */
 const TYPE_BYTES = 64;
 
-/** Reads the usage of an answer of the messages wire: its input stands in the first event, its output in the last. */
+/**
+ * Reads the usage of an answer of the messages wire, and what it says of blocks that were left out: its input  stands in the
+ * first event, its output in the last.
+ */
 export class MessagesAnswer implements AnswerReader {
   readonly #events = new EventData(hasUsage, (data) => this.#event(parsed(data)));
   #streamed: boolean | null = null;
   #body: Buffer[] = [];
   #size = 0;
   #usage: Readonly<Record<string, unknown>> | null = null;
+  #dropped = 0;
 
   data(chunk: Buffer): void {
     if (chunk.length === 0) return;
@@ -26,7 +30,8 @@ export class MessagesAnswer implements AnswerReader {
     if (this.#streamed) this.#events.end();
     else if (this.#body.length > 0) this.#event(parsed(Buffer.concat(this.#body).toString('utf8')));
     this.#body = [];
-    return this.#usage === null ? null : usageOf(this.#usage);
+    if (this.#usage === null && this.#dropped === 0) return null;
+    return { ...usageOf(this.#usage ?? {}), ...(this.#dropped > 0 && { droppedBlocks: this.#dropped }) };
   }
 
   turn(): AnswerTurn | null {
@@ -41,11 +46,21 @@ export class MessagesAnswer implements AnswerReader {
 
   /** `message_start` holds a message with its usage, `message_delta` and a whole answer hold a usage. */
   #event(value: unknown): void {
+    this.#dropped += droppedIn(value) + droppedIn(field(value, 'message'));
     const usage = field(value, 'usage') ?? field(field(value, 'message'), 'usage');
     if (usage === null || typeof usage !== 'object') return;
     const told = Object.entries(usage).filter(([, figure]) => figure !== null);
     this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
   }
+}
+
+/** What the provider calls it when it leaves a block out for the sake of what stands before it. */
+const MISMATCH = 'prefix_binding_mismatch';
+
+/** How many of the changes to its input that an answer tells of say so. */
+function droppedIn(message: unknown): number {
+  const told = field(message, 'input_transformations');
+  return Array.isArray(told) ? told.filter((one) => JSON.stringify(one ?? null).includes(MISMATCH)).length : 0;
 }
 
 const OPEN_BRACE = 0x7b;

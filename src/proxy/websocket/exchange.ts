@@ -36,7 +36,8 @@ export class FrameExchange {
     this.pruned = pruned;
     this.#dialect = dialect;
     this.#reader = dialect.answer();
-    this.#original = pruned.changed === null ? null : original;
+    // once the provider took cuts of this conversation, the whole request would be an edit of what it knows
+    this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
     this.#startedAt = performance.now() - pruneMs;
     this.#pruneMs = pruneMs;
     this.#bytesIn = original.length;
@@ -61,14 +62,14 @@ export class FrameExchange {
     for (const piece of [EVENT, frame, EVENT_END]) this.#reader.data(piece);
   }
 
-  /** The upstream did not take it as it was pruned. @returns what it is to be sent instead; `null`: that went before */
+  /** The upstream did not take it as it was pruned. @returns what it is to be sent instead; `null`: nothing */
   refused(status: number): Buffer | null {
     const original = this.#original;
+    if (this.pruned.changed !== null && !this.#wasRefused) this.#fallbacks.push(`upstream_refused_${status}`);
     if (original === null) return null;
     this.#original = null;
     this.#wasRefused = true;
     this.#bytesOut = this.#bytesIn;
-    this.#fallbacks.push(`upstream_refused_${status}`);
     return original;
   }
 

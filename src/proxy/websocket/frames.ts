@@ -141,7 +141,11 @@ export class Frames implements BridgeWatch {
     const { onReport, onFailure, rewriter } = this.#options;
     try {
       const turn = exchange.turn();
-      if (turn !== null && exchange.pruned.rewritten !== null) void rewriter.answered(exchange.pruned.rewritten, turn);
+      const { rewritten } = exchange.pruned;
+      if (rewritten !== null && turn !== null) void rewriter.answered(rewritten, turn);
+      if (rewritten !== null && end === 'answered' && status < 300 && !exchange.wasRefused) {
+        void rewriter.accepted(rewritten);
+      }
       const report = exchange.report(status, end, upstreamError);
       onReport(() => report);
     } catch (cause) {
