@@ -122,13 +122,12 @@ function headOf(body: Buffer): string {
   return body.toString('latin1', 0, HEAD_BYTES);
 }
 
-/** Of a call or a result in a copy of a conversation: measured with 3,000 of them. */
-const NOTE_BYTES = 50;
+/** Of a call or a result that a conversation has taken note of, estimated: what it says stands in it once. */
+const NOTE_BYTES = 400;
 
 function costOf(body: RememberedBody): number {
   const edits = body.edits.reduce((sum, edit) => sum + edit.bytes.length, 0);
-  // a request that goes on from an answer is short, and what its conversation has called so far is not
-  const notes = body.checkpoints.reduce((sum, { conversation }) => sum + conversation.notes, 0);
+  const notes = body.checkpoints.at(-1)?.conversation.notes ?? 0;
   return body.prefix.held + edits + 400 * body.messages.length + NOTE_BYTES * notes + 2_000;
 }
 

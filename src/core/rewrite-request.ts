@@ -233,11 +233,10 @@ export class RequestRewriter {
       said,
       calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } })),
     );
-    const text = after.toText();
     // the very same as another proxy will read it
-    this.#answers.set(id, Conversation.fromText(text));
+    this.#answers.set(id, after.kept());
     const { answers, onFailure } = this.#options;
-    await answers?.keep(id, text).catch((cause: unknown) => onFailure('answer_not_kept', cause));
+    await answers?.keep(id, after.toText()).catch((cause: unknown) => onFailure('answer_not_kept', cause));
   }
 
   /** Looks up an answer that a request goes on from; whether something was learnt. */
@@ -447,7 +446,8 @@ export class RequestRewriter {
       };
     });
     const last = checkpoints.at(-1);
-    if (!last || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
+    // what goes on from an answer is sent once: the next body begins with another one
+    if (!last || read.scanned.previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
     const known = match
       ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages)
       : [];

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../transcript/tools.ts';
+import { SharedLog } from './shared-log.ts';
 
 /** Longest goal handed to the ranking, in characters. */
 const MAX_GOAL_CHARS = 3_000;
@@ -49,33 +50,46 @@ export class Conversation {
   #asked = '';
   #id = '';
   #recovers = false;
-  readonly #calls: Map<string, CallInContext>;
-  readonly #results: Map<string, readonly Result[]>;
+  #calls = new SharedLog<CallInContext>();
+  #results = new SharedLog<Result>();
 
-  constructor(from?: Conversation) {
-    this.#asked = from ? from.#asked : '';
-    this.#id = from ? from.#id : '';
-    this.#recovers = from ? from.#recovers : false;
-    this.#calls = new Map(from ? from.#calls : []);
-    this.#results = new Map(from ? from.#results : []);
-  }
-
-  /** An independent copy, to go on from without touching this one. */
+  /** An independent one to go on from without touching this one; what both know is there once. */
   fork(): Conversation {
-    return new Conversation(this);
+    const fork = new Conversation();
+    fork.#asked = this.#asked;
+    fork.#id = this.#id;
+    fork.#recovers = this.#recovers;
+    fork.#calls = this.#calls.fork();
+    fork.#results = this.#results.fork();
+    return fork;
   }
 
-  /** How many calls and results it has taken note of: what a copy of it costs. */
+  /** How many calls and results it has taken note of. */
   get notes(): number {
     return this.#calls.size + this.#results.size;
   }
 
   /** As text: its newest calls and words, for a request that goes on from here without repeating them. */
   toText(): string {
-    const calls = [...this.#calls].slice(-MAX_KEPT_CALLS).map(([id, call]): Kept['calls'][number] => {
-      return [id, call.args.length > MAX_KEPT_ARGS ? { ...call, args: '' } : call];
-    });
+    const calls = this.kept().#calls.entries();
     return JSON.stringify({ id: this.#id, asked: this.#asked, recovers: this.#recovers, calls } satisfies Kept);
+  }
+
+  /** The very same as `fromText(toText())`, which shares what it can with this one. */
+  kept(): Conversation {
+    const kept = new Conversation();
+    kept.#asked = this.#asked;
+    kept.#id = this.#id;
+    kept.#recovers = this.#recovers;
+    const newest = this.#calls.fork();
+    newest.keepNewest(MAX_KEPT_CALLS);
+    const calls = newest.entries();
+    if (calls.every(([, { args }]) => args.length <= MAX_KEPT_ARGS)) kept.#calls = newest;
+    else {
+      for (const [id, call] of calls)
+        kept.#calls.add(id, call.args.length > MAX_KEPT_ARGS ? { ...call, args: '' } : call);
+    }
+    return kept;
   }
 
   /** What `toText` gave; an empty conversation where the text is none of its. */
@@ -83,7 +97,7 @@ export class Conversation {
     const conversation = new Conversation();
     try {
       const { id, asked, calls, recovers = false } = JSON.parse(text) as Kept;
-      for (const [callId, call] of calls) conversation.#calls.set(callId, call);
+      for (const [callId, call] of calls) conversation.#calls.add(callId, call);
       conversation.#id = id;
       conversation.#asked = asked;
       conversation.#recovers = recovers;
@@ -124,16 +138,16 @@ export class Conversation {
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
     const said = text.trim().slice(-MAX_SAID_CHARS);
     for (const { id, call } of calls) {
-      if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? '');
       // Legacy function results name their function instead of an id.
-      this.#calls.set(id || call.name, { name: call.name, args: call.args, said, asked: this.#asked });
+      this.#calls.add(id || call.name, { name: call.name, args: call.args, said, asked: this.#asked });
+      this.#calls.keepNewest(MAX_CALLS);
     }
   }
 
   /** The call that a result answers, by its id or (legacy) by its function's name. */
   callOf(toolCallId: string, name: string): CallInContext | undefined {
-    const byId = toolCallId === '' ? undefined : this.#calls.get(toolCallId);
-    return byId ?? this.#calls.get(name);
+    const byId = toolCallId === '' ? undefined : this.#calls.newest(toolCallId);
+    return byId ?? this.#calls.newest(name);
   }
 
   /**
@@ -144,16 +158,14 @@ export class Conversation {
    * @param fingerprintAt - reads a fingerprint; asked only once a call repeats
    */
   isReread(callKey: string, at: Place, fingerprintAt: (at: Place) => string): boolean {
-    const earlier = this.#results.get(callKey) ?? [];
+    const earlier = this.#results.all(callKey).slice(-MAX_REPEATS);
     const result: Result = { at, fingerprint: null };
     const same = earlier.some((other) => {
       other.fingerprint ??= fingerprintAt(other.at);
       result.fingerprint ??= fingerprintAt(at);
       return other.fingerprint === result.fingerprint;
     });
-    if (earlier.length > 0 || this.#results.size < MAX_CALLS) {
-      this.#results.set(callKey, [...earlier, result].slice(-MAX_REPEATS));
-    }
+    if (this.#results.size < MAX_CALLS) this.#results.add(callKey, result);
     return same;
   }
 

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { Conversation } from '../../src/goal/conversation.ts';
 
 describe('a conversation', () => {
-  it('tells what a copy of it costs: the calls and results that it has taken note of', () => {
+  it('tells how many calls and results it has taken note of', () => {
     const conversation = new Conversation();
     expect(conversation.notes).toBe(0);
     for (let i = 0; i < 3; i++) {
       conversation.assistantSaid('', [{ id: `call_${i}`, call: { name: 'shell', args: `${i}` } }]);
       conversation.isReread(`shell ${i % 2}`, { start: i, end: i + 1 }, () => `${i}`);
     }
-    expect(conversation.notes).toBe(5);
-    expect(conversation.fork().notes).toBe(5);
+    expect(conversation.notes).toBe(6);
+    expect(conversation.fork().notes).toBe(6);
   });
 });

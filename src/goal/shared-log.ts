@@ -1,0 +1,80 @@
+interface Entry<T> {
+  readonly key: string;
+  readonly value: T;
+}
+
+/** Entries that several logs share, each as far as it reaches, and where each key stands among them. */
+interface Room<T> {
+  readonly entries: Entry<T>[];
+  readonly places: Map<string, number[]>;
+}
+
+/**
+ * Values under keys, in the order in which they came. A fork shares all that stood there when it was made: what one of
+ * them adds next is added in place, and only another one that goes on from the same point takes a copy.
+ */
+export class SharedLog<T> {
+  #room: Room<T> = { entries: [], places: new Map() };
+  #from = 0;
+  #to = 0;
+
+  get size(): number {
+    return this.#to - this.#from;
+  }
+
+  /** An independent log with the same entries. */
+  fork(): SharedLog<T> {
+    const fork = new SharedLog<T>();
+    fork.#room = this.#room;
+    fork.#from = this.#from;
+    fork.#to = this.#to;
+    return fork;
+  }
+
+  add(key: string, value: T): void {
+    const { entries } = this.#room;
+    // somebody else went on from here, or most of what is kept is out of sight
+    if (entries.length !== this.#to || this.#from > 2 * this.size + 1_000) this.#move();
+    const { places } = this.#room;
+    const known = places.get(key);
+    if (known) known.push(this.#to);
+    else places.set(key, [this.#to]);
+    this.#room.entries.push({ key, value });
+    this.#to++;
+  }
+
+  /** Lets go of the oldest, so that at most `count` stay. */
+  keepNewest(count: number): void {
+    this.#from = Math.max(this.#from, this.#to - count);
+  }
+
+  /** The newest value under a key. */
+  newest(key: string): T | undefined {
+    const at = this.#room.places.get(key)?.findLast((place) => place < this.#to);
+    return at === undefined || at < this.#from ? undefined : this.#room.entries[at]?.value;
+  }
+
+  /** All values under a key, the oldest first. */
+  all(key: string): T[] {
+    const places = this.#room.places.get(key) ?? [];
+    return places.flatMap((at) => (at >= this.#from && at < this.#to ? (this.#room.entries[at]?.value ?? []) : []));
+  }
+
+  /** All entries, the oldest first. */
+  entries(): readonly (readonly [key: string, value: T])[] {
+    return this.#room.entries.slice(this.#from, this.#to).map(({ key, value }) => [key, value]);
+  }
+
+  #move(): void {
+    const entries = this.#room.entries.slice(this.#from, this.#to);
+    const places = new Map<string, number[]>();
+    for (const [at, { key }] of entries.entries()) {
+      const known = places.get(key);
+      if (known) known.push(at);
+      else places.set(key, [at]);
+    }
+    this.#room = { entries, places };
+    this.#from = 0;
+    this.#to = entries.length;
+  }
+}
