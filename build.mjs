@@ -5,6 +5,7 @@ import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { buildPage } from './build-page.mjs';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 const out = resolve(process.argv[2] ?? join(root, 'dist'));
@@ -30,12 +31,11 @@ const { output } = await bundle.write({
 await bundle.close();
 chmodSync(join(out, 'cli.js'), 0o755);
 
+const ofPage = await buildPage(join(out, 'page'));
 const libraries = new Set();
-for (const { moduleIds = [] } of output) {
-  for (const id of moduleIds) {
-    const folder = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id)?.[0];
-    if (folder) libraries.add(folder);
-  }
+for (const id of [...output.flatMap(({ moduleIds = [] }) => moduleIds), ...ofPage]) {
+  const folder = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id)?.[0];
+  if (folder) libraries.add(folder);
 }
 writeFileSync(join(out, 'licences.txt'), [...libraries].sort().map(licenceOf).join(`\n${'-'.repeat(80)}\n`));
 

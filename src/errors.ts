@@ -313,6 +313,12 @@ export const errorTable = {
     about: 'the Host of the request is not one of this server',
     hint: 'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.',
   },
+  page_token_needed: {
+    rpc: null,
+    http: 403,
+    about: 'something of the page was to be done, without the proof that the page asks for it',
+    hint: 'Load the page again; its actions are for the page alone, and programs have /rpc.',
+  },
   not_found: {
     rpc: null,
     http: 404,

@@ -48,6 +48,7 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
   return {
     url: server.url,
     async close() {
+      routes.endStreams();
       await routes.stopChildren();
       await server.close();
       await routes.close();

@@ -40,3 +40,15 @@ export function loadSoon(open: () => Promise<RequestListener>, onFailure: TellFa
     state: () => state,
   };
 }
+
+/**
+ * Loads a part with the first request for it: one that most processes never need. Where that fails, requests are told
+ * that only a restart helps.
+ */
+export function onDemand(open: () => Promise<RequestListener>, onFailure: TellFailure): RequestListener {
+  let later: LoadedLater | null = null;
+  return (req, res) => {
+    later ??= loadSoon(open, onFailure);
+    later.listener(req, res);
+  };
+}

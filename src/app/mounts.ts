@@ -17,6 +17,7 @@ import type { Hops } from '../proxy/hops.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { passthrough } from '../proxy/passthrough.ts';
 import type { Upstream } from '../proxy/upstream.ts';
+import { onDemand } from './loaded-later.ts';
 import type { Services } from './services.ts';
 import type { Toolset } from './tools.ts';
 import type { Upstreams } from './wires.ts';
@@ -26,6 +27,8 @@ export interface MountParts extends Services {
   readonly upstreams: Upstreams;
   readonly hops: Hops;
   readonly metrics: Metrics;
+  /** Fires when the server stops: what would never end by itself must not hold that up. */
+  readonly stopping: AbortSignal;
   /** Largest body of `/rpc` and `/prune`, in bytes. */
   readonly maxBodyBytes: number;
 }
@@ -35,6 +38,7 @@ const mounts: readonly ((app: Express, parts: MountParts, access: LocalGuardOpti
   mountMetrics,
   mountRpc,
   mountPrune,
+  mountPage,
   mountPassthrough,
 ];
 
@@ -128,6 +132,20 @@ function mountPrune(
     onFailure: failures.of('prune'),
   });
   app.use('/prune', localGuard(access), router);
+}
+
+/** Most processes are never looked at: what the page needs loads with the first request for it. */
+function mountPage(app: Express, parts: MountParts): void {
+  if (!parts.settings.page) return;
+  const page = onDemand(async () => {
+    const { openPageOf } = await import('./page.ts');
+    return openPageOf(parts);
+  }, parts.failures.of('loading'));
+  app.get('/', (req, res) => page(req, res));
+  app.use((req, res, next) => {
+    if (req.path === '/page' || req.path.startsWith('/page/')) page(req, res);
+    else next();
+  });
 }
 
 function mountPassthrough(app: Express, parts: MountParts): void {

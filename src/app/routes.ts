@@ -21,6 +21,8 @@ export interface OpenRoutes extends Routes {
   ready(): boolean;
   /** Once all is loaded, or could not be. Never rejects. */
   readonly loaded: Promise<void>;
+  /** Ends what would never end by itself, such as a page that follows what happens. */
+  endStreams(): void;
   /** Ends the children that were started, while the way to the model is still open to them. */
   stopChildren(): Promise<void>;
   /** Writes what waits and lets go of everything, the store included. */
@@ -44,7 +46,9 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     services,
     metrics,
   );
-  const mountParts = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
+  const stopping = new AbortController();
+  const ofAll = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
+  const mountParts = { ...ofAll, stopping: stopping.signal };
   const rest = loadSoon(async () => {
     const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);
     return openMounts(mountParts);
@@ -59,6 +63,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     loaded: rest.settled,
     health: () => ({ ...services.health(), routes: rest.state(), not_understood: notUnderstood.report() }),
     ready: () => rest.state() === 'ok',
+    endStreams: () => stopping.abort(),
     stopChildren: async () => fleet?.close(),
     async close() {
       await close();

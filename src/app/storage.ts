@@ -1,8 +1,10 @@
+import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { EventLog, STORE_RUN } from '../core/event-log.ts';
 import type { Clock } from '../core/ports.ts';
 import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
+import type { FindingShown } from '../page/shapes.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { Failures } from './failures.ts';
 import { openStore } from './store.ts';
@@ -16,6 +18,12 @@ export interface Base {
   /** The environment and the folder of this process, for the programs that it starts. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
+  /** Where the settings came from, and what there is to say of them. */
+  readonly loaded?: Pick<Loaded, 'origins' | 'warnings'>;
+  /** Where the built files of the page are, if not where the build puts them. */
+  readonly pageFolder?: string;
+  /** Runs the checks of `mcp-pruner doctor` on this installation. */
+  readonly examine?: () => Promise<readonly FindingShown[]>;
 }
 
 /** What is kept, and whether it can be: all that a server needs to say how it is. */

@@ -2,7 +2,7 @@ import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { servingProblem } from '../config/warnings.ts';
-import { type Call, type Command, configOption, type Io } from './command.ts';
+import { type Command, configOption, type Io } from './command.ts';
 import { checkAddresses } from './doctor-addresses.ts';
 import { checkAgents } from './doctor-agents.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
@@ -26,7 +26,7 @@ export const doctor: Command = {
   arguments: { least: 0, most: 0 },
 
   async run(call, io) {
-    const findings = await examine(call, io);
+    const findings = await examine(() => readSettings(call, io), io);
     if (call.values.json === true) io.out(`${JSON.stringify(findings, null, 2)}\n`);
     else for (const finding of findings) io.out(lines(finding, io));
     return findings.some(({ level }) => level === 'failure') ? 1 : 0;
@@ -42,10 +42,11 @@ function lines({ level, what, advice }: Finding, io: Io): string {
   return advice === undefined ? said : said + wrapped(advice, indent, io);
 }
 
-async function examine(call: Call, io: Io): Promise<Finding[]> {
+/** @param read - reads the configuration, or throws `SettingsError` */
+export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   let loaded: Loaded;
   try {
-    loaded = readSettings(call, io);
+    loaded = read();
   } catch (cause) {
     if (!(cause instanceof SettingsError)) throw cause;
     return [checkNode(process.versions.node), ...cause.problems.map((what) => ({ level: 'failure', what }) as const)];

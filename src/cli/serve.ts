@@ -1,3 +1,4 @@
+import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';
 import { rows, type SettingKey, type Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
@@ -5,6 +6,7 @@ import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
 import { UserError } from '../errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Call, type Command, configOption, type Io, type Option, textOption, UsageError } from './command.ts';
+import type { Finding } from './finding.ts';
 import { logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
 import { painter } from './terminal.ts';
@@ -24,6 +26,8 @@ export type Start = (
     readonly version: string;
     readonly env: Io['env'];
     readonly cwd: string;
+    readonly loaded: Pick<Loaded, 'origins' | 'warnings'>;
+    readonly examine: () => Promise<readonly Finding[]>;
   },
 ) => Promise<Running>;
 
@@ -62,7 +66,8 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
     arguments: { least: 0, most: 0 },
 
     async run(call, io) {
-      const { settings: read, warnings, configFile } = readSettings(call, io, flagsOf(call));
+      const loaded = readSettings(call, io, flagsOf(call));
+      const { settings: read, warnings, configFile } = loaded;
       const problem = servingProblem(read);
       if (problem !== null) throw new SettingsError([problem]);
       const settings: Settings = { ...read, authToken: serverToken(io, read) };
@@ -72,11 +77,15 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       const log = createLog({ level: settings.logLevel, fd: 1, ...render });
       for (const warning of warnings) log.warn({ warning }, 'configuration');
       const start = await loadStart();
-      const running = await start(settings, { log, version: io.version, env: io.env, cwd: io.cwd }).catch(
-        (cause: unknown) => {
-          throw new UserError(startFailure(cause, settings), { cause });
+      const running = await start(settings, {
+        ...{ log, version: io.version, env: io.env, cwd: io.cwd, loaded },
+        examine: async () => {
+          const { examine } = await import('./doctor.ts');
+          return examine(() => loaded, io);
         },
-      );
+      }).catch((cause: unknown) => {
+        throw new UserError(startFailure(cause, settings), { cause });
+      });
       log.info(
         {
           url: running.url,

@@ -1,5 +1,6 @@
 import type { Decision } from '../core/ports.ts';
 import type { Why, WhyRegion } from '../core/why.ts';
+import { caveat, inWords, wholeWords } from '../core/why-words.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
 import { wrap } from '../eval/table.ts';
@@ -8,7 +9,6 @@ import { checkWithin, namedLines } from './line-ranges.ts';
 import { findOriginal, type Original, withStore } from './open-store.ts';
 import { writeHeader } from './prune-header.ts';
 import { type Paint, painter, printable } from './terminal.ts';
-import { caveat, inWords, wholeWords } from './why-words.ts';
 
 export const why: Command = {
   usage: 'why <prune_id|marker> [--lines 10-40] [--json]',

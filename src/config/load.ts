@@ -3,7 +3,7 @@ import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } 
 import { otherVariables, rows, type Setting, type SettingKey, type Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
-import { settingsWarnings } from './warnings.ts';
+import { isLoopbackHost, settingsWarnings } from './warnings.ts';
 
 /** Where a value came from. `name` is the variable, the option, the file, or the setting that implied it. */
 export interface Origin {
@@ -81,6 +81,9 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   const backendImplied = values.swePrunerUrl !== null && origins.backend.from === 'default';
   const implied = {
     ...impliedToggles(values, origins),
+    // seen from other machines only where somebody said so
+    ...(origins.page.from === 'default' &&
+      !isLoopbackHost(values.host) && { page: [false, { from: 'implied', name: origins.host.name }] as const }),
     ...(backendImplied && { backend: ['swe-pruner', { from: 'implied', name: origins.swePrunerUrl.name }] as const }),
   };
   const entries = Object.entries(implied);

@@ -114,6 +114,14 @@ export const table = {
     fallback: [],
     doc: 'Web pages (Origin header) that may call the server, besides its own. Requests of other pages are not pruned and may not use /rpc.',
   }),
+  page: setting({
+    env: ['MCP_PRUNER_PAGE'],
+    toml: 'page',
+    rule: onOff(),
+    fallback: true,
+    fallbackWords: 'true on loopback, else false',
+    doc: 'Serves the page at /, on which a browser shows what was cut and saved. Beyond loopback it is off unless it is set.',
+  }),
   httpProxy: setting({
     env: ['http_proxy', 'HTTP_PROXY'],
     toml: null,

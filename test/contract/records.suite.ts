@@ -58,6 +58,30 @@ export function recordsContract(name: string, open: Open): void {
       expect(await store.records.pruneState('prn_never')).toBe('unknown');
     });
 
+    it('list prunes page by page, the newest first, and say how old they are and when they go', async () => {
+      const clock = manualClock();
+      const store = await open({ clock });
+      const { records } = store;
+      expect(await records.ages()).toEqual({ oldestMs: null, newestMs: null, nextExpiryMs: null, lastExpiryMs: null });
+      const madeMs = clock.now;
+      for (const name of ['a', 'b', 'c']) {
+        await store.commit({ decisions: [aPrune(name, `text ${name}`)], touch: [] }, 0);
+        clock.now += 10;
+      }
+      const [newest, middle, ...more] = await records.prunesByAge({ limit: 2 });
+      expect([newest?.pruneId, middle?.pruneId, more]).toEqual([pruneIdOf('c'), pruneIdOf('b'), []]);
+      const rest = await records.prunesByAge({ before: middle?.row ?? 0, limit: 9 });
+      expect(rest.map(({ pruneId }) => pruneId)).toEqual([pruneIdOf('a')]);
+      expect(await records.ages()).toEqual({
+        oldestMs: madeMs,
+        newestMs: madeMs + 20,
+        nextExpiryMs: madeMs + TTL_MS,
+        lastExpiryMs: madeMs + 20 + TTL_MS,
+      });
+      clock.now += TTL_MS;
+      expect(await records.prunesByAge({ limit: 9 })).toEqual([]);
+    });
+
     it('keep the first answer under a key, let go of claims that failed, and forget what has expired', async () => {
       const clock = manualClock();
       const store = await open({ clock });

@@ -63,6 +63,37 @@ async function listed(store: StoreHandle, project = 'p'): Promise<string[]> {
 /** What the segments and directives of any store must do. */
 export function segmentsContract(name: string, open: Open): void {
   describe(name, () => {
+    describe('conversations', () => {
+      it('of all projects come page by page, the one seen last first, and are found by their name', async () => {
+        const { segments } = await open({});
+        const seen = [
+          ['p', 'one', 5],
+          ['q', 'two', 7],
+          ['q', 'one', 6],
+        ] as const;
+        for (const [project, conversationId, atMs] of seen) {
+          await segments.note([aBatch([], { project, conversationId, atMs })]);
+        }
+        const first = await segments.recentConversations({ limit: 2 });
+        const named = (list: typeof first) => list.map(({ project, name }) => `${project} ${name}`);
+        expect(named(first)).toEqual(['q two', 'q one']);
+        const after = first.at(-1);
+        expect(named(await segments.recentConversations({ limit: 9, ...(after && { after }) }))).toEqual(['p one']);
+        expect(named(await segments.conversationsNamed('one'))).toEqual(['q one', 'p one']);
+        expect(await segments.conversationsNamed('none')).toEqual([]);
+      });
+
+      it('tell which prunes hold lines of their segments', async () => {
+        const { segments } = await open({});
+        const pruneIds = [pruneIdOf('a'), pruneIdOf('b')].sort();
+        await segments.note([aBatch([aSegment('seg_1', { pruneIds }), aSegment('seg_2')])]);
+        const found = await segments.findSegments('p', ['seg_1', 'seg_2']);
+        const [one, two] = ['seg_1', 'seg_2'].map((id) => found.get(id)?.row ?? 0);
+        expect(await segments.prunesOf([one ?? 0, two ?? 0, 1_000_000])).toEqual(new Map([[one, pruneIds]]));
+        expect(await segments.prunesOf([])).toEqual(new Map());
+      });
+    });
+
     describe('a segment', () => {
       it('comes back as it was noted, and is found in its own project only', async () => {
         const { segments } = await open({});

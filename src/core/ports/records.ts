@@ -20,6 +20,21 @@ export interface PruneSummary {
   readonly expiresMs: number;
 }
 
+/** A prune with its place in the order in which prunes were made. */
+export interface ListedPrune extends PruneSummary {
+  /** Ascending. */
+  readonly row: number;
+}
+
+/** Between what times the prunes in the store were made and go, epoch milliseconds; `null` where there are none. */
+export interface StoreAges {
+  readonly oldestMs: number | null;
+  readonly newestMs: number | null;
+  /** When the next prune expires, and the last, if none of them is used before. */
+  readonly nextExpiryMs: number | null;
+  readonly lastExpiryMs: number | null;
+}
+
 /** An agent whose life was recorded. */
 export interface ChildSummary {
   readonly childId: string;
@@ -65,6 +80,9 @@ export interface Records {
   lastSeq(): Promise<number>;
   /** Prunes that have not expired, the one used last first. */
   prunes(query: { readonly prefix: string; readonly limit: number }): Promise<readonly PruneSummary[]>;
+  /** Prunes that have not expired, the one made last first, made before the one at `before` if given, at most `limit`. */
+  prunesByAge(page: { readonly before?: number; readonly limit: number }): Promise<readonly ListedPrune[]>;
+  ages(): Promise<StoreAges>;
   /** Whether a prune can be had, could be had, or was never there as far as the store can tell. */
   pruneState(pruneId: string): Promise<'alive' | 'expired' | 'unknown'>;
   /** Agents, the one that said something last first. */

@@ -114,6 +114,11 @@ export interface StoredConversation {
   readonly seenMs: number;
 }
 
+/** A conversation with the project that it belongs to. */
+export interface ProjectConversation extends StoredConversation {
+  readonly project: string;
+}
+
 export interface StoredSegment extends SegmentFacts {
   readonly row: number;
   /** Name of the conversation that it was last seen in. */
@@ -182,6 +187,15 @@ export interface SegmentStore {
     conversation: StoredConversation,
     page: { readonly after?: Pick<StoredSegment, 'ordinal' | 'row'>; readonly limit: number },
   ): Promise<readonly StoredSegment[]>;
+  /** Conversations of all projects, the one seen last first, behind `after` if given, at most `limit`. */
+  recentConversations(page: {
+    readonly after?: Pick<StoredConversation, 'seenMs' | 'row'>;
+    readonly limit: number;
+  }): Promise<readonly ProjectConversation[]>;
+  /** The conversations of this name, one for each project at the most, the one seen last first, at most 100. */
+  conversationsNamed(name: string): Promise<readonly ProjectConversation[]>;
+  /** Ids of the prunes that hold lines of segments, by the segment's `row`; a segment without any is absent. */
+  prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>>;
   /** Segments of a project by id; unknown ones are absent. */
   findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>>;
 }

@@ -1,10 +1,12 @@
 import type {
   ChildLogRecord,
   ChildSummary,
+  ListedPrune,
   PruneSummary,
   Records,
   Reply,
   RunSummary,
+  StoreAges,
   StoredChildLog,
 } from '../../core/ports/records.ts';
 import type { Database } from './database.ts';
@@ -22,6 +24,8 @@ export interface DatabaseParts {
   readonly view: ReplicaView;
   readonly nowMs: () => number;
 }
+
+type PruneRow = DecisionRow & { readonly id: number; readonly prune_id: string; readonly created_ms: number };
 
 interface ChildLogRow {
   readonly seq: number;
@@ -94,16 +98,31 @@ export class DatabaseRecords implements Records {
   }
 
   async prunes({ prefix, limit }: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
-    const rows = await this.#parts.database.query<DecisionRow & { prune_id: string; created_ms: number }>(
-      `SELECT prune_id, decision_key AS key, body, created_ms, expires_ms FROM mcp_pruner.prune
+    const rows = await this.#parts.database.query<PruneRow>(
+      `SELECT id, prune_id, decision_key AS key, body, created_ms, expires_ms FROM mcp_pruner.prune
        WHERE starts_with(prune_id, $1) AND expires_ms > $2 ORDER BY expires_ms DESC LIMIT $3`,
       [toPg(prefix), this.#parts.nowMs(), bounded(limit)],
     );
-    return rows.map((row) => {
-      const { tool, sourceType, lines, keptLines } = decisionOf(row);
-      const expiresMs = this.#expiryOf(row.prune_id, row.expires_ms);
-      return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
-    });
+    return rows.map((row) => this.#summaryOf(row));
+  }
+
+  async prunesByAge({ before, limit }: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
+    const rows = await this.#parts.database.query<PruneRow>(
+      `SELECT id, prune_id, decision_key AS key, body, created_ms, expires_ms FROM mcp_pruner.prune
+       WHERE id < $1 AND expires_ms > $2 ORDER BY id DESC LIMIT $3`,
+      [before ?? Number.MAX_SAFE_INTEGER, this.#parts.nowMs(), bounded(limit)],
+    );
+    return rows.map((row) => ({ ...this.#summaryOf(row), row: row.id }));
+  }
+
+  async ages(): Promise<StoreAges> {
+    const [row] = await this.#parts.database.query<StoreAges>(
+      `SELECT (SELECT created_ms FROM mcp_pruner.prune ORDER BY id LIMIT 1) AS "oldestMs",
+         (SELECT created_ms FROM mcp_pruner.prune ORDER BY id DESC LIMIT 1) AS "newestMs",
+         (SELECT min(expires_ms) FROM mcp_pruner.prune) AS "nextExpiryMs",
+         (SELECT max(expires_ms) FROM mcp_pruner.prune) AS "lastExpiryMs"`,
+    );
+    return row ?? { oldestMs: null, newestMs: null, nextExpiryMs: null, lastExpiryMs: null };
   }
 
   async pruneState(pruneId: string): ReturnType<Records['pruneState']> {
@@ -210,6 +229,12 @@ export class DatabaseRecords implements Records {
       `DELETE FROM mcp_pruner.reply WHERE tool = $1 AND key = $2 ${kept ? '' : 'AND text IS NULL'}`,
       [toPg(tool), toPg(key)],
     );
+  }
+
+  #summaryOf(row: PruneRow): PruneSummary {
+    const { tool, sourceType, lines, keptLines } = decisionOf(row);
+    const expiresMs = this.#expiryOf(row.prune_id, row.expires_ms);
+    return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
   }
 
   async #lastSeq(sql: string, values: readonly unknown[] = []): Promise<number> {

@@ -2,6 +2,7 @@ import type {
   DirectiveAction,
   DirectiveChange,
   NotedSegment,
+  ProjectConversation,
   ProjectDirectives,
   SegmentBatch,
   SegmentFacts,
@@ -17,10 +18,12 @@ import { fromPg, toPg } from './text.ts';
 
 const MAX_PAGE = 10_000;
 const MAX_CONVERSATIONS = 1_000;
+const MAX_NAMED = 100;
 const WAIT_MS = 5_000;
 
 interface ConversationRow {
   readonly id: number;
+  readonly project: string;
   readonly name: string;
   readonly task: string;
   readonly turns: number;
@@ -105,20 +108,40 @@ export class DatabaseSegments implements SegmentStore {
 
   async conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
     const rows = await this.#parts.database.query<ConversationRow>(
-      `SELECT id, name, task, turns, base_turn, messages, seen_ms FROM mcp_pruner.conversation c WHERE project = $1
+      `SELECT * FROM mcp_pruner.conversation c WHERE project = $1
        ${task === undefined ? '' : 'AND (task = $3 OR EXISTS (SELECT 1 FROM mcp_pruner.segment WHERE conversation = c.id AND task = $3))'}
        ORDER BY seen_ms DESC, id DESC LIMIT $2`,
       [toPg(project), MAX_CONVERSATIONS, ...(task === undefined ? [] : [toPg(task)])],
     );
-    return rows.map((row) => ({
-      row: row.id,
-      name: fromPg(row.name),
-      task: fromPg(row.task),
-      turns: row.turns,
-      baseTurn: row.base_turn,
-      messages: row.messages,
-      seenMs: row.seen_ms,
-    }));
+    return rows.map(conversationOf);
+  }
+
+  async recentConversations({
+    after,
+    limit,
+  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
+    const rows = await this.#parts.database.query<ConversationRow>(
+      'SELECT * FROM mcp_pruner.conversation WHERE (seen_ms, id) < ($1, $2) ORDER BY seen_ms DESC, id DESC LIMIT $3',
+      [after?.seenMs ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, Math.min(limit, MAX_PAGE)],
+    );
+    return rows.map(withProject);
+  }
+
+  async conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
+    const rows = await this.#parts.database.query<ConversationRow>(
+      'SELECT * FROM mcp_pruner.conversation WHERE name = $1 ORDER BY seen_ms DESC, id DESC LIMIT $2',
+      [toPg(name), MAX_NAMED],
+    );
+    return rows.map(withProject);
+  }
+
+  async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+    const pairs = await this.#parts.database.query<{ segment: number; prunes: readonly string[] }>(
+      `SELECT segment, array_agg(prune_id ORDER BY prune_id) AS prunes FROM mcp_pruner.segment_prune
+       WHERE segment = ANY ($1::bigint[]) GROUP BY segment`,
+      [rows],
+    );
+    return new Map(pairs.map(({ segment, prunes }) => [segment, prunes]));
   }
 
   async segments(
@@ -149,6 +172,22 @@ export class DatabaseSegments implements SegmentStore {
       }),
     );
   }
+}
+
+function conversationOf(row: ConversationRow): StoredConversation {
+  return {
+    row: row.id,
+    name: fromPg(row.name),
+    task: fromPg(row.task),
+    turns: row.turns,
+    baseTurn: row.base_turn,
+    messages: row.messages,
+    seenMs: row.seen_ms,
+  };
+}
+
+function withProject(row: ConversationRow): ProjectConversation {
+  return { ...conversationOf(row), project: fromPg(row.project) };
 }
 
 async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> {

@@ -1,14 +1,17 @@
 import type {
   ChildLogRecord,
   ChildSummary,
+  ListedPrune,
   PruneSummary,
   Records,
   Reply,
   RunSummary,
+  StoreAges,
   StoredChildLog,
 } from '../../core/ports/records.ts';
 import { decodeBody } from '../decision-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
+import type { PruneListRow } from './summaries.ts';
 
 const MAX_ROWS = 10_000;
 
@@ -37,12 +40,20 @@ export class FileRecords implements Records {
 
   prunes({ prefix, limit }: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
     return this.#access.read(({ summaries }, nowMs) =>
-      summaries.prunes(prefix, nowMs, bounded(limit)).map((row) => {
-        const { tool, sourceType, lines, keptLines } = decodeBody(row.decision_key, row.prune_id, row.body);
-        const expiresMs = this.#access.expiry('prune', row.prune_id, row.expires_ms);
-        return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
-      }),
+      summaries.prunes(prefix, nowMs, bounded(limit)).map((row) => this.#summaryOf(row)),
     );
+  }
+
+  prunesByAge({ before, limit }: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
+    return this.#access.read(({ summaries }, nowMs) =>
+      summaries
+        .prunesByAge(before ?? Number.MAX_SAFE_INTEGER, nowMs, bounded(limit))
+        .map((row) => ({ ...this.#summaryOf(row), row: row.id })),
+    );
+  }
+
+  ages(): Promise<StoreAges> {
+    return this.#access.read(({ summaries }) => summaries.ages());
   }
 
   pruneState(pruneId: string): ReturnType<Records['pruneState']> {
@@ -90,6 +101,12 @@ export class FileRecords implements Records {
 
   dropReply(tool: string, key: string, kept: boolean): Promise<void> {
     return this.#access.write(({ replies }) => replies.drop(tool, key, kept));
+  }
+
+  #summaryOf(row: PruneListRow): PruneSummary {
+    const { tool, sourceType, lines, keptLines } = decodeBody(row.decision_key, row.prune_id, row.body);
+    const expiresMs = this.#access.expiry('prune', row.prune_id, row.expires_ms);
+    return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   DirectiveChange,
+  ProjectConversation,
   ProjectDirectives,
   SegmentBatch,
   SegmentStore,
@@ -12,6 +13,7 @@ import type { ConnectionHolder } from './connection-holder.ts';
 import type { Tables } from './tables.ts';
 
 const MAX_PAGE = 10_000;
+const MAX_NAMED = 100;
 const CHECKPOINT_TRIES = 5;
 const CHECKPOINT_PAUSE_MS = 20;
 
@@ -81,6 +83,28 @@ export class FileSegmentStore implements SegmentStore {
     { after, limit }: Parameters<SegmentStore['segments']>[1],
   ): Promise<readonly StoredSegment[]> {
     return this.#access.read(({ segments }) => segments.page(row, after, Math.min(limit, MAX_PAGE)));
+  }
+
+  recentConversations({
+    after,
+    limit,
+  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
+    return this.#access.read(({ segments }) => segments.recent(after, Math.min(limit, MAX_PAGE)));
+  }
+
+  conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
+    return this.#access.read(({ segments }) => segments.named(name, MAX_NAMED));
+  }
+
+  prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+    return this.#access.read(({ segments }) => {
+      const found = new Map<number, readonly string[]>();
+      for (const row of rows) {
+        const prunes = segments.prunesOf(row);
+        if (prunes.length > 0) found.set(row, prunes);
+      }
+      return found;
+    });
   }
 
   findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>> {

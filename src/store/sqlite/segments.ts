@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type {
   DirectiveAction,
   NotedSegment,
+  ProjectConversation,
   SegmentBatch,
   SegmentFacts,
   StoredConversation,
@@ -17,6 +18,7 @@ const REMOVED_AT_ONCE = 100;
 
 interface ConversationRow {
   readonly id: number;
+  readonly project: string;
   readonly name: string;
   readonly task: string;
   readonly turns: number;
@@ -65,6 +67,9 @@ export class Segments {
   readonly #notePrune;
   readonly #conversations;
   readonly #conversationsOfTask;
+  readonly #recent;
+  readonly #named;
+  readonly #prunesOf;
   readonly #page;
   readonly #one;
   readonly #count;
@@ -104,6 +109,13 @@ export class Segments {
       `SELECT * FROM conversation c WHERE project = ? AND (task = ? OR EXISTS (
          SELECT 1 FROM segment WHERE conversation = c.id AND task = ?)) ORDER BY seen_ms DESC, id DESC LIMIT ?`,
     );
+    this.#recent = db.prepare<[number, number, number], ConversationRow>(
+      'SELECT * FROM conversation WHERE (seen_ms, id) < (?, ?) ORDER BY seen_ms DESC, id DESC LIMIT ?',
+    );
+    this.#named = db.prepare<[string, number], ConversationRow>(
+      'SELECT * FROM conversation WHERE name = ? ORDER BY seen_ms DESC, id DESC LIMIT ?',
+    );
+    this.#prunesOf = db.prepare<[number], string>('SELECT prune_id FROM segment_prune WHERE segment = ?').pluck();
     this.#page = db
       .prepare<[number, number, number, number], SegmentRow>(
         `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
@@ -138,15 +150,21 @@ export class Segments {
       task === undefined
         ? this.#conversations.all(project, MAX_CONVERSATIONS)
         : this.#conversationsOfTask.all(project, task, task, MAX_CONVERSATIONS);
-    return rows.map((row) => ({
-      row: row.id,
-      name: row.name,
-      task: row.task,
-      turns: row.turns,
-      baseTurn: row.base_turn,
-      messages: row.messages,
-      seenMs: row.seen_ms,
-    }));
+    return rows.map(conversationOf);
+  }
+
+  recent(after: Pick<StoredConversation, 'seenMs' | 'row'> | undefined, limit: number): ProjectConversation[] {
+    const { seenMs, row } = after ?? { seenMs: Number.MAX_SAFE_INTEGER, row: 0 };
+    return this.#recent.all(seenMs, row, limit).map(withProject);
+  }
+
+  named(name: string, limit: number): ProjectConversation[] {
+    return this.#named.all(name, limit).map(withProject);
+  }
+
+  /** Prune ids of a segment, by its row. */
+  prunesOf(row: number): string[] {
+    return this.#prunesOf.all(row);
   }
 
   /** Newest message first. */
@@ -184,6 +202,22 @@ export class Segments {
     }
     return { done, more: false };
   }
+}
+
+function conversationOf(row: ConversationRow): StoredConversation {
+  return {
+    row: row.id,
+    name: row.name,
+    task: row.task,
+    turns: row.turns,
+    baseTurn: row.base_turn,
+    messages: row.messages,
+    seenMs: row.seen_ms,
+  };
+}
+
+function withProject(row: ConversationRow): ProjectConversation {
+  return { ...conversationOf(row), project: row.project };
 }
 
 /** From `name` on. By place: names would be looked up for each row. */

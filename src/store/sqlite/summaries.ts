@@ -1,8 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { RunSummary } from '../../core/ports/records.ts';
+import type { RunSummary, StoreAges } from '../../core/ports/records.ts';
 
 /** A row that a list of prunes is made of. */
 export interface PruneListRow {
+  readonly id: number;
   readonly prune_id: string;
   readonly decision_key: string;
   readonly body: string;
@@ -16,6 +17,8 @@ export class Summaries {
   readonly #lastOfRun;
   readonly #last;
   readonly #prunes;
+  readonly #prunesByAge;
+  readonly #ages;
 
   constructor(db: Database) {
     this.#runs = db.prepare<[string, string, number], RunSummary>(
@@ -35,8 +38,17 @@ export class Summaries {
     this.#lastOfRun = db.prepare<[string], number>('SELECT max(seq) FROM event WHERE run_id = ?').pluck();
     this.#last = db.prepare<[], number>('SELECT max(seq) FROM event').pluck();
     this.#prunes = db.prepare<[string, string, number, number], PruneListRow>(
-      `SELECT prune_id, decision_key, body, created_ms, expires_ms FROM prune
+      `SELECT id, prune_id, decision_key, body, created_ms, expires_ms FROM prune
        WHERE substr(prune_id, 1, length(?)) = ? AND expires_ms > ? ORDER BY expires_ms DESC LIMIT ?`,
+    );
+    this.#prunesByAge = db.prepare<[number, number, number], PruneListRow>(
+      `SELECT id, prune_id, decision_key, body, created_ms, expires_ms FROM prune
+       WHERE id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
+    );
+    this.#ages = db.prepare<[], StoreAges>(
+      `SELECT (SELECT created_ms FROM prune ORDER BY id LIMIT 1) AS oldestMs,
+         (SELECT created_ms FROM prune ORDER BY id DESC LIMIT 1) AS newestMs,
+         (SELECT min(expires_ms) FROM prune) AS nextExpiryMs, (SELECT max(expires_ms) FROM prune) AS lastExpiryMs`,
     );
   }
 
@@ -54,5 +66,13 @@ export class Summaries {
 
   prunes(prefix: string, nowMs: number, limit: number): PruneListRow[] {
     return this.#prunes.all(prefix, prefix, nowMs, limit);
+  }
+
+  prunesByAge(before: number, nowMs: number, limit: number): PruneListRow[] {
+    return this.#prunesByAge.all(before, nowMs, limit);
+  }
+
+  ages(): StoreAges {
+    return this.#ages.get() ?? { oldestMs: null, newestMs: null, nextExpiryMs: null, lastExpiryMs: null };
   }
 }

@@ -1,5 +1,5 @@
-import type { Told, Why, WhyRegion } from '../core/why.ts';
 import type { Rule } from '../engine/kinds/protection.ts';
+import type { Told, Why, WhyRegion } from './why.ts';
 
 /** What each rule keeps, in words. */
 const RULES: Readonly<Record<Rule, string>> = {

@@ -1,0 +1,141 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { type Allowed, type Caller, isForeignHost, isForeignPage } from '../core/origin.ts';
+import type { Clock } from '../core/ports.ts';
+
+export interface PageAccessOptions {
+  readonly allowed: Allowed;
+  /** What callers must show; `null` where this machine's own pages and programs are let in without. */
+  readonly token: string | null;
+  readonly clock: Clock;
+}
+
+/** Why a request is turned away. */
+export type Refusal = 'forbidden_origin' | 'forbidden_host' | 'unauthorized' | 'page_token_needed';
+
+/** The header in which the page proves that it was able to read an answer of this server. */
+export const PAGE_TOKEN_HEADER = 'x-mcp-pruner-page';
+/** How long the page remembers that its user has shown the token. */
+const SESSION_MS = 30 * 24 * 60 * 60 * 1000;
+
+/**
+ * Who may use the page. Pages of others are refused by what a browser says of them (`core/origin.ts`); where a token is
+ * configured its user shows it once, for a cookie that no script can read; and whatever changes something needs, beside
+ * all that, a token of this process, which only a page that could read its answers has.
+ */
+export class PageAccess {
+  readonly #options: PageAccessOptions;
+  readonly #ownKey = randomBytes(32);
+
+  constructor(options: PageAccessOptions) {
+    if (options.token === '') throw new Error('the token of the page is empty'); // would let a missing one pass
+    this.#options = options;
+  }
+
+  /** Whether a token must be shown at all. */
+  get asksForToken(): boolean {
+    return this.#options.token !== null;
+  }
+
+  /**
+   * Why a page or a name that is not ours is refused; `null` for all others.
+   *
+   * @param isEmpty - what is asked for holds nothing: then a link of another page may lead to it
+   */
+  foreign(req: IncomingMessage, isEmpty = false): Refusal | null {
+    const caller = callerOf(req);
+    const { allowed } = this.#options;
+    if (isForeignPage(caller, allowed) && !(isEmpty && followsLink(req))) return 'forbidden_origin';
+    // whatever the token: a browser always says by which name it was led here
+    return isForeignHost(caller, { ...allowed, anyHost: false }) ? 'forbidden_host' : null;
+  }
+
+  /** Why a request may not see anything, though it is no foreign one. */
+  unknown(req: IncomingMessage): Refusal | null {
+    return this.#shows(req) ? null : 'unauthorized';
+  }
+
+  /** Why a request may not change anything, though it may see all. */
+  unproven(req: IncomingMessage): Refusal | null {
+    const given = req.headers[PAGE_TOKEN_HEADER];
+    return typeof given === 'string' && isSame(given, this.pageToken(req)) ? null : 'page_token_needed';
+  }
+
+  /** The token that actions of this caller must bring. */
+  pageToken(req: IncomingMessage): string {
+    const session = this.#sessionOf(req) ?? 'without';
+    return createHmac('sha256', this.#ownKey).update(session).digest('base64url');
+  }
+
+  /** @returns the cookie for a caller who shows the right token, else `null` */
+  enter(req: IncomingMessage, token: string): string | null {
+    if (this.#options.token === null || !isSame(token, this.#options.token)) return null;
+    const untilMs = Math.trunc(this.#options.clock.nowMs()) + SESSION_MS;
+    return cookie(req, `${untilMs}.${this.#seal(untilMs)}`, SESSION_MS / 1000);
+  }
+
+  /** The cookie that takes the place of the one given by `enter`. */
+  leave(req: IncomingMessage): string {
+    return cookie(req, '', 0);
+  }
+
+  #shows(req: IncomingMessage): boolean {
+    const { token } = this.#options;
+    if (token === null || this.#sessionOf(req) !== null) return true;
+    const [, bearer = ''] = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
+    return isSame(bearer, token);
+  }
+
+  /** The value of the cookie if it is one that we gave and its time is not over. */
+  #sessionOf(req: IncomingMessage): string | null {
+    const value = cookiesOf(req).get(cookieName(req));
+    const [until = '', seal = ''] = value?.split('.') ?? [];
+    if (!/^\d{1,16}$/.test(until) || Number(until) <= this.#options.clock.nowMs()) return null;
+    return value !== undefined && isSame(seal, this.#seal(Number(until))) ? value : null;
+  }
+
+  /** Survives a restart, and is void once the configured token is another one. */
+  #seal(untilMs: number): string {
+    return createHmac('sha256', this.#options.token ?? this.#ownKey)
+      .update(`mcp-pruner page ${untilMs}`)
+      .digest('base64url');
+  }
+}
+
+/** Whether a browser goes to a page, rather than a page asking for something. */
+function followsLink({ method, headers }: IncomingMessage): boolean {
+  const reads = method === 'GET' || method === 'HEAD';
+  return reads && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}
+
+function callerOf({ headers }: IncomingMessage): Caller {
+  const { origin, host, 'sec-fetch-site': site } = headers;
+  return { host, origin, secFetchSite: Array.isArray(site) ? site[0] : site };
+}
+
+/** Cookies belong to a name, not to a port: two servers of this machine must not take each other's. */
+function cookieName({ socket }: IncomingMessage): string {
+  return `mcp_pruner_page_${socket.localPort ?? 0}`;
+}
+
+function cookie(req: IncomingMessage, value: string, maxAgeS: number): string {
+  return `${cookieName(req)}=${value}; Path=/page; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict`;
+}
+
+function cookiesOf({ headers }: IncomingMessage): Map<string, string> {
+  const cookies = new Map<string, string>();
+  for (const pair of (headers.cookie ?? '').split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0) cookies.set(pair.slice(0, at).trim(), pair.slice(at + 1).trim());
+  }
+  return cookies;
+}
+
+/** Compares digests, so that the time it takes tells nothing. */
+function isSame(a: string, b: string): boolean {
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

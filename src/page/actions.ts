@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import type { Outcome } from '../gc/context-gc.ts';
+import type { Answer } from './answers.ts';
+import { bodyOf, name, pruneId, Unfit } from './asked.ts';
+import type { PageParts } from './parts.ts';
+
+const MOST_SEGMENTS = 500;
+
+const segments = z.strictObject({
+  project: name,
+  segments: z.array(z.string().min(1).max(100)).min(1).max(MOST_SEGMENTS),
+});
+const deletion = segments.extend({ confirm: z.boolean() });
+const line = z.int().min(1);
+const range = z.strictObject({ prune_id: pruneId, start_line: line, end_line: line });
+
+/** What the page can do: a path below `/page/api/`, and what answers it. */
+export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
+  recover:
+    ({ pruner }) =>
+    async (req) => {
+      const { prune_id, start_line, end_line } = bodyOf(req, range);
+      const ranges = [{ startLine: start_line, endLine: end_line }];
+      return { text: await pruner.recover({ pruneId: prune_id, ranges, numbered: false }) };
+    },
+  pin:
+    ({ contextGc }) =>
+    async (req) => {
+      const { project, segments: ids } = bodyOf(req, segments);
+      return told(await contextGc.pin(project, ids));
+    },
+  unpin:
+    ({ contextGc }) =>
+    async (req) => {
+      const { project, segments: ids } = bodyOf(req, segments);
+      return told(await contextGc.unpin(project, ids));
+    },
+  stash:
+    ({ contextGc }) =>
+    async (req) => {
+      const { project, segments: ids } = bodyOf(req, segments);
+      return told(await contextGc.prune(project, ids, 'stash'));
+    },
+  delete:
+    ({ contextGc }) =>
+    async (req) => {
+      const { project, segments: ids, confirm } = bodyOf(req, deletion);
+      if (!confirm) throw new Unfit('confirm: a deletion cannot be undone and must be confirmed');
+      return told(await contextGc.prune(project, ids, 'delete'));
+    },
+  doctor:
+    ({ doctor }) =>
+    async () => ({ findings: doctor === null ? [] : await doctor() }),
+};
+
+function told({ done, errors, tokens }: Outcome): object {
+  return { done, errors, tokens };
+}

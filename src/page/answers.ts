@@ -1,0 +1,87 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../errors.ts';
+import type { TellFailure } from '../failures.ts';
+import { Unfit } from './asked.ts';
+
+/**
+ * What every answer of the page says to a browser: run nothing but our own files, ask nobody else, be framed by nobody,
+ * guess no types, tell no address.
+ */
+const HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy':
+    "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+};
+
+export function securityHeaders(res: Response): void {
+  for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
+}
+
+/** Refuses with a row of the table of errors. */
+export function refuse(res: Response, code: ErrorCode, message: string = errorRow(code).hint, status?: number): void {
+  if (res.headersSent || res.destroyed) {
+    res.destroy();
+    return;
+  }
+  res.status(status ?? errorRow(code).http ?? 500).json({ error: { type: code, message } });
+}
+
+/** Thrown to refuse with a row of the table of errors. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+
+  /** @param message - where the place knows better than the table what to do */
+  constructor(
+    readonly code: ErrorCode,
+    message?: string,
+  ) {
+    super(message ?? errorRow(code).hint);
+  }
+}
+
+/** What answers a request with JSON. */
+export type Answer = (req: Request, res: Response) => Promise<object> | object;
+
+/**
+ * Sends what `answer` gives. What it throws is told: a store that is away as 503, what cannot be had as 404, what does
+ * not fit as 422, all else as 500 and to `onFailure`.
+ */
+export function answering(answer: Answer, onFailure: TellFailure): RequestHandler {
+  return async (req, res) => {
+    try {
+      const value = await answer(req, res);
+      if (!res.headersSent && !res.destroyed) send(res, value);
+    } catch (cause) {
+      if (cause instanceof Unfit) refuse(res, 'invalid_request', cause.message);
+      else if (cause instanceof Refused) refuse(res, cause.code, cause.message);
+      else if (cause instanceof StoreUnavailable) refuse(res, 'store_unavailable', undefined, 503);
+      else if (cause instanceof PrunerError) refuse(res, cause.code, hintOf(cause), statusOf(cause));
+      else {
+        onFailure('internal_error', cause);
+        refuse(res, 'internal_error');
+      }
+    }
+  };
+}
+
+/** Not `res.json`: its ETag would hash what nobody keeps. */
+function send(res: Response, value: object): void {
+  const body = Buffer.from(JSON.stringify(value));
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Length', body.length);
+  res.end(body);
+}
+
+function hintOf({ code, details }: PrunerError): string {
+  return typeof details.hint === 'string' ? details.hint : errorRow(code).hint;
+}
+
+function statusOf({ code }: PrunerError): number {
+  if (code === 'store_unavailable' || code === 'recovery_unavailable') return 503;
+  return code === 'invalid_range' ? 422 : 404;
+}

@@ -1,0 +1,116 @@
+import type { Request, Response } from 'express';
+import type { Store } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
+import { happenedIn } from './requests.ts';
+
+export interface LiveOptions {
+  readonly store: Pick<Store, 'events'>;
+  readonly lastSeq: () => Promise<number>;
+  /** Calls back when this process has written events, until the returned function is called. */
+  readonly onWritten: (listener: () => void) => () => void;
+  /** Fires when the server stops: a stream would hold that up. */
+  readonly stopping: AbortSignal;
+  readonly onFailure: TellFailure;
+}
+
+/** Pages that follow at the same time; one more is refused. */
+const MOST_STREAMS = 16;
+/** Other processes write too: a stream looks again so often, and says so often that it lives. */
+const LOOK_AGAIN_MS = 1_000;
+const BEAT_EVERY = 15;
+const AT_ONCE = 500;
+/** What a page that does not read may have waiting; it is cut off then, and comes back by itself. */
+const MOST_WAITING_BYTES = 4 * 1024 * 1024;
+
+/** Requests as they come, as server-sent events: `happened` with what came, `away` and `back` when the store fails. */
+export class LiveFeed {
+  readonly #options: LiveOptions;
+  #streams = 0;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+  }
+
+  get isFull(): boolean {
+    return this.#streams >= MOST_STREAMS || this.#options.stopping.aborted;
+  }
+
+  /** Streams until the page leaves or the server stops. Never rejects. @param from - the first event to tell */
+  async stream(req: Request, res: Response, from: number | null): Promise<void> {
+    this.#streams++;
+    res.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
+    res.setHeader('X-Accel-Buffering', 'no');
+    res.write('retry: 2000\n\n');
+    const gone = new AbortController();
+    const end = (): void => gone.abort();
+    req.once('close', end);
+    res.once('close', end);
+    res.on('error', end);
+    this.#options.stopping.addEventListener('abort', end, { once: true });
+    try {
+      await this.#follow(res, from, gone.signal);
+    } catch (cause) {
+      this.#options.onFailure('internal_error', cause);
+    } finally {
+      this.#streams--;
+      this.#options.stopping.removeEventListener('abort', end);
+      res.end();
+    }
+  }
+
+  async #follow(res: Response, from: number | null, gone: AbortSignal): Promise<void> {
+    let next = from;
+    let away = false;
+    for (let looks = 0; !gone.aborted; looks++) {
+      try {
+        next ??= (await this.#options.lastSeq()) + 1;
+        next = await this.#tell(res, next);
+        if (away) res.write('event: back\ndata: {}\n\n');
+        away = false;
+      } catch (cause) {
+        if (!away) {
+          this.#options.onFailure('not_followed', cause);
+          res.write('event: away\ndata: {}\n\n');
+        }
+        away = true;
+      }
+      if (looks % BEAT_EVERY === 0) res.write(': alive\n\n');
+      if (res.writableLength > MOST_WAITING_BYTES) {
+        res.destroy();
+        return;
+      }
+      await this.#somethingWritten(gone);
+    }
+  }
+
+  /** @returns where to go on */
+  async #tell(res: Response, from: number): Promise<number> {
+    let next = from;
+    for (;;) {
+      const events = await this.#options.store.events({ fromSeq: next, limit: AT_ONCE });
+      if (events.length === 0) return next;
+      const isFull = events.length === AT_ONCE;
+      // the last request of a full reading may be cut in two: it is read again, unless it is all there was
+      const last = isFull ? events.findLastIndex(({ kind }) => kind === 'request') : -1;
+      const whole = last > 0 ? events.slice(0, last) : events;
+      next = (whole.at(-1)?.seq ?? next) + 1;
+      res.write(`id: ${next - 1}\nevent: happened\ndata: ${JSON.stringify(happenedIn(whole))}\n\n`);
+      if (!isFull) return next;
+    }
+  }
+
+  #somethingWritten(gone: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        forget();
+        gone.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, LOOK_AGAIN_MS);
+      const forget = this.#options.onWritten(done);
+      if (gone.aborted) done();
+      else gone.addEventListener('abort', done, { once: true });
+    });
+  }
+}

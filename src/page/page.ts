@@ -1,0 +1,178 @@
+import type { RequestListener } from 'node:http';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import { z } from 'zod';
+import type { Refusal } from './access.ts';
+import { actions } from './actions.ts';
+import { type Answer, answering, Refused, refuse, securityHeaders } from './answers.ts';
+import { bodyOf, count, name, pruneId, queryOf } from './asked.ts';
+import { type Asset, readAssets } from './assets.ts';
+import { conversationPage, conversationsFrom } from './conversations.ts';
+import { LiveFeed } from './live.ts';
+import type { PageParts } from './parts.ts';
+import { requestsBefore } from './requests.ts';
+import { linePiece, textPart, whyOf } from './texts.ts';
+import { childLog, fleetView, overview, prunesFrom, storeView } from './views.ts';
+
+/** Actions say little; a list of segments is the most. */
+const MAX_BODY_BYTES = 64 * 1024;
+const REQUESTS_OF_A_PAGE = 50;
+const DAYS = 30;
+
+/** What the page reads: a path below `/page/api/`, and what answers it. A new view is a row. */
+const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
+  overview: (parts) => () => overview(parts, DAYS),
+  requests: (parts) => async (req) => {
+    const { before } = queryOf(req, z.object({ before: count.optional() }));
+    await parts.flush();
+    const from = before ?? (await parts.store.records.lastSeq()) + 1;
+    return { ...(await requestsBefore(parts.store, from, REQUESTS_OF_A_PAGE)), newest: from - 1 };
+  },
+  conversations: (parts) => (req) => {
+    const { seen, row } = queryOf(req, z.object({ seen: count.optional(), row: count.optional() }));
+    const after = seen === undefined || row === undefined ? undefined : { seenMs: seen, row };
+    return conversationsFrom({ ...parts, ...parts.store, store: parts.store }, after);
+  },
+  conversation: (parts) => (req) => {
+    const asked = queryOf(
+      req,
+      z.object({ name, project: name.optional(), ordinal: count.optional(), row: count.optional() }),
+    );
+    const { ordinal, row } = asked;
+    const before = ordinal === undefined || row === undefined ? undefined : { ordinal, row };
+    const which = { name: asked.name, project: asked.project ?? null };
+    return conversationPage({ ...parts, segments: parts.store.segments }, which, before);
+  },
+  text: (parts) => (req) => {
+    const asked = queryOf(req, z.object({ id: pruneId, from: count.default(1), count: count.default(400) }));
+    return textPart(parts, asked.id, asked.from, asked.count);
+  },
+  line: (parts) => (req) => {
+    const asked = queryOf(req, z.object({ id: pruneId, n: count, at: count.default(0) }));
+    return linePiece(parts.store, asked.id, asked.n, asked.at);
+  },
+  why: (parts) => (req) => whyOf(parts.store, queryOf(req, z.object({ id: pruneId })).id),
+  store: (parts) => () => storeView(parts),
+  prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
+  settings: (parts) => () => ({ settings: parts.settings(), warnings: parts.warnings }),
+  fleet: (parts) => async () => (parts.fleet === null ? { off: true } : fleetView(await parts.fleet())),
+  'child-log': (parts) => (req) => childLog(parts, queryOf(req, z.object({ id: name })).id),
+};
+
+/**
+ * The page and all that it asks for: `/`, its files below `/page/` and its answers below `/page/api/`.
+ *
+ * @param folder - where the built files are, if not where the build puts them
+ */
+export async function openPage(parts: PageParts, folder?: string): Promise<RequestListener> {
+  const assets = await readAssets(folder);
+  const { access } = parts;
+  const app = express().disable('x-powered-by');
+  app.use((_req, res, next) => {
+    securityHeaders(res);
+    next();
+  });
+  app.use(only((req) => access.foreign(req, req.path === '/')));
+  app.get('/', (req, res) => sendAsset(assets.get('index.html'), req, res));
+  app.get('/page/:file', (req, res, next) => {
+    const asset = assets.get(req.params.file ?? '');
+    if (asset === undefined || req.params.file === 'index.html') next();
+    else sendAsset(asset, req, res);
+  });
+  app.use('/page/api', apiOf(parts));
+  app.use((_req, res) => refuse(res, 'not_found', 'The page has nothing at this path.'));
+  app.use(unreadable);
+  return app;
+}
+
+/** What is answered with JSON: the way in first, then what is seen, then what is done. */
+function apiOf(parts: PageParts): Router {
+  const { access, onFailure } = parts;
+  const answer = (what: Answer): RequestHandler => answering(what, onFailure);
+  const body = express.json({ limit: MAX_BODY_BYTES });
+  const api = express.Router();
+  const session = answer((req) => sessionOf(parts, req));
+  api.get('/session', session);
+  api.post('/session', body, answer(enter(parts)));
+  api.use(only((req) => access.unknown(req)));
+  for (const [path, reading] of Object.entries(readings)) api.get(`/${path}`, answer(reading(parts)));
+  api.get('/live', answer(live(parts)));
+  api.use(only((req) => (req.method === 'POST' ? access.unproven(req) : null)));
+  api.post('/leave', (req, res) => {
+    res.setHeader('Set-Cookie', access.leave(req));
+    res.status(204).end();
+  });
+  for (const [path, action] of Object.entries(actions)) api.post(`/${path}`, body, answer(action(parts)));
+  return api;
+}
+
+function only(reason: (req: Request) => Refusal | null): RequestHandler {
+  return (req, res, next) => {
+    const refused = reason(req);
+    if (refused === null) next();
+    else refuse(res, refused);
+  };
+}
+
+/** Takes the token and gives the cookie for it. */
+function enter({ access }: PageParts): Answer {
+  return (req, res) => {
+    const cookie = access.enter(req, bodyOf(req, z.strictObject({ token: z.string().max(1_000) })).token);
+    if (cookie === null) throw new Refused('unauthorized', 'This is not the token.');
+    res.setHeader('Set-Cookie', cookie);
+    return {};
+  };
+}
+
+function live(parts: PageParts): Answer {
+  const feed = new LiveFeed({ ...parts, lastSeq: () => parts.store.records.lastSeq() });
+  return async (req, res) => {
+    if (feed.isFull) throw new Refused('shutting_down', 'Too many pages follow already, or the server stops.');
+    const since = Number(req.headers['last-event-id'] ?? Number.NaN);
+    const { from } = queryOf(req, z.object({ from: count.optional() }));
+    await feed.stream(req, res, Number.isSafeInteger(since) ? since + 1 : (from ?? null));
+    return {};
+  };
+}
+
+/** What anybody may see who may call at all: no more than is needed to ask for the token. */
+function sessionOf({ access, version, health, fleet, clock, doctor }: PageParts, req: Request): object {
+  if (access.unknown(req) !== null) return { known: false, asksForToken: true };
+  return {
+    known: true,
+    asksForToken: access.asksForToken,
+    pageToken: access.pageToken(req),
+    version,
+    nowMs: clock.nowMs(),
+    health: health(),
+    has: { fleet: fleet !== null, doctor: doctor !== null },
+  };
+}
+
+function sendAsset(asset: Asset | undefined, req: Request, res: Response): void {
+  if (asset === undefined) {
+    refuse(res, 'not_found');
+    return;
+  }
+  res.setHeader('Cache-Control', 'no-cache');
+  res.setHeader('ETag', asset.etag);
+  if (req.headers['if-none-match'] === asset.etag) {
+    res.status(304).end();
+    return;
+  }
+  res.setHeader('Content-Type', asset.type);
+  res.setHeader('Content-Length', asset.body.length);
+  res.end(req.method === 'HEAD' ? undefined : asset.body);
+}
+
+/** A body that is no JSON, or too large. */
+const unreadable: ErrorRequestHandler = (cause: unknown, _req, res, next) => {
+  const status = cause instanceof Error && 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
+  if (status >= 500) next(cause);
+  else refuse(res, status === 413 ? 'body_too_large' : 'invalid_request', 'The body cannot be read.', status);
+};

@@ -1,0 +1,36 @@
+import type { Pruner } from '../core/api.ts';
+import type { FleetStore } from '../core/ports/fleet.ts';
+import type { Records } from '../core/ports/records.ts';
+import type { SegmentStore } from '../core/ports/segments.ts';
+import type { Clock, Store } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
+import type { ContextGc } from '../gc/context-gc.ts';
+import type { PageAccess } from './access.ts';
+import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
+
+/** What the page is made from. */
+export interface PageParts {
+  readonly access: PageAccess;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly store: Store & { readonly segments: SegmentStore; readonly records: Records };
+  /** Writes what requests showed and is not written yet. */
+  readonly flush: () => Promise<void>;
+  /** Calls back when this process has written events, until the returned function is called. */
+  readonly onWritten: (listener: () => void) => () => void;
+  readonly pruner: Pick<Pruner, 'recover'>;
+  readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
+  readonly health: () => object;
+  readonly settings: () => readonly SettingShown[];
+  readonly warnings: readonly string[];
+  /** What the settings say of the store. */
+  readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
+  readonly sent: SentAs;
+  /** Runs the checks of `mcp-pruner doctor`; `null` where nobody can. */
+  readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
+  /** `null` where the fleet is off. */
+  readonly fleet: (() => Promise<FleetStore>) | null;
+  /** Fires when the server stops. */
+  readonly stopping: AbortSignal;
+  readonly onFailure: TellFailure;
+}

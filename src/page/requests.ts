@@ -1,0 +1,99 @@
+import type { Store, StoredEvent } from '../core/ports.ts';
+import type { Happened, NoteShown, RequestPage, RequestShown, TextShown } from './shapes.ts';
+
+/** Texts that a request is shown with; the newest request of a long conversation may bring hundreds at once. */
+const MOST_TEXTS = 30;
+/** Events that are told with the request they belong to. */
+const OF_A_REQUEST = new Set(['candidate', 'pruned', 'left_whole', 'fallback', 'client_failed', 'upstream_failed']);
+const MOST_FACTS = 8;
+
+/** Puts events together to requests, in the order of their first events. Events of requests that began before are left out. */
+export function happenedIn(events: readonly StoredEvent[]): Happened {
+  const groups = new Map<string, StoredEvent[]>();
+  const notes: NoteShown[] = [];
+  for (const event of events) {
+    if (event.kind === 'request') groups.set(event.opId ?? String(event.seq), [event]);
+    else if (event.opId !== null && OF_A_REQUEST.has(event.kind)) groups.get(event.opId)?.push(event);
+    else notes.push(noteOf(event));
+  }
+  return { requests: [...groups.values()].flatMap(requestOf), notes };
+}
+
+function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
+  if (!first) return [];
+  const { seq, tsMs, runId, opId, payload } = first;
+  const told = rest.filter(({ kind }) => kind === 'pruned' || kind === 'left_whole');
+  // cuts first: they are what one looks for
+  const texts = [...told.filter(({ kind }) => kind === 'pruned'), ...told.filter(({ kind }) => kind !== 'pruned')];
+  return [
+    {
+      ...{ seq, atMs: tsMs, conversation: runId, requestId: opId ?? '' },
+      ...{ wire: words(payload.wire), model: words(payload.model), end: words(payload.end) },
+      messages: amount(payload.messages),
+      tokensSaved: amount(payload.tokens_saved),
+      status: amount(payload.status),
+      totalMs: amount(payload.total_ms),
+      shadow: payload.shadow === true,
+      upstreamError: typeof payload.upstream_error === 'string' ? payload.upstream_error : null,
+      fallbacks: rest.filter(({ kind }) => kind === 'fallback').map(({ payload: { reason } }) => words(reason)),
+      texts: texts.slice(0, MOST_TEXTS).map(textOf),
+      more: Math.max(0, texts.length - MOST_TEXTS),
+    },
+  ];
+}
+
+function textOf({ payload }: StoredEvent): TextShown {
+  return {
+    pruneId: typeof payload.prune_id === 'string' ? payload.prune_id : null,
+    ...{ whole: words(payload.reason), tool: words(payload.tool), kind: words(payload.kind) },
+    ...{ lines: amount(payload.lines), keptLines: amount(payload.kept_lines) },
+    ...{ tokensBefore: amount(payload.tokens_before), tokensAfter: amount(payload.tokens_after) },
+  };
+}
+
+function noteOf({ seq, tsMs, kind, level, runId, payload }: StoredEvent): NoteShown {
+  const facts = Object.entries(payload).filter(
+    (fact): fact is [string, string | number] => typeof fact[1] === 'string' || typeof fact[1] === 'number',
+  );
+  return { seq, atMs: tsMs, kind, level, conversation: runId, facts: Object.fromEntries(facts.slice(0, MOST_FACTS)) };
+}
+
+function words(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 300) : '';
+}
+
+function amount(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+/** Events that are looked at in one step back. */
+const STEP = 500;
+/** Steps of one page: what is seldom must not make a long walk of a page. */
+const MOST_STEPS = 20;
+
+/**
+ * Requests that began before an event, the newest first, about `limit` of them. Costs as many events as it looks at,
+ * wherever in the history that is.
+ *
+ * @throws StoreUnavailable
+ */
+export async function requestsBefore(
+  store: Pick<Store, 'events'>,
+  before: number,
+  limit: number,
+): Promise<RequestPage> {
+  const found: RequestShown[] = [];
+  let end = before;
+  for (let steps = 0; steps < MOST_STEPS && end > 1; steps++) {
+    const from = Math.max(1, end - STEP);
+    const events = await store.events({ fromSeq: from, limit: end - from });
+    const within = events.filter(({ seq }) => seq < end);
+    const newest = [...happenedIn(within).requests].reverse();
+    found.push(...newest.slice(0, limit - found.length));
+    const isFull = newest.length > 0 && found.length >= limit;
+    end = newest.length > 0 ? (found.at(-1)?.seq ?? from) : from;
+    if (isFull) return { requests: found, next: end > 1 ? end : null };
+    if (within.length === 0) return { requests: found, next: null }; // what was before is no longer kept
+  }
+  return { requests: found, next: end > 1 ? end : null };
+}

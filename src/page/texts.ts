@@ -1,0 +1,104 @@
+import type { Store, StoredPrune } from '../core/ports.ts';
+import { explainDecision } from '../core/why.ts';
+import { caveat, inWords } from '../core/why-words.ts';
+import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
+import { annotate } from '../engine/text/render.ts';
+import { PrunerError } from '../errors.ts';
+import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
+
+/** What one answer may hold: a browser shows it at once. */
+const MOST_LINES = 2_000;
+const MOST_CHARS = 300_000;
+/** A longer line is asked for by itself. */
+const LINE_CHARS = 2_000;
+/** What a line takes up beside its text, about. */
+const CHARS_AROUND = 40;
+const PIECE_CHARS = 64_000;
+const MOST_CUTS = 5_000;
+/** Explaining a text ranks it anew, on the thread that serves requests. */
+const MOST_EXPLAINED_CHARS = 1_000_000;
+const MOST_REGIONS = 5_000;
+
+type Originals = Pick<Store, 'findPrune' | 'findOriginal'>;
+
+/** @throws PrunerError `prune_id_not_found` @throws StoreUnavailable */
+export async function textPart(
+  { store, sent }: { readonly store: Originals; readonly sent: SentAs },
+  pruneId: string,
+  from: number,
+  count: number,
+): Promise<TextPart> {
+  const { prune, lines } = await find(store, pruneId);
+  const { decision, createdAtMs, expiresAtMs } = prune;
+  const { tool, kind, sourceType, goal, keptLines, tokensBefore, tokensAfter } = decision;
+  const part: LineShown[] = [];
+  let chars = 0;
+  let n = Math.max(1, from);
+  let cut = 0;
+  for (; n <= lines.count && part.length < Math.min(count, MOST_LINES) && chars < MOST_CHARS; n++) {
+    while (n > (decision.cuts[cut]?.endLine ?? n)) cut++;
+    const text = lineAt(lines, n);
+    const isCut = n >= (decision.cuts[cut]?.startLine ?? n + 1);
+    const clipped = clip(text);
+    part.push({ n, text: clipped, cut: isCut ? cut : -1, more: text.length - clipped.length });
+    chars += clipped.length + CHARS_AROUND;
+  }
+  return {
+    ...{ pruneId, tool, kind, sourceType, goal: goal.slice(0, LINE_CHARS), lines: lines.count, keptLines },
+    ...{ tokensBefore, tokensAfter, createdMs: createdAtMs, expiresMs: expiresAtMs, part, sent },
+    cuts: annotate(decision.cuts, pruneId).slice(0, MOST_CUTS),
+    next: n <= lines.count ? n : null,
+  };
+}
+
+/**
+ * A piece of one long line.
+ *
+ * @param at - UTF-16 units from its beginning
+ * @throws PrunerError `prune_id_not_found`, `invalid_range`
+ * @throws StoreUnavailable
+ */
+export async function linePiece(store: Originals, pruneId: string, n: number, at: number) {
+  const { lines } = await find(store, pruneId);
+  if (n < 1 || n > lines.count) throw new PrunerError('invalid_range', { hint: `The text has ${lines.count} lines.` });
+  const text = lineAt(lines, n);
+  const piece = text.slice(at, at + PIECE_CHARS);
+  return { text: piece, more: Math.max(0, text.length - at - piece.length) };
+}
+
+/** Says why each region stayed or went. @throws PrunerError `prune_id_not_found` @throws StoreUnavailable */
+export async function whyOf(store: Originals, pruneId: string): Promise<WhyShown> {
+  const { prune, text } = await find(store, pruneId);
+  const { decision } = prune;
+  if (text.length > MOST_EXPLAINED_CHARS) {
+    const words = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
+    return { caveat: words, terms: [], threshold: null, regions: [] };
+  }
+  const why = explainDecision(decision, text);
+  return {
+    caveat: caveat(why.told, decision.whole),
+    terms: why.terms.slice(0, 50),
+    threshold: why.threshold,
+    regions: why.regions.slice(0, MOST_REGIONS).map((region) => ({
+      ...{ startLine: region.startLine, endLine: region.endLine, kept: region.kept },
+      words: inWords(region, why, decision.kind),
+    })),
+  };
+}
+
+async function find(store: Originals, pruneId: string): Promise<{ prune: StoredPrune; text: string; lines: Lines }> {
+  const prune = await store.findPrune(pruneId);
+  const text = prune && (await store.findOriginal(pruneId));
+  if (prune === null || text === null) {
+    const hint = 'This original is not there: its time is over, it was deleted, or the store was replaced.';
+    throw new PrunerError('prune_id_not_found', { hint });
+  }
+  return { prune, text, lines: splitLines(text) };
+}
+
+/** Never in the middle of a character. */
+function clip(text: string): string {
+  if (text.length <= LINE_CHARS) return text;
+  const last = text.charCodeAt(LINE_CHARS - 1);
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? LINE_CHARS - 1 : LINE_CHARS);
+}

@@ -1,0 +1,76 @@
+import type { ComponentChildren } from 'preact';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { Failure, get, words } from '../api.tsx';
+
+export interface Loaded<T> {
+  readonly value: T | null;
+  readonly failure: Failure | null;
+  readonly loading: boolean;
+  readonly reload: () => void;
+}
+
+type Query = Parameters<typeof get>[1];
+
+/** Reads something of the server, again when what is asked changes; what was read stays until the next is there. */
+export function useLoaded<T>(path: string, query: Query = {}): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ value: null, failure: null, loading: true });
+  const [round, setRound] = useState(0);
+  const asked = JSON.stringify([path, query]);
+  const last = useRef(asked);
+  useEffect(() => {
+    const leave = new AbortController();
+    const isOther = last.current !== asked;
+    last.current = asked;
+    setState((before) => ({ value: isOther ? null : before.value, failure: null, loading: true }));
+    get<T>(path, query, leave.signal).then(
+      (value) => setState({ value, failure: null, loading: false }),
+      (cause: unknown) => {
+        if (leave.signal.aborted) return;
+        const failure = cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause));
+        setState((before) => ({ ...before, failure, loading: false }));
+      },
+    );
+    return () => leave.abort();
+  }, [asked, round]);
+  const reload = useCallback(() => setRound((n) => n + 1), []);
+  return { ...state, reload };
+}
+
+/** Shows what was read, or why it is not there and what to do. */
+export function Show<T>({
+  of: { value, failure, loading, reload },
+  children,
+}: {
+  readonly of: Loaded<T>;
+  readonly children: (value: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {failure && <Trouble failure={failure} retry={reload} />}
+      {value !== null && children(value)}
+      {value === null && loading && <p class="quiet loading">Loading…</p>}
+    </>
+  );
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  store_unavailable:
+    'The store cannot be read now, so there is nothing to show. Requests go through meanwhile, unpruned. The Doctor view, or mcp-pruner doctor, says what is wrong.',
+  no_answer: 'Start it again with mcp-pruner serve, then try again.',
+};
+
+export function Trouble({ failure, retry }: { readonly failure: Failure; readonly retry?: () => void }) {
+  return (
+    <div class="note bad" role="alert">
+      <div>
+        <strong>{failure.type === 'store_unavailable' ? 'The store is away' : failure.message}</strong>
+        {ADVICE[failure.type] && <p>{ADVICE[failure.type]}</p>}
+      </div>
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+import type { ComponentChildren } from 'preact';
+import { iso, when } from '../format.tsx';
+
+/** Heading of a view; takes the focus when the view opens, so that a screen reader says where one is. */
+export function Head({
+  title,
+  about,
+  children,
+}: {
+  title: string;
+  about?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  return (
+    <header class="head">
+      <div>
+        <h1 tabIndex={-1}>{title}</h1>
+        {about && <p class="quiet">{about}</p>}
+      </div>
+      {children && <div class="head-side">{children}</div>}
+    </header>
+  );
+}
+
+export function Card({
+  title,
+  side,
+  children,
+  flush = false,
+}: {
+  title?: string;
+  side?: ComponentChildren;
+  children: ComponentChildren;
+  flush?: boolean;
+}) {
+  return (
+    <section class={flush ? 'card flush' : 'card'}>
+      {title && (
+        <div class="card-head">
+          <h2>{title}</h2>
+          {side}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** One figure with its name and what it means. */
+export function Figure({
+  name,
+  value,
+  about,
+  tone = '',
+}: {
+  name: string;
+  value: string;
+  about?: string;
+  tone?: string;
+}) {
+  return (
+    <div class={`figure ${tone}`}>
+      <dt>{name}</dt>
+      <dd>
+        <b>{value}</b>
+        {about && <span>{about}</span>}
+      </dd>
+    </div>
+  );
+}
+
+export function Badge({ tone = '', children }: { tone?: string; children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+/** What there is to do where there is nothing to see. */
+export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <svg viewBox="0 0 48 48" aria-hidden="true">
+        <path d="M10 12h28M10 20h10M30 20h8M10 28h5M25 28h13M10 36h28" />
+        <path class="cutline" d="M16 42 34 6" />
+      </svg>
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+export function Time({ ms, children }: { ms: number; children?: ComponentChildren }) {
+  return (
+    <time dateTime={iso(ms)} title={when(ms)}>
+      {children ?? when(ms)}
+    </time>
+  );
+}
+
+/** A wide table that scrolls by itself, with the keyboard too. */
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section class="scroll" tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
+}
+
+/** Part of a whole as a bar; its figure stands beside it as text. */
+export function Bar({ part, all, tone = '' }: { part: number; all: number; tone?: string }) {
+  const width = all > 0 ? Math.max(0, Math.min(1, part / all)) : 0;
+  return (
+    <span class={`bar ${tone}`} aria-hidden="true">
+      <i style={{ width: `${width * 100}%` }} />
+    </span>
+  );
+}

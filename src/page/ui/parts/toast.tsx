@@ -1,0 +1,25 @@
+import { useEffect, useState } from 'preact/hooks';
+
+let tell: (text: string) => void = () => {};
+
+/** Says something in passing, aloud too. */
+export function say(text: string): void {
+  tell(text);
+}
+
+const SHOWN_MS = 6_000;
+
+export function Toasts() {
+  const [text, setText] = useState('');
+  tell = setText;
+  useEffect(() => {
+    if (text === '') return;
+    const timer = setTimeout(() => setText(''), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <div class={text === '' ? 'toast' : 'toast on'} role="status" aria-live="polite">
+      {text}
+    </div>
+  );
+}

@@ -1,0 +1,168 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { Failure, loadSession, type Session, words } from './api.tsx';
+import { Icon } from './parts/icon.tsx';
+import { Trouble } from './parts/loaded.tsx';
+import { Toasts } from './parts/toast.tsx';
+import { type Route, to, useRoute } from './route.tsx';
+import { useTheme } from './theme.tsx';
+import { ConversationView } from './views/conversation.tsx';
+import { ConversationsView } from './views/conversations.tsx';
+import { DoctorView } from './views/doctor.tsx';
+import { FleetView } from './views/fleet.tsx';
+import { LiveView } from './views/live.tsx';
+import { OverviewView } from './views/overview.tsx';
+import { SettingsView } from './views/settings.tsx';
+import { SignIn } from './views/sign-in.tsx';
+import { StoreView } from './views/store.tsx';
+import { TextPage } from './views/text-page.tsx';
+
+/** The views in their order. A new view is a row here and a case below. */
+const VIEWS = [
+  { path: 'overview', name: 'Overview' },
+  { path: 'live', name: 'Live' },
+  { path: 'conversations', name: 'Conversations' },
+  { path: 'store', name: 'Store' },
+  { path: 'settings', name: 'Settings' },
+  { path: 'doctor', name: 'Doctor' },
+  { path: 'fleet', name: 'Fleet' },
+] as const;
+
+function View({ route: [view, ...rest], session }: { route: Route; session: Session }) {
+  const [first = '', second = ''] = rest;
+  switch (view) {
+    case 'live':
+      return <LiveView />;
+    case 'conversations':
+      return <ConversationsView />;
+    case 'conversation':
+      return <ConversationView key={rest.join('/')} project={first === '' ? null : first} name={second} />;
+    case 'text':
+      return <TextPage key={first} id={first} />;
+    case 'store':
+      return <StoreView />;
+    case 'settings':
+      return <SettingsView />;
+    case 'doctor':
+      return <DoctorView can={session.has?.doctor ?? false} />;
+    case 'fleet':
+      return <FleetView />;
+    default:
+      return <OverviewView />;
+  }
+}
+
+/** Which entry of the menu a view belongs to. */
+function entryOf(view = ''): string {
+  if (view === 'conversation') return 'conversations';
+  return view === 'text' ? 'store' : view;
+}
+
+export function Shell() {
+  const [session, setSession] = useState<Session | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const route = useRoute();
+  const load = useCallback(() => {
+    loadSession().then(
+      (known) => {
+        setSession(known);
+        setFailure(null);
+      },
+      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+    );
+  }, []);
+  useEffect(load, []);
+  if (failure)
+    return (
+      <main class="alone">
+        <Trouble failure={failure} retry={load} />
+      </main>
+    );
+  if (session === null) return <p class="quiet loading alone">Loading…</p>;
+  if (!session.known) return <SignIn onIn={load} />;
+  return <Frame session={session} route={route} />;
+}
+
+function Frame({ session, route }: { session: Session; route: Route }) {
+  const main = useRef<HTMLElement>(null);
+  const current = entryOf(route[0]);
+  const first = useRef(true);
+  const name = VIEWS.find(({ path }) => path === current)?.name ?? 'Overview';
+  useEffect(() => {
+    document.title = `${name} · mcp-pruner`;
+    if (!first.current) main.current?.querySelector('h1')?.focus();
+    first.current = false;
+    scrollTo(0, 0);
+  }, [route.join('/')]);
+  return (
+    <div class="frame">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <Side session={session} current={current} />
+      <main id="main" ref={main} tabIndex={-1}>
+        {session.health?.store !== undefined && session.health.store !== 'ok' && (
+          <div class="note bad" role="alert">
+            <div>
+              <strong>The store is away ({session.health.store})</strong>
+              <p>Requests go through unpruned until it is back. The Doctor view says what is wrong.</p>
+            </div>
+            <a class="button" href={to('doctor')}>
+              Doctor
+            </a>
+          </div>
+        )}
+        <View route={route} session={session} />
+      </main>
+      <Toasts />
+    </div>
+  );
+}
+
+function Side({ session, current }: { session: Session; current: string }) {
+  const [theme, nextTheme] = useTheme();
+  const shown = VIEWS.filter(({ path }) => path !== 'fleet' || session.has?.fleet);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
+  const { mode = 'prune', store = 'ok' } = session.health ?? {};
+  const isWell = store === 'ok' && mode === 'prune';
+  return (
+    <div class="side">
+      <a class="brand" href={to('overview')}>
+        <img src="/page/icon.svg" alt="" width="28" height="28" />
+        <span>mcp-pruner</span>
+      </a>
+      <nav aria-label="Views">
+        <ul ref={list}>
+          {shown.map(({ path, name }) => (
+            <li key={path}>
+              <a href={to(path)} aria-current={path === current ? 'page' : undefined}>
+                <Icon name={path} />
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div class="side-foot">
+        <p class={isWell ? 'state good' : 'state warn'}>
+          <i aria-hidden="true" />
+          {store !== 'ok'
+            ? 'store away'
+            : mode === 'prune'
+              ? 'pruning'
+              : mode === 'shadow'
+                ? 'shadow: nothing is cut'
+                : 'switched off'}
+        </p>
+        <button type="button" class="plain" onClick={nextTheme} title="Change between light, dark and automatic">
+          <Icon name={theme} />
+          {theme === 'auto' ? 'Automatic' : theme === 'light' ? 'Light' : 'Dark'}
+          <span class="unseen"> colours</span>
+        </button>
+        <small class="quiet">version {session.version}</small>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,256 @@
+import { useState } from 'preact/hooks';
+import type { ConversationPage, TextOfTurn } from '../../shapes.ts';
+import { Failure, get, post, words } from '../api.tsx';
+import { compact, number, plural, share } from '../format.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
+import { Badge, Bar, Head, Time } from '../parts/pieces.tsx';
+import { TextView } from '../parts/text-view.tsx';
+import { say } from '../parts/toast.tsx';
+import { to } from '../route.tsx';
+
+/** The texts of one conversation, turn by turn. */
+export function ConversationView({ project, name }: { project: string | null; name: string }) {
+  const newest = useLoaded<ConversationPage>('conversation', { name, project });
+  const [earlier, setEarlier] = useState<readonly ConversationPage[]>([]);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const more = (before: NonNullable<ConversationPage['earlier']>): void => {
+    get<ConversationPage>('conversation', { name, project, ...before }).then(
+      (page) => {
+        setEarlier([page, ...earlier]);
+        setFailure(null);
+      },
+      (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+    );
+  };
+  return (
+    <>
+      <Head
+        title="Conversation"
+        about={
+          newest.value && (
+            <>
+              {newest.value.conversation.project}
+              {newest.value.conversation.task === '' ? '' : ` · ${newest.value.conversation.task}`} ·{' '}
+              {plural(newest.value.conversation.turns, 'request')}, last <Time ms={newest.value.conversation.seenMs} />
+            </>
+          )
+        }
+      >
+        <a class="button" href={to('conversations')}>
+          All conversations
+        </a>
+        <button type="button" onClick={newest.reload}>
+          Refresh
+        </button>
+      </Head>
+      <Show of={newest}>
+        {(page) => {
+          const texts = [...earlier.flatMap((one) => one.texts), ...page.texts];
+          const before = (earlier[0] ?? page).earlier;
+          return (
+            <>
+              <Sums texts={texts} />
+              {failure && <Trouble failure={failure} />}
+              {before && (
+                <button type="button" class="more" onClick={() => more(before)}>
+                  Earlier texts
+                </button>
+              )}
+              <Turns texts={texts} project={page.conversation.project} onChange={newest.reload} />
+            </>
+          );
+        }}
+      </Show>
+    </>
+  );
+}
+
+function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
+  const cuts = texts.flatMap((text) => text.cuts);
+  const before = cuts.reduce((sum, { tokensBefore }) => sum + tokensBefore, 0);
+  const after = cuts.reduce((sum, { tokensAfter }) => sum + tokensAfter, 0);
+  const note = 'Of texts that were sent whole no copy is kept here: they are listed without their words.';
+  if (cuts.length === 0) return <p class="quiet sums">Nothing of the texts below was cut. {note}</p>;
+  return (
+    <p class="sums">
+      {plural(cuts.length, 'text')} of the {number(texts.length)} below {cuts.length === 1 ? 'was' : 'were'} cut:{' '}
+      <b>{compact(before - after)} tokens</b> of {compact(before)} ({share(before - after, before)}) are not sent.
+      <span class="quiet"> {note}</span>
+    </p>
+  );
+}
+
+function Turns({ texts, project, onChange }: { texts: readonly TextOfTurn[]; project: string; onChange: () => void }) {
+  const turns: { readonly turn: number; readonly texts: TextOfTurn[] }[] = [];
+  for (const text of texts) {
+    const last = turns.at(-1);
+    if (last?.turn === text.turn) last.texts.push(text);
+    else turns.push({ turn: text.turn, texts: [text] });
+  }
+  return (
+    <>
+      {turns.map(({ turn, texts: own }) => (
+        <section class="turn" key={own[0]?.row} aria-label={`Request ${turn}`}>
+          <h2>
+            Request {number(turn)}
+            {own[0] && (
+              <span class="quiet">
+                {' '}
+                <Time ms={own[0].createdMs} />
+              </span>
+            )}
+          </h2>
+          {own.map((text) => (
+            <Text key={text.row} text={text} project={project} onChange={onChange} />
+          ))}
+        </section>
+      ))}
+    </>
+  );
+}
+
+const ROLES: Readonly<Record<string, string>> = { user: 'User', assistant: 'Assistant', tool: 'Tool result' };
+
+function titleOf({ role, tool, path, startLine, endLine }: TextOfTurn): string {
+  if (path === '') return tool === '' ? (ROLES[role] ?? role) : tool;
+  const lines = startLine > 0 ? `:${startLine}${endLine > startLine ? `-${endLine}` : ''}` : '';
+  return `${tool === '' ? '' : `${tool} `}${path}${lines}`;
+}
+
+function Text({ text, project, onChange }: { text: TextOfTurn; project: string; onChange: () => void }) {
+  const [open, setOpen] = useState(false);
+  const { cuts, stash, directed } = text;
+  const ids = [...cuts.map(({ pruneId }) => pruneId), ...(stash === null ? [] : [stash])];
+  const before = cuts.reduce((sum, cut) => sum + cut.lines, 0);
+  const after = cuts.reduce((sum, cut) => sum + cut.keptLines, 0);
+  const isGone = directed === 'stash' || directed === 'delete';
+  const title = titleOf(text);
+  return (
+    <article
+      class={`text role-${text.role}${isGone || text.left ? ' gone' : ''}`}
+      aria-label={`${ROLES[text.role] ?? text.role}: ${title}`}
+    >
+      <div class="text-head">
+        <Icon name={text.role} />
+        <h3 title={title}>{title}</h3>
+        <span class="badges">
+          {cuts.length > 0 && !isGone && <Badge tone="cut">{plural(before - after, 'line')} cut</Badge>}
+          {directed === 'pin' && <Badge tone="good">pinned</Badge>}
+          {directed === 'stash' && <Badge tone="warn">stashed</Badge>}
+          {directed === 'delete' && <Badge tone="bad">deleted</Badge>}
+          {text.left && <Badge>left the conversation</Badge>}
+        </span>
+        <span class="quiet far fate">
+          {cuts.length > 0 && !isGone && (
+            <>
+              <Bar part={after} all={before} tone="good" />
+              {number(after)} of {plural(before, 'line')} sent ·{' '}
+            </>
+          )}
+          {cuts.length === 0 && !isGone && `${plural(text.lines, 'line')} · `}
+          {compact(text.tokens)} tokens
+        </span>
+        <Actions text={text} title={title} project={project} onChange={onChange}>
+          {ids.length > 0 && (
+            <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? 'Close' : 'Show'}
+              <span class="unseen"> what was cut of {title}</span>
+            </button>
+          )}
+        </Actions>
+      </div>
+      {isGone && <p class="quiet small">{fate(text)}</p>}
+      {open && ids.map((id) => <TextView key={id} id={id} />)}
+    </article>
+  );
+}
+
+function fate({ directed }: TextOfTurn): string {
+  return directed === 'delete'
+    ? 'A marker alone is sent from the next request on, and nothing of it is kept here.'
+    : 'A marker is sent in its place from the next request on; pin it to send it whole again.';
+}
+
+interface Done {
+  readonly done: readonly string[];
+  readonly errors: readonly string[];
+}
+
+type Action = 'pin' | 'unpin' | 'stash' | 'delete';
+
+const SAID: Readonly<Record<Action, string>> = {
+  pin: 'Pinned: it is sent whole from the next request on.',
+  unpin: 'Unpinned: it may be cut again.',
+  stash: 'Stashed: from the next request on a marker stands in its place.',
+  delete: 'Deleted: from the next request on a marker alone stands in its place.',
+};
+
+function Actions({
+  text,
+  title,
+  project,
+  onChange,
+  children,
+}: {
+  text: TextOfTurn;
+  title: string;
+  project: string;
+  onChange: () => void;
+  children: preact.ComponentChildren;
+}) {
+  const [asking, setAsking] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const { directed, id } = text;
+  const go = (action: Action): void => {
+    setAsking(false);
+    setBusy(true);
+    const body = { project, segments: [id], ...(action === 'delete' && { confirm: true }) };
+    post<Done>(action, body)
+      .then(
+        ({ done, errors }) => {
+          say(errors[0] ?? (done.length > 0 ? SAID[action] : 'Nothing was changed.'));
+          onChange();
+        },
+        (cause: unknown) => say(words(cause)),
+      )
+      .finally(() => setBusy(false));
+  };
+  const act = (action: Action, name: string, tone = '') => (
+    <button
+      type="button"
+      class={tone}
+      disabled={busy}
+      onClick={() => (action === 'delete' ? setAsking(true) : go(action))}
+      aria-label={`${name} ${title}`}
+    >
+      {name}
+    </button>
+  );
+  return (
+    <div class="actions">
+      {children}
+      {directed === 'pin' && act('unpin', 'Unpin')}
+      {directed !== 'pin' && directed !== 'delete' && act('pin', 'Pin')}
+      {directed === null && act('stash', 'Stash')}
+      {directed !== 'pin' && directed !== 'delete' && act('delete', 'Delete', 'quiet-danger')}
+      {asking && (
+        <Confirm
+          title="Delete this text?"
+          yes="Delete for good"
+          onYes={() => go('delete')}
+          onNo={() => setAsking(false)}
+        >
+          <p>
+            <b class="breaks">{title}</b>
+          </p>
+          <p>
+            From the next request on the model sees a marker in its place, and the original that is kept here is erased.
+            This cannot be undone. To have it back later, stash it instead.
+          </p>
+        </Confirm>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { FindingShown } from '../../shapes.ts';
+import { Failure, post, words } from '../api.tsx';
+import { plural } from '../format.tsx';
+import { Trouble } from '../parts/loaded.tsx';
+import { Badge, Head } from '../parts/pieces.tsx';
+
+const LEVELS = { ok: ['good', 'ok'], note: ['warn', 'note'], failure: ['bad', 'broken'] } as const;
+const ORDER = ['failure', 'note', 'ok'] as const;
+
+/** What `mcp-pruner doctor` finds, what is broken first. */
+export function DoctorView({ can }: { can: boolean }) {
+  const [findings, setFindings] = useState<readonly FindingShown[] | null>(null);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const check = (): void => {
+    setBusy(true);
+    post<{ findings: readonly FindingShown[] }>('doctor', {})
+      .then(
+        (answer) => {
+          setFindings(answer.findings);
+          setFailure(null);
+        },
+        (cause: unknown) => setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause))),
+      )
+      .finally(() => setBusy(false));
+  };
+  useEffect(() => {
+    if (can) check();
+  }, []);
+  const broken = findings?.filter(({ level }) => level === 'failure').length ?? 0;
+  return (
+    <>
+      <Head
+        title="Doctor"
+        about="Node, configuration, port, upstream, store, and the agents that are set up. No key and no text is sent anywhere."
+      >
+        {can && (
+          <button type="button" onClick={check} disabled={busy}>
+            Check again
+          </button>
+        )}
+      </Head>
+      {!can && (
+        <p class="note">
+          The checks run where the server was started by <code>mcp-pruner serve</code>; elsewhere run{' '}
+          <code>mcp-pruner doctor</code>.
+        </p>
+      )}
+      {failure && <Trouble failure={failure} retry={check} />}
+      <p class="unseen" role="status">
+        {busy ? 'Checking' : findings ? `${plural(findings.length, 'finding')}, ${broken} broken` : ''}
+      </p>
+      {busy && findings === null && <p class="quiet loading">Checking…</p>}
+      {findings && (
+        <ul class="rows findings">
+          {ORDER.flatMap((level) => findings.filter((one) => one.level === level)).map(({ level, what, advice }, i) => (
+            <li key={`${i} ${what}`}>
+              <Badge tone={LEVELS[level][0]}>{LEVELS[level][1]}</Badge>
+              <div>
+                <p class="breaks">{what}</p>
+                {advice && <p class="quiet breaks">{advice}</p>}
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks';
+import type { SettingShown } from '../../shapes.ts';
+import { plural } from '../format.tsx';
+import { Show, useLoaded } from '../parts/loaded.tsx';
+import { Badge, Head } from '../parts/pieces.tsx';
+
+interface Answer {
+  readonly settings: readonly SettingShown[];
+  readonly warnings: readonly string[];
+}
+
+/** Every setting as it holds, and where it came from. Read-only: they are read once, at the start. */
+export function SettingsView() {
+  const answer = useLoaded<Answer>('settings');
+  const [search, setSearch] = useState('');
+  const [changed, setChanged] = useState(false);
+  return (
+    <>
+      <Head
+        title="Settings"
+        about="As they hold now, and where each came from. They are read once at the start: change the environment or the file, then start it again."
+      />
+      <Show of={answer}>
+        {({ settings, warnings }) => {
+          const wanted = search.trim().toLowerCase();
+          const shown = settings.filter(
+            ({ key, env, doc, isDefault }) =>
+              !(changed && isDefault) && `${key} ${env} ${doc}`.toLowerCase().includes(wanted),
+          );
+          return (
+            <>
+              {warnings.map((warning) => (
+                <p class="note warn" key={warning}>
+                  {warning}
+                </p>
+              ))}
+              <search class="filter">
+                <label class="unseen" for="settings-search">
+                  Search settings
+                </label>
+                <input
+                  id="settings-search"
+                  type="search"
+                  placeholder="Search settings"
+                  value={search}
+                  onInput={(event) => setSearch(event.currentTarget.value)}
+                />
+                <label class="check">
+                  <input type="checkbox" checked={changed} onChange={() => setChanged(!changed)} /> only what was set
+                </label>
+                <span class="quiet" role="status">
+                  {plural(shown.length, 'setting')}
+                </span>
+              </search>
+              <ul class="settings">
+                {shown.map((setting) => (
+                  <Setting key={setting.env} setting={setting} />
+                ))}
+              </ul>
+            </>
+          );
+        }}
+      </Show>
+    </>
+  );
+}
+
+function Setting({ setting: { env, value, isDefault, from, doc, unit } }: { setting: SettingShown }) {
+  return (
+    <li>
+      <div class="setting-head">
+        <code>{env}</code>
+        <span class="setting-value">
+          <code class="breaks">{shown(value)}</code>
+          {unit !== '' && value !== null && <span class="quiet"> {unit}</span>}
+        </span>
+        <Badge tone={isDefault ? '' : 'good'}>{from}</Badge>
+      </div>
+      <p class="quiet">{doc}</p>
+    </li>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === null || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (value === '***') return '*** (set, not shown)';
+  return typeof value === 'string' ? value : Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
+}

@@ -1,0 +1,126 @@
+import { useState } from 'preact/hooks';
+import type { PrunePage, StoreShown } from '../../shapes.ts';
+import { ago, bytes, number, plural, share } from '../format.tsx';
+import { Show, useLoaded } from '../parts/loaded.tsx';
+import { Bar, Card, Empty, Figure, Head, Scroll, Time } from '../parts/pieces.tsx';
+import { to } from '../route.tsx';
+
+const DAY_S = 86_400;
+
+/** How large the store is, how old, and what it holds. */
+export function StoreView() {
+  const store = useLoaded<StoreShown>('store');
+  return (
+    <>
+      <Head title="Store" about="Originals of what was cut, kept until their time is over.">
+        <button type="button" onClick={store.reload}>
+          Refresh
+        </button>
+      </Head>
+      <Show of={store}>
+        {(now) => (
+          <>
+            <dl class="figures">
+              <Figure
+                name="Size"
+                value={bytes(now.bytes)}
+                about={`${share(now.bytes, now.maxBytes)} of ${bytes(now.maxBytes)}`}
+              />
+              <Figure name="Cut texts" value={number(now.prunes)} about={plural(now.snapshots, 'original')} />
+              <Figure
+                name="Oldest"
+                value={now.oldestMs === null ? '–' : ago(now.oldestMs, now.nowMs)}
+                about="since it was cut"
+              />
+              <Figure
+                name="Next to go"
+                value={now.nextExpiryMs === null ? '–' : ago(now.nextExpiryMs, now.nowMs)}
+                about={`${plural(Math.round(now.ttlS / DAY_S), 'day')} after the last use`}
+              />
+            </dl>
+            <p class="meter">
+              <Bar part={now.bytes} all={now.maxBytes} tone={now.bytes > now.maxBytes * 0.9 ? 'bad' : 'good'} />
+              <span class="quiet">
+                in <code class="breaks">{now.place}</code>
+              </span>
+            </p>
+            <Prunes nowMs={now.nowMs} />
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+function Prunes({ nowMs }: { nowMs: number }) {
+  const [trail, setTrail] = useState<readonly number[]>([]);
+  const before = trail.at(-1);
+  const page = useLoaded<PrunePage>('prunes', { before });
+  return (
+    <Card title="Originals, the newest first" flush>
+      <Show of={page}>
+        {({ prunes, next }) =>
+          prunes.length === 0 && trail.length === 0 ? (
+            <Empty title="Nothing was cut yet">
+              <p>The first large tool result that an agent sends through the proxy appears here.</p>
+            </Empty>
+          ) : (
+            <>
+              <Scroll label="Originals">
+                <table>
+                  <thead>
+                    <tr>
+                      <th scope="col">Prune id</th>
+                      <th scope="col">Tool</th>
+                      <th scope="col">Kind</th>
+                      <th scope="col" class="amount">
+                        Lines cut
+                      </th>
+                      <th scope="col">Made</th>
+                      <th scope="col">Goes</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {prunes.map((prune) => (
+                      <tr key={prune.row}>
+                        <th scope="row">
+                          <a href={to('text', prune.pruneId)}>
+                            <code>{prune.pruneId}</code>
+                          </a>
+                        </th>
+                        <td>{prune.tool}</td>
+                        <td>{prune.sourceType}</td>
+                        <td class="amount">
+                          {number(prune.lines - prune.keptLines)} of {number(prune.lines)}
+                        </td>
+                        <td>
+                          <Time ms={prune.createdMs}>{ago(prune.createdMs, nowMs)}</Time>
+                        </td>
+                        <td>
+                          <Time ms={prune.expiresMs}>{ago(prune.expiresMs, nowMs)}</Time>
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scroll>
+              <div class="pager">
+                <button type="button" disabled={trail.length === 0} onClick={() => setTrail(trail.slice(0, -1))}>
+                  Newer
+                </button>
+                <span class="quiet">page {trail.length + 1}</span>
+                <button
+                  type="button"
+                  disabled={next === null}
+                  onClick={() => next !== null && setTrail([...trail, next])}
+                >
+                  Older
+                </button>
+              </div>
+            </>
+          )
+        }
+      </Show>
+    </Card>
+  );
+}

@@ -1,0 +1,273 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { messagesOf } from '../helpers/chat.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { browserPath, contrastFaults, launch, tab } from './browser.ts';
+import { work } from './material.ts';
+import { openStage, type Stage } from './stage.ts';
+
+const TOKEN = 'a-token-that-nobody-guesses-0123456789';
+const VIEWS = ['Overview', 'Live', 'Conversations', 'Store', 'Settings', 'Doctor', 'Fleet'] as const;
+
+describe.skipIf(browserPath === null)('the page in a browser', () => {
+  let browser: Browser;
+  let stage: Stage;
+  let agent: Awaited<ReturnType<typeof work>>;
+  beforeAll(async () => {
+    [browser, stage] = await Promise.all([
+      launch(),
+      openStage({
+        env: { MCP_PRUNER_ENABLE_FLEET: 'true' },
+        examine: async () => [
+          { level: 'ok', what: 'all is well' },
+          { level: 'failure', what: '<b>broken</b>', advice: 'mend it' },
+        ],
+      }),
+    ]);
+    agent = await work(stage);
+  });
+  afterAll(() => Promise.all([browser?.close(), stage?.close()]));
+
+  /** Opens the page at a view; what goes wrong in it fails the test at its end. */
+  async function visit<T>(
+    path: string,
+    look: (page: Page) => Promise<T>,
+    { at = stage, ...options }: BrowserContextOptions & { readonly at?: Stage } = {},
+  ): Promise<T> {
+    const { page, wrongs } = await tab(browser, at.url, options);
+    try {
+      await page.goto(`${at.url}/#/${path}`);
+      const found = await look(page);
+      expect(wrongs).toEqual([]);
+      return found;
+    } finally {
+      await page.context().close();
+    }
+  }
+
+  const heading = (page: Page) => page.getByRole('heading', { level: 1 });
+  const openConversation = async (page: Page): Promise<void> => {
+    await page.getByRole('main').getByRole('link').first().click();
+    await page.getByRole('article').first().waitFor();
+  };
+  const article = (page: Page, name: string) => page.getByRole('article', { name });
+
+  it('shows each view, in light and dark with enough contrast, and asks nobody else', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await visit(
+        '',
+        async (page) => {
+          for (const view of VIEWS) {
+            await page.getByRole('link', { name: view, exact: true }).click();
+            await expect.poll(() => heading(page).textContent()).toBe(view);
+            await page.locator('.loading').waitFor({ state: 'detached' });
+            expect([view, await page.title()]).toEqual([view, `${view} · mcp-pruner`]);
+            expect([view, colorScheme, await contrastFaults(page)]).toEqual([view, colorScheme, []]);
+          }
+          await page.getByText('broken').waitFor({ state: 'detached' });
+        },
+        { colorScheme },
+      );
+    }
+  });
+
+  it('fits a phone: nothing but tables and menus scrolls sideways', async () => {
+    await visit(
+      '',
+      async (page) => {
+        for (const view of VIEWS) {
+          await page.getByRole('link', { name: view, exact: true }).click();
+          await expect.poll(() => heading(page).textContent()).toBe(view);
+          await page.locator('.loading').waitFor({ state: 'detached' });
+          const width = await page.evaluate('document.documentElement.scrollWidth');
+          expect([view, width]).toEqual([view, 360]);
+        }
+        await page.goto(`${stage.url}/#/conversations`);
+        await openConversation(page);
+        await page.getByRole('button', { name: /^Show what was cut of web_fetch/ }).click();
+        await page.locator('.line').first().waitFor();
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      },
+      { viewport: { width: 360, height: 740 }, hasTouch: true },
+    );
+  });
+
+  it('shows a request as it comes, what was cut of it, and waits while it is paused', async () => {
+    await visit('live', async (page) => {
+      await page.getByText('following').waitFor();
+      const rows = page.locator('.requests > li');
+      const before = await rows.count();
+      agent.tool('bash', { command: 'npm run lint' }, serverLog(400, 3));
+      await agent.send();
+      await expect.poll(() => rows.count()).toBe(before + 1);
+      await rows.first().locator('summary').click();
+      expect(await rows.first().innerText()).toMatch(/bash \d+ of 400 lines cut/);
+      await page.getByRole('button', { name: 'Pause' }).click();
+      agent.say('user', 'Go on.');
+      await agent.send();
+      await page.getByRole('button', { name: 'Go on (1 new)' }).click();
+      await expect.poll(() => rows.count()).toBe(before + 2);
+      await rows.nth(1).getByRole('link', { name: 'Open its conversation' }).click();
+      await expect.poll(() => heading(page).textContent()).toBe('Conversation');
+      await article(page, 'Tool result: read_file src/orders.ts').waitFor();
+    });
+  });
+
+  it('strikes out what was cut, shows what the model saw beside it, says why, and gives the original back', async () => {
+    const [, , , read] = messagesOf(stage.upstream.requests[0]?.body ?? Buffer.alloc(0));
+    const sent = String(read?.content);
+    await visit('conversations', async (page) => {
+      await openConversation(page);
+      const text = article(page, 'Tool result: read_file src/orders.ts');
+      await text.getByRole('button', { name: /^Show what was cut/ }).click();
+      const struck = text.locator('del .line code');
+      await struck.first().waitFor();
+      await text.getByRole('button', { name: /more lines of/ }).click();
+      await text.getByRole('button', { name: /more lines of/ }).waitFor({ state: 'detached' });
+      expect(await page.evaluate('getComputedStyle(document.querySelector("del .line code")).textDecorationLine')).toBe(
+        'line-through',
+      );
+      await text.getByText('What the model saw', { exact: true }).first().click();
+      const shown = await text
+        .locator('.lines .line code')
+        .evaluateAll((lines) => lines.map((line) => (line.textContent ?? '').replace(/^The model saw: /, '')));
+      expect(`${shown.join('\n')}\n`).toBe(sent.endsWith('\n') ? sent : `${sent}\n`);
+      await text.getByText('Side by side').click();
+      expect(await text.locator('.pair.cut .right .marker').count()).toBeGreaterThan(0);
+      await text.getByRole('button', { name: 'Why?' }).click();
+      await text.locator('.why.goes').first().waitFor();
+      expect(await text.locator('.why').allInnerTexts()).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/kept rule import: imports stay/),
+          expect.stringMatching(/cut .*below/),
+        ]),
+      );
+      await text.getByRole('button', { name: 'Recover the original' }).click();
+      const original = text.getByRole('textbox', { name: 'The original, whole' });
+      await original.waitFor();
+      expect((await original.inputValue()).trimEnd()).toBe(String(agent.messages[3]?.content).trimEnd());
+      expect(await contrastFaults(page)).toEqual([]);
+    });
+  });
+
+  it('pins, unpins, stashes and deletes, the last only once it is confirmed; the next request obeys', async () => {
+    const seen = async (index: number): Promise<string> => agent.sendAndSee(index);
+    const name = 'Tool result: read_file src/orders.ts';
+    const original = String(agent.messages[3]?.content);
+    await visit('conversations', async (page) => {
+      await openConversation(page);
+      const text = article(page, name);
+      const press = async (button: RegExp, said: RegExp): Promise<void> => {
+        await text.getByRole('button', { name: button }).click();
+        await page.getByRole('status').filter({ hasText: said }).waitFor();
+      };
+      await press(/^Pin /, /Pinned/);
+      await text.getByText('pinned', { exact: true }).waitFor();
+      expect(await seen(3)).toBe(original);
+      await press(/^Unpin /, /Unpinned/);
+      await press(/^Stash /, /Stashed/);
+      await text.getByText('stashed', { exact: true }).waitFor();
+      expect((await seen(3)).trimEnd().split('\n')).toHaveLength(1);
+      await text.getByRole('button', { name: /^Show what was cut/ }).click(); // what is stashed can still be seen
+      await text.locator('.line').first().waitFor();
+      await text.getByRole('button', { name: /^Delete / }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await text.getByText('deleted', { exact: true }).count()).toBe(0);
+      await text.getByRole('button', { name: /^Delete / }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete for good' }).click();
+      await page
+        .getByRole('status')
+        .filter({ hasText: /Deleted/ })
+        .waitFor();
+      await text.getByText('deleted', { exact: true }).waitFor();
+      expect(await text.getByRole('button').count()).toBe(0);
+      expect(await seen(3)).toMatch(/^⟦PRUNÉ/);
+    });
+  });
+
+  it('shows hostile text as text alone', async () => {
+    await visit('conversations', async (page) => {
+      await openConversation(page);
+      const text = article(page, 'Tool result: web_fetch');
+      await text.getByRole('button', { name: /^Show what was cut/ }).click();
+      const lines = text.locator('.lines');
+      await lines.waitFor();
+      const long = text.getByRole('button', { name: /more characters/ });
+      for (let parts = 0; parts < 3 && (await long.count()) === 0; parts++) {
+        await text.getByRole('button', { name: /more lines? of/ }).click();
+        await page.waitForFunction('document.querySelectorAll(".line").length > 0');
+      }
+      expect(await lines.innerText()).toContain('<script>window.hit = 1');
+      expect(await lines.innerText()).toContain('مرحبا');
+      await long.first().click();
+      expect(await page.evaluate('window.hit')).toBeUndefined();
+      expect(await page.title()).toBe('Conversations · mcp-pruner');
+      expect(await lines.locator('script, img, iframe, svg, b').count()).toBe(0);
+    });
+  });
+
+  it('can be used by keyboard alone', async () => {
+    await visit('', async (page) => {
+      await heading(page).waitFor();
+      const focused = () => page.evaluate<string>('document.activeElement.textContent.trim()');
+      const tabTo = async (name: RegExp, most = 40): Promise<void> => {
+        for (let i = 0; i < most && !name.test(await focused()); i++) await page.keyboard.press('Tab');
+        expect(await focused()).toMatch(name);
+      };
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe('Skip to the content');
+      await tabTo(/^Conversations$/);
+      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+      await page.keyboard.press('Enter');
+      await expect.poll(focused).toBe('Conversations'); // the heading of the view has the focus
+      await page.locator('.row').first().waitFor();
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await article(page, 'Tool result: bash').first().waitFor();
+      await tabTo(/^Show what was cut of bash/);
+      await page.keyboard.press('Enter');
+      await page.locator('.line').first().waitFor();
+      for (let i = 0; i < 20 && (await page.evaluate('document.activeElement.type')) !== 'radio'; i++)
+        await page.keyboard.press('Tab');
+      await page.keyboard.press('ArrowRight');
+      await page.locator('.lines.view-both').waitFor();
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe('Why?');
+      await page.keyboard.press('Tab');
+      expect(await page.evaluate('document.activeElement.classList.contains("lines")')).toBe(true);
+      await tabTo(/^Delete$/);
+      await page.keyboard.press('Enter');
+      const dialog = page.getByRole('dialog', { name: 'Delete this text?' });
+      await dialog.waitFor();
+      expect(await focused()).toBe('Cancel');
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    });
+  });
+
+  it('asks for the token once, says when it is the wrong one, and then remembers', async () => {
+    const locked = await openStage({ env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
+    try {
+      await visit(
+        'store',
+        async (page) => {
+          const field = page.getByLabel('Token');
+          await field.fill('wrong');
+          await page.keyboard.press('Enter');
+          await page.getByText('This is not the token.').waitFor();
+          await field.fill(TOKEN);
+          await page.getByRole('button', { name: 'Sign in' }).click();
+          await expect.poll(() => heading(page).textContent()).toBe('Store');
+          await locked.restart();
+          await page.reload();
+          await expect.poll(() => heading(page).textContent()).toBe('Store');
+          expect(await page.evaluate('document.cookie')).toBe('');
+        },
+        { at: locked },
+      );
+    } finally {
+      await locked.close();
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Page } from 'playwright-core';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** A browser of this machine, or `null` where there is none. */
+export const browserPath = PLACES.find((path) => existsSync(path)) ?? null;
+
+if (browserPath === null) {
+  process.stderr.write(
+    'no chromium here (apt-get install chromium): the tests of the page in a browser are left out\n',
+  );
+}
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: browserPath ?? '',
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
+  });
+}
+
+/** What a page did that it must not: errors, and requests to anywhere else. */
+export interface Watched {
+  readonly page: Page;
+  readonly wrongs: string[];
+}
+
+/** Opens a tab that notes what goes wrong in it. */
+export async function tab(
+  browser: Browser,
+  url: string,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Watched> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const wrongs: string[] = [];
+  page.on('pageerror', (error) => wrongs.push(`error: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('Failed to load resource')) wrongs.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url)) wrongs.push(`asked ${request.url()}`);
+  });
+  page.on('dialog', (dialog) => {
+    wrongs.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  return { page, wrongs };
+}
+
+/**
+ * Texts on the page that stand out too little from what is behind them: 4.5 to 1, and 3 to 1 for large letters, as WCAG
+ * 2.2 AA asks. Colours are those that are computed; what is switched off and what nobody sees does not count.
+ */
+export function contrastFaults(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const rgba = (colour) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = ([r, g, b]) => {
+      const part = (c) => { const s = c / 255; return s <= 0.04045 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
+      return 0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b);
+    };
+    const behind = (element) => {
+      for (let at = element; at; at = at.parentElement) {
+        const colour = rgba(getComputedStyle(at).backgroundColor);
+        if (colour[3] > 250) return colour;
+      }
+      return [255, 255, 255, 255];
+    };
+    const faults = new Set();
+    for (const element of document.querySelectorAll('body *')) {
+      const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
+      if (!own || element.closest('.unseen, :disabled, .toast, option, noscript') || !element.checkVisibility()) continue;
+      const style = getComputedStyle(element);
+      const [a, b] = [light(rgba(style.color)), light(behind(element))].sort((x, y) => y - x);
+      const size = parseFloat(style.fontSize);
+      const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+      const ratio = (a + 0.05) / (b + 0.05);
+      if (ratio < (isLarge ? 3 : 4.5)) faults.add(element.className + ' ' + element.textContent.slice(0, 30) + ' ' + ratio.toFixed(2));
+    }
+    return [...faults];
+  })()`);
+}
