@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
 
 const cleanUps: (() => unknown)[] = [];
 
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
+/** Does what was to be done after the test that ran. */
+export async function cleanUp(): Promise<void> {
+  for (const one of cleanUps.splice(0).reverse()) await one();
+}
 
 /** Runs something when the test is over, last come first. */
 export function afterwards(cleanUp: () => unknown): void {

@@ -1,29 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from '../../src/store/sqlite.ts';
 import { manualClock } from '../contract/store.suite.ts';
+import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 
 export const TTL_MS = 80_000;
 
-const cleanUps: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
-});
-
-/** Runs something when the test is over, last come first. */
-export function afterwards(cleanUp: () => unknown): void {
-  cleanUps.push(cleanUp);
-}
+export { afterwards };
 
 /** Path of a database that does not exist yet, in a folder that goes with the test. */
 export function tempPath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-store-'));
-  afterwards(() => rmSync(folder, { recursive: true, force: true }));
-  return join(folder, 'store.db');
+  return join(tempFolder(), 'store.db');
 }
 
 /** Opens a store that is closed with the test. */
