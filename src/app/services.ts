@@ -5,6 +5,7 @@ import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
 import { createPruner } from '../core/prune-text.ts';
 import { prunerWithEvents } from '../core/pruner-events.ts';
+import { boundProject } from '../core/segments/bound-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { Recorder } from '../gc/recorder.ts';
@@ -110,6 +111,7 @@ function openContextGc({ store, failures, clock }: Storage): Pick<Services, 'rec
     clock,
     flush: () => recorder.flush(),
     stashId,
+    boundProject,
     onFailure,
   });
   return { recorder, contextGc };

@@ -27,6 +27,7 @@ import {
 } from './read-request.ts';
 import type { RefusedConversations } from './refused-conversations.ts';
 import { direct, type HeldSteps, heldSteps, NO_DIRECTIVES } from './segments/apply-directives.ts';
+import { boundProject } from './segments/bound-project.ts';
 import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
 import { type KnownPast, knownPast, lostOriginals } from './sent/past.ts';
@@ -78,7 +79,7 @@ export interface Rewritten {
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
-  /** Codes of what a backend failed at; its texts were ranked without it. */
+  /** Codes of what could not be done: a backend that failed, a budget that was not kept. */
   readonly fallbacks: readonly string[];
 }
 
@@ -177,8 +178,9 @@ export class RequestRewriter {
         return this.#rewrite(request, false);
       }
       this.#remember(request, read, result, validityOf(state, read, failed));
-      // where the provider checks the past nothing of it can be set aside or deleted later, so nothing is offered for it
-      if (request.dialect.binding === 'should') this.#segmentReporter?.tell(decided);
+      const bound = request.dialect.binding === 'must';
+      this.#segmentReporter?.tell(bound ? boundRequest(decided, viewFor(request.dialect, state.directives)) : decided);
+      if (bound && this.#overBudget(decided, read, result)) return this.#done(read, result, [...fallbacks, WAITS]);
     }
     return this.#done(read, result, fallbacks);
   }
@@ -382,6 +384,14 @@ export class RequestRewriter {
     return bytes < MIN_TURN_BYTES ? piece() : this.#turns.run(piece);
   }
 
+  /** Whether the conversation passed its budget. */
+  #overBudget(request: DecidedRequest, read: PreparedBody, { outcomes }: Spliced): boolean {
+    const collector = this.#options.segments?.collector;
+    const { body, scope, conversationId, messages } = request;
+    if (!collector) return false;
+    return collector.wants(scope, conversationId, requestTokens(body, messages, read.tokens, outcomes));
+  }
+
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
   async #collected(
     request: IncomingRequest,
@@ -510,6 +520,8 @@ const NOTHING_SENT = {
   failure: null,
 };
 const NOTHING = (): null => null;
+/** The conversation is over its budget, and nothing of it may be set aside. */
+const WAITS = 'budget_waits_for_client';
 const TIMED_OUT = new Error('deciding took too long');
 /** Answers kept by the provider that may still be gone on from. */
 const MAX_ANSWERS = 2_000;
@@ -543,6 +555,12 @@ function decidedRequest(
   directives: DirectivesView,
 ): DecidedRequest {
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
+}
+
+/** As it is noted where the provider checks the past: apart from what can be set aside, with pins alone. */
+function boundRequest(request: DecidedRequest, directives: DirectivesView): DecidedRequest {
+  const { scope } = request;
+  return { ...request, scope: { ...scope, project: boundProject(scope.project) }, directives };
 }
 
 /** The request of a conversation that goes as it came. */

@@ -11,6 +11,8 @@ export interface ContextGcOptions {
   /** Writes what requests showed and is not written yet. */
   readonly flush: () => Promise<void>;
   readonly stashId: (project: string, segmentId: string) => string;
+  /** Under which conversations of a project are noted whose provider checks what was sent before. */
+  readonly boundProject: (project: string) => string;
   /** Told when something was done but its event could not be kept. */
   readonly onFailure: TellFailure;
 }
@@ -22,6 +24,11 @@ export interface Outcome {
   readonly tokens: number;
   /** One sentence for each of the others. */
   readonly errors: readonly string[];
+}
+
+/** How many conversations there are of which nothing can change: their provider checks what was sent before. */
+export interface WithBound {
+  readonly bound: number;
 }
 
 /** Segments that one event names. */
@@ -36,9 +43,12 @@ export class ContextGc {
   }
 
   /** Changes nothing. */
-  async analyze(input: AnalyzeInput): Promise<Analysis> {
-    await this.#options.flush();
-    return analyze(this.#options.store, input, this.#options.clock.nowMs());
+  async analyze(input: AnalyzeInput): Promise<Analysis & WithBound> {
+    const { store, clock, flush, boundProject } = this.#options;
+    await flush();
+    const analysis = await analyze(store, input, clock.nowMs());
+    const bound = await store.conversations(boundProject(input.project), analysis.taskUnknown ? undefined : input.task);
+    return { ...analysis, bound: bound.length };
   }
 
   /**
@@ -59,7 +69,7 @@ export class ContextGc {
         ? 'change'
         : { error: `Segment ${segment.id} is no larger than the marker that would take its place; left as it is.` };
     };
-    const { change, ...outcome } = await this.#judge(project, ids, judge);
+    const { change, ...outcome } = await this.#judge(project, ids, judge, MAKE_ROOM);
     const set = change.map((segment): Directive => directiveFor(segment, action));
     const erase = action === 'delete' ? change.map(({ id }) => this.#options.stashId(project, id)) : [];
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [], erase });
@@ -70,10 +80,15 @@ export class ContextGc {
 
   /** Keeps segments whole from the next request on, also those that were stashed. @throws StoreUnavailable */
   async pin(project: string, ids: readonly string[]): Promise<Outcome> {
-    const { change, ...outcome } = await this.#judge(project, ids, ({ id, directed }) => {
-      if (directed === 'delete') return { error: `Segment ${id} was deleted and cannot be pinned.` };
-      return directed === 'pin' ? 'already' : 'change';
-    });
+    const { change, ...outcome } = await this.#judge(
+      project,
+      ids,
+      ({ id, directed }) => {
+        if (directed === 'delete') return { error: `Segment ${id} was deleted and cannot be pinned.` };
+        return directed === 'pin' ? 'already' : 'change';
+      },
+      HAVE_BACK,
+    );
     const set = change.map(({ id }): Directive => ({ segment: id, action: 'pin', scope: '', upTo: -1 }));
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [] });
     await this.#tell(project, 'pinned', change);
@@ -94,18 +109,23 @@ export class ContextGc {
     project: string,
     ids: readonly string[],
     judge: (segment: StoredSegment) => Verdict,
+    instead = '',
   ): Promise<{ done: string[]; errors: string[]; change: StoredSegment[] }> {
     await this.#options.flush();
     const wanted = [...new Set(ids)];
     const found = await this.#options.store.findSegments(project, wanted);
+    const unknown = wanted.filter((id) => !found.has(id));
+    const bound = await this.#options.store.findSegments(this.#options.boundProject(project), unknown);
+    const notFound = (id: string): string =>
+      bound.has(id)
+        ? `Segment ${id} ${BOUND} ${instead}`.trim()
+        : `Segment ${id.slice(0, 100)} not found in project ${project}.`;
     const done: string[] = [];
     const errors: string[] = [];
     const change: StoredSegment[] = [];
     for (const id of wanted) {
       const segment = found.get(id);
-      const verdict = segment
-        ? judge(segment)
-        : { error: `Segment ${id.slice(0, 100)} not found in project ${project}.` };
+      const verdict = segment ? judge(segment) : { error: notFound(id) };
       if (typeof verdict === 'object') errors.push(verdict.error);
       else done.push(id);
       if (segment && verdict === 'change') change.push(segment);
@@ -144,6 +164,11 @@ export class ContextGc {
       .catch((cause: unknown) => this.#options.onFailure('event_not_kept', cause));
   }
 }
+
+const BOUND =
+  'stays as it was sent: the provider of its conversation (/v1/messages) refuses any change to what it answered.';
+const MAKE_ROOM = "To make room, use the client's own compaction (/compact in Claude Code) or begin a new session.";
+const HAVE_BACK = 'Lines that were cut come back by recover_text.';
 
 /** `already`: as wanted, nothing to do. */
 type Verdict = 'change' | 'already' | { readonly error: string };

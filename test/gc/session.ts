@@ -3,6 +3,7 @@ import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { RequestRewriter, type Rewritten } from '../../src/core/rewrite-request.ts';
+import { boundProject } from '../../src/core/segments/bound-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
@@ -41,7 +42,7 @@ export class Replica {
     const onFailure = (reason: string, cause: unknown): void => void this.failures.push(reason, cause);
     this.recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
     const flush = () => this.recorder.flush();
-    this.gc = new ContextGc({ store: store.segments, events: store, clock, flush, stashId, onFailure });
+    this.gc = new ContextGc({ store: store.segments, events: store, clock, flush, stashId, boundProject, onFailure });
     const onStep = (step: TakenStep): void => void this.steps.push(step);
     const tokens = parts.budget ?? 0;
     const collector = new ContextBudget({ store: store.segments, events: store, clock, tokens, onStep, onFailure });

@@ -297,26 +297,59 @@ describe('everything that was done', () => {
 });
 
 describe('a conversation whose provider checks the past', () => {
-  it('is offered to nobody for setting aside: a later change of it would end the session', async () => {
-    const { proxy, upstream, agent } = await setUp();
-    const log = serverLog(200);
+  const log = serverLog(200);
+  const segment = segmentIdOf('tool', 't1', textHash(log));
+
+  async function claudeTurn(url: string): Promise<void> {
     const messages = [
       { role: 'user', content: 'Why does the checkout fail?' },
       { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'Bash', input: { command: 'npm start' } }] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: log }] },
     ];
-    await fetch(`${proxy.url}/v1/messages`, {
+    await fetch(`${url}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
       body: JSON.stringify({ model: 'claude-test', max_tokens: 10, messages }),
     });
+  }
+
+  it('is offered to nobody for setting aside: a later change of it would end the session', async () => {
+    const { proxy, upstream, agent } = await setUp();
+    await claudeTurn(proxy.url);
     expect(upstream.last.body.includes('PRUN')).toBe(true);
     // a conversation of the chat wire, noted after it, is there: what was noted has been written
     agent.tool('bash', { command: 'npm start' }, serverLog(40));
     agent.chatter();
     await agent.send();
-    expect((await agent.analyze()).pruning_candidates).toHaveLength(1);
-    const segment = segmentIdOf('tool', 't1', textHash(log));
-    expect((await agent.prune([segment], 'delete', { confirm: true })).pruned_segments).toEqual([]);
+    const analysis = await agent.analyze();
+    expect(analysis.pruning_candidates).toHaveLength(1);
+    expect(analysis.message).toContain('1 conversation is on a wire whose provider refuses any change');
+  });
+
+  it.each(['stash', 'delete'] as const)('refuses to %s, says why, and what to do', async (action) => {
+    const { proxy, upstream, agent } = await setUp();
+    await claudeTurn(proxy.url);
+    const sent = upstream.last.body;
+    const { pruned_segments, errors } = await agent.prune([segment], action, { confirm: true });
+    expect(pruned_segments).toEqual([]);
+    expect(errors.join()).toMatch(/stays as it was sent: the provider .* refuses any change.*\/compact in Claude Code/);
+    await claudeTurn(proxy.url);
+    expect(upstream.last.body.equals(sent)).toBe(true);
+  });
+
+  it('refuses pins, for what was sent is sent again as it was', async () => {
+    const { proxy, agent } = await setUp();
+    await claudeTurn(proxy.url);
+    const { pinned_segments, errors } = await agent.pin([segment]);
+    expect(pinned_segments).toEqual([]);
+    expect(errors.join()).toContain('Lines that were cut come back by recover_text.');
+  });
+
+  it('waits for its client when it is over the budget, and the log says so', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_CONTEXT_BUDGET_TOKENS: '1' } });
+    await claudeTurn(proxy.url);
+    const [line] = await proxy.requestLines(1);
+    expect(line).toMatchObject({ wire: 'messages', pruned: 1, fallbacks: ['budget_waits_for_client'] });
   });
 });

@@ -3,7 +3,7 @@ import { textHash } from '../../core/hash.ts';
 import type { SegmentType } from '../../core/ports/segments.ts';
 import { messageSegmentId } from '../../core/segments/text-segments.ts';
 import type { Analysis, DescribedSegment, RatedSegment } from '../../gc/analyze.ts';
-import type { ContextGc } from '../../gc/context-gc.ts';
+import type { ContextGc, WithBound } from '../../gc/context-gc.ts';
 import { isObject } from '../json-rpc.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer } from '../tool-input.ts';
@@ -70,7 +70,7 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
   });
 }
 
-function toWire(analysis: Analysis, { project_id, target_tokens, context_descriptors }: Input): object {
+function toWire(analysis: Analysis & WithBound, { project_id, target_tokens, context_descriptors }: Input): object {
   const { candidates, total, tokensFreed, plan } = analysis;
   const tooHigh = typeof target_tokens === 'number' && target_tokens > tokensFreed;
   const warnings = [
@@ -99,19 +99,29 @@ function candidateToWire({ id, score, tokens, reason, type, ageHours }: RatedSeg
   return { segment_id: id, score, tokens, reason, segment_type: type, age_hours: ageHours };
 }
 
-function messageFor({ segments, total, candidates, pinned, taskUnknown }: Analysis, project: string): string {
+function messageFor(
+  { segments, total, candidates, pinned, taskUnknown, bound }: Analysis & WithBound,
+  project: string,
+): string {
   const parts: string[] = [];
-  if (segments === 0 && total === 0) {
+  if (segments === 0 && total === 0 && bound === 0) {
     parts.push(
       `No candidates: nothing of project ${JSON.stringify(project)} has been seen. Requests name their project in the ` +
         'header x-mcp-pruner-project; without it they belong to "default".',
     );
-  } else if (total === 0) {
+  } else if (total === 0 && segments > 0) {
     parts.push(
       'No candidates: what there is is pinned, already pruned, recent, the task itself, in use, or too small to be worth a marker.',
     );
   }
   if (total === 0 && pinned > 0) parts.push(`${pinned} pinned: context_gc_unpin makes them candidates again.`);
+  if (bound > 0) {
+    parts.push(
+      `${bound} ${bound === 1 ? 'conversation is' : 'conversations are'} on a wire whose provider refuses any change to ` +
+        "what it answered (/v1/messages): nothing of it can be set aside. The client's own compaction (/compact in " +
+        'Claude Code) makes room there.',
+    );
+  }
   if (taskUnknown) parts.push('No request of that task was seen; the whole project was looked at.');
   if (total > candidates.length) parts.push(`The ${candidates.length} candidates with the highest scores are listed.`);
   return parts.join(' ');
