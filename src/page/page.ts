@@ -13,6 +13,7 @@ import { type Answer, answering, Refused, refuse, securityHeaders } from './answ
 import { bodyOf, count, name, pruneId, queryOf } from './asked.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { conversationPage, conversationsFrom } from './conversations.ts';
+import { kindsOf } from './kinds.ts';
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
 import { requestsBefore } from './requests.ts';
@@ -57,6 +58,10 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     return linePiece(parts.store, asked.id, asked.n, asked.at);
   },
   why: (parts) => (req) => whyOf(parts.store, queryOf(req, z.object({ id: pruneId })).id),
+  tools: (parts) => async () => {
+    await parts.flush();
+    return kindsOf(parts.store, await parts.store.records.lastSeq());
+  },
   store: (parts) => () => storeView(parts),
   prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
   settings: (parts) => () => ({ settings: parts.settings(), warnings: parts.warnings }),

@@ -279,3 +279,26 @@ export interface ChildLogShown {
     readonly text: string;
   }[];
 }
+
+/** What became of the texts of one tool that are of one kind. */
+export interface KindShown {
+  readonly tool: string;
+  readonly kind: string;
+  readonly texts: number;
+  readonly cut: number;
+  readonly tokensBefore: number;
+  /** Each text counted once, when it was new. */
+  readonly tokensCut: number;
+  /** How often lines of them were wanted back. */
+  readonly recovered: number;
+  /** Why most of the others were left whole, `''` where none was. */
+  readonly whole: string;
+}
+
+export interface KindsShown {
+  /** Those of which most was cut first. */
+  readonly kinds: readonly KindShown[];
+  /** How many events were looked at, and since when. */
+  readonly events: number;
+  readonly fromMs: number | null;
+}

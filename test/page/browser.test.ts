@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { browserPath, contrastFaults, launch, tab } from './browser.ts';
-import { work } from './material.ts';
+import { fillStore, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
-const VIEWS = ['Overview', 'Live', 'Conversations', 'Store', 'Settings', 'Doctor', 'Fleet'] as const;
+const VIEWS = ['Overview', 'Live', 'Conversations', 'Tools and kinds', 'Store', 'Settings', 'Doctor', 'Fleet'] as const;
 
 describe.skipIf(browserPath === null)('the page in a browser', () => {
   let browser: Browser;
@@ -268,6 +271,102 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       );
     } finally {
       await locked.close();
+    }
+  });
+
+  it('says what to do where there is nothing yet', async () => {
+    const fresh = await openStage();
+    try {
+      await visit(
+        '',
+        async (page) => {
+          await page.getByText('Nothing has come through yet').waitFor();
+          expect(await page.getByText('OPENAI_BASE_URL').innerText()).toContain(fresh.url);
+          for (const [view, words] of [
+            ['live', 'No request has come yet'],
+            ['conversations', 'No conversation has been seen yet'],
+            ['tools', 'No text was looked at yet'],
+            ['store', 'Nothing was cut yet'],
+            ['fleet', 'The fleet is off'],
+            ['doctor', 'The checks run where the server was started'],
+            ['conversation/p/none', 'Nothing is known of this conversation'],
+            ['text/prn_0123456789AB', 'This original is not there'],
+          ] as const) {
+            await page.goto(`${fresh.url}/#/${view}`);
+            await page.getByText(words).waitFor();
+          }
+          await page.goto(`${fresh.url}/#/live`);
+          await page.getByText('following').waitFor();
+          await work(fresh); // and the first request takes the place of the advice
+          await page.locator('.requests > li').first().waitFor();
+        },
+        { at: fresh },
+      );
+    } finally {
+      await fresh.close();
+    }
+  });
+
+  it('says that the store is away, and shows what needs none', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-no-store-'));
+    const away = await openStage({ dbPath: folder });
+    try {
+      await visit(
+        '',
+        async (page) => {
+          for (const view of ['Overview', 'Live', 'Conversations', 'Store'] as const) {
+            await page.getByRole('link', { name: view, exact: true }).click();
+            await expect.poll(() => heading(page).textContent()).toBe(view);
+            await page.getByRole('main').getByText('The store is away', { exact: true }).waitFor();
+          }
+          await page.getByRole('link', { name: 'Settings', exact: true }).click();
+          await page.getByLabel('Search settings').fill('db_path');
+          await expect.poll(() => page.locator('.settings').innerText()).toContain(folder);
+        },
+        { at: away },
+      );
+    } finally {
+      await away.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('goes through a hundred thousand requests page by page', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-full-'));
+    const dbPath = join(folder, 'store.db');
+    await fillStore(dbPath, 100_000);
+    const full = await openStage({ dbPath, env: { MCP_PRUNER_MAX_EVENTS: '1000000' } });
+    try {
+      await visit(
+        'live',
+        async (page) => {
+          const rows = page.locator('.requests > li');
+          await expect.poll(() => rows.count()).toBe(50);
+          expect(await rows.first().innerText()).toContain('model-99999');
+          await page.getByRole('button', { name: 'Earlier requests' }).click();
+          await expect.poll(() => rows.count()).toBe(100);
+          expect(await rows.last().textContent()).toContain('model-99900');
+          await page.goto(`${full.url}/#/conversations`);
+          await expect.poll(() => page.locator('.row').count()).toBe(50);
+          await page.getByRole('button', { name: 'Earlier conversations' }).click();
+          await expect.poll(() => page.locator('.row').count()).toBe(100);
+          await page.goto(`${full.url}/#/conversation//c-1000`);
+          await expect.poll(() => page.getByRole('article').count()).toBe(100);
+          await page.getByRole('button', { name: 'Earlier texts' }).click();
+          await expect.poll(() => page.getByRole('article').count()).toBe(200);
+          await page.goto(`${full.url}/#/store`);
+          await page.getByRole('link', { name: 'prn_000000100000' }).waitFor();
+          await page.getByRole('button', { name: 'Older' }).click();
+          await page.getByRole('link', { name: 'prn_000000099950' }).waitFor();
+          expect(await page.getByText('page 2').isVisible()).toBe(true);
+          await page.goto(`${full.url}/#/overview`);
+          await page.locator('.plot canvas').waitFor();
+        },
+        { at: full },
+      );
+    } finally {
+      await full.close();
+      rmSync(folder, { recursive: true });
     }
   });
 });

@@ -4,7 +4,17 @@ import { send, type WireAnswer } from '../helpers/wire.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
-const READINGS = ['overview', 'requests', 'conversations', 'store', 'prunes', 'settings', 'fleet', 'live'] as const;
+const READINGS = [
+  'overview',
+  'requests',
+  'conversations',
+  'tools',
+  'store',
+  'prunes',
+  'settings',
+  'fleet',
+  'live',
+] as const;
 const ACTIONS = ['recover', 'pin', 'unpin', 'stash', 'delete', 'doctor', 'leave'] as const;
 
 const jsonOf = (answer: WireAnswer) => JSON.parse(answer.body.toString()) as Record<string, unknown>;

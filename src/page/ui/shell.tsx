@@ -15,12 +15,14 @@ import { SettingsView } from './views/settings.tsx';
 import { SignIn } from './views/sign-in.tsx';
 import { StoreView } from './views/store.tsx';
 import { TextPage } from './views/text-page.tsx';
+import { ToolsView } from './views/tools.tsx';
 
 /** The views in their order. A new view is a row here and a case below. */
 const VIEWS = [
   { path: 'overview', name: 'Overview' },
   { path: 'live', name: 'Live' },
   { path: 'conversations', name: 'Conversations' },
+  { path: 'tools', name: 'Tools and kinds' },
   { path: 'store', name: 'Store' },
   { path: 'settings', name: 'Settings' },
   { path: 'doctor', name: 'Doctor' },
@@ -38,6 +40,8 @@ function View({ route: [view, ...rest], session }: { route: Route; session: Sess
       return <ConversationView key={rest.join('/')} project={first === '' ? null : first} name={second} />;
     case 'text':
       return <TextPage key={first} id={first} />;
+    case 'tools':
+      return <ToolsView />;
     case 'store':
       return <StoreView />;
     case 'settings':

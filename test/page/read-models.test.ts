@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import type { EventRecord, StoredEvent } from '../../src/core/ports.ts';
+import { kindsOf } from '../../src/page/kinds.ts';
+import { happenedIn, requestsBefore } from '../../src/page/requests.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+
+function aStore(maxEvents = 100_000) {
+  const clock = { nowMs: () => 1_700_000_000_000 };
+  const store = openSqliteStore({ path: ':memory:', clock, ttlMs: 1e6, maxBytes: 1e9, maxEvents });
+  afterwards(() => store.close());
+  return store;
+}
+
+const event = (opId: string | null, kind: string, payload: EventRecord['payload'] = {}): EventRecord => ({
+  tsMs: 1_700_000_000_000,
+  ...{ kind, level: 'info', runId: 'run', opId, payload },
+});
+
+/** A request that brought one cut text, or none. */
+const aRequest = (i: number, cut = false): EventRecord[] => [
+  event(`r${i}`, 'request', { model: `m${i}`, wire: 'chat', status: 200 }),
+  ...(cut
+    ? [
+        event(`r${i}`, 'candidate', { tool: 'bash', kind: 'log' }),
+        event(`r${i}`, 'pruned', {
+          prune_id: `prn_${i}`,
+          tool: 'bash',
+          kind: 'log',
+          tokens_before: 100,
+          tokens_after: 30,
+        }),
+      ]
+    : []),
+];
+
+const seqs = (events: readonly EventRecord[]): StoredEvent[] => events.map((one, i) => ({ ...one, seq: i + 1 }));
+
+describe('events as requests', () => {
+  it('are told with what became of each text, cuts first, and all else by itself', () => {
+    const { requests, notes } = happenedIn(
+      seqs([
+        ...aRequest(1),
+        event('r1', 'left_whole', { tool: 'grep', reason: 'too_little_saved', lines: 9 }),
+        event('r1', 'pruned', { tool: 'bash', prune_id: 'prn_1', lines: 90, kept_lines: 4 }),
+        event('r1', 'fallback', { reason: 'store_busy' }),
+        event(null, 'recovered', { prune_id: 'prn_1', lines: 3 }),
+        event('r0', 'pruned', { tool: 'of a request that began before' }),
+      ]),
+    );
+    expect(requests).toHaveLength(1);
+    expect(requests[0]).toMatchObject({ seq: 1, model: 'm1', fallbacks: ['store_busy'], more: 0 });
+    expect(requests[0]?.texts.map(({ tool, pruneId, whole }) => [tool, pruneId, whole])).toEqual([
+      ['bash', 'prn_1', ''],
+      ['grep', null, 'too_little_saved'],
+    ]);
+    expect(notes).toMatchObject([{ kind: 'recovered', facts: { prune_id: 'prn_1', lines: 3 } }]);
+  });
+
+  it('hold what any event may say, without taking it for more than it is', () => {
+    const odd = { model: 7, status: 'x', tokens_saved: Number.NaN, prune_id: {}, tool: 'x'.repeat(10_000) };
+    const { requests } = happenedIn(seqs([event('r', 'request', odd), event('r', 'pruned', odd)]));
+    expect(requests[0]).toMatchObject({ model: '', status: 0, tokensSaved: 0 });
+    expect(requests[0]?.texts[0]).toMatchObject({ pruneId: null, tool: 'x'.repeat(300) });
+  });
+});
+
+describe('pages of requests', () => {
+  it('hold every request once, whole, the newest first, whatever lies between them', async () => {
+    const store = aStore();
+    const events = Array.from({ length: 300 }, (_, i) => [
+      ...aRequest(i, i % 3 === 0),
+      ...Array.from({ length: i % 7 === 0 ? 40 : 0 }, () => event(null, 'recovered', {})),
+    ]).flat();
+    await store.addEvents(events);
+    const seen: string[] = [];
+    for (let before: number | null = events.length + 1; before !== null; ) {
+      const page = await requestsBefore(store, before, 50);
+      for (const { requestId, texts } of page.requests) {
+        seen.push(requestId);
+        expect(texts).toHaveLength(Number(requestId.slice(1)) % 3 === 0 ? 1 : 0);
+      }
+      before = page.next;
+    }
+    expect(seen).toEqual(Array.from({ length: 300 }, (_, i) => `r${299 - i}`));
+  });
+
+  it('end where events are no longer kept', async () => {
+    const store = aStore(100);
+    for (let i = 0; i < 20; i++)
+      await store.addEvents(Array.from({ length: 50 }, (_, k) => aRequest(i * 50 + k)).flat());
+    const first = await requestsBefore(store, 1_001, 60);
+    expect(first.requests).toHaveLength(60);
+    const second = await requestsBefore(store, first.next ?? 0, 60);
+    expect([second.requests.length, second.next]).toEqual([40, null]);
+  });
+});
+
+describe('tools and kinds', () => {
+  it('count each text once, and what was wanted back where it was cut', async () => {
+    const store = aStore();
+    await store.addEvents([
+      ...aRequest(1, true),
+      ...aRequest(2, true),
+      event('r3', 'request'),
+      event('r3', 'candidate', { tool: 'bash', kind: 'log' }),
+      event('r3', 'left_whole', { tool: 'bash', reason: 'reread', tokens_before: 50 }),
+      event(null, 'recovered', { prune_id: 'prn_2' }),
+      event(null, 'recovered', { prune_id: 'prn_unknown' }),
+    ]);
+    expect((await kindsOf(store, await store.records.lastSeq())).kinds).toEqual([
+      { tool: 'bash', kind: 'log', texts: 3, cut: 2, tokensBefore: 250, tokensCut: 140, recovered: 1, whole: 'reread' },
+    ]);
+  });
+});
