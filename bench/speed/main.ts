@@ -9,8 +9,8 @@ import { sections } from './sections.ts';
 import { type Stack, starters, startUpstream } from './stacks.ts';
 
 const USAGE = `npm run bench -- speed [--quick] [--rounds 5] [--only small,bodies,conversation,sse,rpc,memory,start]
-                       [--stacks pruner,hpm,undici,collect,nginx,portkey,llmtrim] [--peers bench] [--json result.json]
-Needs a build (npm run build). Peers are compared where they are installed (npm install --prefix bench).
+                       [--stacks pruner,hpm,undici,collect,nginx,portkey,llmtrim] [--peers bench] [--before FOLDER] [--json result.json]
+Needs a build (npm run build). --before is another checkout of this project, built. Peers are compared where they are installed (npm install --prefix bench).
 `;
 
 const { values } = parseArgs({
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     stacks: { type: 'string' },
     peers: { type: 'string' },
+    before: { type: 'string' },
     json: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -28,13 +29,13 @@ const { values } = parseArgs({
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** The process that a ratio is taken against; the first that ran. */
-const BASES = ['hpm', 'undici', 'collect', 'portkey', 'llmtrim', 'direct'];
+const BASES = ['hpm', 'before', 'undici', 'collect', 'portkey', 'llmtrim', 'direct'];
 
 async function main(): Promise<void> {
   const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
   if (!existsSync(join(root, 'dist/cli.js'))) throw new Error('dist/cli.js is missing: npm run build first');
   const peers = values.peers ?? join(root, 'bench');
-  const places = { root, peers: existsSync(join(peers, 'node_modules')) ? peers : null };
+  const places = { root, peers: existsSync(join(peers, 'node_modules')) ? peers : null, before: values.before ?? null };
   const upstream = await startUpstream(places);
   const wanted = values.stacks?.split(',');
   const can = [...starters(places)].filter(([name]) => wanted?.includes(name) ?? true);

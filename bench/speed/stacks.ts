@@ -23,6 +23,8 @@ export interface Places {
   readonly root: string;
   /** Where the peers are installed, or `null`. */
   readonly peers: string | null;
+  /** Another checkout of this project, built, to compare with. */
+  readonly before: string | null;
 }
 
 async function freePort(): Promise<number> {
@@ -106,20 +108,11 @@ type Starter = (upstream: string) => Promise<Stack>;
 
 /** Every stack that can run here; peers and nginx only where they are installed. */
 export function starters(places: Places): ReadonlyMap<string, Starter> {
-  const { root, peers } = places;
+  const { root, peers, before } = places;
   const stack = (name: string): string => join(root, 'bench/speed/stacks', name);
   const all = new Map<string, Starter>();
-  all.set('pruner', async (upstream) => {
-    const port = await freePort();
-    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-bench-'));
-    const env = {
-      MCP_PRUNER_PORT: String(port),
-      MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
-      MCP_PRUNER_DB_PATH: join(folder, 'bench.db'),
-    };
-    const args = [join(root, 'dist/cli.js'), 'serve'];
-    return launch({ name: 'pruner', command: process.execPath, args, env, port, healthPath: '/health', folder });
-  });
+  all.set('pruner', (upstream) => startPruner('pruner', root, upstream));
+  if (before !== null) all.set('before', (upstream) => startPruner('before', before, upstream));
   for (const [name, script] of BARE) {
     all.set(name, async (upstream) => {
       const port = await freePort();
@@ -149,6 +142,18 @@ export function starters(places: Places): ReadonlyMap<string, Starter> {
     }
   }
   return all;
+}
+
+async function startPruner(name: string, root: string, upstream: string): Promise<Stack> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-bench-'));
+  const env = {
+    MCP_PRUNER_PORT: String(port),
+    MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
+    MCP_PRUNER_DB_PATH: join(folder, 'bench.db'),
+  };
+  const args = [join(root, 'dist/cli.js'), 'serve'];
+  return launch({ name, command: process.execPath, args, env, port, healthPath: '/health', folder });
 }
 
 async function startNginx(command: string, upstream: string): Promise<Stack> {
