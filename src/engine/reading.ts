@@ -1,9 +1,11 @@
 import { matchGoal } from './goal/matching.ts';
+import { tellingGoal } from './goal/telling-goal.ts';
 import { goalTerms } from './goal/terms.ts';
 import { readVocabulary } from './goal/vocabulary.ts';
 import { wantedLike } from './goal/words.ts';
 import { readDeclarations } from './kinds/code/declarations.ts';
 import type { Analysis, Reading } from './kinds/kind.ts';
+import { keepNamed } from './kinds/named.ts';
 import { protectLines } from './kinds/protect.ts';
 import { recogniseKind } from './kinds/recognise.ts';
 import { sumOf } from './rank/columns.ts';
@@ -21,7 +23,7 @@ export function analyse(input: AnalysisInput): Analysis | null {
   if (stopped()) return null;
   const { kind, name, sourceType } = recogniseKind(whole, input.sourceType, input.hints);
   const view = kind.contentStart === undefined ? whole : viewBehind(whole, kind.contentStart);
-  const terms = goalTerms(input.goal);
+  const terms = goalTerms(tellingGoal(input.goal, input.hints));
   const templates = readTemplates(view);
   const blocks = kind.units(view);
   // the contract keeps declarations in whatever its caller calls code
@@ -31,9 +33,10 @@ export function analyse(input: AnalysisInput): Analysis | null {
   if (stopped()) return null;
   const words = readVocabulary(view, kind.ranksByAllWords ? undefined : wantedLike(terms.map(({ word }) => word)));
   if (stopped()) return null;
-  const match = matchGoal(view, words, kind.tellingTerms?.(terms) ?? terms);
+  const match = matchGoal(view, words, kind.tellingTerms?.(terms) ?? terms, kind.ranksByAllWords !== true);
   const reading: Reading = { view, kind, name, sourceType, terms, units, templates, words, match };
   kind.protectMatches?.(reading, keep);
+  keepNamed(reading, keep);
   const value = kind.rank(reading);
   divide(value, sumOf(value));
   return stopped() ? null : { ...reading, keep, value };

@@ -58,4 +58,31 @@ export const secondSetLookups: readonly ToolResultCase[] = [
     fragments: ['logs/orders-2.log:207:', 'code 51'],
     make: (shop) => shop.sh(`${ORDER_LOGS}; grep -rn orders logs | sort`, shop.folder()),
   },
+  {
+    name: 'b-npm-ls-name-of-parts',
+    kind: 'listing',
+    goal: 'Is file-uri-to-path among the installed packages?',
+    hints: { origin: 'listing', command: 'ls -R node_modules' },
+    fragments: ['file-uri-to-path'],
+    make: (shop) => shop.sh('find . -maxdepth 2 -name "*" | sort | head -1200', shop.modules),
+  },
+  {
+    name: 'b-log-of-one-kind',
+    kind: 'service log',
+    goal: 'cat logs/node.log\nWhat happened before the requests became slow?',
+    hints: { origin: 'command', command: 'cat logs/node.log' },
+    fragments: ['follows node-3 now'],
+    make: (shop) =>
+      shop.sh(
+        `for i in $(seq 1 400); do if [ $i = 233 ]; then echo "2026-03-01T10:00:$((i % 50 + 10)) info this node follows node-3 now"; else echo "2026-03-01T10:00:$((i % 50 + 10)) info request $i took $((i % 31)) ms"; fi; done`,
+      ),
+  },
+  {
+    name: 'b-command-words',
+    kind: 'service log',
+    goal: 'grep -c refused logs/orders-1.log; cat logs/orders-2.log | head -400\nWhich customer was refused?',
+    hints: { origin: 'read', command: 'grep -c refused logs/orders-1.log; cat logs/orders-2.log | head -400' },
+    fragments: ['card of customer 8812 refused'],
+    make: (shop) => shop.sh(`${ORDER_LOGS}; cat logs/orders-2.log | head -400`, shop.folder()),
+  },
 ];

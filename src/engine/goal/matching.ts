@@ -1,5 +1,6 @@
 import { codesOf } from '../text/codes.ts';
 import type { View } from '../text/view.ts';
+import { bindWords, countOf, findCompounds, type LineFlags } from './compound-lines.ts';
 import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -7,13 +8,15 @@ import type { Vocabulary } from './vocabulary.ts';
 const K1 = 1.2;
 const B = 0.4;
 
+/** BM25's inverse document frequency, of lines. */
+function rarity(n: number, lines: number): number {
+  return Math.log(1 + (n - lines + 0.5) / (lines + 0.5));
+}
+
 /** What each word of a text is worth to the goal, by word id; 0 for words that it does not ask for. */
 export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTerm[]): Float64Array {
   const weight = new Float64Array(words.size);
-  const idf = (id: number): number => {
-    const lines = words.lineCount[id] ?? 0;
-    return Math.log(1 + (view.n - lines + 0.5) / (lines + 0.5));
-  };
+  const idf = (id: number): number => rarity(view.n, words.lineCount[id] ?? 0);
   for (const term of terms) {
     const id = words.find(term.hash);
     if (id >= 0) weight[id] = term.weight * idf(id);
@@ -78,6 +81,8 @@ function related(text: string, start: number, length: number, word: string): num
 export interface GoalMatch {
   /** What each word is worth to the goal, by word id. */
   readonly weight: Float64Array;
+  /** Where the goal's compounds stand, by their spelling. */
+  readonly compounds: ReadonlyMap<string, LineFlags>;
   /** Indexes into the vocabulary's `ids` at which a word of some worth stands, ascending. */
   readonly hits: readonly number[];
   /** `hits[first[i]] … hits[first[i + 1] - 1]` belong to line index `i`. */
@@ -86,20 +91,38 @@ export interface GoalMatch {
   readonly raw: Float64Array;
 }
 
-/** Finds the goal's words in a text and scores each line by them. */
-export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTerm[]): GoalMatch {
+/**
+ * Finds the goal's words in a text and scores each line by them.
+ *
+ * @param bind - whether the parts of a compound of the goal count only where the text has all of it
+ */
+export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTerm[], bind: boolean): GoalMatch {
   const weight = weighWords(view, words, terms);
+  const compounds = findCompounds(view, terms);
+  const bound = bind ? bindWords(words, terms, compounds) : NONE_BOUND;
+  const insisted = new Map(terms.map((term) => [words.find(term.hash), term.weight]));
+  for (const [id, lines] of bound) weight[id] = (insisted.get(id) ?? 0) * rarity(view.n, countOf(lines));
   const first = new Uint32Array(view.n + 1);
-  const hits = hitsOf(words, weight, first);
-  return { weight, hits, first, raw: scoreLines(view, words, { weight, hits, first }) };
+  const hits = hitsOf(words, weight, bound, first);
+  return { weight, compounds, hits, first, raw: scoreLines(view, words, { weight, hits, first }) };
 }
 
+const NONE_BOUND: ReadonlyMap<number, LineFlags> = new Map();
+
 /** The hits of a match; fills in its `first`. */
-function hitsOf({ ids, first: words }: Vocabulary, weight: Float64Array, first: Uint32Array): number[] {
+function hitsOf(
+  { ids, first: words }: Vocabulary,
+  weight: Float64Array,
+  bound: ReadonlyMap<number, LineFlags>,
+  first: Uint32Array,
+): number[] {
   const hits: number[] = [];
   for (let i = 1; i < first.length; i++) {
     const end = words[i] ?? 0;
-    for (let k = words[i - 1] ?? 0; k < end; k++) if (weight[ids[k] ?? 0] !== 0) hits.push(k);
+    for (let k = words[i - 1] ?? 0; k < end; k++) {
+      const id = ids[k] ?? 0;
+      if (weight[id] !== 0 && (bound.size === 0 || bound.get(id)?.[i - 1] !== 0)) hits.push(k);
+    }
     first[i] = hits.length;
   }
   return hits;

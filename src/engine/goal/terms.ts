@@ -1,3 +1,4 @@
+import { compoundsOf } from './compounds.ts';
 import { scanWords, wordHash } from './words.ts';
 
 /** One word that the goal asks for. */
@@ -10,6 +11,12 @@ export interface GoalTerm {
   readonly weight: number;
   /** Whether it stands there on its own and not only as part of an identifier. */
   readonly whole: boolean;
+  /** Whether it is spelled like an identifier, or marked as code. */
+  readonly literal: boolean;
+  /** The compounds (`better-sqlite3`, `v1.2.3`) that it is a part of. */
+  readonly compounds: readonly string[];
+  /** Whether it stands nowhere but in compounds. */
+  readonly isPart: boolean;
 }
 
 /** What stands further down in a goal, or is its 201st word, tells no lines apart any more. Chosen. */
@@ -27,30 +34,75 @@ find show want did please here before after because previously currently`;
 
 const STOP = new Set(STOP_WORDS.split(/\s+/).map(wordHash));
 
+/** What a sentence that asks begins with: it says what is to be done, not what about. */
+const LEADING = new Set(
+  `look search check read open run list view tell explain give locate inspect review understand implement update refactor
+  investigate help try print write create improve handle examine verify determine figure analyze analyse debug resolve
+  cherche regarde lis ouvre liste montre explique donne corrige vérifie ajoute lance exécute`
+    .split(/\s+/)
+    .map(wordHash),
+);
+
+/** Whether a word is the first of its line. */
+function leads(text: string, start: number): boolean {
+  let at = start - 1;
+  while (at >= 0 && (text[at] === ' ' || text[at] === '-' || text[at] === '*')) at--;
+  return at < 0 || text[at] === '\n';
+}
+
 /** The words of a goal that can tell lines apart, the heaviest first; empty when the goal says nothing. */
 export function goalTerms(goal: string): GoalTerm[] {
   const text = goal.slice(0, MAX_GOAL_CHARS);
   const title = text.indexOf('\n') < 0 ? text.length : text.indexOf('\n');
-  const found = new Map<number, { word: string; count: number; emphasis: number; whole: boolean }>();
+  const compounds = compoundsOf(text);
+  const found = new Map<number, Found>();
+  let next = 0;
   scanWords(text, 0, text.length, (hash, start, end, isPart) => {
     if (STOP.has(hash) || found.size >= MAX_TERMS * 4) return;
+    if (LEADING.has(hash) && leads(text, start)) return;
     const word = text.slice(start, end);
-    const emphasis = (start < title ? 2 : 1) * (isPart ? 1 : spelling(text, start, end));
+    while (next < compounds.length && (compounds[next]?.end ?? 0) <= start) next++;
+    const compound = compounds[next];
+    const within = compound !== undefined && start >= compound.start ? compound.text : '';
+    const spelled = isPart ? 1 : spelling(text, start, end);
+    const emphasis = (start < title ? 2 : 1) * spelled;
+    const literal = spelled > 1;
     const entry = found.get(hash);
-    if (entry === undefined) found.set(hash, { word, count: 1, emphasis, whole: !isPart });
+    if (entry === undefined)
+      found.set(hash, { word, count: 1, emphasis, whole: !isPart, literal, within: new Set([within]) });
     else {
+      entry.within.add(within);
       entry.count++;
       if (!isPart) entry.whole = true;
+      if (literal) entry.literal = true;
       entry.emphasis = Math.max(entry.emphasis, emphasis);
     }
   });
   return [...found]
-    .map(([hash, { word, count, emphasis, whole }]) => {
+    .map(([hash, { word, count, emphasis, whole, literal, within }]) => {
       const weight = Math.sqrt(Math.min(count, 3)) * emphasis;
-      return { hash, word, weight, whole };
+      return {
+        hash,
+        word,
+        weight,
+        whole,
+        literal,
+        compounds: [...within].filter((text) => text !== ''),
+        isPart: !within.has(''),
+      };
     })
     .sort((a, b) => b.weight - a.weight)
     .slice(0, MAX_TERMS);
+}
+
+interface Found {
+  readonly word: string;
+  count: number;
+  emphasis: number;
+  whole: boolean;
+  literal: boolean;
+  /** Compounds that it was found in; `''` for places in none. */
+  readonly within: Set<string>;
 }
 
 /** Identifiers, quoted words and paths are what a goal means literally. */

@@ -10,6 +10,7 @@ export const RULES = [
   'declaration',
   'failure',
   'news',
+  'named',
   'trace',
   'summary',
   'edge',

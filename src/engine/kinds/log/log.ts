@@ -5,7 +5,7 @@ import { protectByContract } from '../contract.ts';
 import { always, type Kind, type Shapes } from '../kind.ts';
 import { LOG_SHAPES } from './lines.ts';
 import { natureOfCut } from './nature.ts';
-import { keepNews } from './news.ts';
+import { keepNews, keepOddLines } from './news.ts';
 import { protectLog } from './protect.ts';
 import { measureLog } from './rank.ts';
 import { tellingTerms } from './telling-terms.ts';
@@ -26,7 +26,10 @@ export const log: Kind = {
     if (text.sourceType !== 'logs') protectLog(text, protect);
   },
   tellingTerms,
-  protectMatches: keepNews,
+  protectMatches(reading, keep) {
+    keepOddLines(reading, keep);
+    keepNews(reading, keep);
+  },
   rank: (reading) => rankByMeasures(log.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
   // logs repeat themselves: a caller that asks for a deep cut of one gets it

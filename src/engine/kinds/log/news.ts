@@ -1,4 +1,5 @@
 import { scoreLines } from '../../goal/matching.ts';
+import { isBlankLine } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { RULES } from '../protection.ts';
 
@@ -11,6 +12,18 @@ const SELDOM_WORD = 3;
 /** So many lines may be news, or this share of a long log where that is more. Chosen: an answer is a line or two. */
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
+
+/** While so small a share of a log's lines are of a seldom shape, each of them tells something. */
+const FEW_SHARE = 0.02;
+
+/** Keeps the lines of a log that are like hardly any other, where the log is so regular that these are few. */
+export function keepOddLines({ view, templates: { shape, count } }: Reading, keep: Uint8Array): void {
+  const seldom = (i: number): boolean => (count[shape[i] ?? 0] ?? 0) <= SELDOM && !isBlankLine(view, i);
+  let odd = 0;
+  for (let i = 0; i < view.n; i++) if (seldom(i)) odd++;
+  if (odd > view.n * FEW_SHARE) return;
+  for (let i = 0; i < view.n; i++) if (keep[i] === 0 && seldom(i)) keep[i] = RULES.indexOf('news');
+}
 
 /** Keeps the few lines of a log whose shape is seldom and that hold what the goal asks for, at whatever level. */
 export function keepNews({ view, templates: { shape, count }, words, match }: Reading, keep: Uint8Array): void {

@@ -1,0 +1,67 @@
+import type { View } from '../text/view.ts';
+import type { GoalTerm } from './terms.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+/** Lines that hold a thing, 1 for each line index. */
+export type LineFlags = Uint8Array;
+
+/** Where the compounds of a goal stand in a text, by their spelling; those that it does not have are left out. */
+export function findCompounds(view: View, terms: readonly GoalTerm[]): ReadonlyMap<string, LineFlags> {
+  const found = new Map<string, LineFlags>();
+  for (const compound of new Set(terms.flatMap(({ compounds }) => compounds))) {
+    const lines = linesWith(view, compound);
+    if (lines !== null) found.set(compound, lines);
+  }
+  return found;
+}
+
+/**
+ * Binds words that the goal has only as parts of compounds to the lines that hold one of these, by the id of the word;
+ * where a text has none of them, its words count as any other's.
+ */
+export function bindWords(
+  words: Vocabulary,
+  terms: readonly GoalTerm[],
+  compounds: ReadonlyMap<string, LineFlags>,
+): ReadonlyMap<number, LineFlags> {
+  const bound = new Map<number, LineFlags>();
+  if (compounds.size === 0) return bound;
+  for (const { hash, isPart, compounds: within } of terms) {
+    const id = isPart ? words.find(hash) : -1;
+    const places = id < 0 ? [] : within.flatMap((compound) => compounds.get(compound) ?? []);
+    if (places.length === 0) continue;
+    bound.set(id, places.length === 1 ? (places[0] ?? new Uint8Array(0)) : unionOf(places));
+  }
+  return bound;
+}
+
+function unionOf(places: readonly LineFlags[]): LineFlags {
+  const all = Uint8Array.from(places[0] ?? []);
+  for (const place of places) for (let i = 0; i < all.length; i++) if (place[i] === 1) all[i] = 1;
+  return all;
+}
+
+/** How many lines are flagged. */
+export function countOf(flags: LineFlags): number {
+  let count = 0;
+  for (const flag of flags) count += flag;
+  return count;
+}
+
+/** The lines that hold a compound as it is spelled, or `null` where there is none. */
+function linesWith({ text, lines: { starts }, n }: View, compound: string): Uint8Array | null {
+  let found: Uint8Array | null = null;
+  let line = 0;
+  for (let at = text.indexOf(compound); at >= 0; at = text.indexOf(compound, at + compound.length)) {
+    if (isWordAt(text, at - 1) || isWordAt(text, at + compound.length)) continue;
+    while (line + 1 < n && (starts[line + 1] ?? 0) <= at) line++;
+    found ??= new Uint8Array(n);
+    found[line] = 1;
+  }
+  return found;
+}
+
+function isWordAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95;
+}

@@ -1,0 +1,72 @@
+import type { Hints } from '../types.ts';
+
+/** A goal without what says where to look instead of what for: words of the command, the path of the file, addresses. */
+export function tellingGoal(goal: string, hints: Pick<Hints, 'command' | 'path'> | undefined): string {
+  const withoutCommand = hints?.command === undefined ? goal : without(goal, hints.command, tellingWords);
+  const withoutPath = hints?.path === undefined ? withoutCommand : without(withoutCommand, hints.path, () => '');
+  return withoutAddresses(withoutPath).trimStart();
+}
+
+/** So much of a command shows that a goal begins with it, or has it further down: goals hold the beginning of a long one. */
+const RECOGNISED_CHARS = 100;
+
+/** The goal with a phrase of it in other words: as much of the phrase as stands there, on a line of its own. */
+function without(goal: string, phrase: string, inOtherWords: (found: string) => string): string {
+  const start = phrase === '' ? -1 : goal.indexOf(phrase.slice(0, RECOGNISED_CHARS));
+  if (start < 0 || (start > 0 && goal[start - 1] !== '\n')) return goal;
+  let length = 0;
+  while (length < phrase.length && goal[start + length] === phrase[length]) length++;
+  const end = start + length;
+  if (end < goal.length && goal[end] !== '\n') return goal;
+  return `${goal.slice(0, start)}${inOtherWords(goal.slice(start, end))}${goal.slice(end)}`;
+}
+
+/** An option with its quoted value, quoted text, what ends a program's part of the line, or a word. */
+const ARGUMENT = /[\w-]{1,60}=["'][^"']{0,1000}["']|"([^"]{0,1000})"|'([^']{0,1000})'|\|\||[|;\n]|([^\s"'|;]{1,1000})/g;
+const ENDS = /^(?:&&|\|\||[|;\n])$/;
+/** Lines and columns as `sed`, `head` and `cut` take them. */
+const COUNT = /^[\d,$~.+]+[a-z]?$/;
+/** Names a file or a folder, or bears on how the program works: an option, a redirection, a variable. */
+const WHERE = /^[-<>&+]|^\d[<>]|[/\\]|^\.|^~|^\w+=|^[\w-]{1,60}\.[A-Za-z]\w{0,7}$/;
+/** Programs that run another one. */
+const WRAPPERS = new Set(['sudo', 'env', 'time', 'timeout', 'nice', 'command', 'exec', 'bash', 'sh', 'zsh', 'xargs']);
+/** Programs whose plain words name files. */
+const OF_FILES = new Set(
+  'cat head tail less more nl bat wc ls dir tree du stat file cd cp mv rm mkdir touch diff'.split(' '),
+);
+/** Programs that take one pattern and then files. */
+const OF_PATTERN = new Set('grep egrep fgrep rg ag ack sed awk'.split(' '));
+
+/** What a command asks for: its patterns and plain words, without programs, options, files and counts. */
+function tellingWords(command: string): string {
+  const told: string[] = [];
+  let program = '';
+  let patterns = 0;
+  for (const [whole, double, single, plain] of command.matchAll(ARGUMENT)) {
+    const quoted = double ?? single;
+    if (ENDS.test(whole)) program = '';
+    else if (quoted !== undefined) {
+      if (COUNT.test(quoted) || (OF_PATTERN.has(program) && patterns++ > 0)) continue;
+      told.push(quoted);
+    } else if (plain === undefined || COUNT.test(plain)) {
+      // an option's value, a count
+    } else if (program === '') {
+      if (!WRAPPERS.has(plain) && (!WHERE.test(plain) || /^\.{0,2}\/|^~\//.test(plain))) program = baseName(plain);
+      patterns = 0;
+    } else if (plain.includes('::')) told.push(plain.slice(plain.indexOf('::') + 2));
+    else if (!WHERE.test(plain) && !OF_FILES.has(program) && !(OF_PATTERN.has(program) && patterns++ > 0))
+      told.push(plain);
+  }
+  return told.join(' ');
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** A scheme and a host; what follows may name a page. */
+const ADDRESS = /\b(?:https?|ftp|wss?|git|ssh):\/\/[^\s/?#)\]"'`<>]{1,255}|\bwww\.[^\s/?#)\]"'`<>]{1,255}/g;
+
+function withoutAddresses(goal: string): string {
+  return goal.includes('://') || goal.includes('www.') ? goal.replaceAll(ADDRESS, ' ') : goal;
+}

@@ -1,0 +1,33 @@
+import { countOf } from '../goal/compound-lines.ts';
+import type { Reading } from './kind.ts';
+import { RULES } from './protection.ts';
+
+/** An identifier is rare that stands on no larger share of the lines, or on one. */
+const RARE_SHARE = 0.01;
+/** So many lines may stay for their names at most, or this share of a long text. Chosen. */
+const MOST_LINES = 4;
+const MOST_SHARE = 0.02;
+
+/** Keeps the few lines that hold an identifier which the goal spells out and the text hardly has: one asked for it by name. */
+export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Array): void {
+  const rare = new Set<number>();
+  const few = Math.max(1, view.n * RARE_SHARE);
+  for (const { hash, literal } of terms) {
+    const id = literal ? words.find(hash) : -1;
+    if (id >= 0 && (words.lineCount[id] ?? 0) <= few) rare.add(id);
+  }
+  const compounds = [...match.compounds.values()].filter((lines) => countOf(lines) <= few);
+  if (rare.size === 0 && compounds.length === 0) return;
+  const names = (i: number): boolean => {
+    if (compounds.some((lines) => lines[i] === 1)) return true;
+    const end = match.first[i + 1] ?? 0;
+    for (let h = match.first[i] ?? 0; h < end; h++) if (rare.has(words.ids[match.hits[h] ?? 0] ?? -1)) return true;
+    return false;
+  };
+  let left = Math.max(MOST_LINES, Math.floor(view.n * MOST_SHARE));
+  for (let i = 0; i < view.n && left > 0; i++) {
+    if (keep[i] !== 0 || !names(i)) continue;
+    keep[i] = RULES.indexOf('named');
+    left--;
+  }
+}

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { tellingGoal } from '../../src/engine/goal/telling-goal.ts';
+
+const ASKED = 'Why was the order refused?';
+
+it.each([
+  ['cat logs/app.log | head -400', ''],
+  ['cd /srv/shop && sed -n "100,180p" src/orders.ts', ''],
+  ['grep -rn "card refused|retry" src --include="*.ts" | head -20', 'card refused|retry'],
+  ['rg retryOrder src lib', 'retryOrder'],
+  ['LOG=debug timeout 60 python -m pytest tests/test_orders.py::test_refused -x 2>&1 | tail -5', 'pytest test_refused'],
+  ['./gradlew test --tests Orders', 'test Orders'],
+  ['ls -la src; cat README', ''],
+])(
+  'of the command %j its words for what it looks for stay, programs, options, files and counts go',
+  (command, told) => {
+    expect(tellingGoal(`${command}\n${ASKED}`, { command })).toBe(`${told}\n${ASKED}`.trim());
+  },
+);
+
+it('the beginning of a long command is known as such, further down in a goal too', () => {
+  const command = `cat ${'src/orders.ts '.repeat(200)}`;
+  expect(tellingGoal(`retry\n${command.slice(0, 1200)}\n${ASKED}`, { command })).toBe(`retry\n\n${ASKED}`);
+});
+
+it('the path of the file that is read says where it is', () => {
+  expect(tellingGoal(`src/engine/goal.ts\n${ASKED}`, { path: 'src/engine/goal.ts' })).toBe(ASKED);
+});
+
+it('what the user says of a command or a file stays', () => {
+  const goal = `Does cat logs/app.log show it?\n${ASKED}`;
+  expect(tellingGoal(goal, { command: 'cat logs/app.log', path: 'logs/app.log' })).toBe(goal);
+});
+
+it('of an address its host goes, the page that it names stays', () => {
+  expect(tellingGoal('see https://docs.example.com/guide/retries#limits and www.example.org', undefined)).toBe(
+    'see  /guide/retries#limits and  ',
+  );
+});
