@@ -3,17 +3,17 @@ import { splitLines } from '../engine/text/lines.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../engine/text/render.ts';
 import type { Hints, Limits } from '../engine/types.ts';
-import type { Conversation } from '../goal/conversation.ts';
+import type { CallInContext, Conversation } from '../goal/conversation.ts';
 import { decodeString, type Span } from '../json/cursor.ts';
 import { longJsonFields } from '../json/fields.ts';
 import { encodeEdits } from '../json/strings.ts';
-import { findFileBlocks, ownWords } from '../transcript/file-blocks.ts';
 import { findFrame } from '../transcript/frames.ts';
-import { type CallFacts, callFacts, isRecovery, namesRecovery } from '../transcript/tools.ts';
+import { type CallFacts, callFacts, isRecovery, namesRecovery, type ToolCall } from '../transcript/tools.ts';
 import type { Job } from './decide/decision.ts';
 import type { WayBack } from './decide/way-back.ts';
 import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
 import { shift, type TextPlace } from './sent/text-place.ts';
+import { type UserText, userTexts } from './user-texts.ts';
 
 /** What of the configuration decides which texts are looked at, and how. */
 export interface FindSettings {
@@ -91,7 +91,6 @@ function byCall(results: readonly ScannedText[]): ScannedText[][] {
 }
 
 function readAssistant(bytes: Buffer, message: ScannedMessage, conversation: Conversation): void {
-  if (message.calls.length === 0) return;
   const texts = message.texts.filter(({ use }) => use === 'said');
   const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
@@ -116,50 +115,83 @@ function readResult(
   const large = texts.filter(({ literal }) => literal.end - literal.start - 2 >= settings.minPruneChars);
   const [first] = large;
   if (!first || message.opaque) return [];
-  const call = conversation.callOf(first.callId, first.name);
-  const facts = callFacts(call);
-  const tool = call?.name ?? first.name;
-  const goal = conversation.goalFor(call, facts.question, facts.said);
-  const recovery = isRecovery(call) || isRecovery({ name: first.name, args: '' });
-  const exempt =
-    settings.neverPruneTool(tool) || (facts.hints.path !== undefined && settings.neverPrunePath(facts.hints.path));
-  const way = wayBack(conversation);
-  const found: FoundText[] = [];
-  for (const { literal } of large) {
+  const result = resultOf(conversation.callOf(first.callId, first.name), first.name, conversation);
+  return large.flatMap(({ literal }) => {
     const decoded = decodeString(bytes, literal.start, literal.end);
-    if (decoded === null) continue;
-    const recovered = recovery || holdsRecovered(decoded);
-    const reread = conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
-      fingerprint(decodeString(bytes, start, end) ?? ''),
-    );
+    if (decoded === null) return [];
     const index = message.texts.findIndex((one) => one.literal === literal);
-    for (const { text, around, json, lift } of innerTexts(decoded, settings.minPruneChars)) {
-      const skip = recovered
-        ? 'recovered'
-        : exempt
-          ? 'exempt'
-          : text.length > settings.maxInputChars
-            ? 'input_too_large'
-            : '';
-      const hints = withFrame(facts, text);
-      const job = jobOf(text, goal, hints, tool, settings, way, reread ? 'reread' : undefined);
-      const entire = around.length === 0;
-      const place = { text: index, json, start: 0, chars: text.length };
-      found.push({
-        messageIndex,
-        literal,
-        start: 0,
-        entire,
-        place,
-        lift,
-        job,
-        skip,
-        markerIds: pruneIdsIn(text),
-        around,
-      });
-    }
-  }
-  return found;
+    const reread = isReread(bytes, literal, result, conversation);
+    const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
+    return textsOf(piece, result, reread, settings);
+  });
+}
+
+/** What decides about the texts of one result beside these themselves. */
+interface ResultInContext {
+  readonly call: ToolCall | undefined;
+  readonly facts: CallFacts;
+  readonly tool: string;
+  readonly goal: string;
+  readonly recovery: boolean;
+  readonly way: WayBack;
+}
+
+function resultOf(call: CallInContext | undefined, name: string, conversation: Conversation): ResultInContext {
+  const facts = callFacts(call);
+  const goal = conversation.goalFor(call, facts.question, facts.said);
+  const recovery = isRecovery(call) || isRecovery({ name, args: '' });
+  return { call, facts, tool: call?.name ?? name, goal, recovery, way: wayBack(conversation) };
+}
+
+function isReread(bytes: Buffer, literal: Span, { call }: ResultInContext, conversation: Conversation): boolean {
+  return conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
+    fingerprint(decodeString(bytes, start, end) ?? ''),
+  );
+}
+
+/** A result, or the part of a string that it is. */
+interface Piece {
+  readonly messageIndex: number;
+  readonly literal: Span;
+  /** Index of the string among the message's texts. */
+  readonly index: number;
+  /** Where it begins in the decoded string. */
+  readonly start: number;
+  readonly text: string;
+  readonly entire: boolean;
+}
+
+function textsOf(piece: Piece, result: ResultInContext, reread: boolean, settings: FindSettings): FoundText[] {
+  const { messageIndex, literal, index, start } = piece;
+  const { facts, tool, goal, way } = result;
+  const { path } = facts.hints;
+  const recovered = result.recovery || holdsRecovered(piece.text);
+  const exempt = settings.neverPruneTool(tool) || (path !== undefined && settings.neverPrunePath(path));
+  return innerTexts(piece.text, settings.minPruneChars).map(({ text, around, json, lift }): FoundText => {
+    const skip = recovered
+      ? 'recovered'
+      : exempt
+        ? 'exempt'
+        : text.length > settings.maxInputChars
+          ? 'input_too_large'
+          : '';
+    const job = jobOf(text, goal, withFrame(facts, text), tool, settings, way, reread ? 'reread' : undefined);
+    const [outermost, ...inner] = json;
+    const at = outermost === undefined ? start : 0;
+    const within = outermost === undefined ? [] : [start + outermost, ...inner];
+    return {
+      messageIndex,
+      literal,
+      start: at,
+      entire: piece.entire && around.length === 0,
+      place: { text: index, json: within, start: at, chars: text.length },
+      lift: start === 0 ? lift : (edits) => shift(lift(edits), start),
+      job,
+      skip,
+      markerIds: pruneIdsIn(text),
+      around,
+    };
+  });
 }
 
 /** A result of `recover_text` in whatever a client wrapped it: its fields' names stand in it, escaped or not. */
@@ -172,36 +204,6 @@ function withFrame(facts: CallFacts, text: string): Hints {
   return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
 }
 
-/** A text of a user's message. */
-export interface UserText {
-  readonly literal: Span;
-  readonly text: string;
-  /** Files in it, without the frames around them, in order. */
-  readonly files: readonly { readonly start: number; readonly end: number; readonly path: string }[];
-  /** The user's own words in it. */
-  readonly words: string;
-}
-
-/** Takes a user's message apart into words and files. */
-export function userTexts(bytes: Buffer, message: ScannedMessage): UserText[] {
-  let announced = '';
-  return message.texts.flatMap(({ literal, use, name }) => {
-    if (use !== 'words' && use !== 'document') return [];
-    const text = decodeString(bytes, literal.start, literal.end);
-    if (text === null) return [];
-    if (use === 'document' || announced !== '') {
-      // The part before this one said that this part is a file.
-      const files = [{ start: 0, end: text.length, path: name || announced }];
-      announced = '';
-      return { literal, text, files, words: '' };
-    }
-    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
-    const blocks = findFileBlocks(text);
-    const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
-    return { literal, text, files, words: ownWords(text, blocks) };
-  });
-}
-
 function readUser(
   bytes: Buffer,
   message: ScannedMessage,
@@ -209,32 +211,57 @@ function readUser(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
-  const texts = userTexts(bytes, message);
-  const files = texts.flatMap((whole) =>
-    whole.files.map(({ start, end, path }) => ({
-      literal: whole.literal,
-      start,
-      text: whole.text.slice(start, end),
-      path,
-    })),
-  );
+  const texts = userTexts(bytes, message, conversation.spoken);
+  const results = texts.flatMap((text) => readTextResult(bytes, text, messageIndex, conversation, settings));
   const words = texts
     .map((text) => text.words)
     .filter((part) => part !== '')
     .join('\n');
   if (words !== '' && conversation.id === '') conversation.begin(textHash(words));
   conversation.userSaid(words);
+  conversation.userAnswered();
   if (message.opaque) return [];
+  const files = texts.flatMap((text) => (text.result ? [] : readFiles(text, messageIndex, conversation, settings)));
+  return [...results, ...files];
+}
+
+/** The texts of a result that stands in a user's message. */
+function readTextResult(
+  bytes: Buffer,
+  { result, text, literal, index }: UserText,
+  messageIndex: number,
+  conversation: Conversation,
+  settings: FindSettings,
+): FoundText[] {
+  const large = result?.ranges.filter(({ start, end }) => end - start >= settings.minPruneChars) ?? [];
+  if (!result || large.length === 0) return [];
+  const call = result.call ? conversation.textCall(result.call) : undefined;
+  const context = resultOf(call, '', conversation);
+  const reread = isReread(bytes, literal, context, conversation);
+  return large.flatMap(({ start, end, path }) => {
+    const { facts } = context;
+    const named = path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
+    const piece = { messageIndex, literal, index, start, text: text.slice(start, end), entire: false };
+    return textsOf(piece, { ...context, facts: named }, reread, settings);
+  });
+}
+
+function readFiles(
+  { files, text: whole, literal, index }: UserText,
+  messageIndex: number,
+  conversation: Conversation,
+  settings: FindSettings,
+): FoundText[] {
   return files
-    .filter(({ text }) => text.length >= settings.minPruneChars)
-    .map(({ literal, start, text, path }) => {
+    .filter(({ start, end }) => end - start >= settings.minPruneChars)
+    .map(({ start, end, path }) => {
+      const text = whole.slice(start, end);
       const hints: Hints = { origin: 'read', ...(path && { path }) };
       const exempt = path !== '' && settings.neverPrunePath(path);
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
       const job = jobOf(text, conversation.asked, hints, '', settings, wayBack(conversation));
       const markerIds = pruneIdsIn(text);
-      const index = message.texts.findIndex((one) => one.literal === literal);
       const place = { text: index, json: [], start, chars: text.length };
       return { messageIndex, literal, start, entire: false, place, lift, job, skip, markerIds, around: [] };
     });

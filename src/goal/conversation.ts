@@ -24,11 +24,15 @@ interface Kept {
   /** Absent where it was kept by a version that did not know. */
   readonly recovers?: boolean;
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
+  /** Absent where the answer called a tool natively. */
+  readonly spoken?: string;
 }
 
 /** Calls that later results may still answer, and how much of what they were made with. */
 const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
+/** Of an answer without native calls: its end holds the action. */
+const MAX_SPOKEN_CHARS = 64 * 1024;
 
 /** Bytes of the body, which every later body of the conversation begins with. */
 export interface Place {
@@ -50,6 +54,7 @@ export class Conversation {
   #asked = '';
   #id = '';
   #recovers = false;
+  #spoken = '';
   #calls = new SharedLog<CallInContext>();
   #results = new SharedLog<Result>();
 
@@ -59,6 +64,7 @@ export class Conversation {
     fork.#asked = this.#asked;
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
+    fork.#spoken = this.#spoken;
     fork.#calls = this.#calls.fork();
     fork.#results = this.#results.fork();
     return fork;
@@ -66,13 +72,14 @@ export class Conversation {
 
   /** How many calls and results it has taken note of. */
   get notes(): number {
-    return this.#calls.size + this.#results.size;
+    return this.#calls.size + this.#results.size + (this.#spoken.length >> 5);
   }
 
   /** As text: its newest calls and words, for a request that goes on from here without repeating them. */
   toText(): string {
     const calls = this.kept().#calls.entries();
-    return JSON.stringify({ id: this.#id, asked: this.#asked, recovers: this.#recovers, calls } satisfies Kept);
+    const kept: Kept = { id: this.#id, asked: this.#asked, recovers: this.#recovers, calls };
+    return JSON.stringify(this.#spoken === '' ? kept : { ...kept, spoken: this.#spoken });
   }
 
   /** The very same as `fromText(toText())`, which shares what it can with this one. */
@@ -81,6 +88,7 @@ export class Conversation {
     kept.#asked = this.#asked;
     kept.#id = this.#id;
     kept.#recovers = this.#recovers;
+    kept.#spoken = this.#spoken;
     const newest = this.#calls.fork();
     newest.keepNewest(MAX_KEPT_CALLS);
     const calls = newest.entries();
@@ -96,11 +104,12 @@ export class Conversation {
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
-      const { id, asked, calls, recovers = false } = JSON.parse(text) as Kept;
+      const { id, asked, calls, recovers = false, spoken = '' } = JSON.parse(text) as Kept;
       for (const [callId, call] of calls) conversation.#calls.add(callId, call);
       conversation.#id = id;
       conversation.#asked = asked;
       conversation.#recovers = recovers;
+      conversation.#spoken = spoken;
     } catch {
       // kept by another version: what is not known is done without
     }
@@ -135,13 +144,29 @@ export class Conversation {
     this.#asked = (needsMore ? `${trimmed}\n${this.#asked}` : trimmed).slice(0, MAX_GOAL_CHARS);
   }
 
+  /** What the model said right before, where it called no tool natively; otherwise `''`. */
+  get spoken(): string {
+    return this.#spoken;
+  }
+
+  /** A message of the user's answers what the model said. */
+  userAnswered(): void {
+    this.#spoken = '';
+  }
+
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
+    this.#spoken = calls.length === 0 ? text.slice(-MAX_SPOKEN_CHARS) : '';
     const said = text.trim().slice(-MAX_SAID_CHARS);
     for (const { id, call } of calls) {
       // Legacy function results name their function instead of an id.
       this.#calls.add(id || call.name, { name: call.name, args: call.args, said, asked: this.#asked });
       this.#calls.keepNewest(MAX_CALLS);
     }
+  }
+
+  /** A call that the model wrote as text, with what it said and what was asked then. */
+  textCall({ name, args }: ToolCall): CallInContext {
+    return { name, args, said: this.#spoken.trim().slice(-MAX_SAID_CHARS), asked: this.#asked };
   }
 
   /** The call that a result answers, by its id or (legacy) by its function's name. */

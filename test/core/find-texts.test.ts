@@ -229,3 +229,50 @@ describe('a text is left out', () => {
     expect(found.map(({ job }) => job.keepWhole ?? 'judged')).toEqual(['judged', 'reread', 'judged', 'judged']);
   });
 });
+
+describe('a result that an agent without native calls sends as a user message', () => {
+  const said = { role: 'assistant', content: 'I run the tests.\n\n```bash\nnpm test -- voucher\n```' };
+  const framed = (output: string) => ({
+    role: 'user',
+    content: `<returncode>0</returncode>\n<output>\n${output}</output>`,
+  });
+
+  it('is a text like any other: its inside, with the call that the model wrote', () => {
+    const { job, start, entire, place } = only([asked, said, framed(LOG)]);
+    expect(job.text).toBe(LOG);
+    expect(job.tool).toBe('bash');
+    expect(job.hints).toMatchObject({ origin: 'command', command: 'npm test -- voucher' });
+    expect(job.goal.split('\n')).toEqual(['npm test -- voucher', ...said.content.split('\n'), ASKED]);
+    expect({ start, entire, chars: place.chars }).toEqual({ start: 36, entire: false, chars: LOG.length });
+  });
+
+  it('is none of the words that later goals are made of', () => {
+    const small = framed('the scheduler lost the voucher twice before it gave up on it\n');
+    const { goal } = only([asked, said, small, ...toolTurn('c', 'bash', { command: 'npm start' }, LOG)]).job;
+    expect(goal).toContain(ASKED);
+    expect(goal).not.toContain('scheduler');
+  });
+
+  it('goes whole when the same call brings the same text again', () => {
+    const texts = foundIn([asked, said, framed(LOG), said, framed(LOG)]);
+    expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread']);
+  });
+
+  it('leaves what the user says beside it to be the newest goal', () => {
+    const header = { type: 'text', text: "[execute_command for 'npm test'] Result:" };
+    const feedback = '<feedback>\nNo, look at the shipping dates of the orders\n</feedback>';
+    const turn = { role: 'user', content: [header, { type: 'text', text: `${LOG}\n${feedback}` }] };
+    const texts = foundIn([asked, said, turn, ...toolTurn('c', 'bash', { command: 'npm start' }, LOG)]);
+    expect(texts[0]?.job.text).toBe(`${LOG}\n`);
+    expect(texts[1]?.job.goal).toContain('shipping dates');
+  });
+
+  it('is found in JSON inside the frame, at its place in the whole string', () => {
+    const json = JSON.stringify({ output: LOG });
+    const { job, place, lift } = only([asked, said, framed(json)]);
+    expect(job.text).toBe(LOG);
+    expect(place).toMatchObject({ json: [36 + json.indexOf(':') + 1], start: 0 });
+    const [edit] = lift([{ start: 0, end: LOG.length, text: 'x' }]);
+    expect(framed(json).content.slice(edit?.start, edit?.end)).toBe(JSON.stringify(LOG).slice(1, -1));
+  });
+});

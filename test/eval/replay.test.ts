@@ -42,9 +42,32 @@ describe('the lines that a conversation needed later', () => {
   it('are those that an edit quotes, kept or not', () => {
     const edit = call('2', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const uses = (forwarded: RecordedMessage[]) => usedLines([...read, edit], [...forwarded, edit], target);
-    expect(uses(read)).toEqual([{ use: 'quoted', line: 'return value * RATE', at: 3, kept: true }]);
+    expect(uses(read)).toEqual([{ use: 'quoted', line: 'return value * RATE', at: 3, kept: true, visible: true }]);
     expect(uses(cut('    return value * RATE'))).toMatchObject([{ line: 'return value * RATE', kept: false }]);
     expect(uses(cut('SECOND_CONSTANT = compute(42)'))).toMatchObject([{ kept: true }]);
+  });
+
+  it('are visible where an earlier result that the model still has holds what a newer one lost', () => {
+    const again = [call('2', 'bash', { command: 'git show' }), result('2', FILE)];
+    const edit = call('3', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
+    const messages = [...read, ...again, edit];
+    const lost = result('2', FILE.replace('    return value * RATE\n', 'MARKER\n'));
+    expect(usedLines(messages, messages.with(4, lost), target)).toEqual([
+      { use: 'quoted', line: 'return value * RATE', at: 5, kept: false, visible: true },
+    ]);
+  });
+
+  it('are those of results that an agent without native calls sends as a user message', () => {
+    const said: RecordedMessage = { role: 'assistant', content: 'I look.\n\n```bash\ncat a.py\n```' };
+    const framed = (text: string): RecordedMessage => ({
+      role: 'user',
+      content: `<returncode>0</returncode>\n<output>\n${text}</output>`,
+    });
+    const prose: RecordedMessage = { role: 'assistant', content: 'Because SECOND_CONSTANT = compute(42) is set.' };
+    const messages = [ask('why?'), said, framed(FILE), prose];
+    expect(usedLines(messages, messages.with(2, framed('MARKER\n')), target)).toMatchObject([
+      { use: 'quoted', line: 'SECOND_CONSTANT = compute(42)', kept: false, visible: false },
+    ]);
   });
 
   it('stay lost when the agent has to read them again after it needed them', () => {
@@ -53,7 +76,9 @@ describe('the lines that a conversation needed later', () => {
     const messages = [...read, prose, ...again, prose];
     const forwarded = [...cut('SECOND_CONSTANT = compute(42)'), prose, ...again, prose];
     const quoted = usedLines(messages, forwarded, target).filter(({ use }) => use === 'quoted');
-    expect(quoted).toEqual([{ use: 'quoted', line: 'SECOND_CONSTANT = compute(42)', at: 3, kept: false }]);
+    expect(quoted).toEqual([
+      { use: 'quoted', line: 'SECOND_CONSTANT = compute(42)', at: 3, kept: false, visible: false },
+    ]);
   });
 
   it('are not those that the user or the agent had said itself', () => {
@@ -66,7 +91,7 @@ describe('the lines that a conversation needed later', () => {
   it('are those that a read brings a second time, and not those that a re-run prints again', () => {
     const again = [call('2', 'read', { path: 'a.py', from: 3 }), result('2', '    return value * RATE\n')];
     expect(usedLines([...read, ...again], [...cut('    return value * RATE'), ...again], target)).toEqual([
-      { use: 'read again', line: 'return value * RATE', at: 4, kept: false },
+      { use: 'read again', line: 'return value * RATE', at: 4, kept: false, visible: false },
     ]);
     const run = [
       call('3', 'bash', {}),
@@ -85,8 +110,8 @@ describe('the lines that a conversation needed later', () => {
     const edit = call('2', 'bash', { command: 'edit 11:12\nsecond = 4\nend_of_edit' });
     const forwarded = view.with(1, result('1', '10:first = 1\nMARKER\n12:third = 3\n'));
     expect(usedLines([...view, edit], [...forwarded, edit], target)).toEqual([
-      { use: 'edited by number', line: 'second = 2', at: 2, kept: false },
-      { use: 'edited by number', line: 'third = 3', at: 2, kept: true },
+      { use: 'edited by number', line: 'second = 2', at: 2, kept: false, visible: false },
+      { use: 'edited by number', line: 'third = 3', at: 2, kept: true, visible: true },
     ]);
     const named = { id: '', name: 'edit_file', args: '{"start_line": 3, "end_line": "9"}' };
     expect(namedRange(named)).toEqual({ first: 3, last: 9 });
@@ -161,7 +186,7 @@ describe('a replay', () => {
     });
     expect(report.tokensAfter).toBeLessThan(report.tokensBefore / 2);
     expect(report.costRatio).toBeLessThan(0.5);
-    expect(report.uses.quoted).toEqual({ used: 1, kept: 0 });
+    expect(report.uses.quoted).toEqual({ used: 1, kept: 0, visible: 0 });
     expect(await run((body) => body)).toMatchObject({
       costRatio: 1,
       prefixStable: 1,

@@ -1,3 +1,5 @@
+import { announcesResult, textResult } from '../../transcript/text-results.ts';
+
 /** A message of a recorded request, as far as the replay reads it. */
 export interface RecordedMessage {
   readonly role: string;
@@ -86,4 +88,24 @@ export function resultLines(text: string): string[] {
   const wrapped = (start.startsWith('{') || start.startsWith('[')) && !text.trimEnd().includes('\n');
   if (!wrapped) return text.split('\n');
   return stringsIn(text).flatMap((part) => part.split('\n'));
+}
+
+/** The call that a user's message answers, where an agent without native calls sends results so; `null` for words. */
+export function textResultOf(
+  message: RecordedMessage,
+  before: RecordedMessage | undefined,
+): { readonly call: RecordedCall | undefined } | null {
+  const said = before?.role === 'assistant' && callsOf(before).length === 0 ? textOf(before) : '';
+  let header = '';
+  for (const text of partsOf(message)) {
+    const result = textResult(text, said, header);
+    if (result) return { call: result.call ? { id: '', ...result.call } : undefined };
+    header = announcesResult(text) ? text : '';
+  }
+  return null;
+}
+
+function partsOf(message: RecordedMessage): string[] {
+  if (!Array.isArray(message.content)) return [textOf(message)];
+  return message.content.map((part) => textOf({ role: message.role, content: [part] }));
 }

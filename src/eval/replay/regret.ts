@@ -1,4 +1,12 @@
-import { callsOf, type RecordedCall, type RecordedMessage, resultLines, stringsIn, textOf } from './messages.ts';
+import {
+  callsOf,
+  type RecordedCall,
+  type RecordedMessage,
+  resultLines,
+  stringsIn,
+  textOf,
+  textResultOf,
+} from './messages.ts';
 
 /** What a call is about, as the proxy understands it. */
 export interface CallTarget {
@@ -15,8 +23,10 @@ export interface UsedLine {
   readonly line: string;
   /** Message that used it. */
   readonly at: number;
-  /** Whether it still stood in what was forwarded. */
+  /** Whether it still stood in what was forwarded of the result that it was used from. */
   readonly kept: boolean;
+  /** Whether it stood there or in any other result that the model had been sent by then. */
+  readonly visible: boolean;
 }
 
 /** Shorter lines (`}`, `return None`) stand anywhere by chance. */
@@ -88,10 +98,11 @@ export function usedLines(
   targetOf: (call: RecordedCall) => CallTarget,
 ): UsedLine[] {
   const out = new Map<string, UsedLine>();
-  const note = (use: Use, line: string, at: number, kept: boolean): void => {
+  const note = (use: Use, line: string, at: number, from: Result | undefined): void => {
     const id = `${use}\0${line}`;
+    const kept = from?.forwarded.has(line) ?? true;
     // the first time decides: a line that stood there then is still there later on
-    if (!out.has(id)) out.set(id, { use, line, at, kept });
+    if (!out.has(id)) out.set(id, { use, line, at, kept, visible: kept || visible.has(line) });
   };
   const results: Result[] = [];
   /** Lines that tool results held, by their longest word. */
@@ -106,25 +117,33 @@ export function usedLines(
     const own = callsOf(message);
     if (message.role === 'assistant') {
       const texts = [textOf(message), ...own.flatMap(({ args }) => stringsIn(args))];
-      for (const line of quotedIn(texts.join('\n'), byWord, said)) note('quoted', line, at, visible.has(line));
+      for (const line of quotedIn(texts.join('\n'), byWord, said)) {
+        note(
+          'quoted',
+          line,
+          at,
+          results.findLast(({ lines }) => lines.has(line)),
+        );
+      }
       for (const call of own) {
         const range = namedRange(call);
         if (range === null || range.last - range.first > MAX_RANGE) continue;
-        noteNumbered(results, range, (line, kept) => note('edited by number', line, at, kept));
+        noteNumbered(results, range, (line, from) => note('edited by number', line, at, from));
       }
       for (const call of own) calls.set(call.id || call.name, call);
       said.push(...texts);
       return;
     }
-    if (message.role !== 'tool' && message.role !== 'function') {
+    const framed = message.role === 'user' ? textResultOf(message, messages[at - 1]) : null;
+    if (message.role !== 'tool' && message.role !== 'function' && !framed) {
       said.push(textOf(message));
       return;
     }
-    const call = calls.get(String(message.tool_call_id ?? message.name ?? ''));
+    const call = framed ? framed.call : calls.get(String(message.tool_call_id ?? message.name ?? ''));
     const result = resultOf(at, message, forwarded[at] ?? message, call, targetOf);
     const earlier = results.findLast((other) => isSameTarget(other, result));
     if (earlier) {
-      for (const line of result.lines) if (earlier.lines.has(line)) note('read again', line, at, visible.has(line));
+      for (const line of result.lines) if (earlier.lines.has(line)) note('read again', line, at, earlier);
     }
     results.push(result);
     for (const line of result.forwarded) visible.add(line);
@@ -200,13 +219,13 @@ function quotedIn(text: string, byWord: ReadonlyMap<string, Set<string>>, said: 
 function noteNumbered(
   results: readonly Result[],
   { first, last }: { first: number; last: number },
-  note: (line: string, kept: boolean) => void,
+  note: (line: string, from: Result) => void,
 ): void {
   const source = results.findLast(({ raw }) => raw.some((line) => numberOf(line) === first));
   for (const line of source?.raw ?? []) {
     const number = numberOf(line);
     if (source === undefined || number === null || number < first || number > last) continue;
     const bare = bareLine(line);
-    if (bare !== '') note(bare, source.forwarded.has(bare));
+    if (bare !== '') note(bare, source);
   }
 }

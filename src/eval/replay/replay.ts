@@ -33,8 +33,8 @@ export interface ReplayTotals {
   tokensAfter: number;
   billedBefore: number;
   billedAfter: number;
-  readonly uses: Record<Use, { used: number; kept: number }>;
-  /** Lines needed later that had not been forwarded; at most 1,000. */
+  readonly uses: Record<Use, { used: number; kept: number; visible: number }>;
+  /** Lines needed later that the model had in no result; at most 1,000. */
   readonly lost: UsedLine[];
 }
 
@@ -92,9 +92,9 @@ export class Replay {
     billedBefore: 0,
     billedAfter: 0,
     uses: {
-      quoted: { used: 0, kept: 0 },
-      'edited by number': { used: 0, kept: 0 },
-      'read again': { used: 0, kept: 0 },
+      quoted: { used: 0, kept: 0, visible: 0 },
+      'edited by number': { used: 0, kept: 0, visible: 0 },
+      'read again': { used: 0, kept: 0, visible: 0 },
     },
     lost: [],
   };
@@ -164,6 +164,7 @@ export class Replay {
       const sum = this.totals.uses[used.use];
       sum.used++;
       if (used.kept) sum.kept++;
+      if (used.visible) sum.visible++;
       else if (this.totals.lost.length < MAX_LOST) this.totals.lost.push(used);
     }
   }

@@ -17,9 +17,11 @@ export interface ReplayReport {
   /** Billed after ÷ billed before, cached input at 0.1 of its price. */
   readonly costRatio: number | null;
   readonly prefixStable: number | null;
-  readonly uses: Readonly<Record<Use, { readonly used: number; readonly kept: number }>>;
-  /** Share of the later-used lines that had been forwarded. */
+  readonly uses: Readonly<Record<Use, { readonly used: number; readonly kept: number; readonly visible: number }>>;
+  /** Share of the later-used lines that had been forwarded in the result that they were used from. */
   readonly laterUsedKept: number | null;
+  /** Share of them that the model had in that result or in another one. */
+  readonly laterUsedVisible: number | null;
   readonly lost: readonly UsedLine[];
 }
 
@@ -32,6 +34,7 @@ export function replayReport(totals: ReplayTotals): ReplayReport {
   const uses = Object.values(totals.uses);
   const used = uses.reduce((sum, use) => sum + use.used, 0);
   const kept = uses.reduce((sum, use) => sum + use.kept, 0);
+  const visible = uses.reduce((sum, use) => sum + use.visible, 0);
   return {
     ...sums,
     billedBefore: Math.round(totals.billedBefore),
@@ -39,6 +42,7 @@ export function replayReport(totals: ReplayTotals): ReplayReport {
     costRatio: share(totals.billedAfter, totals.billedBefore),
     prefixStable: share(stable, continued),
     laterUsedKept: share(kept, used),
+    laterUsedVisible: share(visible, used),
   };
 }
 
@@ -65,11 +69,12 @@ export function renderReplay(report: ReplayReport, showLost: boolean): string {
       ratio(report.billedAfter, report.billedBefore),
     ],
   ];
-  const used = Object.entries(uses).map(([use, { used, kept }]) => [
+  const used = Object.entries(uses).map(([use, { used, kept, visible }]) => [
     use,
     String(used),
     String(kept),
     percent(share(kept, used)),
+    percent(share(visible, used)),
   ]);
   const out = [
     `${report.conversations} conversations, ${report.requests} requests, ${report.prunedMessages} messages pruned` +
@@ -80,8 +85,9 @@ export function renderReplay(report: ReplayReport, showLost: boolean): string {
     '',
     `prefix stable in ${percent(report.prefixStable)} of the requests that go on from an earlier one`,
     '',
-    `lines of tool results that the conversation needed later, ${percent(report.laterUsedKept)} of them kept:`,
-    table([['', 'used', 'kept', 'share'], ...used]),
+    `lines of tool results that the conversation needed later, ${percent(report.laterUsedKept)} of them kept there,` +
+      ` ${percent(report.laterUsedVisible)} there or in another result:`,
+    table([['', 'used', 'kept', 'share', 'visible'], ...used]),
   ];
   if (showLost) {
     for (const { use, at, line } of report.lost) out.push(`  ${use}, message ${at}: ${line.slice(0, 160)}`);

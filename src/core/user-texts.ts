@@ -1,0 +1,47 @@
+import type { ScannedMessage } from '../dialects/dialect.ts';
+import { decodeString, type Span } from '../json/cursor.ts';
+import { findFileBlocks, ownWords } from '../transcript/file-blocks.ts';
+import { announcesResult, type TextResult, textResult } from '../transcript/text-results.ts';
+
+/** A text of a user's message. */
+export interface UserText {
+  /** Index among the message's texts. */
+  readonly index: number;
+  readonly literal: Span;
+  readonly text: string;
+  /** Files in it, without the frames around them, in order. */
+  readonly files: readonly { readonly start: number; readonly end: number; readonly path: string }[];
+  /** What a tool answered, where its agent sends that as a user's message; nothing of it is the user's own word. */
+  readonly result: TextResult | null;
+  /** The user's own words in it. */
+  readonly words: string;
+}
+
+/**
+ * Takes a user's message apart into words, files and results.
+ *
+ * @param said - what the model said right before, where it called no tool natively
+ */
+export function userTexts(bytes: Buffer, message: ScannedMessage, said = ''): UserText[] {
+  let announced = '';
+  let header = '';
+  return message.texts.flatMap(({ literal, use, name }, index): UserText[] => {
+    if (use !== 'words' && use !== 'document') return [];
+    const text = decodeString(bytes, literal.start, literal.end);
+    if (text === null) return [];
+    const own = { index, literal, text, result: null };
+    if (use === 'document' || announced !== '') {
+      // The part before this one said that this part is a file.
+      const files = [{ start: 0, end: text.length, path: name || announced }];
+      announced = '';
+      return [{ ...own, files, words: '' }];
+    }
+    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
+    const blocks = findFileBlocks(text);
+    const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
+    const result = textResult(text, said, header);
+    header = announcesResult(text) ? text : '';
+    if (header !== '') return [{ ...own, files, words: '' }];
+    return [{ ...own, files, result, words: result?.words ?? ownWords(text, blocks) }];
+  });
+}

@@ -1,0 +1,193 @@
+import { findFileBlocks } from './file-blocks.ts';
+import { callOf, elementCall, functionCall, textAction } from './text-calls.ts';
+import type { ToolCall } from './tools.ts';
+
+/** Part of a text: `[start, end)`. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+  /** Of a file in it, as its frame names it; absent where the call alone tells. */
+  readonly path?: string;
+}
+
+/** What a tool answered, in a message of the user's. */
+export interface TextResult {
+  /** The insides of the frame: what the tool printed. */
+  readonly ranges: readonly Range[];
+  /** The call that it answers, as far as frame and model tell; `null` where neither does. */
+  readonly call: ToolCall | null;
+  /** What the user said beside it in the same text. */
+  readonly words: string;
+}
+
+/** How far a frame's first lines may reach. */
+const MAX_HEADER_CHARS = 8_000;
+/** What Cline and Roo put behind a result in the same text: a user's voice, or the state of the editor. */
+const VOICES = ['feedback', 'user_message', 'answer', 'task'];
+/** Tools of Cline and Roo that print something; what others answer is the user's own word. */
+const PRINTING = new Set([
+  'read_file',
+  'execute_command',
+  'search_files',
+  'list_files',
+  'list_code_definition_names',
+  'codebase_search',
+  'use_mcp_tool',
+  'access_mcp_resource',
+  'browser_action',
+  'web_fetch',
+  'web_search',
+  'fetch_instructions',
+  'write_to_file',
+  'replace_in_file',
+  'apply_diff',
+  'insert_content',
+  'search_and_replace',
+  'edit_file',
+]);
+const SHELL_PROMPT = /\n\(Open file: [^\n]{1,500}\)\n\(Current directory: [^\n]{1,500}\)\nbash-\$ ?$/;
+const RETURN_CODE = /^<returncode>-?\d{1,10}<\/returncode>\n/;
+const BRACKETED = /^\[(\w{1,60})(?:\]| (?:for|to|in) )/;
+const EXECUTED = /^EXECUTION RESULT of \[([^\]\n]{1,200})\]:\n/;
+const OBSERVED = /^(?:OBSERVATION:\n|Observation: |The observation from the last command:\n)/;
+const RAN = 'I ran this command:\n\n';
+const PRINTED = '\n\nAnd got this output:\n\n';
+
+/** Something that each frame begins with, so that what people write is known at once. */
+const MAY_BEGIN = ['<', '[', 'EXECUTION', 'OBSERVATION', 'Observation', 'The observation', RAN];
+
+/**
+ * Recognises what agents without native calls send as a user's message: exactly the frames of mini-swe-agent and
+ * SWE-agent, OpenHands without function calling, Cline and Roo in XML mode, and aider. The sources are their templates of
+ * observations; what merely looks alike (`Observation: it is slow`) is the user's own word.
+ *
+ * @param said - what the model said right before, where it called no tool natively; otherwise `''`
+ * @param header - the text before in the same message, in which Cline announces this one; otherwise `''`
+ * @returns `null` for everything else
+ */
+export function textResult(text: string, said: string, header = ''): TextResult | null {
+  const announced = header === '' ? null : bracketedHeader(header);
+  if (announced && announced.end === header.length) return clineResult(text, 0, announced, said);
+  const prompt = said !== '' && text.endsWith('bash-$') ? SHELL_PROMPT.exec(text.slice(-1_100)) : null;
+  if (!prompt && !MAY_BEGIN.some((word) => text.startsWith(word))) return null;
+  return (
+    returned(text, said) ??
+    executed(text, said) ??
+    bracketed(text, said) ??
+    ran(text) ??
+    observed(text, said, prompt?.[0].length ?? 0)
+  );
+}
+
+/** Whether a text announces that the next one of its message is a result: `[read_file for 'a'] Result:`. */
+export function announcesResult(text: string): boolean {
+  return bracketedHeader(text)?.end === text.length;
+}
+
+/** mini-swe-agent: `<returncode>0</returncode>`, then the output, whole or its head and its tail. */
+function returned(text: string, said: string): TextResult | null {
+  const from = text.startsWith('<exception>') ? text.indexOf('</exception>\n') + '</exception>\n'.length : 0;
+  const [code] = RETURN_CODE.exec(text.slice(from, from + 60)) ?? [];
+  if (code === undefined) return null;
+  const ranges = framed(text, from + code.length, 'output');
+  return ranges === null ? null : { ranges, call: textAction(said), words: '' };
+}
+
+/** OpenHands: `EXECUTION RESULT of [execute_bash]:`. */
+function executed(text: string, said: string): TextResult | null {
+  const [header, name] = EXECUTED.exec(text) ?? [];
+  if (header === undefined || name === undefined) return null;
+  return { ranges: [{ start: header.length, end: text.length }], call: functionCall(said, name), words: '' };
+}
+
+/** Cline and Roo, where frame and result are one text. */
+function bracketed(text: string, said: string): TextResult | null {
+  const header = bracketedHeader(text);
+  if (!header || text.charAt(header.end) !== '\n') return null;
+  return clineResult(text, header.end + 1, header, said);
+}
+
+interface BracketedHeader {
+  readonly name: string;
+  readonly shown: string;
+  /** Right behind `Result:`. */
+  readonly end: number;
+}
+
+function bracketedHeader(text: string): BracketedHeader | null {
+  const [, name] = BRACKETED.exec(text) ?? [];
+  const close = name === undefined ? -1 : text.slice(0, MAX_HEADER_CHARS).indexOf('] Result:');
+  if (name === undefined || close < 0 || !PRINTING.has(name)) return null;
+  const [, shown = ''] = /^[^']{0,80}'([^']{0,2000})/.exec(text.slice(0, close)) ?? [];
+  return { name, shown, end: close + '] Result:'.length };
+}
+
+function clineResult(text: string, start: number, { name, shown }: BracketedHeader, said: string): TextResult {
+  const end = VOICES.concat('environment_details').reduce((least, tag) => {
+    // the last of them: a file that is shown may hold such a line itself
+    const at = text.lastIndexOf(`<${tag}>`);
+    const own = at >= start && (at === start || text.charAt(at - 1) === '\n') && text.includes(`</${tag}>`, at);
+    return own ? Math.min(least, at) : least;
+  }, text.length);
+  const rest = text.slice(end);
+  const words = VOICES.map((tag) => {
+    const voice = element(rest, tag, 0);
+    return voice === null ? '' : rest.slice(voice.start, voice.end);
+  }).join('\n');
+  const files = findFileBlocks(text.slice(0, end)).filter((file) => !file.pasted && file.start >= start);
+  const ranges = files.length > 0 ? files.map((file) => rangeOf(file)) : [{ start, end }];
+  return { ranges, call: elementCall(said, name, shown), words: words.trim() };
+}
+
+function rangeOf({ start, end, path }: { readonly start: number; readonly end: number; readonly path: string }): Range {
+  return path === '' ? { start, end } : { start, end, path };
+}
+
+/** aider's `/run`: command and output. */
+function ran(text: string): TextResult | null {
+  if (!text.startsWith(RAN)) return null;
+  const at = text.slice(0, MAX_HEADER_CHARS).indexOf(PRINTED);
+  if (at < 0) return null;
+  const command = text.slice(RAN.length, at);
+  return { ranges: [{ start: at + PRINTED.length, end: text.length }], call: callOf('run', { command }), words: '' };
+}
+
+/** SWE-agent: a result only where the model had written an action. */
+function observed(text: string, said: string, promptChars: number): TextResult | null {
+  const call = textAction(said);
+  if (call === null) return null;
+  const end = text.length - promptChars;
+  const elements = framed(text, 0, 'observation');
+  if (elements !== null) return { ranges: elements, call, words: '' };
+  const [header] = OBSERVED.exec(text) ?? [];
+  if (header === undefined && promptChars === 0) return null;
+  return { ranges: [{ start: header?.length ?? 0, end }], call, words: '' };
+}
+
+/**
+ * The inside of `<tag>…</tag>` at a place, or behind a `<warning>` there the insides of `<tag_head>` and `<tag_tail>`;
+ * `null` where that is not all of the text.
+ */
+function framed(text: string, from: number, tag: string): Range[] | null {
+  if (!text.startsWith('<warning>', from)) {
+    const whole = text.startsWith(`<${tag}>`, from) ? element(text, tag, from) : null;
+    return whole && isEnd(text, whole, tag) ? [whole] : null;
+  }
+  const head = element(text, `${tag}_head`, from);
+  const tail = head && element(text, `${tag}_tail`, head.end);
+  return head && tail && isEnd(text, tail, `${tag}_tail`) ? [head, tail] : null;
+}
+
+/** The inside of an element that begins a line; the last closing tag counts, for a result may hold one itself. */
+function element(text: string, tag: string, from: number): Range | null {
+  const opening = `<${tag}>`;
+  const at = text.indexOf(opening, from);
+  const end = at < 0 ? -1 : text.lastIndexOf(`</${tag}>`);
+  if (at < 0 || end < at || (at > from && !'\n>'.includes(text.charAt(at - 1)))) return null;
+  const start = at + opening.length;
+  return { start: text.charAt(start) === '\n' ? start + 1 : start, end };
+}
+
+function isEnd(text: string, { end }: Range, tag: string): boolean {
+  return text.slice(end + tag.length + 3).trim() === '';
+}
