@@ -37,7 +37,7 @@ const layers: Readonly<Record<string, Layer>> = {
   dialects: { from: ['engine', 'json'] },
   goal: { from: ['engine'], types: ['transcript'] },
   core: { from: PURE, types: [DOOR] },
-  eval: { from: [...ENGINE, 'core'] },
+  eval: { from: [...ENGINE, 'transcript', 'core'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
   workers: { from: [...ENGINE, 'core'] },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
