@@ -1,4 +1,5 @@
 import type { FleetStore } from '../core/ports/fleet.ts';
+import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
@@ -39,6 +40,8 @@ export interface StoreHandle extends Store {
   readonly segments: SegmentStore;
   /** Lists, logs of agents and kept answers. */
   readonly records: Records;
+  /** What requests cost and what pruning changed. */
+  readonly ledger: LedgerStore;
   /** What the fleet keeps. Rejects with `StoreUnavailable` `unsupported` where it cannot be kept: on PostgreSQL. */
   fleet(): Promise<FleetStore>;
   /** Resolves when it was tried once whether the store can be used; `problem` says what came of it. */

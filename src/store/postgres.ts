@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -26,6 +27,7 @@ import {
   FIND_DECISIONS,
 } from './postgres/decisions.ts';
 import { addEvents, listEvents } from './postgres/events.ts';
+import { DatabaseLedger } from './postgres/ledger-store.ts';
 import { DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
 import { DatabaseSegments } from './postgres/segment-store.ts';
@@ -72,6 +74,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
 class DatabaseStore implements PostgresStore {
   readonly segments: SegmentStore;
   readonly records: Records;
+  readonly ledger: LedgerStore;
   readonly #options: PostgresStoreOptions;
   readonly #ttlMs: number;
   readonly #sentTtlMs: number;
@@ -109,6 +112,7 @@ class DatabaseStore implements PostgresStore {
     this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     const parts = { database: this.#database, view: this.#view, nowMs: () => this.#nowMs() };
     this.segments = new DatabaseSegments(parts);
+    this.ledger = new DatabaseLedger(this.#database);
     this.records = new DatabaseRecords(parts, options.maxEvents, (id, storedMs) =>
       this.#uses.expiry('prune', id, storedMs),
     );

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { FleetStore } from '../core/ports/fleet.ts';
+import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -24,6 +25,7 @@ import { decodeSent, encodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
+import { FileLedger } from './sqlite/ledger-store.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
@@ -67,6 +69,7 @@ const OPENED_CHARS = 4_000_000;
 class FileStore implements SqliteStore {
   readonly segments: SegmentStore;
   readonly records: Records;
+  readonly ledger: LedgerStore;
   /** Originals by the hash of their text, which never changes; that a prune still has them is looked up each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -98,6 +101,7 @@ class FileStore implements SqliteStore {
       checkpointer: this.#checkpointer,
     });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
+    this.ledger = new FileLedger(this.#access);
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
+import { ledgerContract } from '../contract/ledger-store.suite.ts';
 import { recordsContract } from '../contract/records.suite.ts';
 import { segmentsContract } from '../contract/segments.suite.ts';
 import { manualClock, storeContract } from '../contract/store.suite.ts';
@@ -24,6 +25,12 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
 
   recordsContract('a store', async (over) => {
     const store = await open(await emptyDatabase(), over);
+    afterwards(() => store.close());
+    return store;
+  });
+
+  ledgerContract('a store', async () => {
+    const store = await open(await emptyDatabase(), {});
     afterwards(() => store.close());
     return store;
   });

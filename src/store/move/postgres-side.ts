@@ -71,7 +71,19 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
   };
 }
 
-const IDENTITIES = ['snapshot', 'prune', 'decision', 'conversation', 'segment', 'directive', 'step', 'reply', 'sent'];
+const IDENTITIES = [
+  'snapshot',
+  'prune',
+  'decision',
+  'conversation',
+  'segment',
+  'directive',
+  'step',
+  'reply',
+  'sent',
+  'ledger_turn',
+  'ledger_step',
+];
 
 async function numbersGoOn(database: Database, log: string, column: string): Promise<void> {
   await database.write(

@@ -1,3 +1,5 @@
+import { TURN_COLUMNS } from '../ledger-rows.ts';
+
 /** A value as both databases hold it. */
 export type Value = string | number | Uint8Array | null;
 
@@ -61,6 +63,9 @@ export const movedTables: readonly MovedTable[] = [
     'child_id run_id message op_id job_id graph_id node_id',
   ),
   table('reply', 'id', 'id tool key args_hash text bytes expires_ms', 'tool key text', 100),
+  table('ledger_turn', 'id', `id ${TURN_COLUMNS.join(' ')}`, 'project conversation model'),
+  table('ledger_sum', 'day project slice key field', 'day project slice key field value', 'project key'),
+  table('ledger_step', 'id', 'id project tool kind step at_ms texts regretted', 'project tool kind'),
 ];
 
 /** One side of a move: rows by pages in the order of their key. */

@@ -1,0 +1,243 @@
+/** Tokens of one request or of many, by what a provider asks for them. */
+export interface TokenCounts {
+  /** Input that came from no cache and went into none. */
+  readonly fresh: number;
+  /** Input written to a cache that lives for five minutes, or as long as the provider lets it live. */
+  readonly write5m: number;
+  /** Input written to a cache that lives for an hour. */
+  readonly write1h: number;
+  /** Input read from a cache. */
+  readonly read: number;
+  readonly output: number;
+}
+
+/** Why input that should have come from the cache did not. `changed_by_us` is a fault of this program. */
+export type MissCause =
+  | 'first_request'
+  | 'expired'
+  | 'model_changed'
+  | 'tools_changed'
+  | 'system_changed'
+  | 'message_changed'
+  | 'changed_by_us'
+  | 'unknown';
+
+/** How a line that was cut turned out to be needed. */
+export type RegretKind = 'recovered' | 'reread' | 'quoted';
+
+/** Whether a conversation is pruned, or left whole to be compared with. */
+export type Arm = 'pruned' | 'control';
+
+/** One request as the ledger keeps it: figures and names, never a text. Dollars are `null` where no price is known. */
+export interface LedgerTurn extends TokenCounts {
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly project: string;
+  readonly conversationId: string;
+  readonly wire: string;
+  readonly model: string;
+  readonly arm: Arm;
+  /** The provider did not say what was used: tokens are estimates. */
+  readonly estimated: boolean;
+  readonly dollars: number | null;
+  /** What it would have cost unpruned. */
+  readonly dollarsWithout: number | null;
+  /** Tokens that are missing from its body, markers subtracted; and of these, those that went in it for the first time. */
+  readonly removed: number;
+  readonly removedNew: number;
+  /** `null`: the cache was hit as far as it could be, or could not be judged. */
+  readonly miss: MissCause | null;
+  /** Tokens that should have been read from the cache, and what they cost above that. */
+  readonly missTokens: number;
+  readonly missDollars: number | null;
+  /** Index of the message from which on it was another one, where that is the cause; -1 elsewhere. */
+  readonly missAt: number;
+  /** Tokens that came again because they had been cut, with their price. */
+  readonly regretTokens: number;
+  readonly regretDollars: number | null;
+}
+
+/**
+ * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key` names:
+ * nothing (`all`), a model, a tool with its kind (`tool`, joined by a tab), a cause of cache misses (`miss`), an arm.
+ */
+export interface LedgerSum {
+  readonly day: string;
+  readonly project: string;
+  readonly slice: 'all' | 'model' | 'tool' | 'miss' | 'regret' | 'arm';
+  readonly key: string;
+  readonly field: string;
+  readonly value: number;
+}
+
+/** A conversation by the requests that are kept of it. */
+export interface LedgerConversation {
+  readonly conversationId: string;
+  readonly project: string;
+  readonly arm: Arm;
+  readonly turns: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly dollars: number;
+  readonly dollarsWithout: number;
+  readonly output: number;
+  readonly regretTokens: number;
+}
+
+/** A step of boldness for texts of a (project, tool, kind): a numbered fact that is never changed, only followed by another. */
+export interface BoldnessStep {
+  /** Ascending, without reuse. */
+  readonly number: number;
+  readonly project: string;
+  readonly tool: string;
+  readonly kind: string;
+  /** -2 (mildest) to 2 (boldest); 0 is as configured. */
+  readonly step: number;
+  readonly atMs: number;
+  /** What it was decided on: texts that were cut, and how many of them were regretted. */
+  readonly texts: number;
+  readonly regretted: number;
+}
+
+/** Where the ledger lives. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+export interface LedgerStore {
+  /** Adds turns and figures in one transaction. */
+  add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void>;
+  /** Figures since a day (inclusive), each day for itself, newest day first; at most 200,000. */
+  sums(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
+  /** Requests of a conversation in their order, behind `after` (a request's id) if given, at most `limit`. */
+  turns(query: {
+    readonly conversationId: string;
+    readonly after?: string;
+    readonly limit: number;
+  }): Promise<readonly LedgerTurn[]>;
+  /** Conversations with a request since then, the one with the newest request first, at most `limit`. */
+  conversations(query: {
+    readonly sinceMs: number;
+    readonly project?: string;
+    readonly limit: number;
+  }): Promise<readonly LedgerConversation[]>;
+  /** The newest step of each (project, tool, kind). */
+  steps(): Promise<readonly BoldnessStep[]>;
+  /** @returns the step with its number */
+  addStep(step: Omit<BoldnessStep, 'number'>): Promise<BoldnessStep>;
+}
+
+/** A part beside the whole that it is a part of; `share` is `null` where there is no whole. */
+export interface Share {
+  readonly part: number;
+  readonly whole: number;
+  readonly share: number | null;
+}
+
+/** What was spent and what pruning changed, in dollars of the requests whose model has a price. */
+export interface LedgerTotals extends TokenCounts {
+  readonly requests: number;
+  /** Requests of models without a price: their tokens count, their dollars do not. */
+  readonly unpriced: number;
+  /** Requests whose tokens are estimates. */
+  readonly estimated: number;
+  readonly dollars: number;
+  readonly dollarsWithout: number;
+  /** `dollarsWithout - dollars`: before what the cuts cost in other ways. */
+  readonly gross: number;
+  readonly regretDollars: number;
+  /** `gross - regretDollars`. */
+  readonly net: number;
+  readonly removed: number;
+  readonly removedNew: number;
+  readonly regretTokens: number;
+  readonly missTokens: number;
+  readonly missDollars: number;
+}
+
+export interface LedgerDay extends LedgerTotals {
+  readonly day: string;
+}
+
+export interface LedgerModel extends LedgerTotals {
+  readonly model: string;
+  /** Tokens reported for each token estimated; `null` until enough was seen. */
+  readonly calibration: number | null;
+}
+
+/** Texts of one tool and kind. */
+export interface LedgerTool {
+  readonly tool: string;
+  readonly kind: string;
+  readonly texts: number;
+  readonly cut: number;
+  readonly tokens: number;
+  readonly removed: number;
+  readonly dollarsSaved: number;
+  readonly regretTokens: number;
+  readonly regretDollars: number;
+  /** How often, by how it showed. */
+  readonly regrets: Readonly<Record<RegretKind, number>>;
+  /** The boldness step that holds now; 0 where none was taken. */
+  readonly step: number;
+}
+
+export interface LedgerMiss {
+  readonly cause: MissCause;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly dollars: number;
+}
+
+/** A mean of one arm minus that of the other, with the interval that holds the true difference in 95 of 100 experiments. */
+export interface Difference {
+  readonly pruned: number;
+  readonly control: number;
+  /** `pruned - control`: negative where pruning costs less. */
+  readonly difference: number;
+  /** `null`: too few to tell. */
+  readonly interval: readonly [number, number] | null;
+}
+
+/** Pruned conversations beside those that were left whole. */
+export interface HoldoutResult {
+  readonly conversations: Readonly<Record<Arm, number>>;
+  /** Whether there are enough of both to say anything. */
+  readonly enough: boolean;
+  readonly dollarsPerConversation: Difference;
+  readonly dollarsPerTurn: Difference;
+  readonly turns: Difference;
+  readonly outputTokens: Difference;
+  readonly regretTokens: Difference;
+}
+
+/** All that the report and the page show of the ledger. */
+export interface LedgerReport {
+  readonly sinceDay: string;
+  readonly project: string | null;
+  readonly totals: LedgerTotals;
+  /** Newest first. */
+  readonly days: readonly LedgerDay[];
+  /** Most dollars first. */
+  readonly models: readonly LedgerModel[];
+  readonly projects: readonly (LedgerTotals & { readonly project: string })[];
+  /** Most saved first. */
+  readonly tools: readonly LedgerTool[];
+  /** What was removed, of four wholes: one alone always flatters. */
+  readonly shares: {
+    /** Of the tokens of the texts that were looked at, each once. */
+    readonly ofTexts: Share;
+    /** Of input that was billed anew (fresh and written), with what was removed for the first time. */
+    readonly ofNewInput: Share;
+    /** Of all input, read from the cache or not, with what was removed. */
+    readonly ofAllInput: Share;
+    /** In dollars: net saving, of what the requests would have cost. */
+    readonly ofBill: Share;
+  };
+  /** Most dollars first. */
+  readonly misses: readonly LedgerMiss[];
+  /** `null` while no conversation was held out. */
+  readonly holdout: HoldoutResult | null;
+}
+
+/** What faces ask of the ledger. Methods may reject with `StoreUnavailable`. */
+export interface LedgerReader {
+  report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport>;
+  turns: LedgerStore['turns'];
+}

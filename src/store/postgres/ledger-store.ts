@@ -1,0 +1,153 @@
+import type { BoldnessStep, LedgerConversation, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import {
+  addedUp,
+  bounded,
+  CONVERSATION_COLUMNS,
+  type ConversationRow,
+  conversationOf,
+  MAX_SUMS_PER_DAY,
+  MAX_SUMS_READ,
+  MAX_TURNS,
+  TURN_COLUMNS,
+  type TurnRow,
+  turnOf,
+  turnRow,
+} from '../ledger-rows.ts';
+import type { Database, Queryable } from './database.ts';
+import { fromPg, toPg, toPgOrNull } from './text.ts';
+
+const WAIT_MS = 5_000;
+/** Rows of one statement, below what it takes of values. */
+const ROWS_AT_ONCE = 500;
+
+/** `LedgerStore` on PostgreSQL. */
+export class DatabaseLedger implements LedgerStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void> {
+    if (turns.length + sums.length === 0) return;
+    await this.#database.transaction(async (client) => {
+      // one writer at a time: rows of sums are then never waited for in a circle
+      await client.query("SELECT pg_advisory_xact_lock(hashtext('mcp_pruner.ledger'))");
+      for (let at = 0; at < turns.length; at += ROWS_AT_ONCE)
+        await addTurns(client, turns.slice(at, at + ROWS_AT_ONCE));
+      await addSums(client, addedUp(sums));
+    }, WAIT_MS);
+  }
+
+  async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
+    const rows = await this.#database.query<LedgerSum>(
+      `SELECT day, project, slice, key, field, value FROM mcp_pruner.ledger_sum
+       WHERE day >= $1 AND ($2::text IS NULL OR project = $2)
+       ORDER BY day DESC, project COLLATE "C", slice COLLATE "C", key COLLATE "C", field COLLATE "C" LIMIT ${MAX_SUMS_READ}`,
+      [sinceDay, toPgOrNull(project)],
+    );
+    return rows.map((row) => ({ ...row, project: fromPg(row.project), key: fromPg(row.key) }));
+  }
+
+  async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
+    const rows = await this.#database.query<TurnRow>(
+      `SELECT ${TURN_COLUMNS.join(', ')} FROM mcp_pruner.ledger_turn WHERE conversation = $1
+       AND ($2::text IS NULL OR id > (SELECT id FROM mcp_pruner.ledger_turn WHERE request_id = $2)) ORDER BY id LIMIT $3`,
+      [toPg(conversationId), toPgOrNull(after), bounded(limit)],
+    );
+    return rows.map((row) =>
+      turnOf({
+        ...row,
+        project: fromPg(row.project),
+        conversation: fromPg(row.conversation),
+        model: fromPg(row.model),
+      }),
+    );
+  }
+
+  async conversations({
+    sinceMs,
+    project,
+    limit,
+  }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
+    const rows = await this.#database.query<ConversationRow>(
+      `SELECT ${CONVERSATION_COLUMNS} FROM mcp_pruner.ledger_turn
+       WHERE at_ms >= $1 AND conversation <> '' AND ($2::text IS NULL OR project = $2)
+       GROUP BY conversation, project ORDER BY last_ms DESC, conversation COLLATE "C" LIMIT $3`,
+      [Math.trunc(sinceMs), toPgOrNull(project), bounded(limit)],
+    );
+    return rows.map((row) =>
+      conversationOf({ ...row, project: fromPg(row.project), conversation: fromPg(row.conversation) }),
+    );
+  }
+
+  async steps(): Promise<readonly BoldnessStep[]> {
+    const rows = await this.#database.query<BoldnessStep>(
+      `SELECT id AS number, project, tool, kind, step, at_ms AS "atMs", texts, regretted FROM mcp_pruner.ledger_step
+       WHERE id IN (SELECT max(id) FROM mcp_pruner.ledger_step GROUP BY project, tool, kind) ORDER BY id`,
+    );
+    return rows.map((row) => ({
+      ...row,
+      project: fromPg(row.project),
+      tool: fromPg(row.tool),
+      kind: fromPg(row.kind),
+    }));
+  }
+
+  addStep(step: Omit<BoldnessStep, 'number'>): Promise<BoldnessStep> {
+    const { project, tool, kind, atMs, texts, regretted } = step;
+    return this.#database.transaction(async (client) => {
+      const [row] = await client.query<{ id: number }>(
+        `INSERT INTO mcp_pruner.ledger_step (project, tool, kind, step, at_ms, texts, regretted)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+        [toPg(project), toPg(tool), toPg(kind), step.step, Math.trunc(atMs), texts, regretted],
+      );
+      return { ...step, number: row?.id ?? 0 };
+    }, WAIT_MS);
+  }
+}
+
+async function addTurns(client: Queryable, turns: readonly LedgerTurn[]): Promise<void> {
+  const width = TURN_COLUMNS.length;
+  const places = turns.map((_, i) => `(${TURN_COLUMNS.map((_column, j) => `$${i * width + j + 1}`).join(', ')})`);
+  const values = turns.flatMap((turn) => {
+    const row = turnRow(turn);
+    return TURN_COLUMNS.map((column) => {
+      const value = row[column];
+      return typeof value === 'string' ? toPg(value) : value;
+    });
+  });
+  await client.query(
+    `INSERT INTO mcp_pruner.ledger_turn (${TURN_COLUMNS.join(', ')}) VALUES ${places.join(', ')} ON CONFLICT DO NOTHING`,
+    values,
+  );
+  await client.query(
+    `DELETE FROM mcp_pruner.ledger_turn WHERE id IN (SELECT id FROM mcp_pruner.ledger_turn
+     WHERE id <= (SELECT max(id) FROM mcp_pruner.ledger_turn) - $1 ORDER BY id LIMIT $2)`,
+    [MAX_TURNS, turns.length * 2],
+  );
+}
+
+/** Figures that are there grow; new ones come as long as the day has room. */
+async function addSums(client: Queryable, sums: readonly LedgerSum[]): Promise<void> {
+  for (let at = 0; at < sums.length; at += ROWS_AT_ONCE) {
+    const some = sums.slice(at, at + ROWS_AT_ONCE);
+    await client.query(
+      `INSERT INTO mcp_pruner.ledger_sum AS s (day, project, slice, key, field, value)
+       SELECT a.* FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::float8[])
+         AS a (day, project, slice, key, field, value)
+       WHERE (SELECT count(*) FROM mcp_pruner.ledger_sum t WHERE t.day = a.day) < ${MAX_SUMS_PER_DAY}
+         OR EXISTS (SELECT 1 FROM mcp_pruner.ledger_sum t WHERE (t.day, t.project, t.slice, t.key, t.field)
+           = (a.day, a.project, a.slice, a.key, a.field))
+       ON CONFLICT (day, project, slice, key, field) DO UPDATE SET value = s.value + excluded.value`,
+      [
+        some.map(({ day }) => day),
+        some.map(({ project }) => toPg(project)),
+        some.map(({ slice }) => slice),
+        some.map(({ key }) => toPg(key)),
+        some.map(({ field }) => field),
+        some.map(({ value }) => value),
+      ],
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import type { LedgerSum, LedgerTurn } from '../../src/core/ports/ledger.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+
+/** A request of a conversation; what is not given is nothing. */
+export function aTurn(requestId: string, over: Partial<LedgerTurn> = {}): LedgerTurn {
+  return {
+    requestId,
+    atMs: 1_000,
+    project: 'default',
+    conversationId: 'c1',
+    wire: 'messages',
+    model: 'claude-opus-5',
+    arm: 'pruned',
+    estimated: false,
+    fresh: 1,
+    write5m: 2,
+    write1h: 3,
+    read: 4,
+    output: 5,
+    dollars: 0.5,
+    dollarsWithout: 0.75,
+    removed: 6,
+    removedNew: 7,
+    miss: null,
+    missTokens: 0,
+    missDollars: 0,
+    missAt: -1,
+    regretTokens: 0,
+    regretDollars: 0,
+    ...over,
+  };
+}
+
+const sum = (over: Partial<LedgerSum>): LedgerSum => ({
+  day: '2026-11-20',
+  project: 'p',
+  slice: 'all',
+  key: '',
+  field: 'requests',
+  value: 1,
+  ...over,
+});
+
+/** What the ledger of any store must do. */
+export function ledgerContract(name: string, open: () => Promise<StoreHandle>): void {
+  describe(`the ledger of ${name}`, () => {
+    it('gives requests back as they were, in their order and page by page', async () => {
+      const { ledger } = await open();
+      const turns = [
+        aTurn('r1', { miss: 'expired', missTokens: 9, missDollars: 0.01, missAt: 3, estimated: true, arm: 'control' }),
+        aTurn('r2', { dollars: null, dollarsWithout: null, missDollars: null, regretDollars: null }),
+        aTurn('r3', { conversationId: 'c2\0\x01', project: 'ü\0', model: 'm' }),
+      ];
+      await ledger.add(turns, []);
+      await ledger.add([aTurn('r1', { fresh: 99 })], []); // told twice
+      expect(await ledger.turns({ conversationId: 'c1', limit: 9 })).toEqual(turns.slice(0, 2));
+      expect(await ledger.turns({ conversationId: 'c1', after: 'r1', limit: 9 })).toEqual(turns.slice(1, 2));
+      expect(await ledger.turns({ conversationId: 'c1', limit: 1 })).toEqual(turns.slice(0, 1));
+      expect(await ledger.turns({ conversationId: 'c2\0\x01', limit: 9 })).toEqual(turns.slice(2));
+      expect(await ledger.turns({ conversationId: 'other', limit: 9 })).toEqual([]);
+    });
+
+    it('adds figures up by day, project and part', async () => {
+      const { ledger } = await open();
+      await ledger.add([], [sum({}), sum({}), sum({ day: '2026-11-21', value: 5 })]);
+      await ledger.add([], [sum({ value: 0.25 }), sum({ project: 'q\0', slice: 'model', key: 'm\0' })]);
+      expect(await ledger.sums({ sinceDay: '2026-11-20' })).toEqual([
+        sum({ day: '2026-11-21', value: 5 }),
+        sum({ value: 2.25 }),
+        sum({ project: 'q\0', slice: 'model', key: 'm\0' }),
+      ]);
+      expect(await ledger.sums({ sinceDay: '2026-11-21' })).toHaveLength(1);
+      expect(await ledger.sums({ sinceDay: '2026-11-20', project: 'q\0' })).toHaveLength(1);
+    });
+
+    it('tells conversations with what they came to, the newest first', async () => {
+      const { ledger } = await open();
+      const late = { conversationId: 'c2', project: 'q', atMs: 5_000, arm: 'control' as const };
+      await ledger.add([aTurn('r1'), aTurn('r2', { atMs: 2_000, dollars: null }), aTurn('r3', late)], []);
+      expect(await ledger.conversations({ sinceMs: 0, limit: 9 })).toEqual([
+        {
+          conversationId: 'c2',
+          project: 'q',
+          arm: 'control',
+          turns: 1,
+          firstMs: 5_000,
+          lastMs: 5_000,
+          dollars: 0.5,
+          dollarsWithout: 0.75,
+          output: 5,
+          regretTokens: 0,
+        },
+        expect.objectContaining({ conversationId: 'c1', turns: 2, dollars: 0.5, dollarsWithout: 1.5, output: 10 }),
+      ]);
+      expect(await ledger.conversations({ sinceMs: 2_001, limit: 9 })).toHaveLength(1);
+      expect(await ledger.conversations({ sinceMs: 0, project: 'q', limit: 9 })).toHaveLength(1);
+      expect(await ledger.conversations({ sinceMs: 0, limit: 1 })).toHaveLength(1);
+    });
+
+    it('numbers steps of boldness and says which holds', async () => {
+      const { ledger } = await open();
+      const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
+      const first = await ledger.addStep(step);
+      const other = await ledger.addStep({ ...step, tool: 'Bash' });
+      const second = await ledger.addStep({ ...step, step: -2 });
+      expect([other.number - first.number > 0, second.number - other.number > 0]).toEqual([true, true]);
+      expect(await ledger.steps()).toEqual([other, second]);
+    });
+  });
+}
