@@ -129,7 +129,12 @@ export function readRequest(
     callOf: (text) => calls.get(text),
     marks,
     tokens,
-    editsBefore: match?.body.edits.slice(0, checkpoint?.edits) ?? [],
-    outcomesBefore: match?.body.outcomes.slice(0, checkpoint?.outcomes) ?? [],
+    editsBefore: upTo(match?.body.edits ?? [], checkpoint?.edits ?? 0),
+    outcomesBefore: upTo(match?.body.outcomes ?? [], checkpoint?.outcomes ?? 0),
   };
+}
+
+/** The first of a list; the very list where these are all. */
+function upTo<T>(list: readonly T[], count: number): readonly T[] {
+  return count === list.length ? list : list.slice(0, count);
 }

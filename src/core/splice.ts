@@ -1,4 +1,3 @@
-import type { ScannedBody } from '../dialects/dialect.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/text/render.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
@@ -10,7 +9,6 @@ import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 
 /** A body that was read: what is new in it, and what became of the messages before. */
 export interface SpliceInput {
-  readonly scanned: ScannedBody;
   readonly found: readonly FoundText[];
   readonly editsBefore: readonly BodyEdit[];
   readonly outcomesBefore: readonly TextOutcome[];
@@ -37,6 +35,7 @@ export function splice(
   render: RenderOptions,
   unsettled = 'refused',
 ): Spliced {
+  if (read.found.length === 0) return again(body, read);
   const edits: BodyEdit[] = [...read.editsBefore];
   const outcomes: TextOutcome[] = [...read.outcomesBefore];
   const counts: { edits: number; outcomes: number }[] = [{ edits: edits.length, outcomes: outcomes.length }];
@@ -53,6 +52,13 @@ export function splice(
     counts.push({ edits: edits.length, outcomes: outcomes.length });
   });
   return { body: edits.length > 0 ? applyToBody(body, edits) : body, edits, outcomes, counts };
+}
+
+/** A body that brings no text: all that is done in it was done before. */
+function again(body: Buffer, { editsBefore, outcomesBefore }: SpliceInput): Spliced {
+  const counts = [{ edits: editsBefore.length, outcomes: outcomesBefore.length }];
+  const result = editsBefore.length > 0 ? applyToBody(body, editsBefore) : body;
+  return { body: result, edits: editsBefore, outcomes: outcomesBefore, counts };
 }
 
 /** A text that somebody set aside leaves a marker whatever the settings say: nothing else would lead back to it. */

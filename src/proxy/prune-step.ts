@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
-import type { RequestRewriter, Rewritten } from '../core/rewrite-request.ts';
+import type { RequestRewriter } from '../core/rewrite-request.ts';
+import type { Rewritten } from '../core/rewritten.ts';
 import { within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { TellFailure } from '../failures.ts';

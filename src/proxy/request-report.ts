@@ -1,5 +1,5 @@
 import type { TextOutcome } from '../core/prefix-memo.ts';
-import type { Rewritten } from '../core/rewrite-request.ts';
+import type { Rewritten } from '../core/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
 import type { Exchange } from './pass-on.ts';
 

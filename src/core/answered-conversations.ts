@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { AnswerTurn } from '../dialects/dialect.ts';
+import type { TellFailure } from '../failures.ts';
+import { Conversation } from '../goal/conversation.ts';
+import type { KeptAnswers } from './ports/answers.ts';
+
+/** Answers kept by the provider that may still be gone on from. */
+const MAX_ANSWERS = 2_000;
+/** Calls that these answers may name together, some 100 bytes a piece where they are not shared. */
+const MAX_ANSWER_NOTES = 200_000;
+
+/** What was said up to answers that the provider keeps, for requests that go on from one without repeating it. */
+export class AnsweredConversations {
+  readonly #durable: KeptAnswers | undefined;
+  readonly #onFailure: TellFailure;
+  readonly #memory = new LRUCache<string, Conversation>({
+    max: MAX_ANSWERS,
+    maxSize: MAX_ANSWER_NOTES,
+    sizeCalculation: (conversation) => 1 + conversation.notes,
+  });
+
+  /** @param durable - where they are kept beside the memory of this process */
+  constructor(durable: KeptAnswers | undefined, onFailure: TellFailure) {
+    this.#durable = durable;
+    this.#onFailure = onFailure;
+  }
+
+  get(answerId: string): Conversation | undefined {
+    return this.#memory.get(answerId);
+  }
+
+  /** Takes note of an answer: known at once, durable when it resolves. Never rejects. */
+  async add(before: Conversation, { id, said, calls }: AnswerTurn): Promise<void> {
+    const after = before.fork();
+    after.assistantSaid(
+      said,
+      calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } })),
+    );
+    // the very same as another proxy will read it
+    this.#memory.set(id, after.kept());
+    const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);
+    await this.#durable?.keep(id, after.toText()).catch(failed);
+  }
+
+  /** Looks up an answer that a request goes on from. @returns whether something was learnt */
+  async learn(answerId: string): Promise<boolean> {
+    if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;
+    const text = await this.#durable.find(answerId).catch((cause: unknown) => {
+      this.#onFailure('answer_not_found', cause);
+      return null;
+    });
+    if (text !== null) this.#memory.set(answerId, Conversation.fromText(text));
+    return text !== null;
+  }
+}

@@ -1,0 +1,157 @@
+import type { RenderOptions } from '../engine/text/render.ts';
+import { StoreUnavailable } from '../errors.ts';
+import type { TellFailure } from '../failures.ts';
+import type { DecisionMaker } from './decide/decision-maker.ts';
+import { type Settled, settleTexts } from './decide/for-request.ts';
+import type { Turns } from './decide/turns.ts';
+import { reasonOf } from './failure-reason.ts';
+import type { FoundText } from './find-texts.ts';
+import type { SentMessage } from './ports/sent.ts';
+import type { Decision, NewDecision, Store } from './ports.ts';
+import { inTurn, type PreparedRequest } from './prepare-request.ts';
+import type { SentMemory } from './sent/memory.ts';
+import { lostOriginals } from './sent/past.ts';
+import { recordsOf } from './sent/record.ts';
+import { mayBeCut, wholeRecord } from './sent/whole.ts';
+import { type Spliced, splice } from './splice.ts';
+import { within } from './within.ts';
+
+/** What became of a request's texts. */
+export interface SettledRequest {
+  readonly decisionOf: (text: FoundText) => Decision | null;
+  readonly fallbacks: readonly string[];
+  readonly result: Spliced;
+  /** Nothing new was decided, for the store could not serve. */
+  readonly failed: boolean;
+  /** Something else was sent of one of the messages meanwhile. */
+  readonly outdated: boolean;
+}
+
+export interface SettleOptions {
+  readonly store: Store;
+  readonly decisions: DecisionMaker;
+  readonly render: RenderOptions;
+  readonly sent: SentMemory;
+  readonly turns: Turns;
+  readonly onFailure: TellFailure;
+}
+
+/** The time for a request is over. */
+export const TIMED_OUT = new Error('deciding took too long');
+
+const NOTHING = (): null => null;
+
+/** Decides about what is new in requests and makes it durable, together with what is about to be sent. */
+export class Settler {
+  readonly #options: SettleOptions;
+
+  constructor(options: SettleOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Where deciding or writing fails, what is new stays whole, and what was sent before is sent again all the same.
+   *
+   * @param failure - why the store cannot be asked; `null` when it can
+   */
+  async settle(prepared: PreparedRequest, failure: unknown = null): Promise<SettledRequest> {
+    const { decisions, store, onFailure } = this.#options;
+    const { found, known, read } = prepared;
+    if (failure !== null) return this.newWhole(prepared, failure);
+    if (found.length === 0) {
+      const result = this.#splice(prepared, NOTHING);
+      return { decisionOf: NOTHING, fallbacks: [], result, failed: false, outdated: false };
+    }
+    try {
+      const lost = await lostOriginals(found, known.sent, store);
+      const settlers = { store, decisions, sent: known.sent, past: known.past };
+      const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
+      const settled = await within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
+      return settled ? await this.#makeDurable(prepared, settled, lost) : this.newWhole(prepared, TIMED_OUT);
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      return this.newWhole(prepared, cause);
+    }
+  }
+
+  /** What was sent before is sent again, and what is new stays whole. */
+  newWhole(prepared: PreparedRequest, cause: unknown): SettledRequest {
+    const { known } = prepared;
+    const decisionOf = (text: FoundText): Decision | null => known.sent.get(text) ?? null;
+    this.#options.sent.add(wholeRecords(prepared));
+    const reason = cause === TIMED_OUT ? 'timeout' : reasonOf(cause);
+    this.#options.onFailure(reason, cause);
+    const result = this.#splice(prepared, decisionOf, reason);
+    return { decisionOf, fallbacks: [reason], result, failed: true, outdated: false };
+  }
+
+  /** What would be cut, all of it new. */
+  async settleDry(prepared: PreparedRequest): Promise<Spliced> {
+    const jobs = prepared.found.filter(({ skip }) => skip === '').map(({ job }) => job);
+    const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
+    return this.#splice(prepared, ({ job }) => decided.get(job) ?? null);
+  }
+
+  /** @throws StoreUnavailable when nothing was stored */
+  async #makeDurable(
+    prepared: PreparedRequest,
+    { results, fresh, fallbacks }: Settled,
+    lost: readonly NewDecision[],
+  ): Promise<SettledRequest> {
+    const { decisions, turns, sent } = this.#options;
+    const { body, read, known, signal } = prepared;
+    const final = new Map(results);
+    const decisionOf = (text: FoundText): Decision | null => final.get(text) ?? null;
+    const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
+    const attempt = () => inTurn(turns, body.length, () => this.#spliceAndRecord(prepared, decisionOf));
+    let made = await attempt();
+    signal?.throwIfAborted();
+    let stored = await decisions.makeDurable([...unique.values()], made.records, read.conversationId);
+    if (stored.instead.size + stored.refused.size > 0) {
+      for (const [text, { key }] of final) {
+        if (known.sent.has(text)) continue; // it went out: that holds
+        const other = stored.instead.get(key);
+        if (other) final.set(text, other);
+        else if (stored.refused.has(key)) final.delete(text);
+      }
+      made = await attempt();
+      stored = await decisions.makeDurable([], made.records, read.conversationId);
+    }
+    signal?.throwIfAborted(); // whoever waited has sent something else
+    sent.add(made.records);
+    return { decisionOf, fallbacks, result: made.result, failed: false, outdated: stored.sentBefore };
+  }
+
+  #spliceAndRecord(
+    prepared: PreparedRequest,
+    decisionOf: (text: FoundText) => Decision | null,
+  ): { readonly result: Spliced; readonly records: SentMessage[] } {
+    const { read, known, found } = prepared;
+    const result = this.#splice(prepared, decisionOf);
+    const open = found.map((text) => (known.sent.has(text) ? null : text));
+    const outcomes = result.outcomes.slice(read.outcomesBefore.length);
+    const prefixOf = (index: number): string => read.prefixes[index] ?? '';
+    const cut = recordsOf(open, outcomes, decisionOf, prefixOf, this.#options.render);
+    return { result, records: [...cut, ...wholeRecords(prepared, new Set(cut.map(({ prefix }) => prefix)))] };
+  }
+
+  #splice(
+    { body, read: { editsBefore, outcomesBefore }, found }: PreparedRequest,
+    decisionOf: (text: FoundText) => Decision | null,
+    unsettled?: string,
+  ): Spliced {
+    return splice(body, { found, editsBefore, outcomesBefore }, decisionOf, this.#options.render, unsettled);
+  }
+}
+
+/** Records of the new messages that go whole, where that must be known. */
+function wholeRecords({ bound, known, read }: PreparedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
+  if (!bound) return [];
+  const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
+  const from = Math.max(read.first, read.tail);
+  return read.messages.flatMap((message, i) => {
+    const prefix = read.prefixes[i];
+    if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i) || !mayBeCut(message)) return [];
+    return wholeRecord(prefix);
+  });
+}
