@@ -57,9 +57,10 @@ describe('a segment goes sooner', () => {
     await replica.send(work.messages);
     const { candidates } = await replica.analyze();
     const again = candidates.filter(({ reason }) => reason.includes('asked for again'));
-    expect(again.map(({ reason }) => reason.split(':')[0])).toEqual([
-      expect.stringContaining('listing by list_dir'),
+    // which of them saves more is the engine's business
+    expect(again.map(({ reason }) => reason.split(':')[0]).sort()).toEqual([
       'file read by read_file src/orders.ts lines 10-60',
+      expect.stringContaining('listing by list_dir'),
     ]);
     expect(Math.min(...again.map(({ score }) => score))).toBeGreaterThan(
       Math.max(...candidates.filter((one) => !again.includes(one)).map(({ score }) => score)),
