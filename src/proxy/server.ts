@@ -93,13 +93,13 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       });
       if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
       else if (draining) {
-        refuse(res);
+        refuse(req, res, routes);
       } else if (isHealth(req, '/health')) sendJson(res, health());
       else if (isHealth(req, '/health/ready')) {
         const ready = routes !== null && options.ready?.() !== false;
         sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);
       } else if (routes) answer(routes, req, res);
-      else waiting.push(() => (routes ? answer(routes, req, res) : refuse(res)));
+      else waiting.push(() => (routes ? answer(routes, req, res) : refuse(req, res, routes)));
     },
   );
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -146,8 +146,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
   const go = (): void => {
-    const path = pathOf(req);
-    const wire = wires.find(({ claims }) => claims(req.method ?? '', path));
+    const wire = wireOf(wires, req);
     if (hops.isCircle(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
     else if (wire) void wire.handle(req, res);
     else app(req, res);
@@ -168,9 +167,15 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
   }
 }
 
-function refuse(res: ServerResponse): void {
+function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {
+  const path = pathOf(req);
+  return wires.find(({ claims }) => claims(req.method ?? '', path));
+}
+
+function refuse(req: IncomingMessage, res: ServerResponse, routes: Routes | null): void {
   res.shouldKeepAlive = false;
-  sendError(res, 'shutting_down');
+  const wire = routes ? wireOf(routes.wires, req) : undefined;
+  sendError(res, 'shutting_down', undefined, undefined, wire?.errorBody);
 }
 
 function sendJson(res: ServerResponse, value: object, status = 200): void {

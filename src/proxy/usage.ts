@@ -16,6 +16,7 @@ export class UsageTap {
   #encoding = '';
   #compressed: Buffer[] = [];
   #size = 0;
+  #decoded: Promise<boolean> | null = null;
 
   constructor(reader: AnswerReader) {
     this.#reader = reader;
@@ -34,23 +35,30 @@ export class UsageTap {
     }
   }
 
-  /** What later requests may refer to; `null` when the answer was compressed, or is none to refer to. */
-  turn(): AnswerTurn | null {
-    return this.#compressed.length > 0 ? null : this.#reader.turn();
+  /** What later requests may refer to, or `null`. Neither throws nor rejects. */
+  turn(): AnswerTurn | null | Promise<AnswerTurn | null> {
+    const decoded = this.#decode();
+    return decoded ? decoded.then((all) => (all ? this.#reader.turn() : null)) : this.#reader.turn();
   }
 
   /** Neither throws nor rejects; `null` when the answer reports nothing. */
   usage(): ProviderUsage | null | Promise<ProviderUsage | null> {
+    const decoded = this.#decode();
+    return decoded ? decoded.then((all) => (all ? this.#reader.usage() : null)) : this.#reader.usage();
+  }
+
+  /** Shows the reader an answer that was compressed, once it is over; whether it could be read. `null`: it was not. */
+  #decode(): Promise<boolean> | null {
     const decode = decoders.get(this.#encoding);
-    if (!decode || this.#compressed.length === 0) return this.#reader.usage();
-    const bytes = Buffer.concat(this.#compressed);
-    this.#compressed = [];
-    return decode(bytes, { maxOutputLength: 16 * COMPRESSED_BYTES }).then(
+    if (!decode || this.#size === 0) return null;
+    this.#decoded ??= decode(Buffer.concat(this.#compressed), { maxOutputLength: 16 * COMPRESSED_BYTES }).then(
       (decoded) => {
         this.#reader.data(decoded);
-        return this.#reader.usage();
+        return true;
       },
-      () => null,
+      () => false,
     );
+    this.#compressed = [];
+    return this.#decoded;
   }
 }

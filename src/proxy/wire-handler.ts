@@ -139,7 +139,7 @@ class WireExchange {
     if (exchange.kind !== 'answered') return exchange;
     if (changed !== null && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
     if (exchange.status < 300 && this.#purpose === 'generate') {
-      const turn = this.#tap.turn();
+      const turn = await this.#tap.turn();
       if (turn) await this.#options.rewriter.answered(rewritten, turn);
       await this.#options.rewriter.accepted(rewritten);
     }
