@@ -13,6 +13,8 @@ export interface StageOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly examine?: () => Promise<readonly FindingShown[]>;
+  /** Where the page was built; by default it is built from the sources. */
+  readonly pageFolder?: string;
   /** Where the store is; by default in the folder of the stage. */
   readonly dbPath?: string;
 }
@@ -61,7 +63,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       { ...settings, port },
       {
         ...{ log, version: '0.0.0-test', env: { PATH: process.env.PATH }, cwd: tmpdir() },
-        pageFolder: await pageFolder(),
+        pageFolder: options.pageFolder ?? (await pageFolder()),
         ...(options.clock && { clock: options.clock }),
         ...(options.examine && { examine: options.examine }),
       },

@@ -146,7 +146,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
           {cuts.length > 0 && !isGone && (
             <>
               <Bar part={after} all={before} tone="good" />
-              {number(after)} of {plural(before, 'line')} sent ·{' '}
+              {number(after)} of {plural(before, 'line')} ·{' '}
             </>
           )}
           {cuts.length === 0 && !isGone && `${plural(text.lines, 'line')} · `}
