@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
 import type { Clock } from '../core/ports.ts';
 
 /** A server on loopback for the time of a demonstration. */
@@ -77,9 +76,8 @@ function invoice(orders: readonly Order[], id: number): string {
   return `invoice for ${(customer as { readonly name: string }).name}`;
 }
 
-/** A real source file of some size: the HTTP/1 client of undici, which this product depends on. */
+/** A real source file of some size: the client of PostgreSQL's driver, which is installed with this product. */
 export function realSourceFile(): { readonly path: string; readonly text: string } {
-  const root = dirname(createRequire(import.meta.url).resolve('undici'));
-  const path = join('lib', 'dispatcher', 'client-h1.js');
-  return { path: `undici/${path}`, text: readFileSync(join(root, path), 'utf8') };
+  const path = 'pg/lib/client.js';
+  return { path, text: readFileSync(createRequire(import.meta.url).resolve(path), 'utf8') };
 }

@@ -67,9 +67,10 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   try {
     say(`upstream ${upstream.url} (embedded), proxy ${proxy.url}, store ${settings.dbPath}`);
     const messages = conversation(log, source);
-    const sent = JSON.stringify({ model: 'demo', messages });
-    await ask(proxy.url, sent);
-    const forwarded = messagesOf(received[0] ?? '');
+    // as an agent does: each result goes to the model before the next call is made
+    await ask(proxy.url, messages.slice(0, 4));
+    await ask(proxy.url, messages);
+    const forwarded = messagesOf(received[1] ?? '');
 
     say(paint('bold', '\n1. Before and after'));
     say('tool result                              original lines     tokens (estimated, markers in)');
@@ -107,12 +108,12 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
     const next = [
       ...messages,
       { role: 'assistant', content: 'Noted.' },
-      { role: 'user', content: 'And the keep-alive timeout?' },
+      { role: 'user', content: 'And the timeout of a query?' },
     ];
-    await ask(proxy.url, JSON.stringify({ model: 'demo', messages: next }));
-    const first = (received[0] ?? '').slice(0, -2);
-    const kept = (received[1] ?? '').startsWith(first);
-    say(`turn 2 begins with the ${Buffer.byteLength(first)} bytes forwarded in turn 1: ${kept ? 'yes' : 'NO'}`);
+    await ask(proxy.url, next);
+    const last = (received[1] ?? '').slice(0, -2);
+    const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
+    say(`turn 3 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 2: ${kept ? 'yes' : 'NO'}`);
     if (!kept) throw new Error('the prefix changed between the turns');
   } finally {
     await proxy.close();
@@ -120,7 +121,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
     await new Promise<void>((resolve) => proxyLog.flush(() => resolve()));
     closeSync(fd);
   }
-  say(paint('bold', '\n5. The log line of the first request'));
+  say(paint('bold', '\n5. The log line of the request that brought the log'));
   say(
     readFileSync(logFile, 'utf8')
       .split('\n')
@@ -139,7 +140,7 @@ function conversation(log: string, source: { readonly path: string; readonly tex
     {
       role: 'user',
       content:
-        'Invoices fail now and then with a 500. Find the failing order and how the client handles keep-alive timeouts.',
+        'Invoices fail now and then with a 500. Find the failing order and how the database client handles a connection timeout.',
     },
     call('call_1', 'bash', { command: 'npm run start:orders 2>&1' }),
     { role: 'tool', tool_call_id: 'call_1', content: log },
@@ -148,7 +149,8 @@ function conversation(log: string, source: { readonly path: string; readonly tex
   ];
 }
 
-async function ask(url: string, body: string): Promise<void> {
+async function ask(url: string, messages: readonly object[]): Promise<void> {
+  const body = JSON.stringify({ model: 'demo', messages });
   const headers = { 'content-type': 'application/json', authorization: 'Bearer demo' };
   const response = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body });
   await response.arrayBuffer();

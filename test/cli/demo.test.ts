@@ -1,0 +1,38 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { compiled } from '../helpers/built.ts';
+import { projectRoot } from '../helpers/project-files.ts';
+
+beforeAll(() => void compiled('cli.js'), 120_000);
+
+interface LockedPackage {
+  readonly dev?: boolean;
+}
+
+describe('the demonstration', () => {
+  it('shows cuts, gives lines back and keeps the prefix, with nothing but what an installation brings', () => {
+    const folder = tempFolder();
+    cpSync(join(compiled('cli.js'), '..'), join(folder, 'dist'), { recursive: true });
+    cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'));
+    const { packages } = JSON.parse(readFileSync(join(projectRoot, 'package-lock.json'), 'utf8')) as {
+      readonly packages: Readonly<Record<string, LockedPackage>>;
+    };
+    mkdirSync(join(folder, 'node_modules'));
+    for (const [path, { dev }] of Object.entries(packages)) {
+      const name = path.replace('node_modules/', '');
+      if (dev || path === '' || name.includes('/')) continue;
+      symlinkSync(join(projectRoot, path), join(folder, path));
+    }
+    const out = execFileSync(process.execPath, [join(folder, 'dist/cli.js'), 'demo'], {
+      encoding: 'utf8',
+      env: { PATH: process.env.PATH ?? '', HOME: folder },
+    });
+    expect(out).toMatch(/service log .* 715 -> \d{2} .* -[89]\d %/);
+    expect(out).toMatch(/pg\/lib\/client\.js .* -[3-9]\d %/);
+    expect(out).toContain('exactly the original');
+    expect(out).toMatch(/turn 3 begins with the \d+ bytes forwarded in turn 2: yes/);
+  });
+});
