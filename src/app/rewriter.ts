@@ -41,7 +41,11 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
       neverPruneTool: globs(settings.neverPruneTools),
       neverPrunePath: globs(settings.neverPrunePaths),
     },
-    render: { annotateLines: settings.annotateLines, includeMarkers: settings.includeMarkers },
+    render: {
+      annotateLines: settings.annotateLines,
+      includeMarkers: settings.includeMarkers,
+      shortMarkers: settings.markerStyle === 'short',
+    },
     memoBytes: settings.memoMaxBytes * (1 - DECISIONS_SHARE),
     ...(segments && { segments }),
     ...(answers && { answers }),

@@ -247,6 +247,13 @@ export const table = {
     fallback: true,
     doc: 'Whether a marker line stands where lines were cut. Without it an agent cannot see what to recover.',
   }),
+  markerStyle: setting({
+    env: ['MCP_PRUNER_MARKER_STYLE'],
+    toml: 'marker_style',
+    rule: oneOf(['full', 'short']),
+    fallback: 'full',
+    doc: 'How markers are written into requests: each with its prune id and reason (`full`), or only the first one of a text, the others by their lines (`short`). What was sent before stays as it was.',
+  }),
   reasonLanguage: setting({
     env: ['MCP_PRUNER_REASON_LANGUAGE'],
     toml: 'reason_language',

@@ -11,7 +11,7 @@ import { findFrame } from '../transcript/frames.ts';
 import { type CallFacts, callFacts, isRecovery, namesRecovery, type ToolCall } from '../transcript/tools.ts';
 import type { Job } from './decide/decision.ts';
 import type { WayBack } from './decide/way-back.ts';
-import { fingerprint, keyOf, pruneIdsIn, textHash } from './hash.ts';
+import { fingerprint, keyOf, markedIn, textHash } from './hash.ts';
 import { shift, type TextPlace } from './sent/text-place.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 
@@ -44,7 +44,7 @@ export interface FoundText {
   readonly skip: string;
   /** How its cuts were written when they were sent first; absent: as the settings say now. */
   readonly render?: RenderOptions;
-  /** Prune ids named by markers in the text. */
+  /** What markers in the text name: prune ids, `UNTOLD_ID` for short ones. */
   readonly markerIds: readonly string[];
   /** Hashes of the JSON that it was taken out of, from the whole result inwards. */
   readonly around: readonly string[];
@@ -188,7 +188,7 @@ function textsOf(piece: Piece, result: ResultInContext, reread: boolean, setting
       lift: start === 0 ? lift : (edits) => shift(lift(edits), start),
       job,
       skip,
-      markerIds: pruneIdsIn(text),
+      markerIds: markedIn(text),
       around,
     };
   });
@@ -261,7 +261,7 @@ function readFiles(
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
       const job = jobOf(text, conversation.asked, hints, '', settings, wayBack(conversation));
-      const markerIds = pruneIdsIn(text);
+      const markerIds = markedIn(text);
       const place = { text: index, json: [], start, chars: text.length };
       return { messageIndex, literal, start, entire: false, place, lift, job, skip, markerIds, around: [] };
     });

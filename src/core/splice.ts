@@ -73,7 +73,7 @@ function cutBy(
 ) {
   const options = job.cutWhole ? MARKED : (sent ?? render);
   const edits = editsOf(splitLines(job.text), annotate(cuts, pruneId ?? ''), options);
-  if (options.includeMarkers && !options.annotateLines) return { edits, tokensAfter };
+  if (options.includeMarkers && !options.annotateLines && options.shortMarkers !== true) return { edits, tokensAfter };
   let tokens = tokensBefore;
   for (const edit of edits) tokens += estimateTokens(edit.text) - estimateTokens(job.text, edit.start, edit.end);
   // a number costs more behind the escaped line end of a text inside JSON than in the text itself

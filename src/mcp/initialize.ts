@@ -13,7 +13,7 @@ export const PROTOCOL_VERSIONS: readonly [string, ...string[]] = [
 export const INSTRUCTIONS = [
   'Long tool results and files in this conversation may be shortened: a line',
   '"⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=<reason>⟧" stands in for <count> original lines that are',
-  'not shown, all other lines are verbatim, and line numbers count in the text as the tool returned it.',
+  'not shown (a marker without prune_id has that of the one above it), all other lines are verbatim, and line numbers count in the text as the tool returned it.',
   'When you need hidden lines, call recover_text with that prune_id, ranges [{"start_line": <start>, "end_line": <end>}]',
   '(any lines of the original text) and include_line_numbers, or without that tool run',
   '"mcp-pruner recover <id> --lines <start>-<end>"; do so before you edit across a marker, and never copy a marker into a',

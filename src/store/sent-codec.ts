@@ -11,7 +11,7 @@ type Packed = readonly [
 ];
 
 /** A record as JSON without its prefix, which its row says already. */
-export function encodeSent({ annotateLines, includeMarkers, texts }: SentMessage): string {
+export function encodeSent({ annotateLines, includeMarkers, shortMarkers, texts }: SentMessage): string {
   const packed = texts.map(
     ({ text, json, start, chars, decision }): Packed => [
       text,
@@ -21,7 +21,7 @@ export function encodeSent({ annotateLines, includeMarkers, texts }: SentMessage
       [decision.key, decision.pruneId, encodeBody({ ...decision, goal: '' })],
     ],
   );
-  return JSON.stringify([annotateLines, includeMarkers, packed]);
+  return JSON.stringify([annotateLines, includeMarkers, packed, ...(shortMarkers ? [true] : [])]);
 }
 
 /**
@@ -31,12 +31,17 @@ export function encodeSent({ annotateLines, includeMarkers, texts }: SentMessage
  */
 export function decodeSent(prefix: string, body: string): SentMessage {
   try {
-    const [annotateLines, includeMarkers, packed] = JSON.parse(body) as [boolean, boolean, Packed[]];
+    const [annotateLines, includeMarkers, packed, shortMarkers] = JSON.parse(body) as [
+      boolean,
+      boolean,
+      Packed[],
+      true?,
+    ];
     const texts = packed.map(([text, json, start, chars, [key, pruneId, decision]]) => {
       const { goal: _, ...rest } = decodeBody(key, pruneId, decision);
       return { text, json, start, chars, decision: rest };
     });
-    return { prefix, annotateLines, includeMarkers, texts };
+    return { prefix, annotateLines, includeMarkers, ...(shortMarkers && { shortMarkers }), texts };
   } catch (cause) {
     throw new StoreUnavailable('corrupt', { cause });
   }

@@ -52,6 +52,7 @@ export interface RewriterParts {
   readonly timeoutMs?: number;
   readonly decider?: Decider;
   readonly includeMarkers?: boolean;
+  readonly shortMarkers?: boolean;
 }
 
 /** A pipeline for bodies of chat completions. */
@@ -91,7 +92,11 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
       neverPruneTool: parts.neverPruneTool ?? (() => false),
       neverPrunePath: parts.neverPrunePath ?? (() => false),
     },
-    render: { annotateLines: parts.annotateLines ?? false, includeMarkers: parts.includeMarkers ?? true },
+    render: {
+      annotateLines: parts.annotateLines ?? false,
+      includeMarkers: parts.includeMarkers ?? true,
+      ...(parts.shortMarkers && { shortMarkers: true }),
+    },
     memoBytes: 10_000_000,
   });
 }
@@ -116,11 +121,13 @@ export function openPruner(store: Store, options: Partial<PrunerOptions> = {}, c
 export async function restored(text: string, store: Store): Promise<string> {
   const lines = splitLines(text);
   let out = '';
+  let pruneId = '';
   for (let line = 1; line <= lines.count; line++) {
     const content = lineAt(lines, line);
     const ending = line < lines.count || text.endsWith('\n') ? '\n' : '';
     const marker = parseMarker(content);
-    const original = marker && (await store.findOriginal(marker.pruneId));
+    pruneId = marker?.pruneId || pruneId;
+    const original = marker && (await store.findOriginal(pruneId));
     out += marker && original !== null ? renderRanges(splitLines(original), [marker], false) : content;
     out += ending;
   }

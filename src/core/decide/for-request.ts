@@ -1,4 +1,5 @@
 import type { FoundText } from '../find-texts.ts';
+import { UNTOLD_ID } from '../hash.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { TextOutcome } from '../prefix-memo.ts';
 import { decide, type Job } from './decision.ts';
@@ -65,7 +66,9 @@ export async function settleTexts(
   const marked = open.filter(({ markerIds }) => markerIds.length > 0);
   const known =
     marked.length > 0
-      ? await store.knownPruneIds([...new Set(marked.flatMap(({ markerIds }) => markerIds))])
+      ? await store.knownPruneIds(
+          [...new Set(marked.flatMap(({ markerIds }) => markerIds))].filter((id) => id !== UNTOLD_ID),
+        )
       : new Set<string>();
   for (const { pruneId } of outcomesBefore) if (pruneId) known.add(pruneId);
   for (const { pruneId } of sent.values()) if (pruneId) known.add(pruneId);

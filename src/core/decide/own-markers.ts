@@ -1,4 +1,5 @@
 import type { FoundText } from '../find-texts.ts';
+import { UNTOLD_ID } from '../hash.ts';
 import type { Decision } from '../ports.ts';
 import type { Job } from './decision.ts';
 
@@ -28,13 +29,18 @@ export function ripeTexts({ open, rest, results, known, idOf }: MarkedTexts): Ma
     const pruneId = results.get(text)?.pruneId;
     if (pruneId) cut.add(pruneId);
     if (!rest.has(text)) continue;
-    if (!text.markerIds.some((id) => undecided.has(id))) {
+    if (!text.markerIds.some((id) => isAmong(undecided, id))) {
       ripe.set(
         text,
-        text.markerIds.some((id) => cut.has(id)),
+        text.markerIds.some((id) => isAmong(cut, id)),
       );
     }
     undecided.add(idOf(text.job));
   }
   return ripe;
+}
+
+/** Whether a marker may name one of these ids; a short one may name any. */
+function isAmong(ids: ReadonlySet<string>, id: string): boolean {
+  return id === UNTOLD_ID ? ids.size > 0 : ids.has(id);
 }

@@ -10,6 +10,7 @@ export interface SentMessage {
   /** How the cuts were written into the texts. */
   readonly annotateLines: boolean;
   readonly includeMarkers: boolean;
+  readonly shortMarkers?: boolean;
   readonly texts: readonly SentText[];
 }
 

@@ -16,7 +16,7 @@ export function recordsOf(
   outcomes: readonly TextOutcome[],
   decisionOf: (text: FoundText) => Decision | null,
   prefixOf: (messageIndex: number) => string,
-  { annotateLines, includeMarkers }: RenderOptions,
+  { annotateLines, includeMarkers, shortMarkers }: RenderOptions,
 ): SentMessage[] {
   const byMessage = new Map<number, SentText[]>();
   found.forEach((text, i) => {
@@ -28,5 +28,6 @@ export function recordsOf(
     if (texts) texts.push(sent);
     else byMessage.set(text.messageIndex, [sent]);
   });
-  return [...byMessage].map(([index, texts]) => ({ prefix: prefixOf(index), annotateLines, includeMarkers, texts }));
+  const render = { annotateLines, includeMarkers, ...(shortMarkers && { shortMarkers }) };
+  return [...byMessage].map(([index, texts]) => ({ prefix: prefixOf(index), ...render, texts }));
 }

@@ -26,9 +26,10 @@ export function replay(
   found: readonly FoundText[],
 ): Replayed[] {
   if (message.opaque) return [];
-  const { annotateLines, includeMarkers } = sent;
+  const { annotateLines, includeMarkers, shortMarkers } = sent;
+  const render = { annotateLines, includeMarkers, ...(shortMarkers && { shortMarkers }) };
   return sent.texts
-    .flatMap((one) => replayOne(bytes, message, messageIndex, one, { annotateLines, includeMarkers }, found) ?? [])
+    .flatMap((one) => replayOne(bytes, message, messageIndex, one, render, found) ?? [])
     .sort((a, b) => inOrder(a.text, b.text));
 }
 

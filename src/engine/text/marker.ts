@@ -1,14 +1,19 @@
 /** One cut as its marker tells it. */
 export interface MarkerFields {
+  /** `''` in a short marker: that of the full one above it. */
   readonly pruneId: string;
   readonly startLine: number;
   readonly endLine: number;
+  /** `''` in a short marker. */
   readonly reason: string;
 }
 
 /** What every marker begins with; a cheap needle before the exact match. */
 export const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
+/** What every short marker begins with. */
+const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
+const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
 /** Most characters of a reason: a longer one costs more than it tells. */
@@ -42,11 +47,27 @@ export function formatMarker({ pruneId, startLine, endLine, reason }: MarkerFiel
   return `⟦PRUNÉ: prune_id=${pruneId} lignes ${startLine}-${endLine} (${count}) raison=${cleanReason(reason)}⟧`;
 }
 
-/** Reads a marker back, or returns `null` for any line that is not one. */
+/** Formats the marker of a further cut of a text whose first one is told in full. `parseMarker` reads it too. */
+export function formatShortMarker({ startLine, endLine }: Pick<MarkerFields, 'startLine' | 'endLine'>): string {
+  return `${SHORT_PREFIX}${startLine}-${endLine} (${endLine - startLine + 1})⟧`;
+}
+
+/** Whether a text has what may be a short marker. */
+export function mayHoldShortMarker(text: string): boolean {
+  return text.includes(SHORT_PREFIX);
+}
+
+/** Reads a marker back, full or short, or returns `null` for any line that is not one. */
 export function parseMarker(line: string): MarkerFields | null {
-  if (!line.startsWith(MARKER_PREFIX)) return null;
-  const [, pruneId, start, end, count, reason] = MARKER.exec(line) ?? [];
-  if (pruneId === undefined || reason === undefined) return null;
+  if (line.startsWith(MARKER_PREFIX)) {
+    const [, pruneId, start, end, count, reason] = MARKER.exec(line) ?? [];
+    return pruneId === undefined ? null : withRange(pruneId, start, end, count, reason);
+  }
+  const [, start, end, count] = line.startsWith(SHORT_PREFIX) ? (SHORT_MARKER.exec(line) ?? []) : [];
+  return start === undefined ? null : withRange('', start, end, count);
+}
+
+function withRange(pruneId: string, start = '', end = '', count = '', reason = ''): MarkerFields | null {
   const startLine = Number(start);
   const endLine = Number(end);
   return Number(count) === endLine - startLine + 1 ? { pruneId, startLine, endLine, reason } : null;

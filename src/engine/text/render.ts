@@ -1,6 +1,6 @@
 import type { Cut, LineRange } from '../types.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
-import { cleanReason, formatMarker } from './marker.ts';
+import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
 
 /** Stands between a line's number and its content. */
 const NUMBER_SEPARATOR = '│ ';
@@ -24,6 +24,8 @@ export interface Edit {
 export interface RenderOptions {
   readonly annotateLines: boolean;
   readonly includeMarkers: boolean;
+  /** The first marker of a text in full, the others by their lines alone. */
+  readonly shortMarkers?: boolean;
 }
 
 /** Describes each cut of a plan; marker and annotation come from this one call. */
@@ -49,11 +51,12 @@ export function editsOf(lines: Lines, annotations: readonly Annotation[], option
       edits.push({ start, end: start, text: `${line}${NUMBER_SEPARATOR}` });
     }
   };
-  for (const { startLine, endLine, marker } of annotations) {
+  for (const [k, { startLine, endLine, marker }] of annotations.entries()) {
+    const told = k > 0 && options.shortMarkers === true ? formatShortMarker({ startLine, endLine }) : marker;
     number(startLine - 1);
     const end = startOf(lines, endLine + 1);
     const ending = lines.text.charCodeAt(end - 1) === 10 ? '\n' : '';
-    edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? marker + ending : '' });
+    edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? told + ending : '' });
     line = endLine + 1;
   }
   number(lines.count);

@@ -1,0 +1,64 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { formatMarker, formatShortMarker, parseMarker } from '../../src/engine/text/marker.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { chatBody, contentAt, type Message, messageBytes, oneResult, toolTurn } from '../helpers/chat.ts';
+import { manualClock, openRewriter, openStore, restored, verdicts } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+/** Three failures far apart: what is between them goes in several cuts. */
+const LOG = [
+  serverLog(160, 3),
+  'ERROR the first payment was refused',
+  serverLog(160, 5),
+  'ERROR the last one too',
+  serverLog(160, 9),
+].join('\n');
+const FIRST = oneResult(LOG);
+const ANSWER: Message = { role: 'assistant', content: 'The gateway refused them.' };
+const isMarker = (line: string): boolean => line.startsWith('⟦PRUNÉ');
+
+it('a short marker reads back as its lines, without an id or a reason, and a full one as before', () => {
+  expect(parseMarker('⟦PRUNÉ: lignes 3-9 (7)⟧')).toEqual({ pruneId: '', startLine: 3, endLine: 9, reason: '' });
+  expect(formatShortMarker({ startLine: 3, endLine: 9 })).toBe('⟦PRUNÉ: lignes 3-9 (7)⟧');
+  expect(parseMarker('⟦PRUNÉ: lignes 3-9 (8)⟧')).toBeNull();
+  expect(parseMarker('⟦PRUNÉ: lignes 3-9 (7)⟧ ')).toBeNull();
+  const full = { pruneId: 'prn_0123456789AB', startLine: 3, endLine: 9, reason: 'hors focus' };
+  expect(parseMarker(formatMarker(full))).toEqual(full);
+});
+
+it('the first marker of a text is full and the others short, and all lines can be had back', async () => {
+  const store = openStore();
+  const { body } = await openRewriter({ store, shortMarkers: true }).rewrite(chatBody(FIRST));
+  const pruned = contentAt(body, FIRST.length - 1);
+  const markers = pruned.split('\n').filter(isMarker);
+  expect(markers.length).toBeGreaterThan(2);
+  expect(markers.map((line) => parseMarker(line)?.pruneId !== '')).toEqual([
+    true,
+    ...Array(markers.length - 1).fill(false),
+  ]);
+  expect(await restored(pruned, store)).toBe(LOG);
+});
+
+it('what was sent with short markers is sent so again after a restart with full ones', async () => {
+  const path = join(tempFolder(), 'store.db');
+  const clock = manualClock();
+  const first = await openRewriter({ store: openStore(path, clock), clock, shortMarkers: true }).rewrite(
+    chatBody(FIRST),
+  );
+  const second = [...FIRST, ANSWER, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
+  const later = await openRewriter({ store: openStore(path, clock), clock }).rewrite(chatBody(second));
+  const begin = messageBytes(first.body);
+  expect(later.body.subarray(0, begin.length).equals(begin)).toBe(true);
+});
+
+it('a text that carries short markers alone is left whole where something was cut before, and cut where nothing was', async () => {
+  const quoting = `⟦PRUNÉ: lignes 3-9 (7)⟧\n${serverLog(200, 7)}`;
+  const rewriter = openRewriter({ shortMarkers: true, past: 'decide' });
+  const after = await rewriter.rewrite(
+    chatBody([...FIRST, ANSWER, ...toolTurn('c2', 'bash', { command: 'cat a.log' }, quoting)]),
+    undefined,
+  );
+  expect(verdicts(after)).toContain('carries_markers');
+  expect(verdicts(await openRewriter({ shortMarkers: true }).rewrite(chatBody(oneResult(quoting))))).toEqual(['cut']);
+});
