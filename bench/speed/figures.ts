@@ -29,7 +29,7 @@ export function note({ figures }: Bench, metric: string, stack: string, value: n
 
 /** Median of a metric; `NaN` where it was not measured. */
 export function medianOf(figures: Figures, metric: string, stack: string): number {
-  return median(figures.get(metric)?.get(stack) ?? []);
+  return median(valuesOf(figures, metric, stack));
 }
 
 /** What a stack adds to a direct connection, by a metric of latency in milliseconds. */

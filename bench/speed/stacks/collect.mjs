@@ -2,7 +2,9 @@
 // compresses it by llmtrim.
 import { createServer } from 'node:http';
 import { Pool } from 'undici';
+import { fieldsOf, passOn } from './pass-on.mjs';
 
+const SET_ANEW = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
 const [, , port, upstream, peers] = process.argv;
 const llmtrim = peers ? await import(peers) : null;
 const pool = new Pool(upstream, { pipelining: 1 });
@@ -13,41 +15,7 @@ createServer({ keepAliveTimeout: 60_000 }, (req, res) => {
     let body = Buffer.concat(chunks);
     if (llmtrim && body.length > 0)
       body = Buffer.from(llmtrim.compress(body.toString('utf8'), 'openai', 'agent').request_json);
-    const headers = [];
-    for (let i = 0; i < req.rawHeaders.length; i += 2) {
-      const name = req.rawHeaders[i].toLowerCase();
-      if (name !== 'host' && name !== 'connection' && name !== 'content-length' && name !== 'transfer-encoding')
-        headers.push(req.rawHeaders[i], req.rawHeaders[i + 1]);
-    }
-    let controller;
-    res.on('drain', () => controller.resume());
-    res.on('close', () => {
-      if (!res.writableFinished) controller?.abort(new Error('gone'));
-    });
-    pool.dispatch(
-      { method: req.method, path: req.url, headers, body },
-      {
-        onRequestStart(c) {
-          controller = c;
-        },
-        onResponseStart(_c, status, fields) {
-          delete fields.connection;
-          delete fields['keep-alive'];
-          delete fields['transfer-encoding'];
-          res.writeHead(status, fields);
-          res.flushHeaders();
-        },
-        onResponseData(c, chunk) {
-          if (!res.write(chunk)) c.pause();
-        },
-        onResponseEnd() {
-          res.end();
-        },
-        onResponseError() {
-          res.destroy();
-        },
-      },
-    );
+    pool.dispatch({ method: req.method, path: req.url, headers: fieldsOf(req, SET_ANEW), body }, passOn(res));
   });
   req.on('error', () => {});
 }).listen(Number(port), '127.0.0.1', () => process.stdout.write('ready\n'));
