@@ -22,13 +22,18 @@ export class Ground {
     },
   };
   readonly #folder: string;
+  readonly #casesPerStore: number;
   #main: SqliteStore;
   #other: SqliteStore;
   #cases = 0;
 
-  /** @param folder - an empty folder for the stores on disk */
-  constructor(folder: string) {
+  /**
+   * @param folder - an empty folder for the stores on disk
+   * @param casesPerStore - 1 where cases resemble each other: records of what was sent outlive the texts
+   */
+  constructor(folder: string, casesPerStore = CASES_PER_STORE) {
     this.#folder = folder;
+    this.#casesPerStore = casesPerStore;
     this.#main = this.#open(':memory:');
     this.#other = this.#open(':memory:');
   }
@@ -41,7 +46,7 @@ export class Ground {
   /** Makes everything that earlier cases left behind a thing of the past. */
   async next(): Promise<void> {
     this.clock.now += 3 * TTL_MS;
-    if (++this.#cases % CASES_PER_STORE !== 0) return;
+    if (++this.#cases % this.#casesPerStore !== 0) return;
     await this.close();
     this.#main = this.#open(':memory:');
     this.#other = this.#open(':memory:');
@@ -99,6 +104,13 @@ export class Ground {
   }
 
   #open(path: string): SqliteStore {
-    return openSqliteStore({ path, clock: this.clock, ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
+    return openSqliteStore({
+      path,
+      clock: this.clock,
+      ttlMs: TTL_MS,
+      sentTtlMs: TTL_MS,
+      maxBytes: 1e9,
+      maxEvents: 100,
+    });
   }
 }

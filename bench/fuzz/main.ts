@@ -66,7 +66,7 @@ async function work({ seed, from, step, cases, forMs, kind }: Share, tell: (mess
 }
 
 async function smallest(given: Case, failure: Failure, index: number, folder: string): Promise<Found> {
-  const ground = new Ground(folder);
+  const ground = new Ground(folder, 1);
   const found = await shrink(given, async (candidate) => (await runCase(candidate, ground))?.rule === failure.rule);
   const last = (await runCase(found, ground)) ?? failure;
   await ground.close();
@@ -157,7 +157,7 @@ function summary(done: Readonly<Record<string, number>>, began: number): string 
 async function replay(file: string): Promise<number> {
   const { case: given } = JSON.parse(readFileSync(file, 'utf8')) as Found;
   const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-fuzz-'));
-  const ground = new Ground(folder);
+  const ground = new Ground(folder, 1);
   const failure = await runCase(given, ground);
   await ground.close();
   rmSync(folder, { recursive: true, force: true });

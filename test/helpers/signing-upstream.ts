@@ -22,7 +22,8 @@ export class SigningModel {
 
   readonly answer: Answer = (request, res) => {
     const body = JSON.parse(request.body.toString('utf8')) as Request;
-    const at = mismatch(body);
+    const bindings = bindingsOf(body);
+    const at = mismatch(body, bindings);
     if (this.fails) {
       const { status, body: words } = this.fails;
       this.fails = null;
@@ -50,7 +51,7 @@ export class SigningModel {
     const thought = {
       type: 'thinking',
       thinking: `Thought ${this.#answers}.`,
-      signature: bound(body, body.messages.length),
+      signature: bindings.at(-1),
     };
     const usage = { input_tokens: 10, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 5 };
     const dropped = at === null ? {} : { input_transformations: [{ type: 'prefix_binding_mismatch', at }] };
@@ -65,21 +66,28 @@ export class SigningModel {
 }
 
 /** Where the first thinking block stands that was made from another conversation, or `null`. */
-function mismatch(body: Request): string | null {
+function mismatch(body: Request, bindings: readonly string[]): string | null {
   for (const [i, { role, content }] of body.messages.entries()) {
     if (role !== 'assistant' || typeof content === 'string') continue;
-    const j = content.findIndex(({ type, signature }) => type === 'thinking' && signature !== bound(body, i));
+    const j = content.findIndex(({ type, signature }) => type === 'thinking' && signature !== bindings[i]);
     if (j >= 0) return `messages.${i}.content.${j}`;
   }
   return null;
 }
 
-/** Stands for instructions, tools and the first messages, without marks for caches and without thinking. */
-function bound({ system, tools, messages }: Request, count: number): string {
-  const told = [system ?? null, tools ?? null, ...messages.slice(0, count).map(asBlocks)];
-  return createHash('sha256')
-    .update(JSON.stringify(plain(told)))
-    .digest('base64');
+/** Stand for instructions, tools and the first 0, 1, … all messages, without marks for caches and without thinking. */
+function bindingsOf({ system, tools, messages }: Request): string[] {
+  const hash = createHash('sha256').update(JSON.stringify(plain([system ?? null, tools ?? null])));
+  const bindings = [hash.copy().digest('base64')];
+  for (const message of messages) {
+    bindings.push(
+      hash
+        .update(JSON.stringify(plain(asBlocks(message))))
+        .copy()
+        .digest('base64'),
+    );
+  }
+  return bindings;
 }
 
 function asBlocks({ role, content }: WireMessage): unknown {
