@@ -1,5 +1,6 @@
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
+import type { StoreHandle } from '../store/handle.ts';
 import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
@@ -8,7 +9,7 @@ import { readSettings } from './read-settings.ts';
  *
  * @throws UserError when there is no store or it cannot be read
  */
-export async function withStore<T>(call: Call, io: Io, use: (store: Store) => Promise<T>): Promise<T> {
+export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
   const { openStore, storeExists } = await import('../app/store.ts');
   if (!storeExists(settings, (path) => io.fileExists(path))) {

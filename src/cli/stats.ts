@@ -1,3 +1,4 @@
+import type { LedgerSum } from '../core/ports/ledger.ts';
 import type { UsageTotal } from '../core/ports.ts';
 import { table } from '../eval/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
@@ -9,7 +10,7 @@ const DEFAULT_DAYS = 7;
 
 export const stats: Command = {
   usage: 'stats [--days 7] [--json]',
-  about: 'Shows what was saved, by day (UTC) and model, and by tool. Tokens are estimates.',
+  about: 'Shows what was saved, by day (UTC) and model, by tool, and by wire. Tokens are estimates.',
   options: {
     ...configOption,
     days: { type: 'string', value: '<n>', doc: `how many days, today included (default ${DEFAULT_DAYS})` },
@@ -19,10 +20,16 @@ export const stats: Command = {
 
   async run(call, io) {
     const since = firstDay(daysOf(call), io.clock.nowMs());
-    const totals = await withStore(call, io, (store) => store.usage(since));
-    if (call.values.json === true) io.out(`${JSON.stringify(asJson(since, totals), null, 2)}\n`);
+    const [totals, wires] = await withStore(call, io, async (store) => [
+      await store.usage(since),
+      wiresOf(await store.ledger.sums({ sinceDay: since })),
+    ]);
+    if (call.values.json === true) io.out(`${JSON.stringify(asJson(since, totals, wires), null, 2)}\n`);
     else if (totals.length === 0) io.out(`nothing was recorded since ${since}: requests through the proxy count\n`);
-    else writeTables(totals, io, painter(io));
+    else {
+      writeTables(totals, io, painter(io));
+      writeWires(wires, io, painter(io));
+    }
     return 0;
   },
 };
@@ -63,15 +70,17 @@ function wireSums({ requests, candidates, pruned, tokensBefore, tokensAfter }: S
   };
 }
 
-function asJson(since: string, totals: readonly UsageTotal[]) {
+function asJson(since: string, totals: readonly UsageTotal[], wires: ReadonlyMap<string, Sums>) {
   return {
     since,
     totals: totals.map((total) => ({ day: total.day, model: total.model, tool: total.tool, ...wireSums(total) })),
+    wires: [...wires].map(([wire, sums]) => ({ wire, ...wireSums(sums) })),
     sum: wireSums(sumOf(totals)),
   };
 }
 
 const BY_DAY = ['day', 'model', 'requests', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
+const BY_WIRE = ['wire', 'requests', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 const BY_TOOL = ['tool', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 
 /** A request with texts of two tools is one request of a day and a model, so requests are told by these alone. */
@@ -93,6 +102,32 @@ function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void 
   if (tools.length === 0) return;
   io.out('\n');
   write([BY_TOOL, ...tools], 1, io, paint);
+}
+
+/** What is added up by wire; what was counted before there were such sums is not in it. */
+function wiresOf(sums: readonly LedgerSum[]): Map<string, Sums> {
+  const fields: Readonly<Record<string, keyof Sums>> = {
+    requests: 'requests',
+    candidates: 'candidates',
+    pruned: 'pruned',
+    tokens_before: 'tokensBefore',
+    tokens_after: 'tokensAfter',
+  };
+  const wires = new Map<string, Sums>();
+  for (const { slice, key, field, value } of sums) {
+    const name = fields[field];
+    if (slice !== 'wire' || name === undefined) continue;
+    const before = wires.get(key) ?? sumOf([]);
+    wires.set(key, { ...before, [name]: before[name] + value });
+  }
+  return new Map([...wires].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function writeWires(wires: ReadonlyMap<string, Sums>, io: Io, paint: Paint): void {
+  if (wires.size === 0) return;
+  const rows = [...wires].map(([wire, sums]) => [name(wire), sums.requests.toLocaleString('en-US'), ...figures(sums)]);
+  io.out('\n');
+  write([BY_WIRE, ...rows], 1, io, paint);
 }
 
 function grouped(totals: readonly UsageTotal[], keyOf: (total: UsageTotal) => string): UsageTotal[][] {

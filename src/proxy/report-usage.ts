@@ -1,4 +1,6 @@
+import type { LedgerSum } from '../core/ports/ledger.ts';
 import type { UsageRecord } from '../core/ports.ts';
+import { sumsOf } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 
 const DAY_MS = 86_400_000;
@@ -40,5 +42,45 @@ export class UsageTotals {
     const totals = { atMs, model, tool, requests: 0, candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0 };
     this.#waiting.set(key, totals);
     return totals;
+  }
+}
+
+/** What is added up of the requests of a wire, as the ledger's `field`. */
+const FIELDS = ['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_after'] as const;
+
+/** Adds requests up by day and wire until they are written. */
+export class WireTotals {
+  #waiting = new Map<string, { readonly day: string; readonly wire: string; readonly values: number[] }>();
+
+  /** @param counted - what was cut was also forwarded that way */
+  add({ wire, outcomes }: RequestReport, atMs: number, counted: boolean): void {
+    const day = new Date(atMs).toISOString().slice(0, 10);
+    const key = `${day} ${wire}`;
+    const totals = this.#waiting.get(key) ?? { day, wire, values: FIELDS.map(() => 0) };
+    this.#waiting.set(key, totals);
+    const sums = sumsOf(outcomes);
+    const after = counted ? sums.tokensAfter : sums.tokensBefore;
+    const added = [1, outcomes.length, counted ? sums.pruned : 0, sums.tokensBefore, after];
+    added.forEach((value, i) => {
+      totals.values[i] = (totals.values[i] ?? 0) + value;
+    });
+  }
+
+  /** All that waits; it waits no more. */
+  take(): readonly LedgerSum[] {
+    const all = [...this.#waiting.values()];
+    this.#waiting = new Map();
+    return all.flatMap(({ day, wire, values }) =>
+      FIELDS.map(
+        (field, i): LedgerSum => ({
+          day,
+          project: '',
+          slice: 'wire',
+          key: wire,
+          field,
+          value: Math.round(values[i] ?? 0),
+        }),
+      ),
+    );
   }
 }

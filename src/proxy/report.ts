@@ -1,4 +1,5 @@
 import { CONNECTION_RUN } from '../core/event-log.ts';
+import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import type { Log } from '../observe/log.ts';
@@ -7,13 +8,13 @@ import { WriteBehind } from '../write-behind.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
-import { UsageTotals } from './report-usage.ts';
+import { UsageTotals, WireTotals } from './report-usage.ts';
 import type { RequestReport } from './request-report.ts';
 
 export interface ReporterOptions {
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly store: Pick<Store, 'addUsage'>;
+  readonly store: Pick<Store, 'addUsage'> & { readonly ledger: Pick<LedgerStore, 'add'> };
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
   readonly shadow: boolean;
@@ -32,6 +33,7 @@ export class Reporter {
   readonly #options: ReporterOptions;
   #reports: Told[] = [];
   readonly #usage = new UsageTotals();
+  readonly #wires = new WireTotals();
   readonly #unfinished = new Set<Promise<void>>();
   #telling: NodeJS.Timeout | undefined;
   readonly #behind = new WriteBehind(() => this.#write());
@@ -127,6 +129,7 @@ export class Reporter {
     });
     if (report.foreign) return;
     this.#usage.add(report, atMs, saved > 0);
+    this.#wires.add(report, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
@@ -134,8 +137,10 @@ export class Reporter {
     await Promise.all(this.#unfinished);
     const { store, onFailure } = this.#options;
     const usage = this.#usage.take();
+    const wires = this.#wires.take();
     try {
       if (usage.length > 0) await store.addUsage(usage);
+      if (wires.length > 0) await store.ledger.add([], wires);
     } catch (err) {
       onFailure('totals_not_written', err, { usage: usage.length });
     }

@@ -203,6 +203,28 @@ describe('mcp-pruner stats', () => {
     expect(shown.totals).toHaveLength(2);
   });
 
+  it('shows what each wire had, where requests were counted by wire', async () => {
+    const file = join(folder, 'wires.db');
+    const two = openSqliteStore({ path: file, clock: { nowMs: () => NOW }, ttlMs: DAY, maxBytes: 1e9, maxEvents: 10 });
+    const usage = { atMs: NOW, model: 'm', candidates: 2, pruned: 1, tokensBefore: 1000, tokensAfter: 250 };
+    await two.addUsage([{ ...usage, tool: 'bash', requests: 2 }]);
+    const sum = { day: '2026-01-10', project: '', slice: 'wire', key: 'messages' } as const;
+    await two.ledger.add(
+      [],
+      [
+        { ...sum, field: 'requests', value: 2 },
+        { ...sum, field: 'tokens_before', value: 1000 },
+        { ...sum, field: 'tokens_after', value: 250 },
+        { ...sum, slice: 'model', field: 'requests', value: 7 },
+      ],
+    );
+    await two.close();
+    const { out } = await run(['stats'], { MCP_PRUNER_DB_PATH: file });
+    expect(out).toMatch(/^messages +2 +0 +0 +1,000 +250 +750 +75 %$/m);
+    const shown = JSON.parse((await run(['stats', '--json'], { MCP_PRUNER_DB_PATH: file })).out) as object;
+    expect(shown).toMatchObject({ wires: [{ wire: 'messages', requests: 2, tokens_saved: 750 }] });
+  });
+
   it('says so when nothing was recorded', async () => {
     const later = { nowMs: () => NOW + 400 * DAY };
     const { out } = await runPlain(['stats'], { env: { MCP_PRUNER_DB_PATH: db }, clock: later });

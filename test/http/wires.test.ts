@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const MESSAGE = {
@@ -111,6 +112,24 @@ describe('the wires on one port', () => {
     expect(page).toMatch(/mcp_pruner_requests_total\{route="messages",status="200",model="claude-test"\} 1/);
     expect(page).toMatch(/mcp_pruner_provider_tokens_total\{route="messages",kind="cache_write"\} 70/);
     expect(page).toMatch(/mcp_pruner_route_tokens_saved_total\{route="responses"\} [1-9]/);
+  });
+
+  it('adds up what each wire had', async () => {
+    const two = await twoUpstreams();
+    await (await post(two, '/v1/messages', messagesBody(oneCall(serverLog(900))))).text();
+    for (let i = 0; i < 2; i++) await (await post(two, '/v1/responses', responsesBody(serverLog(900)))).text();
+    await two.proxy.requestLines(3);
+    const { dbPath } = two.proxy;
+    await two.proxy.stop();
+    const store = openStore(dbPath);
+    const sums = await store.ledger.sums({ sinceDay: '2000-01-01' });
+    const of = (wire: string) =>
+      Object.fromEntries(
+        sums.flatMap(({ slice, key, field, value }) => (slice === 'wire' && key === wire ? [[field, value]] : [])),
+      );
+    expect(of('messages')).toMatchObject({ requests: 1, candidates: 1, pruned: 1 });
+    expect(of('responses')).toMatchObject({ requests: 2, candidates: 2, pruned: 2 });
+    expect(of('responses').tokens_after).toBeLessThan((of('responses').tokens_before ?? 0) / 2);
   });
 
   it('answers for an upstream that is away in the words of the wire', async () => {

@@ -59,12 +59,12 @@ export interface LedgerTurn extends TokenCounts {
 
 /**
  * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key` names:
- * nothing (`all`), a model, a tool with its kind (`tool`, joined by a tab), a cause of cache misses (`miss`), an arm.
+ * nothing (`all`), a model, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses (`miss`), an arm.
  */
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'model' | 'tool' | 'miss' | 'regret' | 'arm';
+  readonly slice: 'all' | 'wire' | 'model' | 'tool' | 'miss' | 'regret' | 'arm';
   readonly key: string;
   readonly field: string;
   readonly value: number;
