@@ -1,6 +1,7 @@
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
-import { otherVariables, rows, type Setting, type SettingKey, type Settings } from './settings.ts';
+import type { Setting } from './settings/setting.ts';
+import { otherVariables, rows, type SettingKey, type Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';

@@ -1,5 +1,6 @@
 import { defaultWords } from '../../src/config/load.ts';
-import { rows, type Setting } from '../../src/config/settings.ts';
+import type { Setting } from '../../src/config/settings/setting.ts';
+import { rows } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
@@ -48,7 +49,7 @@ where each value came from.
 - Lists are separated by commas in the environment and are arrays in the file. Switches take \`true\`, \`1\`, \`yes\`, \`on\`
   and their opposites.
 
-This page is printed from \`src/config/settings.ts\`; \`npx vitest run test/config -u\` prints it anew.
+This page is printed from \`src/config/settings/\`; \`npx vitest run test/config -u\` prints it anew.
 
 ${rows.map(({ setting }) => pageEntry(setting)).join('\n\n')}
 `;

@@ -1,0 +1,70 @@
+import { headerSecret, httpUrl, oneOf, optional, wholeNumber } from '../rules.ts';
+import { DAY_S, MAX_TIMER_MS, setting } from './setting.ts';
+
+/** Who else has a say in ranking. */
+export const backendsSettings = {
+  backend: setting({
+    env: ['KIMI_PRUNING_BACKEND'],
+    toml: 'backend',
+    rule: oneOf(['heuristic', 'deepinfra', 'swe-pruner'], { cloud: 'deepinfra' }),
+    fallback: 'heuristic',
+    instead: 'heuristic',
+    fallbackWords: 'heuristic, or swe-pruner when swe_pruner_url is set',
+    doc: 'What ranks the lines. heuristic is local; deepinfra sends texts to a cloud service; swe-pruner asks the service at swe_pruner_url.',
+  }),
+  deepinfraApiKey: setting({
+    env: ['DEEPINFRA_API_KEY'],
+    toml: null,
+    rule: headerSecret(),
+    fallback: null,
+    secret: true,
+    doc: 'Key for the deepinfra backend.',
+  }),
+  deepinfraEndpointUrl: setting({
+    env: ['DEEPINFRA_ENDPOINT_URL'],
+    toml: 'deepinfra_endpoint_url',
+    rule: httpUrl(),
+    fallback: 'https://api.deepinfra.com/v1/inference/Qwen/Qwen3-Reranker-0.6B',
+    doc: 'Rerank endpoint of the deepinfra backend.',
+  }),
+  deepinfraTimeoutMs: setting({
+    env: ['DEEPINFRA_TIMEOUT_MS'],
+    toml: 'deepinfra_timeout_ms',
+    rule: wholeNumber(1, MAX_TIMER_MS),
+    fallback: 20_000,
+    unit: 'ms',
+    doc: 'Longest time that a call of the deepinfra backend may take.',
+  }),
+  deepinfraMaxDocs: setting({
+    env: ['DEEPINFRA_MAX_DOCS'],
+    toml: 'deepinfra_max_docs',
+    rule: wholeNumber(1, 100_000),
+    fallback: 64,
+    unit: 'lines',
+    doc: 'Most lines that one call of the deepinfra backend sends.',
+  }),
+  swePrunerUrl: setting({
+    env: ['MCP_PRUNER_SWE_PRUNER_URL'],
+    toml: 'swe_pruner_url',
+    rule: optional(httpUrl()),
+    fallback: null,
+    fallbackWords: 'none',
+    doc: 'Address of a swe-pruner service for the backend of that name.',
+  }),
+  cacheTtlS: setting({
+    env: ['MCP_PRUNER_CACHE_TTL_S'],
+    toml: 'cache_ttl_s',
+    rule: wholeNumber(0, 365 * DAY_S),
+    fallback: 30,
+    unit: 's',
+    doc: 'How long the answer of a remote backend is remembered; 0 forgets it at once.',
+  }),
+  cacheMaxItems: setting({
+    env: ['MCP_PRUNER_CACHE_MAX_ITEMS', 'MCP_PRUNER_CACHE_MAX_ENTRIES'],
+    toml: 'cache_max_entries',
+    rule: wholeNumber(0, 1_000_000),
+    fallback: 256,
+    unit: 'answers',
+    doc: 'How many answers of a remote backend are remembered.',
+  }),
+};

@@ -1,0 +1,84 @@
+import { oneOf, share, wholeNumber } from '../rules.ts';
+import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
+
+/** What is kept and how long, and what one request may take. */
+export const keepingSettings = {
+  pruneIdTtlS: setting({
+    env: ['MCP_PRUNER_PRUNE_ID_TTL_S'],
+    toml: 'prune_id_ttl_s',
+    rule: wholeNumber(1, 100 * 365 * DAY_S),
+    fallback: 7 * DAY_S,
+    unit: 's',
+    doc: 'How long an original can be recovered after its marker was last seen in a conversation.',
+  }),
+  sentTtlS: setting({
+    env: ['MCP_PRUNER_SENT_TTL_S'],
+    toml: 'sent_ttl_s',
+    rule: wholeNumber(1, 100 * 365 * DAY_S),
+    fallback: 90 * DAY_S,
+    unit: 's',
+    doc: 'How long it is known what was sent of a message, after the message was last seen. A session resumed within this time goes on with the very bytes that the provider knows; no text is kept for it.',
+  }),
+  storeMaxBytes: setting({
+    env: ['MCP_PRUNER_STORE_MAX_BYTES'],
+    toml: 'store_max_bytes',
+    rule: wholeNumber(MIB),
+    fallback: GIB,
+    unit: 'bytes',
+    doc: 'Size above which the store lets go of the originals that were not used for longest. While they come faster than they can be compressed or let go of, the file may grow to twice this, at most 256 MiB more, and 32 MiB of log beside it; beyond that no new original is taken and texts go unpruned.',
+  }),
+  storeConversationShare: setting({
+    env: ['MCP_PRUNER_STORE_CONVERSATION_SHARE'],
+    toml: 'store_conversation_share',
+    rule: share(),
+    fallback: 0.25,
+    doc: 'Share of store_max_bytes that the originals of one conversation may take up; beyond it its new texts go unpruned, so that no conversation pushes those of others out.',
+  }),
+  storeSync: setting({
+    env: ['MCP_PRUNER_STORE_SYNC'],
+    toml: 'store_sync',
+    rule: oneOf(['normal', 'full']),
+    fallback: 'normal',
+    doc: 'When a write to the store counts as done. normal outlives a killed process; after a power cut the last seconds may be missing, until the next turn of the conversation stores them again. full waits for the disk at each write and outlives a power cut as well.',
+  }),
+  maxEvents: setting({
+    env: ['MCP_PRUNER_MAX_EVENTS'],
+    toml: 'max_events',
+    rule: wholeNumber(0, 100_000_000),
+    fallback: 100_000,
+    unit: 'events',
+    doc: 'How many of the newest events the store keeps; 0 records none.',
+  }),
+  memoMaxBytes: setting({
+    env: ['MCP_PRUNER_MEMO_MAX_BYTES'],
+    toml: 'memo_max_bytes',
+    rule: wholeNumber(0),
+    fallback: 64 * MIB,
+    unit: 'bytes',
+    doc: 'Memory for decisions that were already made, which makes the next turn of a conversation cheap.',
+  }),
+  upstreamHeadersTimeoutMs: setting({
+    env: ['MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS'],
+    toml: 'upstream_headers_timeout_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 600_000,
+    unit: 'ms',
+    doc: 'How long the upstream may take until its answer begins; 0 waits for ever.',
+  }),
+  upstreamBodyTimeoutMs: setting({
+    env: ['MCP_PRUNER_UPSTREAM_BODY_TIMEOUT_MS'],
+    toml: 'upstream_body_timeout_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 300_000,
+    unit: 'ms',
+    doc: 'How long an answer under way may stand still; a flowing stream has no limit. 0 waits for ever.',
+  }),
+  drainTimeoutMs: setting({
+    env: ['MCP_PRUNER_DRAIN_TIMEOUT_MS'],
+    toml: 'drain_timeout_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 30_000,
+    unit: 'ms',
+    doc: 'How long requests under way may go on after SIGTERM or Ctrl-C.',
+  }),
+};
