@@ -21,9 +21,6 @@ export interface OneShot {
   readonly folder: string;
 }
 
-/** The names of the agents that can be started for one prompt. */
-export const oneShotAgents: readonly string[] = Object.keys(ONE_SHOT);
-
 /** How to start an agent for one prompt, wired to an address of the proxy; `null` for a name that none has. */
 export function launchOnce(
   agent: string,

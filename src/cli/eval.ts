@@ -8,7 +8,7 @@ import { buildReport, renderReport } from '../eval/report.ts';
 import { type Call, type Command, type Io, textOption, UsageError } from './command.ts';
 
 /** A whole number option, or its default. */
-export function wholeOption(call: Call, name: string, least: number, otherwise: number): number {
+function wholeOption(call: Call, name: string, least: number, otherwise: number): number {
   const text = textOption(call, name);
   if (text === undefined) return otherwise;
   const value = Number(text);

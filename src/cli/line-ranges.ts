@@ -8,7 +8,7 @@ import { type Call, textOption, UsageError } from './command.ts';
  *
  * @throws UsageError
  */
-export function parseRanges(text: string): LineRange[] {
+function parseRanges(text: string): LineRange[] {
   return text.split(',').map((part) => {
     const [, first, last] = /^\s*(\d{1,9})(?:-(\d{1,9}))?\s*$/.exec(part) ?? [];
     const range = { startLine: Number(first), endLine: Number(last ?? first) };

@@ -1,3 +1,4 @@
+import { filled } from '../eval/table.ts';
 import type { Io } from './command.ts';
 
 /** Where output goes to a file or a pipe no line is broken. */
@@ -12,17 +13,5 @@ const LEAST_COLUMNS = 30;
  */
 export function wrapped(text: string, prefix: string, io: Pick<Io, 'columns'>, rest = prefix): string {
   const width = io.columns === undefined ? UNLIMITED : Math.max(io.columns, LEAST_COLUMNS);
-  const lines: string[] = [];
-  let line = prefix;
-  let empty = true;
-  for (const word of text.split(' ')) {
-    if (!empty && line.length + 1 + word.length > width) {
-      lines.push(line);
-      line = rest;
-      empty = true;
-    }
-    line += empty ? word : ` ${word}`;
-    empty = false;
-  }
-  return `${[...lines, line].join('\n')}\n`;
+  return `${filled(text.split(' '), width, prefix, rest)}\n`;
 }

@@ -49,7 +49,7 @@ function base32(text: string): string {
 }
 
 /** Matches every prune id that this product derives. */
-export const PRUNE_ID_LENGTH = 16;
+const PRUNE_ID_LENGTH = 16;
 
 /**
  * A fingerprint that is the same for two texts which differ in volatile values only: every run of letters and digits

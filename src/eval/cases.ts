@@ -42,11 +42,11 @@ export interface SampleOptions {
 }
 
 export const MIN_CHARS = 4000;
-export const MIN_LINES = 60;
+const MIN_LINES = 60;
 export const MAX_BYTES = 1_000_000;
-export const MAX_LINES = 20_000;
+const MAX_LINES = 20_000;
 /** History is looked at this far back. */
-export const MAX_COMMITS = 200_000;
+const MAX_COMMITS = 200_000;
 const BATCH = 48;
 
 /** What a sample was drawn from and what it left out. */
@@ -97,7 +97,7 @@ function shuffled(commits: readonly string[], seed: number): string[] {
 }
 
 /** Makes the case of one changed file, or says why there is none. */
-export async function caseOf(
+async function caseOf(
   reader: ObjectReader,
   change: FileChange,
   ranges: readonly OldRange[] | undefined,

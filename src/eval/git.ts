@@ -64,12 +64,7 @@ export function lastWords(child: GitChild): () => string {
  *
  * @throws UserError when git is missing, fails, or falls silent
  */
-export async function* gitLines(
-  path: string,
-  args: readonly string[],
-  input = '',
-  separator = '\n',
-): AsyncGenerator<string> {
+async function* gitLines(path: string, args: readonly string[], input = '', separator = '\n'): AsyncGenerator<string> {
   const child = startGit(path, args);
   const words = lastWords(child);
   const ended = new Promise<number | Error>((resolve) => {

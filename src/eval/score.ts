@@ -86,7 +86,7 @@ export type Point = readonly [saved: number, recall: number];
  * The recall-versus-saving curve through a group's means: `(1, 0)` (drop everything) is added, at each saving the best
  * recall reached at that saving or above counts, and `(0, 1)` (keep everything) opens it.
  */
-export function curveOf(points: readonly Point[]): Point[] {
+function curveOf(points: readonly Point[]): Point[] {
   const clamped = points.map(([saved, recall]): Point => [Math.max(0, Math.min(1, saved)), recall]);
   const sorted = [...clamped, [1, 0] as Point].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const best: Point[] = [];

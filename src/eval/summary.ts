@@ -57,7 +57,7 @@ function skillOf(area: number, low: number, high: number): number {
 }
 
 /** Names of the systems in the rows, in the order in which they were put there. */
-export function systemNames(rows: readonly CaseRow[]): string[] {
+function systemNames(rows: readonly CaseRow[]): string[] {
   return [...(rows[0]?.systems.keys() ?? [])];
 }
 

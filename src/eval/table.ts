@@ -49,15 +49,22 @@ function line(row: readonly string[], shown: readonly number[], widths: readonly
 /** Text in lines of at most `width` characters, broken at blanks; lines after the first begin with `indent` blanks. */
 export function wrap(text: string, width: number | undefined, indent = 0): string {
   if (width === undefined || text.length <= width) return text;
-  const room = Math.max(width, indent + 20);
+  return filled(text.split(/(?<=\S) /), Math.max(width, indent + 20), '', ' '.repeat(indent));
+}
+
+/** Words in lines of at most `width` characters as far as they fit; `first` and `rest` stand before them. */
+export function filled(words: readonly string[], width: number, first: string, rest: string): string {
   const lines: string[] = [];
-  let current = '';
-  for (const word of text.split(/(?<=\S) /)) {
-    const longer = current === '' ? word : `${current} ${word}`;
-    if (current.trim() !== '' && longer.length > room) {
-      lines.push(current);
-      current = ' '.repeat(indent) + word;
-    } else current = longer;
+  let line = first;
+  let isEmpty = true;
+  for (const word of words) {
+    if (!isEmpty && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = rest;
+      isEmpty = true;
+    }
+    line += isEmpty ? word : ` ${word}`;
+    isEmpty = false;
   }
-  return [...lines, current].join('\n');
+  return [...lines, line].join('\n');
 }

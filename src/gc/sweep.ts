@@ -61,7 +61,7 @@ const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
   summary: 0.15,
 };
 /** Segments that lived through so many requests are of the old generation. */
-export const OLD_AFTER = 3;
+const OLD_AFTER = 3;
 /** A marker with a reason of the usual length. */
 const MARKER = { pruneId: 'prn_000000000000', startLine: 1, reason: 'mis de côté' };
 const MARKER_TOKENS = [1, 10, 100, 1_000, 10_000, 100_000].map((endLine) =>

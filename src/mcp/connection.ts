@@ -5,9 +5,9 @@ import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';
 import { toWireError } from './wire-error.ts';
 
 /** Requests of a batch that are answered by what they ask for. */
-export const MAX_BATCH_CALLS = 100;
+const MAX_BATCH_CALLS = 100;
 /** Characters of answers after which the rest of a batch is refused: a few bytes may ask for the largest text again. */
-export const MAX_BATCH_ANSWER_CHARS = 4_000_000;
+const MAX_BATCH_ANSWER_CHARS = 4_000_000;
 /** Requests of one client that run side by side, the delivery of their answers included; others wait. */
 const MAX_RUNNING = 32;
 

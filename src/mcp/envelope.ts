@@ -14,7 +14,7 @@ export interface Payload {
 }
 
 /** Members of the largest batch: `[1,1,1,…]` of some megabytes would otherwise ask for gigabytes of answers. */
-export const MAX_BATCH = 1000;
+const MAX_BATCH = 1000;
 
 /** Reads the JSON text of one message or of a batch. Never throws: what is wrong becomes an `invalid` message. */
 export function readPayload(text: string): Payload {

@@ -4,7 +4,7 @@ import { constants } from 'node:buffer';
  * Most characters that the text of one answer may take on the wire. Every client reads an answer as one line, so a line
  * that is longer than a JavaScript string can be is lost as a whole; the rest is room for the message around the text.
  */
-export const MAX_WIRE_CHARS = constants.MAX_STRING_LENGTH - 1024 * 1024;
+const MAX_WIRE_CHARS = constants.MAX_STRING_LENGTH - 1024 * 1024;
 
 /** What a byte of UTF-8 costs at most as part of a JSON string, in characters. */
 const WIRE_COST = Uint8Array.from({ length: 256 }, (_, byte) => {

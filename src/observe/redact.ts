@@ -1,5 +1,5 @@
 /** What stands in a log line in the place of a credential. */
-export const REDACTED = '[redacted]';
+const REDACTED = '[redacted]';
 
 const SECRET_KEY =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key$|(?:^|auth|access|bearer|refresh)[-_]?token$|passw(?:or)?d$|secret$/i;

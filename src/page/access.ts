@@ -14,7 +14,7 @@ export interface PageAccessOptions {
 export type Refusal = 'forbidden_origin' | 'forbidden_host' | 'unauthorized' | 'page_token_needed';
 
 /** The header in which the page proves that it was able to read an answer of this server. */
-export const PAGE_TOKEN_HEADER = 'x-mcp-pruner-page';
+const PAGE_TOKEN_HEADER = 'x-mcp-pruner-page';
 /** How long the page remembers that its user has shown the token. */
 const SESSION_MS = 30 * 24 * 60 * 60 * 1000;
 

@@ -11,8 +11,8 @@ export interface ConversationParts {
   readonly flush: () => Promise<void>;
 }
 
-export const CONVERSATIONS_OF_A_PAGE = 50;
-export const TEXTS_OF_A_PAGE = 100;
+const CONVERSATIONS_OF_A_PAGE = 50;
+const TEXTS_OF_A_PAGE = 100;
 
 /** Conversations, the one seen last first. @throws StoreUnavailable */
 export async function conversationsFrom(

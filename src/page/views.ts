@@ -14,7 +14,7 @@ import type {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_NAMED = 12;
-export const PRUNES_OF_A_PAGE = 50;
+const PRUNES_OF_A_PAGE = 50;
 const MOST_CHILDREN = 200;
 const MOST_LISTED = 50;
 const MOST_LOG_LINES = 500;

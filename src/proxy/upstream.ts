@@ -121,7 +121,7 @@ export interface Connection {
 }
 
 /** A proxy is handed whole addresses of plain HTTP, and is asked for a tunnel to anything encrypted. */
-export function connectionTo(origin: string, { proxy }: Way): Connection {
+function connectionTo(origin: string, { proxy }: Way): Connection {
   if (proxy === null) return { origin, prefix: '', fields: [], tunnel: null };
   if (origin.startsWith('https:')) return { origin, prefix: '', fields: [], tunnel: proxy };
   const { origin: proxyOrigin, username, password } = new URL(proxy);

@@ -18,28 +18,6 @@ export function mergeJson(value: JsonValue, entries: readonly JsonEntry[]): Json
   return root;
 }
 
-/**
- * A copy of `value` in which every place that an entry names is as it was in `before`; objects that the entries made,
- * and that hold nothing else by now, go.
- */
-export function restoreJson(value: JsonValue, before: JsonValue, entries: readonly JsonEntry[]): JsonValue {
-  const root = asObject(structuredClone(value));
-  for (const { path } of entries) restoreAt(root, asObject(before), path);
-  return root;
-}
-
-function restoreAt(now: JsonObject, before: JsonObject, [key = '', ...rest]: readonly string[]): void {
-  const existed = Object.hasOwn(before, key);
-  const child = now[key];
-  if (rest.length > 0 && isObject(child) && (!existed || isObject(before[key]))) {
-    restoreAt(child, asObject(before[key]), rest);
-    if (!existed && Object.keys(child).length === 0) delete now[key];
-    return;
-  }
-  if (existed && before[key] !== undefined) now[key] = before[key];
-  else delete now[key];
-}
-
 /** The value at a path, or `undefined`. */
 export function valueAt(value: JsonValue, path: readonly string[]): JsonValue | undefined {
   let at: JsonValue | undefined = value;

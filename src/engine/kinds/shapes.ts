@@ -11,7 +11,7 @@ const SAMPLED_LINES = 240;
 const READ_CHARS = 240;
 
 /** Every shape with its pattern. */
-export const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
+const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
 /** A single line of one of these tells what a text is. */
 const TELLING: readonly Shape[] = ['diff', 'hunks', 'headings', 'rst'];
 const matcher = new Matcher(SHAPE_RULES);

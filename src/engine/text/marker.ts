@@ -9,7 +9,7 @@ export interface MarkerFields {
 }
 
 /** What every marker begins with; a cheap needle before the exact match. */
-export const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
+const MARKER_PREFIX = '⟦PRUNÉ: prune_id=';
 
 /** What every short marker begins with. */
 const SHORT_PREFIX = '⟦PRUNÉ: lignes ';

@@ -2,7 +2,7 @@
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
 /** Bytes of JSON of all values of one batch. */
-export const MAX_BATCH_BYTES = 1024 * 1024;
+const MAX_BATCH_BYTES = 1024 * 1024;
 
 /** A value that the blackboard cannot keep, and which of a batch. */
 export class ValueError extends Error {

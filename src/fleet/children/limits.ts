@@ -2,7 +2,7 @@ import type { ChildRecord } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 
 /** The limits that a child can have. */
-export const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
+const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
 export type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
 /** As a call gives them: `null` lifts one. */

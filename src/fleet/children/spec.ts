@@ -30,7 +30,7 @@ export interface SpawnInput extends Omit<Hints, 'child_id'> {
 
 export const MAX_MANIFEST_BYTES = 64 * 1024;
 
-export const ENDED_STATES = ['terminated', 'error', 'killed', 'lost'] as const;
+const ENDED_STATES = ['terminated', 'error', 'killed', 'lost'] as const;
 
 export function hasEnded({ state }: Pick<ChildRecord, 'state'>): boolean {
   return (ENDED_STATES as readonly string[]).includes(state);

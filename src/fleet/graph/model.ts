@@ -52,12 +52,12 @@ export interface EdgeInput {
   readonly attributes?: Attributes | undefined;
 }
 
-export const DEFAULT_NAME = 'workflow';
+const DEFAULT_NAME = 'workflow';
 export const EMPTY_GRAPH: GraphDocument = { name: DEFAULT_NAME, metadata: {}, nodes: [], edges: [] };
 
-export const MAX_NODES = 10_000;
-export const MAX_EDGES = 50_000;
-export const MAX_ATTRIBUTES = 64;
+const MAX_NODES = 10_000;
+const MAX_EDGES = 50_000;
+const MAX_ATTRIBUTES = 64;
 export const MAX_GRAPH_BYTES = 4 * 1024 * 1024;
 /** How many elements are looked at before a pause is offered. */
 const STRIDE = 256;

@@ -280,7 +280,7 @@ export class Plans {
 }
 
 /** A task that failed and yet has an output. */
-export class TaskFailed extends Error {
+class TaskFailed extends Error {
   readonly output: unknown;
 
   constructor(output: unknown) {

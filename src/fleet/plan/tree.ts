@@ -53,11 +53,11 @@ export interface Tree {
   readonly root: TreeNode;
 }
 
-export const MAX_TREE_NODES = 500;
-export const MAX_TREE_DEPTH = 32;
+const MAX_TREE_NODES = 500;
+const MAX_TREE_DEPTH = 32;
 
 /** A tree's nodes in the order of their writing, each with its depth from 1 on. */
-export function* nodesOf(root: TreeNode): Generator<{ readonly node: TreeNode; readonly depth: number }> {
+function* nodesOf(root: TreeNode): Generator<{ readonly node: TreeNode; readonly depth: number }> {
   const waiting = [{ node: root, depth: 1 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield next;

@@ -16,7 +16,7 @@ export interface NodeTotal {
 }
 
 /** Below this nothing is left of a pheromone. */
-export const VANISHED = 1e-6;
+const VANISHED = 1e-6;
 
 /** The name under which a type is kept; `null` for a blank one. */
 export function normaliseType(type: string): string | null {

@@ -1,20 +1,7 @@
 import type { EventRecord, StoredEvent } from '../../core/ports.ts';
+import { EVENT_COLUMNS, type EventRow, eventOf } from '../log-rows.ts';
 import type { Queryable } from './database.ts';
-import { fromPg, namedTexts, toPg, toPgOrNull } from './text.ts';
-
-interface EventRow {
-  readonly seq: number;
-  readonly ts_ms: number;
-  readonly kind: string;
-  readonly level: EventRecord['level'];
-  readonly run_id: string;
-  readonly op_id: string | null;
-  readonly job_id: string | null;
-  readonly graph_id: string | null;
-  readonly node_id: string | null;
-  readonly child_id: string | null;
-  readonly payload: string;
-}
+import { fromPg, toPg, toPgOrNull } from './text.ts';
 
 /**
  * Adds events and deletes the oldest beyond `keep`; inside the caller's transaction. The row of the log's last number stays
@@ -66,18 +53,9 @@ export async function listEvents(
   { runId, fromSeq, limit }: { runId?: string; fromSeq: number; limit: number },
 ): Promise<StoredEvent[]> {
   const rows = await client.query<EventRow>(
-    `SELECT seq, ts_ms, kind, level, run_id, op_id, payload, job_id, graph_id, node_id, child_id FROM mcp_pruner.event
+    `SELECT ${EVENT_COLUMNS} FROM mcp_pruner.event
      WHERE seq >= $1 ${runId === undefined ? '' : 'AND run_id = $3'} ORDER BY seq LIMIT $2`,
     [Math.trunc(fromSeq), limit, ...(runId === undefined ? [] : [toPg(runId)])],
   );
-  return rows.map((row) => ({
-    seq: row.seq,
-    tsMs: row.ts_ms,
-    kind: fromPg(row.kind),
-    level: row.level,
-    runId: fromPg(row.run_id),
-    opId: row.op_id === null ? null : fromPg(row.op_id),
-    ...namedTexts({ jobId: row.job_id, graphId: row.graph_id, nodeId: row.node_id, childId: row.child_id }),
-    payload: JSON.parse(row.payload) as StoredEvent['payload'],
-  }));
+  return rows.map((row) => eventOf(row, fromPg));
 }

@@ -9,11 +9,12 @@ import type {
   StoreAges,
   StoredChildLog,
 } from '../../core/ports/records.ts';
+import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from '../log-rows.ts';
 import type { Database } from './database.ts';
 import { type DecisionRow, decisionOf } from './decisions.ts';
 import { trimLog } from './events.ts';
 import type { ReplicaView } from './replica-view.ts';
-import { fromPg, namedTexts, toPg, toPgOrNull } from './text.ts';
+import { fromPg, toPg, toPgOrNull } from './text.ts';
 
 const MAX_ROWS = 10_000;
 const BACKGROUND_WAIT_MS = 5_000;
@@ -26,20 +27,6 @@ export interface DatabaseParts {
 }
 
 type PruneRow = DecisionRow & { readonly id: number; readonly prune_id: string; readonly created_ms: number };
-
-interface ChildLogRow {
-  readonly seq: number;
-  readonly ts_ms: number;
-  readonly child_id: string;
-  readonly run_id: string | null;
-  readonly stream: StoredChildLog['stream'];
-  readonly message: string;
-  readonly parsed: string | null;
-  readonly op_id: string | null;
-  readonly job_id: string | null;
-  readonly graph_id: string | null;
-  readonly node_id: string | null;
-}
 
 /** The ids of a log that begin with a prefix, each with its first and last number, found by the index. */
 const RUNS = `
@@ -149,20 +136,11 @@ export class DatabaseRecords implements Records {
     limit,
   }: Parameters<Records['childLogs']>[0]): Promise<readonly StoredChildLog[]> {
     const rows = await this.#parts.database.query<ChildLogRow>(
-      `SELECT seq, ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id FROM mcp_pruner.child_log
+      `SELECT ${CHILD_LOG_COLUMNS} FROM mcp_pruner.child_log
        WHERE child_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3`,
       [toPg(childId), Math.trunc(fromSeq), bounded(limit)],
     );
-    return rows.map((row) => ({
-      seq: row.seq,
-      tsMs: row.ts_ms,
-      childId: fromPg(row.child_id),
-      runId: row.run_id === null ? null : fromPg(row.run_id),
-      stream: row.stream,
-      message: fromPg(row.message),
-      parsed: row.parsed === null ? null : (JSON.parse(row.parsed) as StoredChildLog['parsed']),
-      ...namedTexts({ opId: row.op_id, jobId: row.job_id, graphId: row.graph_id, nodeId: row.node_id }),
-    }));
+    return rows.map((row) => childLogOf(row, fromPg));
   }
 
   async addChildLogs(entries: readonly ChildLogRecord[]): Promise<void> {

@@ -15,16 +15,4 @@ export function toPgOrNull(text: string | null | undefined): string | null {
   return text === null || text === undefined ? null : toPg(text);
 }
 
-/** Those of some columns that have a value, by the names that the ports give them. */
-export function namedTexts<Name extends string>(
-  columns: Readonly<Record<Name, string | null>>,
-): { [Key in Name]?: string } {
-  const named: { [Key in Name]?: string } = {};
-  for (const name of Object.keys(columns) as Name[]) {
-    const text = columns[name];
-    if (text !== null) named[name] = fromPg(text);
-  }
-  return named;
-}
-
 const ESCAPE = '\x01';

@@ -1,19 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { ChildLogRecord, ChildSummary, StoredChildLog } from '../../core/ports/records.ts';
-
-interface ChildLogRow {
-  readonly seq: number;
-  readonly ts_ms: number;
-  readonly child_id: string;
-  readonly run_id: string | null;
-  readonly stream: StoredChildLog['stream'];
-  readonly message: string;
-  readonly parsed: string | null;
-  readonly op_id: string | null;
-  readonly job_id: string | null;
-  readonly graph_id: string | null;
-  readonly node_id: string | null;
-}
+import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from '../log-rows.ts';
 
 /** What agents said and did, numbered without reuse. */
 export class ChildLogs {
@@ -30,8 +17,7 @@ export class ChildLogs {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#ofChild = db.prepare<[string, number, number], ChildLogRow>(
-      `SELECT seq, ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id
-       FROM child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+      `SELECT ${CHILD_LOG_COLUMNS} FROM child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
     );
     this.#last = db.prepare<[string], number>('SELECT max(seq) FROM child_log WHERE child_id = ?').pluck();
     this.#children = db.prepare<[string, string, number], ChildSummary>(
@@ -62,19 +48,7 @@ export class ChildLogs {
 
   /** Ascending from `fromSeq` on, at most `limit`. */
   list(childId: string, fromSeq: number, limit: number): StoredChildLog[] {
-    return this.#ofChild.all(childId, fromSeq, limit).map((row) => ({
-      seq: row.seq,
-      tsMs: row.ts_ms,
-      childId: row.child_id,
-      runId: row.run_id,
-      stream: row.stream,
-      message: row.message,
-      ...(row.op_id !== null && { opId: row.op_id }),
-      ...(row.job_id !== null && { jobId: row.job_id }),
-      ...(row.graph_id !== null && { graphId: row.graph_id }),
-      ...(row.node_id !== null && { nodeId: row.node_id }),
-      parsed: row.parsed === null ? null : (JSON.parse(row.parsed) as StoredChildLog['parsed']),
-    }));
+    return this.#ofChild.all(childId, fromSeq, limit).map((row) => childLogOf(row));
   }
 
   lastSeq(childId: string): number {

@@ -1,21 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { EventRecord, StoredEvent } from '../../core/ports.ts';
-
-interface EventRow {
-  readonly seq: number;
-  readonly ts_ms: number;
-  readonly kind: string;
-  readonly level: EventRecord['level'];
-  readonly run_id: string;
-  readonly op_id: string | null;
-  readonly job_id: string | null;
-  readonly graph_id: string | null;
-  readonly node_id: string | null;
-  readonly child_id: string | null;
-  readonly payload: string;
-}
-
-const COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload';
+import { EVENT_COLUMNS, type EventRow, eventOf } from '../log-rows.ts';
 
 /** The bounded history of what happened, numbered without reuse. */
 export class Events {
@@ -31,10 +16,10 @@ export class Events {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#all = db.prepare<[number, number], EventRow>(
-      `SELECT ${COLUMNS} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
+      `SELECT ${EVENT_COLUMNS} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
     );
     this.#ofRun = db.prepare<[string, number, number], EventRow>(
-      `SELECT ${COLUMNS} FROM event WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+      `SELECT ${EVENT_COLUMNS} FROM event WHERE run_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
     );
     this.#newest = db.prepare<[], number>('SELECT seq FROM event ORDER BY seq DESC LIMIT 1').pluck();
     this.#trim = db.prepare<[number, number]>(
@@ -53,19 +38,7 @@ export class Events {
   /** Ascending from `fromSeq` on, at most `limit`. */
   list({ runId, fromSeq, limit }: { runId?: string; fromSeq: number; limit: number }): StoredEvent[] {
     const rows = runId === undefined ? this.#all.all(fromSeq, limit) : this.#ofRun.all(runId, fromSeq, limit);
-    return rows.map((row) => ({
-      seq: row.seq,
-      tsMs: row.ts_ms,
-      kind: row.kind,
-      level: row.level,
-      runId: row.run_id,
-      opId: row.op_id,
-      ...(row.job_id !== null && { jobId: row.job_id }),
-      ...(row.graph_id !== null && { graphId: row.graph_id }),
-      ...(row.node_id !== null && { nodeId: row.node_id }),
-      ...(row.child_id !== null && { childId: row.child_id }),
-      payload: JSON.parse(row.payload) as StoredEvent['payload'],
-    }));
+    return rows.map((row) => eventOf(row));
   }
 
   /** Deletes the oldest events beyond the newest `keep`, at most `limit` of them; returns how many. */
