@@ -1,7 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { shellCall } from '../lib/calls.mjs';
 import { eventsIn } from '../lib/events.mjs';
+import { MCP_PRUNER, treeOf } from '../lib/out-of-the-box.mjs';
 import { SOURCE_PATH } from '../lib/project.mjs';
 
 const shells = ['shell_command', 'shell', 'exec_command'];
@@ -42,6 +43,42 @@ async function run(
   return { result, answer: messages.at(-1)?.item.text ?? null };
 }
 
+/** Nothing is set up: the agent is started by `mcp-pruner run codex`, which must leave nothing behind. */
+async function runOutOfTheBox(session) {
+  const { folder, home, work, bareUrl, rpcUrl, apiKey, task, env, start } = session;
+  if (rpcUrl === null) return run(session, responses, uncut);
+  const config = join(home, '.codex');
+  mkdirSync(config, { recursive: true });
+  const own = [
+    'model = "scripted"',
+    'check_for_update_on_startup = false',
+    ...uncut,
+    '[analytics]',
+    'enabled = false',
+    '',
+  ];
+  const file = join(config, 'config.toml');
+  writeFileSync(file, own.join('\n'));
+  const binary = join(folder, 'node_modules', responses.binary);
+  const before = treeOf(home, ['mcp-pruner']);
+  const agent = ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', task];
+  const result = await start(process.execPath, [MCP_PRUNER, 'run', 'codex', '--proxy', bareUrl, '--', ...agent], {
+    cwd: work,
+    env: {
+      ...env,
+      PATH: `${dirname(binary)}:${env.PATH}`,
+      CODEX_HOME: config,
+      OPENAI_API_KEY: apiKey,
+      CODEX_API_KEY: apiKey,
+    },
+  });
+  const left = treeOf(home, ['mcp-pruner']).filter((path) => !before.includes(path));
+  if (left.length > 0) throw new Error(`run left behind: ${left.join(', ')}`);
+  if (readFileSync(file, 'utf8') !== own.join('\n')) throw new Error('run changed config.toml');
+  const messages = eventsIn(result.stdout).filter((event) => event.item?.type === 'agent_message');
+  return { result, answer: messages.at(-1)?.item.text ?? null };
+}
+
 // It cuts what a command says to 10,000 bytes for models that it does not know.
 const uncut = ['tool_output_token_limit = 50000'];
 const steps = ['read', 'log', 'answer'];
@@ -56,6 +93,7 @@ export const codexDrivers = [
     calls,
     run: (session) => run(session, responses, uncut, true),
   },
+  { name: 'codex-run', packages: 'codex', steps: withMcp, calls, run: runOutOfTheBox },
   { name: 'codex-chat', packages: 'codex-chat', steps, calls, run: (session) => run(session, chat, uncut) },
   {
     name: 'codex-chat-mcp',

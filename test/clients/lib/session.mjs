@@ -11,6 +11,9 @@ import { startUpstream } from './upstream.mjs';
 /** The key that the clients are given. */
 export const API_KEY = 'sk-scripted-0000';
 
+/** What the proxy answers itself; an agent that it starts is given one address for everything. */
+const OWN = /^\/(?:health|rpc)\b/;
+
 /** A question on which the answer of the first turn must not depend. */
 const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, which release?';
 
@@ -92,7 +95,16 @@ export async function runSession(driver, installed, { through, upstreamPort = 0,
       env: environment(home),
       start: (command, args, options) => runProcess(command, args, { timeoutMs, ...options }),
     });
-    return { root, origin, result, answer, exchanges: hop.seen, received: upstream.seen, proxyLog, close };
+    return {
+      root,
+      origin,
+      result,
+      answer,
+      exchanges: hop.seen.filter(({ path }) => !OWN.test(path)),
+      received: upstream.seen,
+      proxyLog,
+      close,
+    };
   } catch (cause) {
     await close();
     throw cause;
