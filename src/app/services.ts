@@ -117,13 +117,14 @@ function openContextGc({ store, failures, clock }: Storage): Pick<Services, 'rec
   return { recorder, contextGc };
 }
 
-function openIdempotency({ settings, store, events, failures, clock }: Storage): Idempotency {
+function openIdempotency({ settings, store, events, failures, clock, log }: Storage): Idempotency {
   return new Idempotency({
     records: store.records,
     store,
     clock,
     ttlMs: settings.idempotencyTtlS * 1000,
     events,
+    onReplayed: (tool) => log.info({ tool }, `${tool}_replayed`),
     onFailure: failures.of('answers'),
   });
 }

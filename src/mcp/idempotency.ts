@@ -17,6 +17,8 @@ export interface IdempotencyOptions {
   /** How long an answer is replayed. */
   readonly ttlMs: number;
   readonly events: EventSink;
+  /** Told the name of a tool whose first answer was given again. */
+  readonly onReplayed: (tool: string) => void;
   /** Told of a fault of the store, for which a call is done without being kept. */
   readonly onFailure: TellFailure;
 }
@@ -135,10 +137,11 @@ export class Idempotency {
   }
 
   #told(tool: string, argsHash: string): void {
-    const { clock, events } = this.#options;
+    const { clock, events, onReplayed } = this.#options;
     const payload = { tool, args_hash: argsHash.slice(0, 16) };
     const about = { tsMs: clock.nowMs(), level: 'info', runId: 'mcp', opId: null } as const;
     events.add([{ ...about, kind: `${tool}_replayed`, payload }]);
+    onReplayed(tool);
   }
 }
 

@@ -39,17 +39,19 @@ function wrapped(tool: Tool, path = ':memory:', clock = manualClock()) {
   const store = openStore(path, clock);
   const events: EventRecord[] = [];
   const failures: unknown[] = [];
+  const replayed: string[] = [];
   const idempotency = new Idempotency({
     records: store.records,
     store,
     clock,
     ttlMs: TTL_MS,
     events: { add: (some) => events.push(...some) },
+    onReplayed: (name) => replayed.push(name),
     onFailure: (cause) => failures.push(cause),
   });
   const keyed = idempotency.wrap(tool);
   const call = async (args: object): Promise<unknown> => JSON.parse(await keyed.call(args, { signal }));
-  return { call, keyed, clock, events, failures, store };
+  return { call, keyed, clock, events, failures, replayed, store };
 }
 
 const first = { run: 1, idempotent: false, idempotency_key: 'k' };
@@ -57,11 +59,12 @@ const first = { run: 1, idempotent: false, idempotency_key: 'k' };
 describe('a call with an idempotency_key', () => {
   it('that is repeated gets the first answer again and does nothing, in whichever order its fields come', async () => {
     const { tool, runs } = counting();
-    const { call, events } = wrapped(tool);
+    const { call, events, replayed } = wrapped(tool);
     expect(await call({ say: 'a', more: { x: 1, y: 2 }, idempotency_key: 'k' })).toEqual(first);
     const again = await call({ idempotency_key: 'k', more: { y: 2, x: 1 }, say: 'a' });
     expect(again).toEqual({ ...first, idempotent: true });
     expect(runs()).toBe(1);
+    expect(replayed).toEqual(['count']);
     expect(events).toEqual([
       expect.objectContaining({
         kind: 'count_replayed',

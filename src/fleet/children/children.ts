@@ -252,10 +252,18 @@ export class Children implements ChildGate {
     return this.#options.store.children.list({ state: 'running', limit: MAX_RECORDS });
   }
 
-  /** Ends a child and waits until it is gone. */
-  async cancel(childId: string, timeoutMs: number | undefined, reason = 'cancelled'): Promise<Manifest> {
+  /**
+   * Ends a child and waits until it is gone.
+   *
+   * @param told - `reason` becomes the `stop_reason`; `why` are the caller's words, kept in the log
+   */
+  async cancel(
+    childId: string,
+    timeoutMs: number | undefined,
+    { reason = 'cancelled', why }: { readonly reason?: string; readonly why?: string | undefined } = {},
+  ): Promise<Manifest> {
     await this.#get(childId);
-    return this.#shown(await this.#end(childId, reason, timeoutMs ?? this.#options.graceMs));
+    return this.#shown(await this.#end(childId, reason, timeoutMs ?? this.#options.graceMs, why));
   }
 
   async kill(childId: string): Promise<Manifest> {
@@ -548,12 +556,12 @@ export class Children implements ChildGate {
   }
 
   /** Tells a child to end, makes it end after the grace, and waits until it is gone. */
-  async #end(childId: string, reason: string, graceMs: number): Promise<ChildRecord> {
+  async #end(childId: string, reason: string, graceMs: number, why?: string): Promise<ChildRecord> {
     const { processes } = this.#options;
     const record = await this.#update(childId, (found) => {
       if (found.state !== 'starting' && found.state !== 'running') return null;
       const next: ChildRecord = { ...found, state: 'stopping', stopReason: found.stopReason ?? reason };
-      return { record: next, logs: [meta(`stopping: ${reason}`)] };
+      return { record: next, logs: [meta(`stopping: ${reason}${why === undefined ? '' : ` (${why})`}`)] };
     });
     const { pid, processStart } = record;
     if (!isActive(record)) return record;

@@ -179,18 +179,19 @@ export class Plans {
     return this.status(runId);
   }
 
-  async cancelRun(runId: string) {
+  /** @param why - the caller's words, which `status` tells */
+  async cancelRun(runId: string, why?: string) {
     const record = this.#live.get(runId)?.record ?? (await this.#options.store.plans.get(runId));
-    return { run_id: runId, ...(await this.#cancel(record === null ? [] : [record])) };
+    return { run_id: runId, ...(await this.#cancel(record === null ? [] : [record], why)) };
   }
 
-  async cancelOperation(opId: string) {
+  async cancelOperation(opId: string, why?: string) {
     const open = [...this.#live.values()].map(({ record }) => record).filter((record) => record.opId === opId);
     const last = open.length > 0 ? null : await this.#options.store.plans.byOperation(opId);
-    return { op_id: opId, ...(await this.#cancel(last === null ? open : [last])) };
+    return { op_id: opId, ...(await this.#cancel(last === null ? open : [last], why)) };
   }
 
-  async #cancel(records: readonly PlanRecord[]) {
+  async #cancel(records: readonly PlanRecord[], why: string | undefined) {
     const live = records.flatMap(({ runId }) => this.#live.get(runId) ?? []);
     const operations = records.map(({ opId, runId }) => ({ op_id: opId, run_id: runId }));
     if (live.length === 0) {
@@ -198,7 +199,7 @@ export class Plans {
       return { outcome: isCancelled ? ('already_cancelled' as const) : ('not_found' as const) };
     }
     const isAgain = live.every(({ run }) => run.stopped !== null);
-    for (const { run } of live) run.stop('cancelled');
+    for (const { run } of live) run.stop('cancelled', why);
     return { outcome: isAgain ? ('already_cancelled' as const) : ('requested' as const), operations };
   }
 
@@ -238,7 +239,7 @@ export class Plans {
         await this.#options.children
           ?.cancelOf(record.runId)
           .catch((later: unknown) => this.#failed('plan_cancel', later));
-      await this.#finish(this.#live.get(record.runId)?.record ?? record, hints, state, why, null).catch(
+      await this.#finish(this.#live.get(record.runId)?.record ?? record, hints, state, why, null, run.words).catch(
         (later: unknown) => this.#failed('plan_end', later),
       );
       if (why === 'cancelled') throw new PrunerError('E-PLAN-CANCELLED', { run_id: record.runId, op_id: record.opId });
@@ -260,12 +261,14 @@ export class Plans {
     state: PlanState,
     reason: string | null,
     result: unknown,
+    words: string | null = null,
   ): Promise<void> {
     const { store } = this.#options;
     const progress = state === 'done' ? 100 : record.progress;
     const finishedMs = await this.#nowMs(record);
     const about = { ...correlationOf(hints), runId: record.runId, opId: record.opId };
-    const ended = { ...record, state, reason, result, progress, finishedMs, pausedMs: null };
+    // words of callers are told by `status`, never in events
+    const ended = { ...record, state, reason: words ?? reason, result, progress, finishedMs, pausedMs: null };
     await store.plans.save(ended, [eventOf('plan_ended', about, { state, reason })], KEPT_RUNS);
   }
 

@@ -64,6 +64,7 @@ export class PlanRun {
   readonly #startedAt = performance.now();
   #intensities: ReadonlyMap<string, number> = new Map();
   #stopped: StopReason | null = null;
+  #words: string | null = null;
   #pausedAt: number | null = null;
   #pausedMs = 0;
   #isWoken = false;
@@ -99,7 +100,14 @@ export class PlanRun {
     this.#wake();
   }
 
-  stop(reason: StopReason): void {
+  /** What whoever cancelled it said of why. */
+  get words(): string | null {
+    return this.#words;
+  }
+
+  /** The first one to stop it says why. */
+  stop(reason: StopReason, words: string | null = null): void {
+    if (this.#stopped === null) this.#words = words;
     this.#stopped ??= reason;
     this.#stopping.abort();
     this.#wake();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Board } from '../../../fleet/blackboard/board.ts';
 import { defineTool, type Tool } from '../../tool.ts';
+import { ENDS, READS, REPLACES } from './effects.ts';
 import { callerOf, id, ttl } from './inputs.ts';
 
 const family = { namespace: 'blackboard', faces: ['rpc'] as const, flag: '--enable-blackboard' };
@@ -17,6 +18,7 @@ export function boardTools(board: Board): Tool[] {
     defineTool({
       ...family,
       name: 'bb_set',
+      annotations: REPLACES,
       summary: 'Write a fact to the blackboard.',
       description:
         'Write a JSON value under a key, in the place of what stands there (its tags and ttl_ms too). What stands before the ' +
@@ -30,20 +32,20 @@ export function boardTools(board: Board): Tool[] {
     defineTool({
       ...family,
       name: 'bb_get',
+      annotations: READS,
       summary: 'Read a fact of the blackboard.',
       description: 'Read what stands at a key. Returns JSON: entry (key, value, tags, times, version).',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({ key: id }),
       run: async ({ key }) => ({ entry: await board.get(key) }),
     }),
     defineTool({
       ...family,
       name: 'bb_query',
+      annotations: READS,
       summary: 'Find facts of the blackboard.',
       description:
         'Find entries by keys, by all of some tags, by namespace; newest first. Returns JSON: entries, next_cursor ' +
         '(give it back as cursor for the next page; null at the end).',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({
         keys: z.array(id).max(64).optional(),
         tags: z.array(z.string().min(1).max(200)).max(16).optional(),
@@ -59,11 +61,11 @@ export function boardTools(board: Board): Tool[] {
     defineTool({
       ...family,
       name: 'bb_watch',
+      annotations: READS,
       summary: 'Follow changes of the blackboard.',
       description:
         'Changes with a version above start_version (exclusive: the last one seen), ascending; waits up to wait_ms for the ' +
         'first. Call again with start_version = next_version. truncated: true says that older changes are no longer kept.',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({
         start_version: z.int().min(0).default(0),
         limit: z.int().min(1).max(200).default(100),
@@ -75,9 +77,9 @@ export function boardTools(board: Board): Tool[] {
     defineTool({
       ...family,
       name: 'bb_delete',
+      annotations: ENDS,
       summary: 'Take a fact off the blackboard.',
       description: 'Delete what stands at a key. Returns JSON: key, deleted (false when nothing stood there).',
-      annotations: { destructiveHint: true, idempotentHint: true },
       input: z.strictObject({ key: id }),
       run: ({ key }, context) => board.delete(key, callerOf(context)),
     }),
@@ -88,6 +90,7 @@ export function boardBatchTool(board: Board): Tool {
   return defineTool({
     ...family,
     name: 'bb_batch_set',
+    annotations: REPLACES,
     namespace: 'bulk',
     flag: '--enable-bulk',
     summary: 'Write many facts at once, all or none.',

@@ -4,6 +4,7 @@ import type { Children } from '../../../fleet/children/children.ts';
 import type { Manifest } from '../../../fleet/children/spec.ts';
 import { invalidParams } from '../../json-rpc.ts';
 import { defineTool, type Tool } from '../../tool.ts';
+import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
 import { callerOf, hintFields, id } from './inputs.ts';
 
 const family = { namespace: 'children', faces: ['rpc'] as const, flag: '--enable-children' };
@@ -80,12 +81,12 @@ export function childTools(children: Children): Tool[] {
     defineTool({
       ...family,
       name: 'child_create',
+      annotations: STARTS,
       summary: 'Start a child agent.',
       description:
         'Start a child: an agent by name (codex, claude, opencode, qwen, …) with a prompt, or a command by its absolute path ' +
         '(the prompt on stdin). Its model requests pass the proxy, where its limits hold (messages, tokens, wallclock_ms, ' +
         'memory_mb, cpu_percent). Returns its manifest; child_status waits for its end, logs_uri is its output.',
-      annotations: { openWorldHint: true },
       input: createInput,
       run({ start, run_id, op_id, job_id, graph_id, node_id, ...input }, context) {
         const hints = { run_id, op_id, job_id, graph_id, node_id };
@@ -95,10 +96,10 @@ export function childTools(children: Children): Tool[] {
     defineTool({
       ...family,
       name: 'child_list',
+      annotations: READS,
       summary: 'List child agents.',
       description:
         'List children, the newest first, those of one state if that is named. Returns JSON: children (manifests).',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({
         state: z
           .enum(['created', 'starting', 'running', 'stopping', 'terminated', 'error', 'killed', 'lost'])
@@ -110,41 +111,42 @@ export function childTools(children: Children): Tool[] {
     defineTool({
       ...family,
       name: 'child_status',
+      annotations: READS,
       summary: 'Tell how a child stands.',
       description:
         'The manifest of a child: state, limits, usage, exit code. wait_ms (to 30000) waits until it has ended.',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({ child_id: id, wait_ms: z.int().min(0).max(30_000).default(0) }),
       run: ({ child_id, wait_ms }, { signal }) => children.status(child_id, wait_ms, signal),
     }),
     defineTool({
       ...family,
       name: 'child_cancel',
+      annotations: ENDS,
       summary: 'End a child.',
-      description: 'Tell a child and all that it started to end, make it end after timeout_ms, answer when it is gone.',
-      annotations: { destructiveHint: true, idempotentHint: true },
+      description:
+        'Tell a child and all that it started to end, make it end after timeout_ms, answer when it is gone. reason is kept in its log.',
       input: z.strictObject({
         child_id: id,
         timeout_ms: z.int().min(0).max(60_000).optional(),
         reason: z.string().min(1).max(200).optional(),
       }),
-      run: ({ child_id, timeout_ms }) => children.cancel(child_id, timeout_ms),
+      run: ({ child_id, timeout_ms, reason }) => children.cancel(child_id, timeout_ms, { why: reason }),
     }),
     defineTool({
       ...family,
       name: 'child_kill',
+      annotations: ENDS,
       summary: 'End a child at once.',
       description: 'Kill a child and all that it started, without a grace.',
-      annotations: { destructiveHint: true, idempotentHint: true },
       input: z.strictObject({ child_id: id }),
       run: ({ child_id }) => children.kill(child_id),
     }),
     defineTool({
       ...family,
       name: 'child_gc',
+      annotations: ENDS,
       summary: 'Forget a child that has ended.',
       description: 'Remove the record of a child that has ended; its log stays for a while.',
-      annotations: { destructiveHint: true },
       input: z.strictObject({ child_id: id }),
       run: ({ child_id }) => children.collect(child_id),
     }),
@@ -157,17 +159,18 @@ function fineTools(children: Children): Tool[] {
     defineTool({
       ...fine,
       name: 'child_spawn_codex',
+      annotations: STARTS,
       summary: 'Start a child from its manifest file.',
       description:
         'Start the child of this id from a manifest file (JSON inside a child root: agent or command, prompt, limits, …), ' +
         'or anew as it was made before where there is no such file. role and limits of the call win over the file.',
-      annotations: { openWorldHint: true },
       input: spawnInput,
       run: (input, context) => children.spawn(input, callerOf(context)),
     }),
     defineTool({
       ...fine,
       name: 'child_attach',
+      annotations: ADDS,
       summary: 'Attach to a child.',
       description: 'Note that a caller follows this child (attached_at), for the run and operation named.',
       input: z.strictObject({ child_id: id, ...brief }),
@@ -176,6 +179,7 @@ function fineTools(children: Children): Tool[] {
     defineTool({
       ...fine,
       name: 'child_set_role',
+      annotations: SETS,
       summary: 'Name the role of a child.',
       description: 'Set the role of a child.',
       input: z.strictObject({ child_id: id, role, ...brief }),
@@ -184,6 +188,7 @@ function fineTools(children: Children): Tool[] {
     defineTool({
       ...fine,
       name: 'child_set_limits',
+      annotations: SETS,
       summary: 'Change the limits of a child.',
       description: 'Change limits of a child, in force at once: keys given replace, null lifts one, others stay.',
       input: z.strictObject({ child_id: id, limits: limitChanges, ...brief }),
@@ -206,13 +211,13 @@ export function childBatchTool(
   return defineTool({
     ...fine,
     name: 'child_batch_create',
+    annotations: STARTS,
     namespace: 'bulk',
     flag: '--enable-bulk',
     summary: 'Start many children, all or none.',
     description:
       'child_spawn_codex for 1 to 16 entries. When one fails, those that this call started are ended and forgotten. ' +
       'Returns JSON: children in order, created, idempotent_entries.',
-    annotations: { openWorldHint: true },
     input: z.strictObject({ entries: z.array(entry).min(1).max(16) }),
     async run({ entries }, context) {
       const ids = entries.map(({ child_id }) => child_id);
@@ -231,7 +236,7 @@ export function childBatchTool(
         }
       } catch (cause) {
         for (const { childId, key } of started) {
-          await children.cancel(childId, undefined, 'rollback').catch(() => undefined); // what made it necessary is thrown
+          await children.cancel(childId, undefined, { reason: 'rollback' }).catch(() => undefined); // what made it necessary is thrown
           await children.collect(childId).catch((why: unknown) => {
             if (!(why instanceof PrunerError)) throw why;
           });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { PatchOperation } from '../../../fleet/graph/diff.ts';
 import type { Graphs } from '../../../fleet/graph/graphs.ts';
 import { defineTool, type Tool } from '../../tool.ts';
+import { ADDS, ENDS, READS, REPLACES, SETS } from './effects.ts';
 import { callerOf, descriptor, hintFields, id, note, operations, owner, ttl } from './inputs.ts';
 
 const family = { namespace: 'graph', faces: ['rpc'] as const };
@@ -27,6 +28,7 @@ export function graphTools(graphs: Graphs): Tool[] {
     defineTool({
       ...family,
       name: 'graph_mutate',
+      annotations: REPLACES,
       flag: '--enable-graphs',
       summary: 'Make a task graph, or change the committed version of one.',
       description:
@@ -52,18 +54,19 @@ export function graphTools(graphs: Graphs): Tool[] {
     defineTool({
       ...family,
       name: 'graph_diff',
+      annotations: READS,
       flag: '--enable-diff-patch',
       summary: 'Compare two versions of a graph.',
       description:
         'Compare two versions of a graph, or a version with a descriptor: from and to are {latest: true}, {version: n} or ' +
         '{graph: descriptor}. Returns JSON: changed, patch (RFC 6902, for graph_patch), summary of what differs.',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({ graph_id: id, from: selector, to: selector }),
       run: ({ graph_id, from, to }) => graphs.diff(graph_id, from, to),
     }),
     defineTool({
       ...family,
       name: 'graph_patch',
+      annotations: REPLACES,
       flag: '--enable-diff-patch',
       summary: 'Apply a patch of RFC 6902 to a graph.',
       description:
@@ -85,6 +88,7 @@ export function graphTools(graphs: Graphs): Tool[] {
     defineTool({
       ...family,
       name: 'graph_lock',
+      annotations: SETS,
       flag: '--enable-locks',
       summary: 'Keep others from changing a graph.',
       description:
@@ -96,6 +100,7 @@ export function graphTools(graphs: Graphs): Tool[] {
     defineTool({
       ...family,
       name: 'graph_unlock',
+      annotations: SETS,
       flag: '--enable-locks',
       summary: 'Free a lock of a graph.',
       description: 'Free a lock by its lock_id. expired says whether its time was over already.',
@@ -118,6 +123,7 @@ export function graphBatchTool(graphs: Graphs, isKeyed: boolean): Tool {
   return defineTool({
     ...family,
     name: 'graph_batch_mutate',
+    annotations: REPLACES,
     namespace: 'bulk',
     flag: '--enable-bulk',
     summary: 'Apply many operations to a graph, all or none.',
@@ -142,6 +148,7 @@ function transactionTools(graphs: Graphs): Tool[] {
     defineTool({
       ...tx,
       name: 'tx_begin',
+      annotations: ADDS,
       summary: 'Begin a transaction on a graph.',
       description:
         'Begin a transaction on the committed version of a graph: tx_apply changes a working copy that nobody else sees, ' +
@@ -166,6 +173,7 @@ function transactionTools(graphs: Graphs): Tool[] {
     defineTool({
       ...tx,
       name: 'tx_apply',
+      annotations: ADDS,
       summary: 'Change the working copy of a transaction.',
       description: `Apply operations to the working copy of a transaction; a call that fails leaves it as it was. ${RECORDS}.`,
       input: z.strictObject({ tx_id: z.uuid(), operations }),
@@ -174,6 +182,7 @@ function transactionTools(graphs: Graphs): Tool[] {
     defineTool({
       ...tx,
       name: 'tx_commit',
+      annotations: REPLACES,
       summary: 'Make the working copy of a transaction the next version.',
       description:
         'Commit a transaction. When the graph has moved on meanwhile it is refused and stays open until tx_rollback.',
@@ -183,6 +192,7 @@ function transactionTools(graphs: Graphs): Tool[] {
     defineTool({
       ...tx,
       name: 'tx_rollback',
+      annotations: ENDS,
       summary: 'Drop a transaction.',
       description: 'Drop the working copy of a transaction; the graph stays as it is. Also allowed while it is locked.',
       input: byId,

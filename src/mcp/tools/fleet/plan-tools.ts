@@ -3,6 +3,7 @@ import type { Contracts } from '../../../fleet/contract-net/contracts.ts';
 import type { Plans, PlanTools } from '../../../fleet/plan/plans.ts';
 import type { Tree, TreeNode } from '../../../fleet/plan/tree.ts';
 import { defineTool, type Tool, type ToolContext } from '../../tool.ts';
+import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
 import { callerOf, DAY_MS, hintFields, id } from './inputs.ts';
 
 const family = { namespace: 'plan', faces: ['rpc'] as const };
@@ -84,20 +85,20 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
     defineTool({
       ...family,
       name: 'plan_run_bt',
+      annotations: STARTS,
       flag: '--enable-bt',
       summary: 'Run a behaviour tree.',
       description: `Run a behaviour tree over the tools of this server to its end, or in the background. ${NODES} Returns JSON: status, ticks, last_output, invocations, run_id.`,
-      annotations: { openWorldHint: true },
       input: z.strictObject({ ...run, timeout_ms: z.int().min(1).max(60_000).optional() }),
       run: ({ tree: planned, ...input }, context) => start(plans, 'bt', planned as Tree, input, context, toolsFor),
     }),
     defineTool({
       ...family,
       name: 'plan_run_reactive',
+      annotations: STARTS,
       flag: '--enable-reactive-scheduler',
       summary: 'Run a behaviour tree that reacts to the blackboard and to pheromones.',
       description: `As plan_run_bt, ticked every tick_ms and woken by changes of the blackboard and of pheromones; ready tasks start by priority, those at marked nodes first. ${NODES}`,
-      annotations: { openWorldHint: true },
       input: z.strictObject({
         ...run,
         tick_ms: z.int().min(10).max(5_000).default(100),
@@ -110,15 +111,16 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
     defineTool({
       ...lifecycle,
       name: 'plan_status',
+      annotations: READS,
       summary: 'Tell how a run stands.',
       description: 'How a run stands: state, progress, and its result once it has ended.',
-      annotations: { readOnlyHint: true },
       input: byRun,
       run: ({ run_id }) => plans.status(run_id),
     }),
     defineTool({
       ...lifecycle,
       name: 'plan_pause',
+      annotations: SETS,
       summary: 'Pause a run.',
       description: 'Start no new task of a run; those under way end.',
       input: byRun,
@@ -127,6 +129,7 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
     defineTool({
       ...lifecycle,
       name: 'plan_resume',
+      annotations: SETS,
       summary: 'Resume a paused run.',
       description: 'Go on with a paused run.',
       input: byRun,
@@ -135,29 +138,30 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
     defineTool({
       ...lifecycle,
       name: 'plan_dry_run',
+      annotations: READS,
       summary: 'Check a tree without running it.',
       description: `Check a tree and list its tasks without calling anything. ${NODES}`,
-      annotations: { readOnlyHint: true },
       input: z.strictObject({ tree, variables }),
       run: ({ tree: planned, variables: given }, context) => plans.dryRun(planned as Tree, given, toolsFor(context)),
     }),
     defineTool({
       ...cancellation,
       name: 'op_cancel',
+      annotations: ENDS,
       summary: 'Cancel an operation.',
       description: 'Cancel the runs of an operation, and the children they started.',
-      annotations: { destructiveHint: true, idempotentHint: true },
       input: z.strictObject({ op_id: id, reason }),
-      run: ({ op_id }) => plans.cancelOperation(op_id),
+      run: ({ op_id, reason: why }) => plans.cancelOperation(op_id, why),
     }),
     defineTool({
       ...cancellation,
       name: 'plan_cancel',
+      annotations: ENDS,
       summary: 'Cancel a run.',
-      description: 'Cancel a run, and the children it started; its own call ends with E-PLAN-CANCELLED.',
-      annotations: { destructiveHint: true, idempotentHint: true },
+      description:
+        'Cancel a run, and the children it started; its own call ends with E-PLAN-CANCELLED. plan_status tells the reason.',
       input: z.strictObject({ run_id: id, reason }),
-      run: ({ run_id }) => plans.cancelRun(run_id),
+      run: ({ run_id, reason: why }) => plans.cancelRun(run_id, why),
     }),
   ];
 }
@@ -191,6 +195,7 @@ export function contractTools(contracts: Contracts): Tool[] {
     defineTool({
       ...net,
       name: 'cnp_announce',
+      annotations: ADDS,
       summary: 'Give a task to who does it at the least cost.',
       description:
         'Announce a task and award it at once to the least cost: running children bid by themselves (auto_bid), manual_bids ' +
@@ -230,9 +235,9 @@ export function contractTools(contracts: Contracts): Tool[] {
     defineTool({
       ...net,
       name: 'cnp_complete',
+      annotations: SETS,
       summary: 'Close an award.',
       description: 'Say that an awarded task is done: its agent is no longer busy with it.',
-      annotations: { idempotentHint: true },
       input: z.strictObject({ call_id: id }),
       run: ({ call_id }, context) => contracts.complete(call_id, callerOf(context)),
     }),

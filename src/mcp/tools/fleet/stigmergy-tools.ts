@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Stigmergy } from '../../../fleet/stigmergy/stigmergy.ts';
 import { defineTool, type Tool } from '../../tool.ts';
+import { ADDS, READS, REPLACES } from './effects.ts';
 import { callerOf, DAY_MS, id } from './inputs.ts';
 
 const family = { namespace: 'stigmergy', faces: ['rpc'] as const, flag: '--enable-stigmergy' };
@@ -16,6 +17,7 @@ export function stigmergyTools(field: Stigmergy): Tool[] {
     defineTool({
       ...family,
       name: 'stig_mark',
+      annotations: ADDS,
       summary: 'Leave a pheromone at a node.',
       description:
         'Add intensity to the pheromone of a type at a node, such as busy, done or hot. Returns JSON: point, node_total.',
@@ -28,6 +30,7 @@ export function stigmergyTools(field: Stigmergy): Tool[] {
     defineTool({
       ...family,
       name: 'stig_decay',
+      annotations: REPLACES,
       summary: 'Let pheromones fade.',
       description:
         'Let every pheromone fade by the time since it was marked, half with each half_life_ms; nothing fades by itself.',
@@ -37,9 +40,9 @@ export function stigmergyTools(field: Stigmergy): Tool[] {
     defineTool({
       ...family,
       name: 'stig_snapshot',
+      annotations: READS,
       summary: 'Show all pheromones.',
       description: 'All pheromones, strongest first. Returns JSON: generated_at, points, totals (sum of each node).',
-      annotations: { readOnlyHint: true },
       input: z.strictObject({}),
       run: () => field.snapshot(),
     }),
@@ -50,6 +53,7 @@ export function stigmergyBatchTool(field: Stigmergy): Tool {
   return defineTool({
     ...family,
     name: 'stig_batch',
+    annotations: ADDS,
     namespace: 'bulk',
     flag: '--enable-bulk',
     summary: 'Leave many pheromones, all or none.',
