@@ -79,5 +79,8 @@ export function composeFile(asItIs: string): string {
       ? `      # the name under which other containers address it\n      ${name}: \${${name}:-mcp-pruner}`
       : `      ${name}:`,
   );
-  return asItIs.replace(/(\n {4}environment:\n)(?: {6}.*\n)*/, (_, head: string) => `${head}${lines.join('\n')}\n`);
+  return asItIs.replace(
+    /(\n {4}environment: &settings\n)(?: {6}.*\n)*/,
+    (_, head: string) => `${head}${lines.join('\n')}\n`,
+  );
 }
