@@ -17,6 +17,9 @@ export interface ContextGcOptions {
   readonly onFailure: TellFailure;
 }
 
+/** Who wants it: an agent by a tool, or a person on the page. */
+export type Who = 'agent' | 'user';
+
 /** What became of the segments that a call named. */
 export interface Outcome {
   /** Those that are as the call wanted them, in its order. */
@@ -56,7 +59,12 @@ export class ContextGc {
    *
    * @throws StoreUnavailable, and then nothing was done
    */
-  async prune(project: string, ids: readonly string[], action: 'stash' | 'delete'): Promise<Outcome> {
+  async prune(
+    project: string,
+    ids: readonly string[],
+    action: 'stash' | 'delete',
+    by: Who = 'agent',
+  ): Promise<Outcome> {
     const done = action === 'stash' ? 'stashed' : 'deleted';
     const judge = (segment: StoredSegment): Verdict => {
       if (segment.directed === 'pin') return { error: `Segment ${segment.id} is pinned; unpin it first.` };
@@ -74,12 +82,12 @@ export class ContextGc {
     const erase = action === 'delete' ? change.map(({ id }) => this.#options.stashId(project, id)) : [];
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [], erase });
     const tokens = change.reduce((sum, segment) => sum + (segment.directed === null ? freedNow(segment) : 0), 0);
-    await this.#tell(project, done, change);
+    await this.#tell(project, done, change, by);
     return { ...outcome, tokens };
   }
 
   /** Keeps segments whole from the next request on, also those that were stashed. @throws StoreUnavailable */
-  async pin(project: string, ids: readonly string[]): Promise<Outcome> {
+  async pin(project: string, ids: readonly string[], by: Who = 'agent'): Promise<Outcome> {
     const { change, ...outcome } = await this.#judge(
       project,
       ids,
@@ -91,17 +99,17 @@ export class ContextGc {
     );
     const set = change.map(({ id }): Directive => ({ segment: id, action: 'pin', scope: '', upTo: -1 }));
     if (set.length > 0) await this.#options.store.change({ project, set, clear: [] });
-    await this.#tell(project, 'pinned', change);
+    await this.#tell(project, 'pinned', change, by);
     return { ...outcome, tokens: 0 };
   }
 
   /** Lets segments be pruned again. @throws StoreUnavailable */
-  async unpin(project: string, ids: readonly string[]): Promise<Outcome> {
+  async unpin(project: string, ids: readonly string[], by: Who = 'agent'): Promise<Outcome> {
     const { change, ...outcome } = await this.#judge(project, ids, ({ directed }) =>
       directed === 'pin' ? 'change' : 'already',
     );
     if (change.length > 0) await this.#options.store.change({ project, set: [], clear: change.map(({ id }) => id) });
-    await this.#tell(project, 'unpinned', change);
+    await this.#tell(project, 'unpinned', change, by);
     return { ...outcome, tokens: 0 };
   }
 
@@ -134,7 +142,7 @@ export class ContextGc {
   }
 
   /** One event for each conversation. What was done stays done when it cannot be told. */
-  async #tell(project: string, kind: string, segments: readonly StoredSegment[]): Promise<void> {
+  async #tell(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
     const byConversation = new Map<string, StoredSegment[]>();
     for (const segment of segments) {
       const list = byConversation.get(segment.conversation);
@@ -151,7 +159,7 @@ export class ContextGc {
         opId: null,
         payload: {
           project,
-          by: 'agent',
+          by,
           segments: list.length,
           segment_ids: list.slice(0, MOST_NAMED).map(({ id }) => id),
           tokens: list.reduce((sum, { tokens }) => sum + tokens, 0),

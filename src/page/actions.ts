@@ -27,26 +27,26 @@ export const actions: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids } = bodyOf(req, segments);
-      return told(await contextGc.pin(project, ids));
+      return told(await contextGc.pin(project, ids, 'user'));
     },
   unpin:
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids } = bodyOf(req, segments);
-      return told(await contextGc.unpin(project, ids));
+      return told(await contextGc.unpin(project, ids, 'user'));
     },
   stash:
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids } = bodyOf(req, segments);
-      return told(await contextGc.prune(project, ids, 'stash'));
+      return told(await contextGc.prune(project, ids, 'stash', 'user'));
     },
   delete:
     ({ contextGc }) =>
     async (req) => {
       const { project, segments: ids, confirm } = bodyOf(req, deletion);
       if (!confirm) throw new Unfit('confirm: a deletion cannot be undone and must be confirmed');
-      return told(await contextGc.prune(project, ids, 'delete'));
+      return told(await contextGc.prune(project, ids, 'delete', 'user'));
     },
   doctor:
     ({ doctor }) =>

@@ -25,35 +25,37 @@ const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 /** Requests as they come, as server-sent events: `happened` with what came, `away` and `back` when the store fails. */
 export class LiveFeed {
   readonly #options: LiveOptions;
-  #streams = 0;
+  readonly #streams = new Set<AbortController>();
 
   constructor(options: LiveOptions) {
     this.#options = options;
+    const endAll = (): void => {
+      for (const stream of this.#streams) stream.abort();
+    };
+    options.stopping.addEventListener('abort', endAll, { once: true });
   }
 
   get isFull(): boolean {
-    return this.#streams >= MOST_STREAMS || this.#options.stopping.aborted;
+    return this.#streams.size >= MOST_STREAMS || this.#options.stopping.aborted;
   }
 
   /** Streams until the page leaves or the server stops. Never rejects. @param from - the first event to tell */
   async stream(req: Request, res: Response, from: number | null): Promise<void> {
-    this.#streams++;
+    const gone = new AbortController();
+    this.#streams.add(gone);
     res.setHeader('Content-Type', 'text/event-stream; charset=utf-8');
     res.setHeader('X-Accel-Buffering', 'no');
     res.write('retry: 2000\n\n');
-    const gone = new AbortController();
     const end = (): void => gone.abort();
     req.once('close', end);
     res.once('close', end);
     res.on('error', end);
-    this.#options.stopping.addEventListener('abort', end, { once: true });
     try {
       await this.#follow(res, from, gone.signal);
     } catch (cause) {
       this.#options.onFailure('internal_error', cause);
     } finally {
-      this.#streams--;
-      this.#options.stopping.removeEventListener('abort', end);
+      this.#streams.delete(gone);
       res.end();
     }
   }

@@ -334,7 +334,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
   it('goes through a hundred thousand requests page by page', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-full-'));
     const dbPath = join(folder, 'store.db');
-    await fillStore(dbPath, 100_000);
+    await fillStore(dbPath, 100_000, 10_000);
     const full = await openStage({ dbPath, env: { MCP_PRUNER_MAX_EVENTS: '1000000' } });
     try {
       await visit(
@@ -355,9 +355,9 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           await page.getByRole('button', { name: 'Earlier texts' }).click();
           await expect.poll(() => page.getByRole('article').count()).toBe(200);
           await page.goto(`${full.url}/#/store`);
-          await page.getByRole('link', { name: 'prn_000000100000' }).waitFor();
+          await page.getByRole('link', { name: 'prn_000000010000' }).waitFor();
           await page.getByRole('button', { name: 'Older' }).click();
-          await page.getByRole('link', { name: 'prn_000000099950' }).waitFor();
+          await page.getByRole('link', { name: 'prn_000000009950' }).waitFor();
           expect(await page.getByText('page 2').isVisible()).toBe(true);
           await page.goto(`${full.url}/#/overview`);
           await page.locator('.plot canvas').waitFor();

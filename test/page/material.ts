@@ -37,27 +37,31 @@ const BODY = encodeBody({
   ...{ lines: 100, keptLines: 40, tokensBefore: 1000, tokensAfter: 400, goal: '', tool: 'bash' },
 });
 
-/** Rows as they would be after so many requests: events, prunes, a thousand conversations, the last with most texts. */
-export async function fillStore(path: string, requests: number): Promise<void> {
+/**
+ * Rows as they would be after many requests: their events, prunes, a thousand conversations, the last with most texts.
+ *
+ * @param texts - how many prunes and texts, at the most as many as requests
+ */
+export async function fillStore(path: string, requests: number, texts = requests): Promise<void> {
   const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000_000 };
   await openSqliteStore({ path, ...options }).close();
   const db = new Database(path);
   const nowMs = Date.now();
-  const counted = `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${requests})`;
+  const upTo = (most: number): string =>
+    `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${most})`;
   db.exec(`
     BEGIN;
-    ${counted} INSERT INTO event (ts_ms, kind, level, run_id, op_id, payload)
+    ${upTo(requests)} INSERT INTO event (ts_ms, kind, level, run_id, op_id, payload)
       SELECT ${nowMs} - (${requests} - i) * 1000, 'request', 'info', 'c-' || (i % 1000), 'r' || i,
         json_object('wire', 'chat', 'model', 'model-' || (i - 1), 'messages', i % 300, 'tokens_saved', i % 9000,
           'status', 200, 'end', 'answered', 'total_ms', i % 4000) FROM c;
     INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES ('h', 0, 2, 1, 1, 1);
-    ${counted} INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms)
+    ${upTo(texts)} INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms)
       SELECT printf('prn_%012d', i), 1, 'k' || i,
-        '${BODY}', ${nowMs} - (${requests} - i), ${nowMs} + 80000000 FROM c;
-    WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1000)
-      INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms)
+        '${BODY}', ${nowMs} - (${texts} - i), ${nowMs} + 80000000 FROM c;
+    ${upTo(1_000)} INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms)
       SELECT 'p', 'c-' || i, '', 9, 1, 9, ${nowMs} - (1000 - i) * 1000 FROM c;
-    ${counted} INSERT INTO segment (project, name, conversation, task, ordinal, first_turn, seen_turn, created_ms, role,
+    ${upTo(texts)} INSERT INTO segment (project, name, conversation, task, ordinal, first_turn, seen_turn, created_ms, role,
         type, effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
       SELECT 'p', 's' || i, 1000, '', i, i / 5, 9, ${nowMs}, 'tool', 'code', 'read', 100, 10, 'read', 'f' || i, 0, 0, 0,
         x'', x'', x'' FROM c;

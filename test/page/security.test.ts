@@ -1,5 +1,7 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settingsOf } from '../helpers/proxy.ts';
+import { until } from '../helpers/until.ts';
 import { send, type WireAnswer } from '../helpers/wire.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -51,6 +53,13 @@ describe('the page', () => {
     const html = shell.body.toString();
     expect(html).not.toMatch(/<style|style=|onload=|https?:\/\//);
     expect([...html.matchAll(/<script([^>]*)>([^<]*)/g)].map(([, , inside]) => inside)).toEqual(['']);
+  });
+
+  it('is small: all of it together below 150 KB packed', async () => {
+    const files = await Promise.all(
+      ['/', '/page/app.js', '/page/style.css', '/page/icon.svg'].map((path) => read(open, path)),
+    );
+    expect(files.reduce((sum, { body }) => sum + gzipSync(body).length, 0)).toBeLessThan(150_000);
   });
 
   it('is not loaded a second time where the browser has it', async () => {
@@ -205,6 +214,32 @@ describe('the page of a server with a token', () => {
     expect(body.toString()).not.toContain(TOKEN);
     const { settings } = JSON.parse(body.toString()) as { settings: { env: string; value: unknown }[] };
     expect(settings.find(({ env }) => env === 'MCP_PRUNER_AUTH_TOKEN')?.value).toBe('***');
+  });
+});
+
+describe('pages that follow', () => {
+  it('are told at once that the server stops, and do not hold it up', async () => {
+    const stage = await openStage({ env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '3600000' } });
+    const stream = await fetch(`${stage.url}/page/api/live`);
+    expect(stream.headers.get('content-type')).toContain('text/event-stream');
+    const ended = stream.text();
+    await stage.close();
+    expect(await ended).toContain('retry: 2000');
+  });
+
+  it('are so many at the most, and let go of their places', async () => {
+    const leave = new AbortController();
+    const follow = () => fetch(`${open.url}/page/api/live`, { signal: leave.signal });
+    const streams = await Promise.all(Array.from({ length: 16 }, follow));
+    expect(streams.map(({ status }) => status)).toEqual(Array(16).fill(200));
+    expect((await read(open, '/page/api/live')).status).toBe(503);
+    leave.abort();
+    await until(async () => {
+      const again = new AbortController();
+      const { status } = await fetch(`${open.url}/page/api/live`, { signal: again.signal });
+      again.abort();
+      return status === 200;
+    });
   });
 });
 
