@@ -35,6 +35,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     onFailure,
     find: {
       minPruneChars: settings.minPruneChars,
+      minOutputChars: settings.minOutputChars,
       maxInputChars: settings.maxInputChars,
       limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
       reasonLanguage: settings.reasonLanguage,

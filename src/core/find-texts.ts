@@ -18,6 +18,8 @@ import { type UserText, userTexts } from './user-texts.ts';
 /** What of the configuration decides which texts are looked at, and how. */
 export interface FindSettings {
   readonly minPruneChars: number;
+  /** Of what programs print, the kinds that repeat themselves are cut from here on; as `minPruneChars` where it is absent. */
+  readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
   /** Language of the reasons in markers, French where it is absent. */
@@ -112,10 +114,12 @@ function readResult(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
-  const large = texts.filter(({ literal }) => literal.end - literal.start - 2 >= settings.minPruneChars);
-  const [first] = large;
+  const may = texts.filter(({ literal }) => literal.end - literal.start - 2 >= leastChars(settings));
+  const [first] = may;
   if (!first || message.opaque) return [];
   const result = resultOf(conversation.callOf(first.callId, first.name), first.name, conversation);
+  const least = leastCharsOf(result, settings);
+  const large = may.filter(({ literal }) => literal.end - literal.start - 2 >= least);
   return large.flatMap(({ literal }) => {
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) return [];
@@ -143,6 +147,19 @@ function resultOf(call: CallInContext | undefined, name: string, conversation: C
   return { call, facts, tool: call?.name ?? name, goal, recovery, way: wayBack(conversation) };
 }
 
+/** Shorter texts are never looked at. */
+function leastChars({ minPruneChars, minOutputChars = minPruneChars }: FindSettings): number {
+  return Math.min(minPruneChars, minOutputChars);
+}
+
+/** From where on a result is looked at: what a program printed sooner than a file that was read. */
+function leastCharsOf({ facts }: ResultInContext, settings: FindSettings): number {
+  const { origin } = facts.hints;
+  return origin === 'command' || origin === 'listing' || origin === 'search'
+    ? leastChars(settings)
+    : settings.minPruneChars;
+}
+
 function isReread(bytes: Buffer, literal: Span, { call }: ResultInContext, conversation: Conversation): boolean {
   return conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
     fingerprint(decodeString(bytes, start, end) ?? ''),
@@ -167,7 +184,7 @@ function textsOf(piece: Piece, result: ResultInContext, reread: boolean, setting
   const { path } = facts.hints;
   const recovered = result.recovery || holdsRecovered(piece.text);
   const exempt = settings.neverPruneTool(tool) || (path !== undefined && settings.neverPrunePath(path));
-  return innerTexts(piece.text, settings.minPruneChars).map(({ text, around, json, lift }): FoundText => {
+  return innerTexts(piece.text, leastCharsOf(result, settings)).map(({ text, around, json, lift }): FoundText => {
     const skip = recovered
       ? 'recovered'
       : exempt
@@ -175,7 +192,8 @@ function textsOf(piece: Piece, result: ResultInContext, reread: boolean, setting
         : text.length > settings.maxInputChars
           ? 'input_too_large'
           : '';
-    const job = jobOf(text, goal, withFrame(facts, text), tool, settings, way, reread ? 'reread' : undefined);
+    const whole = jobOf(text, goal, withFrame(facts, text), tool, settings, way, reread ? 'reread' : undefined);
+    const job = text.length < settings.minPruneChars ? { ...whole, small: true } : whole;
     const [outermost, ...inner] = json;
     const at = outermost === undefined ? start : 0;
     const within = outermost === undefined ? [] : [start + outermost, ...inner];
@@ -233,10 +251,12 @@ function readTextResult(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
-  const large = result?.ranges.filter(({ start, end }) => end - start >= settings.minPruneChars) ?? [];
-  if (!result || large.length === 0) return [];
+  const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];
+  if (!result || may.length === 0) return [];
   const call = result.call ? conversation.textCall(result.call) : undefined;
   const context = resultOf(call, '', conversation);
+  const least = leastCharsOf(context, settings);
+  const large = may.filter(({ start, end }) => end - start >= least);
   const reread = isReread(bytes, literal, context, conversation);
   return large.flatMap(({ start, end, path }) => {
     const { facts } = context;

@@ -70,6 +70,8 @@ export interface DecisionBasis {
   readonly limits: Limits;
   /** `prune_text` was called for this very text. */
   readonly asked?: true;
+  /** It was so short that only some kinds of text are cut. */
+  readonly small?: true;
   /** As the caller named it; absent: the engine recognised it. */
   readonly sourceType?: SourceType;
   /** Another backend had a say; what it said is not kept. */

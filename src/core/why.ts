@@ -55,8 +55,16 @@ export function explainDecision(decision: Decision, text: string): Why {
 
 function inputOf({ goal, sourceType }: Decision, text: string, basis: DecisionBasis | undefined) {
   if (basis === undefined) return { text, goal, sourceType, limits: { maxPruneRatio: 1, minKeepLines: 0 } };
-  const { hints, limits, asked, sourceType: named } = basis;
-  return { text, goal, hints, limits, ...(asked && { asked }), ...(named && { sourceType: named }) };
+  const { hints, limits, asked, small, sourceType: named } = basis;
+  return {
+    text,
+    goal,
+    hints,
+    limits,
+    ...(asked && { asked }),
+    ...(small && { small }),
+    ...(named && { sourceType: named }),
+  };
 }
 
 function jobOf({ goal, textHash, tool }: Decision, text: string, { hints, limits }: DecisionBasis): Job {

@@ -13,6 +13,8 @@ import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 /** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
+/** The same for short texts: about two markers. Chosen. */
+const LEAST_SAVED_OF_SMALL = 60;
 
 /**
  * Decides which lines of a text go. Pure: the same input gives the same plan; linear in the text's length.
@@ -42,9 +44,11 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
 export function planFrom(
   analysis: Analysis,
   choice: Choice,
-  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage'>,
+  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small'>,
 ): Plan {
-  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)));
+  if (input.small === true && analysis.kind.cutWhenSmall !== true) return planOf(analysis, []);
+  const least = input.small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS;
+  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), least);
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }
@@ -94,7 +98,7 @@ function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[]
 }
 
 /** The cuts that pay for their marker; none where all together save too little. */
-function worthwhile({ tokens }: Choice, cuts: readonly Cut[]): Cut[] {
+function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: number): Cut[] {
   let saved = 0;
   const paying: Cut[] = [];
   for (const cut of cuts) {
@@ -103,7 +107,7 @@ function worthwhile({ tokens }: Choice, cuts: readonly Cut[]): Cut[] {
     saved += net;
     paying.push(cut);
   }
-  return saved < LEAST_SAVED_TOKENS || saved < LEAST_SAVED_SHARE * sumBetween(tokens, 0, tokens.length) ? [] : paying;
+  return saved < least || saved < LEAST_SAVED_SHARE * sumBetween(tokens, 0, tokens.length) ? [] : paying;
 }
 
 function markerTokens(cut: Cut): number {

@@ -40,6 +40,8 @@ export interface PruneInput {
   readonly limits: Limits;
   /** Somebody asked for this very text to be cut and named the limits: how it came is no reason to cut less. */
   readonly asked?: boolean;
+  /** The text is so short that only kinds that repeat themselves are cut, and for less. */
+  readonly small?: boolean;
   /** What another backend thinks of each line: 1 must stay, 0 is noise, 0.5 and `NaN` say nothing; index 0 is line 1. */
   readonly externalScores?: Float64Array;
   /** Language of the cuts' reasons, French where it is absent. It changes words, never a cut. */

@@ -39,6 +39,7 @@ export interface RewriterParts {
   readonly store?: Store;
   readonly clock?: Clock;
   readonly minPruneChars?: number;
+  readonly minOutputChars?: number;
   readonly annotateLines?: boolean;
   readonly refused?: RefusedConversations;
   readonly neverPruneTool?: (name: string) => boolean;
@@ -86,6 +87,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
     onFailure: (reason) => parts.onFailure?.(reason),
     find: {
       minPruneChars: parts.minPruneChars ?? 1_000,
+      ...(parts.minOutputChars !== undefined && { minOutputChars: parts.minOutputChars }),
       maxInputChars: parts.maxInputChars ?? 2_000_000,
       limits: parts.limits ?? { maxPruneRatio: 0.9, minKeepLines: 5 },
       ...(parts.reasonLanguage && { reasonLanguage: parts.reasonLanguage }),

@@ -25,6 +25,14 @@ export const pruningSettings = {
     unit: 'characters',
     doc: 'Texts shorter than this are never touched.',
   }),
+  minOutputChars: setting({
+    env: ['MCP_PRUNER_MIN_OUTPUT_CHARS'],
+    toml: 'min_output_chars',
+    rule: wholeNumber(0),
+    fallback: 1000,
+    unit: 'characters',
+    doc: 'Logs, test runs and listings that a command printed are looked at from here on, where that is less.',
+  }),
   maxInputChars: setting({
     env: ['MCP_PRUNER_MAX_INPUT_CHARS'],
     toml: 'max_input_chars',

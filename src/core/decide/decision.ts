@@ -20,6 +20,8 @@ export interface Job {
   readonly hints: Hints;
   readonly sourceType?: SourceType;
   readonly limits: Limits;
+  /** So short that only what repeats itself is cut; part of the decision. */
+  readonly small?: boolean;
   /** Language of the cuts' reasons; no part of the decision's key, so that what was sent once stays as it was. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Name of the tool whose result it is, or `''`; for the records, no part of the decision. */
@@ -67,6 +69,7 @@ export function decisionKey(job: Job, backend = ''): string {
     `${maxPruneRatio}/${minKeepLines}`,
     job.keepWhole ?? '',
     ...(job.wayBack ? [`way=${job.wayBack}`] : []),
+    ...(job.small ? ['small'] : []),
     ...(backend === '' ? [] : [backend]),
   );
 }
@@ -91,6 +94,7 @@ export function decide(
     hints: job.hints,
     limits: job.limits,
     asked: job.scope === 'call',
+    ...(job.small && { small: true }),
     shouldStop,
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
@@ -100,9 +104,16 @@ export function decide(
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
 }
 
-function basisOf({ hints, limits, sourceType, scope }: Job, opinions: boolean): DecisionBasis {
+function basisOf({ hints, limits, sourceType, scope, small }: Job, opinions: boolean): DecisionBasis {
   const asked = scope === 'call';
-  return { hints, limits, ...(asked && { asked }), ...(sourceType && { sourceType }), ...(opinions && { opinions }) };
+  return {
+    hints,
+    limits,
+    ...(asked && { asked }),
+    ...(small && { small: true }),
+    ...(sourceType && { sourceType }),
+    ...(opinions && { opinions }),
+  };
 }
 
 /** A decision to leave a text as it is. */

@@ -127,6 +127,8 @@ export interface Kind {
   /** The measures that the ranking weighs, for explanations; absent where it is not a weighted sum. */
   measure?(reading: Reading): WeightedMeasures[];
   readonly boldness: Boldness;
+  /** Whether short texts of it are cut too: what goes of them is like what stays. */
+  readonly cutWhenSmall?: boolean;
   /** Rules and glue where lines of structure stay that only the ceiling lets go. */
   keepStructure?(analysis: Analysis): Structure;
   /** Lines that define what the goal names, 1 for each; in a file that is read they are kept before mentions. */

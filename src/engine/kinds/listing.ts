@@ -44,6 +44,7 @@ export const listing: Kind = {
   },
   protectMatches: keepTouchedFolders,
   rank: (reading) => rankEntries(withFolders(reading), { evenShare: 0.3, inTree: true }),
+  cutWhenSmall: true,
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };
 

@@ -34,6 +34,7 @@ export const log: Kind = {
   measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
   // logs repeat themselves: a caller that asks for a deep cut of one gets it
   boldness: { atCeiling: always(1), mild: 0.19, deep: 0.75 },
+  cutWhenSmall: true,
   natureOf: natureOfCut,
 };
 

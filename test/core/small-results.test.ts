@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { chatBody, contentAt, oneResult, toolTurn } from '../helpers/chat.ts';
+import { openRewriter, openStore, restored, verdicts } from '../helpers/rewriter.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+
+const SMALL_LOG = serverLog(45);
+const SIZES = { minPruneChars: 4_000, minOutputChars: 1_000 };
+const ASKED = { role: 'user', content: 'Why is it slow?' };
+
+it('a short log is cut, and its lines can be had back', async () => {
+  expect(SMALL_LOG.length).toBeLessThan(4_000);
+  const store = openStore();
+  const { body } = await openRewriter({ store, ...SIZES }).rewrite(chatBody(oneResult(SMALL_LOG)));
+  const pruned = contentAt(body, oneResult(SMALL_LOG).length - 1);
+  expect(pruned.length).toBeLessThan(SMALL_LOG.length * 0.7);
+  expect(await restored(pruned, store)).toBe(SMALL_LOG);
+});
+
+it('without a size for output a short log goes whole', async () => {
+  const { outcomes } = await openRewriter({ minPruneChars: 4_000 }).rewrite(chatBody(oneResult(SMALL_LOG)));
+  expect(outcomes).toEqual([]);
+});
+
+it('a short file that is read is not even looked at, and short code that a command prints stays whole', async () => {
+  const file = sourceFile(8);
+  expect(file.length).toBeGreaterThan(1_000);
+  expect(file.length).toBeLessThan(4_000);
+  const read = chatBody([ASKED, ...toolTurn('c1', 'read_file', { path: 'src/a.ts' }, file)]);
+  expect(verdicts(await openRewriter(SIZES).rewrite(read))).toEqual([]);
+  const printed = chatBody([ASKED, ...toolTurn('c1', 'bash', { command: 'git show HEAD:src/a.ts' }, file)]);
+  expect(verdicts(await openRewriter(SIZES).rewrite(printed))).toEqual(['too_little_saved']);
+});
