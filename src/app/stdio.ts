@@ -13,6 +13,7 @@ import { type Face, type Tool, ToolRegistry } from '../mcp/tool.ts';
 import { bashTool } from '../mcp/tools/bash.ts';
 import { grepTool } from '../mcp/tools/grep.ts';
 import { readTool } from '../mcp/tools/read.ts';
+import type { RunningServer } from './http.ts';
 import type { Services } from './services.ts';
 import type { Base } from './storage.ts';
 
@@ -97,6 +98,18 @@ function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pru
   return [readTool, bashTool, grepTool].map((make) => make({ cwd, runner, focus }));
 }
 
+/**
+ * A proxy on a free port of this machine, over the same store: children come to their model and their tools by it. Its
+ * other doors ask for a token that nobody has, unless there is one in the settings. `null` where no children can be
+ * started: they are off, or the store is this process's memory.
+ */
+async function openDoor(base: Base): Promise<RunningServer | null> {
+  const { settings } = base;
+  if (!settings.enableChildren || settings.dbPath === ':memory:') return null;
+  const [{ startHttp }, { newSecret }] = await Promise.all([import('./http.ts'), import('./request-ids.ts')]);
+  return startHttp({ ...settings, host: '127.0.0.1', port: 0, authToken: settings.authToken ?? newSecret() }, base);
+}
+
 const NO_HTTP = { enabled: false, host: null, port: null, path: null, enableJson: false, stateless: false };
 
 /** The product's own server, as on `POST /rpc`. */
@@ -111,8 +124,9 @@ async function openProduct(
   ]);
   const services = openServices(await openStorage(base));
   const faces = facesOf(tools);
+  const door = await openDoor(base);
   const fleet = hasFleet(services.settings)
-    ? await (await import('./fleet.ts')).openFleet(services, { url: null, faces, mayStart: true })
+    ? await (await import('./fleet.ts')).openFleet(services, { url: door && (() => door.url), faces, mayStart: true })
     : null;
   const toolset = openTools(
     services,
@@ -129,6 +143,7 @@ async function openProduct(
     ...services,
     async close() {
       await fleet?.close();
+      await door?.close();
       await services.close();
     },
   };

@@ -1,14 +1,15 @@
 import type { Loaded } from '../config/load.ts';
 import { serverToken } from '../config/local-token.ts';
-import { rows, type SettingKey, type Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings.ts';
 import { SettingsError } from '../config/settings-error.ts';
 import { isLoopbackHost, servingProblem } from '../config/warnings.ts';
 import { UserError } from '../errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
-import { type Call, type Command, configOption, type Io, type Option, textOption, UsageError } from './command.ts';
+import { type Command, configOption, type Io } from './command.ts';
 import type { Finding } from './finding.ts';
 import { logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
+import { flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
 import { painter } from './terminal.ts';
 
 /** What `serve` needs of the running server. */
@@ -33,28 +34,6 @@ export type Start = (
 
 /** How long after the drain limit the process waits for a server that does not end. */
 const GRACE_MS = 5_000;
-
-const flagRows = rows.flatMap(({ key, setting }) =>
-  setting.flag === undefined ? [] : [{ key, setting, flag: setting.flag }],
-);
-
-const toggleRows = rows.flatMap(({ key, setting }) =>
-  setting.toggle === undefined ? [] : [{ key, setting, toggle: setting.toggle }],
-);
-
-const toggleOptions = Object.fromEntries(
-  toggleRows.flatMap(({ toggle, setting }): [string, Option][] => [
-    [`enable-${toggle}`, { type: 'boolean', doc: `${setting.doc} (default ${setting.fallback ? 'on' : 'off'})` }],
-    [`disable-${toggle}`, { type: 'boolean', doc: `the opposite of --enable-${toggle}` }],
-  ]),
-);
-
-const flagOptions = Object.fromEntries(
-  flagRows.map(({ flag, setting }): [string, Option] => [
-    flag,
-    { type: 'string', value: `<${flag}>`, doc: `${setting.doc} (default ${String(setting.fallback)})` },
-  ]),
-);
 
 /** The command `serve` over a way to start the server, which loads late and in tests is another one. */
 export function serveCommand(loadStart: () => Promise<Start>): Command {
@@ -107,20 +86,6 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
 }
 
 export const serve = serveCommand(async () => (await import('../app/http.ts')).startHttp);
-
-function flagsOf(call: Call): Partial<Record<SettingKey, string>> {
-  const flags: Partial<Record<SettingKey, string>> = {};
-  for (const { key, flag } of flagRows) {
-    const text = textOption(call, flag);
-    if (text !== undefined) flags[key] = text;
-  }
-  for (const { key, toggle } of toggleRows) {
-    const [on, off] = [call.values[`enable-${toggle}`] === true, call.values[`disable-${toggle}`] === true];
-    if (on && off) throw new UsageError(`--enable-${toggle} and --disable-${toggle} exclude each other`);
-    if (on || off) flags[key] = String(on);
-  }
-  return flags;
-}
 
 /** An address that an agent on this machine can use: one that means "every interface" is none. */
 function reachable(url: string): string {

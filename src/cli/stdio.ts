@@ -2,24 +2,27 @@ import type { StdioParts, StdioServer, ToolSet } from '../app/stdio.ts';
 import { UserError } from '../errors.ts';
 import { RpcError } from '../mcp/json-rpc.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { flagsOf, toggleOptions } from './setting-options.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
 /** What the set `files` holds; any other tool needs the store. */
 const FILE_TOOLS = ['read', 'bash', 'grep'];
 
 export const stdio: Command = {
-  usage: 'stdio [--tools files|pruner|all|<names>]',
+  usage: 'stdio [--tools files|pruner|all|<names>] [--enable-… ]',
   about: [
     'Serves MCP over stdin and stdout; diagnostics go to stderr. It is what runs without any command.',
     'PRUNER_URL names the pruner (http://localhost:8000/prune; empty for none), PRUNER_TIMEOUT_MS how long it may take,',
     'PRUNER_TOKEN or PRUNER_TOKEN_FILE the bearer token that it asks for, MCP_PRUNER_CWD where commands run.',
+    'With --enable-children a proxy of its own serves the children, on a free port of this machine, as long as it runs.',
   ].join('\n'),
   options: {
     ...configOption,
+    ...toggleOptions,
     tools: {
       type: 'string',
       value: '<set>',
-      doc: 'files: read, bash, grep (default); pruner: those of POST /rpc; all; or names, such as recover_text,health',
+      doc: 'files: read, bash, grep (default, but all with an --enable option); pruner: those of POST /rpc; all; or names, such as recover_text,health',
     },
   },
   arguments: { least: 0, most: 0 },
@@ -46,9 +49,14 @@ export const stdio: Command = {
   },
 };
 
+/** Whether an option switches something on, which only the store's tools have. */
+function isSwitched({ values }: Call): boolean {
+  return Object.entries(values).some(([name, value]) => name.startsWith('enable-') && value === true);
+}
+
 /** A set of tools, or the smallest set that may hold those named. */
 function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonly string[] } {
-  const asked = textOption(call, 'tools') ?? 'files';
+  const asked = textOption(call, 'tools') ?? (isSwitched(call) ? 'all' : 'files');
   const set = toolSets.find((known) => known === asked);
   if (set !== undefined) return { tools: set };
   const only = asked.split(',').map((name) => name.trim());
@@ -89,10 +97,10 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
     import('./read-settings.ts'),
     import('../observe/log.ts'),
   ]);
-  const { settings, warnings } = readSettings(call, io);
+  const { settings, warnings } = readSettings(call, io, flagsOf(call));
   const log = createLog({ level: settings.logLevel, fd: 2 });
   for (const warning of warnings) log.warn({ warning }, 'configuration');
-  return { settings, log, version: io.version, clock: io.clock };
+  return { settings, log, version: io.version, clock: io.clock, env: io.env, cwd: io.cwd };
 }
 
 /** Lives until the client goes or a signal comes. Whatever ends the process takes running commands with it. */

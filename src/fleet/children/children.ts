@@ -632,6 +632,9 @@ export class Children implements ChildGate {
     const record = await this.#options.store.children.get(live.record.childId);
     if (record === null || record.state !== 'running' || record.pid === null) return;
     const limits = record.limits as Limits;
+    const over = forbids(record);
+    // refused by whichever server its request came to
+    if (over !== null && record.limitsTold.includes(over)) this.#endLater(record.childId, over);
     const ranMs = clock.nowMs() - (record.startedMs ?? clock.nowMs());
     if (limits.wallclock_ms !== undefined && ranMs > limits.wallclock_ms)
       return this.#exceeded(record, 'wallclock_ms', ranMs);
