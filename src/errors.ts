@@ -96,6 +96,18 @@ export const errorTable = {
     about: 'the batch asks for more than one answer can hold; this call of it was not run',
     hint: 'Send this call again by itself, or in a smaller batch.',
   },
+  answers_not_read: {
+    rpc: -32012,
+    http: null,
+    about: 'too much of what was answered to other calls has not been read yet; the call ran, its answer was let go',
+    hint: 'Repeat the call in a moment, and read answers as they come.',
+  },
+  too_many_uploads: {
+    rpc: -32013,
+    http: 503,
+    about: 'the bodies that are being received take up all the room there is for them; this one was not read',
+    hint: 'Send it again once others are through.',
+  },
   'E-CHILD-NOT-FOUND': {
     rpc: -32020,
     http: null,

@@ -1,6 +1,15 @@
 import { isUtf8 } from 'node:buffer';
-import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
+import express, {
+  type ErrorRequestHandler,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import { PrunerError } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
+import { AnswerRoom } from './answer-room.ts';
+import type { Answer } from './connection.ts';
 import { invalidRequest, unreadable } from './envelope.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
 import type { ClientOptions, McpServer } from './server.ts';
@@ -10,19 +19,35 @@ export interface RpcRouterDeps {
   readonly server: McpServer;
   /** Largest request body after decompression. Must leave room for a text of any allowed size, escapes included. */
   readonly maxBodyBytes: number;
+  /** Most bytes of answers that clients have not read yet, by default 64 MiB. */
+  readonly maxUnreadBytes?: number;
+  /** Most bytes of bodies that are being received, by default 256 MiB or twice the largest body. */
+  readonly maxUploadBytes?: number;
   /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
   readonly onFailure?: TellFailure;
 }
+
+/** Chosen: four bodies of the largest size that is usual. */
+const MAX_UPLOAD_BYTES = 256 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
+/** How long a client may take nothing of its answer, in milliseconds. */
+const UNREAD_MS = 120_000;
 
 /**
  * `POST /rpc`: plain JSON-RPC 2.0, and at the same time a Streamable HTTP endpoint of MCP without sessions. What an
  * answer says is in its body: every JSON-RPC answer is a 200, because MCP clients lose the code of an error that comes
  * with another status. `/rpc?tools=recover_text,health` shows these tools alone. Mount it behind `localGuard`.
  */
-export function rpcRouter({ server, maxBodyBytes, onFailure }: RpcRouterDeps): Router {
+export function rpcRouter({ server, maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure }: RpcRouterDeps): Router {
   const router = express.Router();
+  const room = new AnswerRoom(maxUnreadBytes ?? MAX_UNREAD_BYTES);
   // any content type, and none: only what the body holds counts
-  router.post('/', express.raw({ type: () => true, limit: maxBodyBytes }), (req, res) => exchange(server, req, res));
+  router.post(
+    '/',
+    boundedUploads(maxUploadBytes ?? Math.max(MAX_UPLOAD_BYTES, 2 * maxBodyBytes)),
+    express.raw({ type: () => true, limit: maxBodyBytes }),
+    (req, res) => exchange(server, room, req, res),
+  );
   router.all('/', (_req, res) => {
     res.setHeader('Allow', 'POST');
     send(res, 405, failure(null, invalidRequest('this endpoint takes POST only')));
@@ -31,7 +56,27 @@ export function rpcRouter({ server, maxBodyBytes, onFailure }: RpcRouterDeps): R
   return router;
 }
 
-async function exchange(server: McpServer, req: Request, res: Response): Promise<void> {
+/** Lets in so many bytes of bodies at a time, of all clients together: each is held until it is whole. */
+function boundedUploads(maxBytes: number): RequestHandler {
+  let held = 0;
+  return (req, res, next) => {
+    let own = 0;
+    req.on('data', (chunk: Buffer) => {
+      own += chunk.length;
+      held += chunk.length;
+      if (held <= maxBytes || own === held || res.headersSent) return;
+      res.setHeader('Connection', 'close');
+      res.once('finish', () => req.destroy());
+      send(res, 503, failure(null, toWireError(new PrunerError('too_many_uploads'))));
+    });
+    res.once('close', () => {
+      held -= own;
+    });
+    next();
+  };
+}
+
+async function exchange(server: McpServer, room: AnswerRoom, req: Request, res: Response): Promise<void> {
   const body: unknown = req.body;
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   if (!isUtf8(bytes)) return send(res, 200, failure(null, unreadable()));
@@ -39,7 +84,7 @@ async function exchange(server: McpServer, req: Request, res: Response): Promise
   const connection = server.connect(askedTools(req.url));
   res.once('close', () => connection.close()); // a client that hangs up no longer needs its answer
   const reply = await connection.receive(withoutBom(bytes.toString('utf8')));
-  if (reply !== null) return send(res, 200, reply);
+  if (reply !== null) return deliver(res, reply, room);
   if (!res.destroyed) res.status(202).end();
 }
 
@@ -51,10 +96,37 @@ function askedTools(url: string): ClientOptions {
   return { tools: asked.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
-function send(res: Response, status: number, reply: Reply | readonly Reply[]): void {
+/** Writes an answer for which there is room, and gives the room back once the client has read it or is gone. */
+function deliver(res: Response, reply: Answer, room: AnswerRoom): void {
   if (res.destroyed) return;
+  const body = bytesOf(reply);
+  const release = room.take(body.length);
+  if (release === null) {
+    send(res, 200, unread(reply));
+    return;
+  }
+  res.once('close', release);
+  // whoever takes nothing at all for so long will not
+  res.setTimeout(UNREAD_MS, () => res.destroy());
+  write(res, 200, body);
+}
+
+/** The same for each call whose answer was let go. */
+function unread(reply: Answer): Answer {
+  const of = ({ id }: Reply): Reply => failure(id, toWireError(new PrunerError('answers_not_read')));
+  return Array.isArray(reply) ? reply.map(of) : of(reply as Reply);
+}
+
+function send(res: Response, status: number, reply: Answer): void {
+  if (!res.destroyed && !res.headersSent) write(res, status, bytesOf(reply));
+}
+
+function bytesOf(reply: Answer): Buffer {
   // not res.json: its ETag would hash megabytes that nobody caches
-  const body = Buffer.from(JSON.stringify(reply), 'utf8');
+  return Buffer.from(JSON.stringify(reply), 'utf8');
+}
+
+function write(res: Response, status: number, body: Buffer): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json');
   res.setHeader('Content-Length', body.length);

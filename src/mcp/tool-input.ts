@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clip, type JsonObject, type ParamIssue } from './json-rpc.ts';
+import { clip, isObject, type JsonObject, type ParamIssue } from './json-rpc.ts';
 
 const MAX_ISSUES = 10;
 
@@ -8,11 +8,21 @@ export function renderInputSchema(input: z.ZodType): JsonObject {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: 'input',
     override: ({ jsonSchema }) => {
+      const { shownAs } = jsonSchema;
+      if (isObject(shownAs)) {
+        for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+        Object.assign(jsonSchema, shownAs);
+      }
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   });
   return schema;
+}
+
+/** A part of an input that `tools/list` shows in fewer words than zod has for it: models pay for each of them. */
+export function shown<Schema extends z.ZodType>(schema: Schema, shownAs: JsonObject): Schema {
+  return schema.meta({ shownAs });
 }
 
 /** An integer of any size, unlike `z.int()`: "to the end" is often written as a huge number. */

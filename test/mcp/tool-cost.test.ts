@@ -12,7 +12,7 @@ async function tokensOf(url: string): Promise<number> {
 describe('the list of tools', () => {
   it('costs little, since many clients send it with every request', async () => {
     const proxy = await startProduct();
-    expect(await tokensOf(`${proxy.url}/rpc`)).toBeLessThan(2_050);
+    expect(await tokensOf(`${proxy.url}/rpc`)).toBeLessThan(1_700);
     expect(await tokensOf(`${proxy.url}/rpc?tools=recover_text`)).toBeLessThan(270);
   });
 });

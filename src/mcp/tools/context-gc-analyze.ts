@@ -6,35 +6,31 @@ import type { Analysis, DescribedSegment, RatedSegment } from '../../gc/analyze.
 import type { ContextGc, WithBound } from '../../gc/context-gc.ts';
 import { isObject } from '../json-rpc.ts';
 import { defineTool, type Tool } from '../tool.ts';
-import { boundedList, integer } from '../tool-input.ts';
+import { boundedList, integer, shown } from '../tool-input.ts';
 import { projectId } from './context-gc.ts';
 
 /** Messages and segments that a caller may describe. */
 const MAX_MESSAGES = 200;
 const MAX_DESCRIBED = 10_000;
 
-const descriptors = z
-  .looseObject({
-    recent_messages: boundedList(z.unknown(), MAX_MESSAGES)
-      .nullish()
-      .describe('The newest, {role, content} each: they and what they name stay.'),
-    current_file: z
-      .union([z.string(), z.looseObject({ path: z.string() })])
-      .nullish()
-      .describe('{path}; it stays.'),
-    token_usage: z.looseObject({}).nullish().describe('{current, limit}'),
-    segment_summaries: boundedList(z.unknown(), MAX_DESCRIBED)
-      .nullish()
-      .describe('Further segments: {segment_id, type, tokens, created_at} each.'),
-    task_info: z.looseObject({}).nullish().describe('{task_id}'),
-  })
-  .describe('What you know of the context; all optional.');
+const descriptors = z.looseObject({
+  recent_messages: boundedList(z.unknown(), MAX_MESSAGES).nullish(),
+  current_file: z.union([z.string(), z.looseObject({ path: z.string() })]).nullish(),
+  token_usage: z.looseObject({}).nullish(),
+  segment_summaries: boundedList(z.unknown(), MAX_DESCRIBED).nullish(),
+  task_info: z.looseObject({}).nullish(),
+});
 
 const input = z.strictObject({
-  context_descriptors: descriptors.nullish(),
+  context_descriptors: shown(descriptors.nullish(), {
+    type: 'object',
+    description:
+      'Optional: recent_messages [{role, content}] and current_file {path} stay; token_usage {current, limit}, ' +
+      'task_info {task_id}, segment_summaries [{segment_id, type, tokens, created_at}].',
+  }),
   project_id: projectId,
-  task_id: z.string().max(200).nullish().describe('Only the conversations of this task.'),
-  target_tokens: integer.min(0).nullish().describe('Tokens to free.'),
+  task_id: shown(z.string().max(200).nullish(), { type: 'string', description: 'Only its conversations.' }),
+  target_tokens: shown(integer.min(0).nullish(), { type: 'integer', description: 'To free.' }),
 });
 
 type Input = z.infer<typeof input>;
@@ -47,10 +43,8 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'Tell which parts of the conversation can go.',
     description:
-      'Find parts of the conversation (tool results, files, messages) that can be pruned, with a score (higher goes ' +
-      'sooner), the tokens each frees, and why; with target_tokens also a plan that frees as many. Changes nothing: give ' +
-      'the segment_ids to context_gc_prune. ' +
-      'Returns JSON: pruning_candidates, total_candidates, estimated_tokens_freed, pruning_plan.',
+      'Find parts of the conversation that can go: score (higher goes sooner), tokens, why; with target_tokens also a ' +
+      'plan. Changes nothing: give segment_ids to context_gc_prune. Returns JSON: pruning_candidates, total_candidates, estimated_tokens_freed, pruning_plan.',
     faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,

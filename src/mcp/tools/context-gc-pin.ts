@@ -12,9 +12,7 @@ export function contextGcPinTool(gc: ContextGc): Tool {
     name: 'context_gc_pin',
     namespace: 'context_gc',
     summary: 'Keep segments whole.',
-    description:
-      'Keep segments whole while they are pinned; a stashed one comes back with the next request. ' +
-      'Returns JSON: pinned_segments, errors.',
+    description: 'Keep segments whole; a stashed one comes back. Returns JSON: pinned_segments, errors.',
     faces: ['rpc'],
     annotations,
     input,
@@ -32,7 +30,7 @@ export function contextGcUnpinTool(gc: ContextGc): Tool {
     name: 'context_gc_unpin',
     namespace: 'context_gc',
     summary: 'Let segments be pruned again.',
-    description: 'Let pinned segments be pruned again. Returns JSON: unpinned_segments, errors.',
+    description: 'Undo context_gc_pin. Returns JSON: unpinned_segments, errors.',
     faces: ['rpc'],
     annotations,
     input,

@@ -6,8 +6,8 @@ import { NOTHING_NAMED, projectId, segmentIds } from './context-gc.ts';
 const input = z.strictObject({
   project_id: projectId,
   segment_ids: segmentIds,
-  action: z.enum(['stash', 'delete']).describe('stash can be undone, delete cannot.'),
-  confirm: z.boolean().default(false).describe('Must be true for delete.'),
+  action: z.enum(['stash', 'delete']),
+  confirm: z.boolean().default(false),
 });
 
 const NOT_CONFIRMED = 'Nothing was deleted: delete cannot be undone and needs confirm: true. stash needs none.';
@@ -19,9 +19,8 @@ export function contextGcPruneTool(gc: ContextGc): Tool {
     namespace: 'context_gc',
     summary: 'Take segments out of the conversation.',
     description:
-      'Take segments out of the conversation: from the next request on a marker line stands in their place. stash keeps the ' +
-      'text (recover_text returns it, context_gc_pin puts it back); delete erases it and needs confirm: true. Pinned ' +
-      'segments stay. Returns JSON: pruned_segments, tokens_freed, action, errors.',
+      'From the next request on a marker line stands in the place of segments. stash keeps the text (recover_text returns ' +
+      'it, context_gc_pin puts it back); delete erases it and needs confirm: true. Returns JSON: pruned_segments, tokens_freed, action, errors.',
     faces: ['rpc'],
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input,

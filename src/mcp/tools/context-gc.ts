@@ -4,13 +4,9 @@ import { boundedList } from '../tool-input.ts';
 /** More segments than any conversation has; bounds the work of one call. */
 const MAX_SEGMENTS = 10_000;
 
-export const projectId = z
-  .string()
-  .min(1)
-  .max(200)
-  .describe('As requests say in x-mcp-pruner-project, else "default".');
+export const projectId = z.string().min(1).max(200).describe('Header x-mcp-pruner-project, else "default".');
 
-export const segmentIds = boundedList(z.string(), MAX_SEGMENTS).describe('As context_gc_analyze gives them.');
+export const segmentIds = boundedList(z.string(), MAX_SEGMENTS).describe('From context_gc_analyze.');
 
 /** What an empty list of segments is answered with. */
 export const NOTHING_NAMED = 'segment_ids is empty: nothing to do. context_gc_analyze lists segments.';

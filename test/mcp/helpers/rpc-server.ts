@@ -39,7 +39,12 @@ export interface RpcServer {
 
 /** A real express app on a free loopback port; ends with the test. */
 export async function startRpcServer(
-  options: { maxBodyBytes?: number; server?: Partial<McpServerOptions> } = {},
+  options: {
+    maxBodyBytes?: number;
+    maxUnreadBytes?: number;
+    maxUploadBytes?: number;
+    server?: Partial<McpServerOptions>;
+  } = {},
 ): Promise<RpcServer> {
   const pruner = new FakePruner();
   const calls: CallRecord[] = [];
@@ -50,7 +55,17 @@ export async function startRpcServer(
   const onFailure = (_reason: string, fault: unknown): void => {
     faults.push(fault);
   };
-  app.use('/rpc', localGuard({ allowedHosts: [] }), rpcRouter({ server, maxBodyBytes, onFailure }));
+  app.use(
+    '/rpc',
+    localGuard({ allowedHosts: [] }),
+    rpcRouter({
+      server,
+      maxBodyBytes,
+      maxUnreadBytes: options.maxUnreadBytes ?? 1e8,
+      maxUploadBytes: options.maxUploadBytes ?? 1e9,
+      onFailure,
+    }),
+  );
   const port = await listen(app);
   return { port, url: new URL(`http://127.0.0.1:${port}/rpc`), pruner, calls, faults };
 }

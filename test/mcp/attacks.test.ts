@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { errorTable } from '../../src/errors.ts';
+import { startRpcServer } from './helpers/rpc-server.ts';
+
+const HEALTH = { jsonrpc: '2.0', id: 'h', method: 'health' };
+
+function post(url: URL, body: string | Uint8Array<ArrayBuffer>): Promise<Response> {
+  return fetch(url, { method: 'POST', body });
+}
+
+/** A call whose answer nobody reads: the socket takes what its buffers hold. */
+async function callUnread(port: number, body: string): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(`POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+}
+
+describe('clients of /rpc that do not read what they are answered', () => {
+  it('hold so much of it together, and no more', async () => {
+    const large = 'x'.repeat(4_000_000);
+    let calls = 0;
+    const methods = {
+      large: () => {
+        calls++;
+        return { large };
+      },
+    };
+    const { port, url } = await startRpcServer({ maxUnreadBytes: 10_000_000, server: { methods } });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'large' });
+    for (let i = 0; i < 2; i++) await callUnread(port, body);
+    await expect.poll(() => calls).toBe(2);
+    const refused = (await (await post(url, body)).json()) as { error: { code: number; message: string } };
+    expect(refused.error).toMatchObject({ code: errorTable.answers_not_read.rpc, message: 'answers_not_read' });
+    // what is small is answered as ever
+    expect(await (await post(url, JSON.stringify(HEALTH))).json()).toHaveProperty('result');
+  });
+
+  it('give the room back when they go', async () => {
+    const methods = { large: () => ({ large: 'x'.repeat(4_000_000) }) };
+    const { url } = await startRpcServer({ maxUnreadBytes: 5_000_000, server: { methods } });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'large' });
+    for (let i = 0; i < 4; i++) expect((await (await post(url, body)).text()).length).toBeGreaterThan(4_000_000);
+  });
+});
+
+describe('clients of /rpc that send slowly', () => {
+  it('fill so much room together, and no more; the others go on', async () => {
+    const { port, url } = await startRpcServer({ maxUploadBytes: 3_000_000 });
+    const body = JSON.stringify({ ...HEALTH, params: { pad: 'x'.repeat(2_000_000) } });
+    const first = connect(port, '127.0.0.1');
+    onTestFinished(() => void first.destroy());
+    await once(first, 'connect');
+    first.write(`POST /rpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`);
+    first.write(body.slice(0, 1_900_000));
+    const small = () => post(url, JSON.stringify(HEALTH));
+    await expect.poll(async () => (await post(url, body).catch(() => null))?.status).not.toBe(200);
+    expect((await small()).status).toBe(200);
+    first.write(body.slice(1_900_000));
+    const [head] = (await once(first, 'data')) as [Buffer];
+    expect(head.toString('latin1')).toMatch(/^HTTP\/1\.1 200 /);
+    await expect.poll(async () => (await post(url, body).catch(() => null))?.status).toBe(200);
+  });
+});
+
+describe('what is no message', () => {
+  const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+  const call = (args: string): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"prune_text","arguments":${args}}}`;
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>]>([
+    ['nothing', ''],
+    ['half a message', '{"jsonrpc":"2.0","id":1,"meth'],
+    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0xff, 0xfe, 0x7d])],
+    ['arrays in arrays', deep(200_000)],
+    ['objects in objects', `${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}`],
+    ['arguments a hundred thousand levels deep', call(deep(100_000))],
+    ['an option a hundred thousand levels deep', call(`{"text":"a","goal_hint":"b","options":${deep(100_000)}}`)],
+    ['a hundred thousand unknown arguments', call(`{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":1`)}}`)],
+    ['a name of a megabyte', JSON.stringify({ ...HEALTH, method: 'm'.repeat(1_000_000) })],
+    ['an id that is a list', JSON.stringify({ ...HEALTH, id: [[[]]] })],
+    ['a hundred thousand messages at once', `[${Array(100_000).fill('1').join(',')}]`],
+    ['__proto__ for arguments', call('{"__proto__":{"text":"a"},"constructor":1}')],
+  ])('is answered with an error, and the next call with its result: %s', async (_what, body) => {
+    const { url, faults } = await startRpcServer();
+    const answer = await post(url, body);
+    const text = await answer.text();
+    expect(text.length).toBeLessThan(100_000);
+    expect([200, 400]).toContain(answer.status);
+    expect(text).toContain('"error"');
+    expect(await (await post(url, JSON.stringify(HEALTH))).json()).toHaveProperty('result');
+    expect(faults).toEqual([]);
+  });
+});
