@@ -7,6 +7,7 @@ import type { CallInContext, Conversation } from '../goal/conversation.ts';
 import { decodeString, type Span } from '../json/cursor.ts';
 import { longJsonFields } from '../json/fields.ts';
 import { encodeEdits } from '../json/strings.ts';
+import { shownFiles } from '../transcript/call-targets.ts';
 import { findFrame } from '../transcript/frames.ts';
 import { type CallFacts, callFacts, isRecovery, namesRecovery, type ToolCall } from '../transcript/tools.ts';
 import type { Job } from './decide/decision.ts';
@@ -114,17 +115,20 @@ function readResult(
   conversation: Conversation,
   settings: FindSettings,
 ): FoundText[] {
+  const [first] = texts;
+  if (!first) return [];
+  const call = conversation.callOf(first.callId, first.name);
+  const again = conversation.isShownAgain(shownFiles(call));
   const may = texts.filter(({ literal }) => literal.end - literal.start - 2 >= leastChars(settings));
-  const [first] = may;
-  if (!first || message.opaque) return [];
-  const result = resultOf(conversation.callOf(first.callId, first.name), first.name, conversation);
+  if (may.length === 0 || message.opaque) return [];
+  const result = resultOf(call, first.name, conversation);
   const least = leastCharsOf(result, settings);
   const large = may.filter(({ literal }) => literal.end - literal.start - 2 >= least);
   return large.flatMap(({ literal }) => {
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) return [];
     const index = message.texts.findIndex((one) => one.literal === literal);
-    const reread = isReread(bytes, literal, result, conversation);
+    const reread = isReread(bytes, literal, result, conversation) || again;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
     return textsOf(piece, result, reread, settings);
   });
@@ -252,12 +256,14 @@ function readTextResult(
   settings: FindSettings,
 ): FoundText[] {
   const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];
-  if (!result || may.length === 0) return [];
+  if (!result) return [];
   const call = result.call ? conversation.textCall(result.call) : undefined;
+  const again = conversation.isShownAgain(shownFiles(call));
+  if (may.length === 0) return [];
   const context = resultOf(call, '', conversation);
   const least = leastCharsOf(context, settings);
   const large = may.filter(({ start, end }) => end - start >= least);
-  const reread = isReread(bytes, literal, context, conversation);
+  const reread = isReread(bytes, literal, context, conversation) || again;
   return large.flatMap(({ start, end, path }) => {
     const { facts } = context;
     const named = path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };

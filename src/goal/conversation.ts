@@ -26,11 +26,15 @@ interface Kept {
   readonly calls: readonly (readonly [id: string, call: CallInContext])[];
   /** Absent where the answer called a tool natively. */
   readonly spoken?: string;
+  /** Files that were shown; absent where there were none. */
+  readonly shown?: readonly string[];
 }
 
 /** Calls that later results may still answer, and how much of what they were made with. */
 const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
+/** Files of which it is kept that they were shown. */
+const MAX_KEPT_SHOWN = 200;
 /** Of an answer without native calls: its end holds the action. */
 const MAX_SPOKEN_CHARS = 64 * 1024;
 
@@ -57,6 +61,8 @@ export class Conversation {
   #spoken = '';
   #calls = new SharedLog<CallInContext>();
   #results = new SharedLog<Result>();
+  /** Paths of files that results showed, by their names. */
+  #shown = new SharedLog<string>();
 
   /** An independent one to go on from without touching this one; what both know is there once. */
   fork(): Conversation {
@@ -67,19 +73,28 @@ export class Conversation {
     fork.#spoken = this.#spoken;
     fork.#calls = this.#calls.fork();
     fork.#results = this.#results.fork();
+    fork.#shown = this.#shown.fork();
     return fork;
   }
 
   /** How many calls and results it has taken note of. */
   get notes(): number {
-    return this.#calls.size + this.#results.size + (this.#spoken.length >> 5);
+    return this.#calls.size + this.#results.size + this.#shown.size + (this.#spoken.length >> 5);
   }
 
   /** As text: its newest calls and words, for a request that goes on from here without repeating them. */
   toText(): string {
-    const calls = this.kept().#calls.entries();
-    const kept: Kept = { id: this.#id, asked: this.#asked, recovers: this.#recovers, calls };
-    return JSON.stringify(this.#spoken === '' ? kept : { ...kept, spoken: this.#spoken });
+    const kept = this.kept();
+    const calls = kept.#calls.entries();
+    const shown = kept.#shown.entries().map(([, path]) => path);
+    return JSON.stringify({
+      id: this.#id,
+      asked: this.#asked,
+      recovers: this.#recovers,
+      calls,
+      ...(this.#spoken !== '' && { spoken: this.#spoken }),
+      ...(shown.length > 0 && { shown }),
+    } satisfies Kept);
   }
 
   /** The very same as `fromText(toText())`, which shares what it can with this one. */
@@ -89,6 +104,8 @@ export class Conversation {
     kept.#id = this.#id;
     kept.#recovers = this.#recovers;
     kept.#spoken = this.#spoken;
+    kept.#shown = this.#shown.fork();
+    kept.#shown.keepNewest(MAX_KEPT_SHOWN);
     const newest = this.#calls.fork();
     newest.keepNewest(MAX_KEPT_CALLS);
     const calls = newest.entries();
@@ -104,7 +121,8 @@ export class Conversation {
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
-      const { id, asked, calls, recovers = false, spoken = '' } = JSON.parse(text) as Kept;
+      const { id, asked, calls, recovers = false, spoken = '', shown = [] } = JSON.parse(text) as Kept;
+      for (const path of shown) conversation.#shown.add(nameOf(path), path);
       for (const [callId, call] of calls) conversation.#calls.add(callId, call);
       conversation.#id = id;
       conversation.#asked = asked;
@@ -195,6 +213,20 @@ export class Conversation {
   }
 
   /**
+   * Notes the files that a result shows and says whether one of them was shown before, whatever lines of it and by whatever
+   * call: who comes back to a file wants to see it.
+   */
+  isShownAgain(paths: readonly string[]): boolean {
+    const again = paths.some((path) => this.#shown.all(nameOf(path)).some((before) => isSameFile(before, path)));
+    for (const path of paths) {
+      const earlier = this.#shown.all(nameOf(path));
+      if (!earlier.includes(path) && earlier.length < MAX_REPEATS) this.#shown.add(nameOf(path), path);
+    }
+    this.#shown.keepNewest(MAX_CALLS);
+    return again;
+  }
+
+  /**
    * What the reader of a result is after: an explicit question alone, otherwise the call's arguments, what the
    * assistant said when it made the call, and the user's newest words before it.
    */
@@ -212,4 +244,15 @@ export class Conversation {
   get asked(): string {
     return this.#asked;
   }
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/** Whether two paths mean one file: the same, or one of them told from further up. */
+function isSameFile(a: string, b: string): boolean {
+  const [long, short] = a.length < b.length ? [b, a] : [a, b];
+  const bare = short.replace(/^\.\//, '');
+  return long === short || long.endsWith(`/${bare}`) || long === bare;
 }

@@ -1,4 +1,4 @@
-import { fileVerb, parseArgs, type ToolCall } from './tools.ts';
+import { callFacts, filesOfCommand, fileVerb, parseArgs, type ToolCall } from './tools.ts';
 
 /** Lines of a file, 1-based and inclusive; 0 where a call does not say. */
 export interface FileLines {
@@ -18,6 +18,7 @@ const SED_IN_PLACE = /\bsed\s+(?:-\w\s+)?-i\b([^|;&\n]{0,1000})/g;
 const SED_RANGE = /\bsed\s+-n\s+["']?(\d{1,9}),(\d{1,9})p/;
 const MAX_FILES = 20;
 const MAX_CHARS = 50_000;
+const MAX_PATH_CHARS = 1_000;
 
 /** The files that a call changes, as far as its name and its arguments tell; `[]` for one that only looks. */
 export function editedFiles(call: ToolCall | undefined): string[] {
@@ -49,6 +50,14 @@ function editedByCommand(command: string): string[] {
 
 function patched(text: string): string[] {
   return [...text.slice(0, MAX_CHARS).matchAll(PATCHED)].map(([, file = '']) => file);
+}
+
+/** The files that a call shows, whatever tool or command it uses to look at them; `[]` for one that shows none. */
+export function shownFiles(call: ToolCall | undefined): string[] {
+  const { origin, path, command } = callFacts(call).hints;
+  if (command !== undefined) return [...new Set(filesOfCommand(command))].slice(0, MAX_FILES);
+  const shows = origin === 'read' && path !== undefined && editedFiles(call).length === 0;
+  return shows ? [path.slice(0, MAX_PATH_CHARS)] : [];
 }
 
 /** Which lines of a file a call asks for. */

@@ -199,7 +199,23 @@ function programOf(stage: string): string {
 function fileOfCommand(command: string): string {
   const stage = command.split('|')[0] ?? '';
   const tokens = stage.split(/\s+/).map((token) => token.replaceAll(/["'`]/g, ''));
-  return tokens.findLast((token) => /^[^-].*\.[A-Za-z0-9]{1,8}$/.test(token) || /^[^-]*\/[^/]+$/.test(token)) ?? '';
+  return tokens.findLast(isFile) ?? '';
+}
+
+/** The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order. */
+export function filesOfCommand(command: string): string[] {
+  const parts = command.slice(0, 2_000).split(/&&|\|\||;|\n/);
+  return parts.flatMap((part) => {
+    const [stage = ''] = part.split('|');
+    const program = programOf(stage);
+    if (!READ_PROGRAMS.has(program) || /[<>]/.test(part) || (program === 'sed' && /\s-i\b/.test(stage))) return [];
+    const words = stage.split(/\s+/).map((word) => word.replaceAll(/["'`]/g, ''));
+    return words.slice(words.findIndex((word) => word.endsWith(program)) + 1).filter(isFile);
+  });
+}
+
+function isFile(word: string): boolean {
+  return /^[^-].*\.[A-Za-z0-9]{1,8}$/.test(word) || /^[^-]*\/[^/]+$/.test(word);
 }
 
 const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$/i;

@@ -276,3 +276,27 @@ describe('a result that an agent without native calls sends as a user message', 
     expect(framed(json).content.slice(edit?.start, edit?.end)).toBe(JSON.stringify(LOG).slice(1, -1));
   });
 });
+
+describe('a file that is read a second time', () => {
+  it('goes whole, changed or not, whatever tool or command shows it', () => {
+    const changed = sourceFile(13);
+    const texts = foundIn([
+      asked,
+      ...toolTurn('1', 'read', { path: 'src/big.ts' }, FILE),
+      ...toolTurn('2', 'bash', { command: 'cat src/big.ts' }, changed),
+      ...toolTurn('3', 'bash', { command: 'npm start' }, LOG),
+      ...toolTurn('4', 'view', { file_path: '/w/src/big.ts', offset: 40 }, FILE),
+      ...toolTurn('5', 'read', { path: 'src/other.ts' }, FILE),
+    ]);
+    expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread', undefined, 'reread', undefined]);
+  });
+
+  it('goes whole too where the first reading was too small to be cut', () => {
+    const texts = foundIn([
+      asked,
+      ...toolTurn('1', 'bash', { command: 'head -5 src/big.ts' }, 'a\nb\n'),
+      ...toolTurn('2', 'read', { path: 'src/big.ts' }, FILE),
+    ]);
+    expect(texts.map(({ job }) => job.keepWhole)).toEqual(['reread']);
+  });
+});

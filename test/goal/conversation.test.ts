@@ -152,3 +152,31 @@ describe('a text that the same call brings again', () => {
     expect(conversation.isReread('call 5999', place(0), read)).toBe(false);
   });
 });
+
+describe('a file that is shown again', () => {
+  it('is known by its path, however that is told, and by no other of the same name', () => {
+    const conversation = new Conversation();
+    expect(conversation.isShownAgain(['/w/src/app.ts'])).toBe(false);
+    expect(conversation.isShownAgain(['/w/test/app.ts'])).toBe(false);
+    for (const path of ['/w/src/app.ts', 'src/app.ts', './src/app.ts']) {
+      expect(conversation.isShownAgain([path])).toBe(true);
+    }
+    expect(conversation.isShownAgain([])).toBe(false);
+  });
+
+  it('is so for what goes on from a conversation, also from an answer that the provider keeps, and for no other', () => {
+    const conversation = new Conversation();
+    const before = conversation.fork();
+    conversation.isShownAgain(['src/app.ts']);
+    for (const later of [conversation.fork(), conversation.kept(), Conversation.fromText(conversation.toText())]) {
+      expect(later.isShownAgain(['src/app.ts'])).toBe(true);
+    }
+    expect(before.isShownAgain(['src/app.ts'])).toBe(false);
+  });
+
+  it('costs a bounded number of notes however often it is shown', () => {
+    const conversation = new Conversation();
+    for (let i = 0; i < 500; i++) conversation.isShownAgain([`${i % 90}/app.ts`, 'src/app.ts']);
+    expect(conversation.notes).toBeLessThan(100);
+  });
+});

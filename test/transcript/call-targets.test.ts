@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { askedLines, editedFiles } from '../../src/transcript/call-targets.ts';
+import { askedLines, editedFiles, shownFiles } from '../../src/transcript/call-targets.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 
 const call = (name: string, args: object | string) => ({
@@ -70,5 +70,29 @@ describe('the lines that a call asks for', () => {
     [{ path: 'a', start_line: -4, end_line: 1.5 }, 0, 0],
   ])('%j: %d to %d', (args, startLine, endLine) => {
     expect(askedLines(call('read', args))).toEqual({ startLine, endLine });
+  });
+});
+
+describe('the files that a call shows', () => {
+  const shown = (name: string, args: unknown) => shownFiles({ name, args: JSON.stringify(args) });
+
+  it.each([
+    ['read', { path: 'src/a.ts', offset: 200 }, ['src/a.ts']],
+    ['str_replace_editor', { command: 'view', path: '/w/a.py', view_range: [1, 9] }, ['/w/a.py']],
+    ['bash', { command: "cd /w && sed -n '1,200p' src/a.ts" }, ['src/a.ts']],
+    ['bash', { command: 'cat src/a.ts src/b.ts | head -50; nl -ba "src/c.ts"' }, ['src/a.ts', 'src/b.ts', 'src/c.ts']],
+    ['exec_command', { cmd: ['bash', '-lc', 'tail -n 20 logs/app.log'] }, ['logs/app.log']],
+    ['bash', { command: "cat > src/a.ts <<'EOF'\nx\nEOF" }, []],
+    ['bash', { command: "sed -i 's/a/b/' src/a.ts" }, []],
+    ['bash', { command: 'grep -n voucher src/a.ts' }, []],
+    ['bash', { command: 'npm test' }, []],
+    ['write', { path: 'src/a.ts', content: 'x' }, []],
+    ['str_replace_editor', { command: 'create', path: '/w/a.py' }, []],
+  ])('are told by tool and command: %s %j', (name, args, files) => {
+    expect(shown(name, args)).toEqual(files);
+  });
+
+  it('are none where there is no call', () => {
+    expect(shownFiles(undefined)).toEqual([]);
   });
 });
