@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { browserPath, contrastFaults, launch, tab } from './browser.ts';
-import { fillStore, work } from './material.ts';
+import { addFleet, fillStore, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
@@ -28,6 +28,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       }),
     ]);
     agent = await work(stage);
+    await addFleet(stage.dbPath);
   });
   afterAll(() => Promise.all([browser?.close(), stage?.close()]));
 
@@ -72,6 +73,20 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         { colorScheme },
       );
     }
+  });
+
+  it('shows the fleet: children with what they say, and the blackboard, but no token and no folder', async () => {
+    await visit('fleet', async (page) => {
+      const main = page.getByRole('main');
+      await main.getByRole('button', { name: 'Output' }).click();
+      const output = page.getByRole('region', { name: 'Output of child-1' });
+      await output.getByText('something broke').waitFor();
+      expect(await output.innerText()).toContain('<b>hello</b>');
+      expect(await main.innerText()).toMatch(/terminated\s+reviewer\s+child-1\s+7 requests/);
+      expect(await page.getByRole('region', { name: 'Blackboard' }).innerText()).toMatch(/plan\s+1/);
+      expect(await (await page.request.get(`${stage.url}/page/api/fleet`)).text()).not.toMatch(/a-hash|secret/);
+      expect(await contrastFaults(page)).toEqual([]);
+    });
   });
 
   it('fits a phone: nothing but tables and menus scrolls sideways', async () => {

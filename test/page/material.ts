@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import type { ChildRecord } from '../../src/core/ports/fleet.ts';
 import { encodeBody } from '../../src/store/decision-codec.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../gc/agent.ts';
@@ -69,4 +70,35 @@ export async function fillStore(path: string, requests: number, texts = requests
     COMMIT;
   `);
   db.close();
+}
+
+/** Writes a child that has said something, and a fact on the blackboard, into the store of a server. */
+export async function addFleet(path: string): Promise<void> {
+  const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000 };
+  const store = openSqliteStore({ path, ...options });
+  const fleet = await store.fleet();
+  const about = { runId: null, opId: null, jobId: null, graphId: null, nodeId: null, childId: null };
+  const record: ChildRecord = {
+    ...{ childId: 'child-1', state: 'terminated', agent: 'codex', command: null, role: 'reviewer', limits: {} },
+    ...{ limitsUnenforced: [], metadata: {}, correlation: about, workdir: '/secret', manifestPath: null },
+    ...{ tokenHash: 'a-hash', instanceId: 'i', pid: 1, processStart: null, createdMs: Date.now(), startedMs: 1 },
+    ...{
+      attachedMs: null,
+      endedMs: Date.now(),
+      exitCode: 0,
+      signal: null,
+      stopReason: null,
+      starts: 1,
+      limitsTold: [],
+    },
+    usage: { messages: 7, tokensIn: 1_200, tokensOut: 34, costUsd: null, wallclockMs: 0 },
+  };
+  await fleet.children.insert({ record, spec: {} }, 10);
+  const line = { tsMs: Date.now(), childId: 'child-1', runId: null, parsed: null };
+  await store.records.addChildLogs([
+    { ...line, stream: 'stdout', message: '<b>hello</b>' },
+    { ...line, stream: 'stderr', message: 'something broke' },
+  ]);
+  await fleet.board.set([{ key: 'plan:next', namespace: 'plan', value: '1', tags: [], ttlMs: null }], () => []);
+  await store.close();
 }
