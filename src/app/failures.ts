@@ -8,6 +8,7 @@ const parts = {
   segments: { level: 'warn', message: 'context not kept' },
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
+  ledger: { level: 'error', message: 'the ledger' },
   reports: { level: 'warn', message: 'a request could not be told of' },
   fleet: { level: 'warn', message: 'fleet' },
   subscriptions: { level: 'debug', message: 'a resource could not be looked at' },

@@ -21,11 +21,12 @@ export interface RewriterParts {
   readonly segments?: SegmentPorts;
   readonly answers?: KeptAnswers;
   readonly turns?: Turns;
+  readonly isHeldOut?: (conversationId: string) => boolean;
 }
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
-  const { store, clock, once, refused, onFailure, scorer, segments, answers, turns } = parts;
+  const { store, clock, once, refused, onFailure, scorer, segments, answers, turns, isHeldOut } = parts;
   const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, ...(scorer && { scorer }) });
   return new RequestRewriter({
     store,
@@ -51,6 +52,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     ...(segments && { segments }),
     ...(answers && { answers }),
     ...(turns && { turns }),
+    ...(isHeldOut && { isHeldOut }),
   });
 }
 

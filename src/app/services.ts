@@ -3,12 +3,14 @@ import type { BulkPruner, Pruner, PruneTextResult } from '../core/api.ts';
 import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { createPruner } from '../core/prune-text.ts';
 import { prunerWithEvents } from '../core/pruner-events.ts';
 import { boundProject } from '../core/segments/bound-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { Recorder } from '../gc/recorder.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { Idempotency } from '../mcp/idempotency.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { Resources } from '../resources/registry.ts';
@@ -16,6 +18,7 @@ import { Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import { openBackend } from './backend.ts';
 import { decideOnceOf } from './decide-once.ts';
+import { openLedger, prunerWithLedger } from './ledger.ts';
 import type { Storage } from './storage.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
@@ -32,6 +35,8 @@ export interface Services extends Storage {
   /** Takes down what proxied requests show. */
   readonly recorder: Recorder;
   readonly contextGc: ContextGc;
+  /** What requests cost, and what pruning changed. */
+  readonly ledger: Ledger;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
   /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
@@ -42,7 +47,11 @@ export interface Services extends Storage {
 }
 
 /** Builds the services over what is kept. A new one is a field of `Services`, a line here, and its end in `close`. */
-export function openServices(storage: Storage, onPruned?: (result: PruneTextResult) => void): Services {
+export function openServices(
+  storage: Storage,
+  onPruned?: (result: PruneTextResult) => void,
+  onBilled?: (turn: LedgerTurn) => void,
+): Services {
   const { settings, store, events, failures, clock } = storage;
   const scorer = openBackend(storage);
   const turns = new Turns();
@@ -52,15 +61,17 @@ export function openServices(storage: Storage, onPruned?: (result: PruneTextResu
   });
   const once = decideOnceOf(settings, store, clock, decider);
   const { recorder, contextGc } = openContextGc(storage);
+  const ledger = openLedger(storage, onBilled);
   const upkeep = new Upkeep(store, failures.of('upkeep'));
   return {
     ...storage,
     scorer,
     once,
     turns,
-    ...openPruners(storage, once, scorer, onPruned),
+    ...openPruners(storage, once, scorer, ledger, onPruned),
     recorder,
     contextGc,
+    ledger,
     resources: new Resources({
       store,
       records: store.records,
@@ -75,6 +86,7 @@ export function openServices(storage: Storage, onPruned?: (result: PruneTextResu
       await decider.close();
       await scorer?.close();
       await recorder.flush();
+      await ledger.flush();
       await events.flush();
       await store.close();
     },
@@ -85,6 +97,7 @@ function openPruners(
   { settings, failures, clock, store, events }: Storage,
   once: DecideOnce,
   scorer: OpenScorer | null,
+  ledger: Ledger,
   onPruned: ((result: PruneTextResult) => void) | undefined,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
   const open = (asked: OpenScorer | null): Services['pruner'] => {
@@ -96,7 +109,8 @@ function openPruners(
       decisions: once,
       ...(asked && { scorer: asked }),
     });
-    return prunerWithEvents(untold, events, clock, onPruned);
+    const told = prunerWithEvents(untold, events, clock, onPruned);
+    return prunerWithLedger(told, ledger);
   };
   const pruner = open(scorer);
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };

@@ -18,6 +18,7 @@ import { Upstream } from '../proxy/upstream.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import { callersOf } from './callers.ts';
+import { isHeldOut } from './held-out.ts';
 import { keptAnswers } from './kept-answers.ts';
 import { requestIds } from './request-ids.ts';
 import { rewriterOf } from './rewriter.ts';
@@ -63,7 +64,8 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   const notUnderstood = new NotUnderstood();
   const shadow = settings.mode === 'shadow';
   const onFailure = failures.of('reports');
-  const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure });
+  const ledger = services.ledger;
+  const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure, ledger });
   const options = await handlerOptions(services, reporter, nextId);
   return {
     wires: dialects.map((dialect): Wire => {
@@ -127,6 +129,7 @@ async function handlerOptions(
       once,
       turns,
       ...(scorer && { scorer }),
+      ...(settings.holdout > 0 && { isHeldOut: (id: string) => isHeldOut(id, settings.holdout) }),
       segments: segmentsOf(services),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
     }),
@@ -142,6 +145,7 @@ async function handlerOptions(
       return nextId();
     },
     onReport: (report) => reporter.report(report),
+    keepsLedger: true,
     onFailure: failures.of('forwarding'),
   };
 }

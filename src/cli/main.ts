@@ -40,6 +40,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'show what was saved, by day, model and tool',
     load: async () => (await import('./stats.ts')).stats,
   },
+  report: {
+    summary: 'show what was spent and saved in dollars, here or in the sessions of an agent',
+    load: async () => (await import('./report.ts')).report,
+  },
   store: { summary: 'move everything into another store', load: async () => (await import('./store.ts')).store },
   eval: {
     summary: "measure the pruner on a repository's own history",

@@ -1,6 +1,7 @@
 import { backendsSettings } from './settings/backends.ts';
 import { fleetSettings } from './settings/fleet.ts';
 import { keepingSettings } from './settings/keeping.ts';
+import { ledgerSettings } from './settings/ledger.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { serverSettings } from './settings/server.ts';
 import type { Setting } from './settings/setting.ts';
@@ -14,6 +15,7 @@ export const table = {
   ...backendsSettings,
   ...toolsSettings,
   ...fleetSettings,
+  ...ledgerSettings,
 };
 
 export type SettingKey = keyof typeof table;

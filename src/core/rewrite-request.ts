@@ -17,7 +17,7 @@ import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody } fr
 import { NO_SCOPE, type PreparedRequest, Preparer, viewFor } from './prepare-request.ts';
 import { CHECKPOINTS, type IncomingRequest } from './read-request.ts';
 import type { RefusedConversations } from './refused-conversations.ts';
-import { hasRawPast, leftAlone, newCutPrefixes, type Rewritten, rewritten } from './rewritten.ts';
+import { hasRawPast, heldOut, leftAlone, newCutPrefixes, type Rewritten, rewritten } from './rewritten.ts';
 import { NO_DIRECTIVES } from './segments/apply-directives.ts';
 import { boundProject } from './segments/bound-project.ts';
 import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
@@ -33,6 +33,8 @@ export interface RewriterOptions {
   readonly find: FindSettings;
   readonly render: RenderOptions;
   readonly refused: RefusedConversations;
+  /** Whether a conversation is one of those that are left whole. */
+  readonly isHeldOut?: (conversationId: string) => boolean;
   /** What was asked of single segments, and who wants to hear of them; without it nobody does. */
   readonly segments?: SegmentPorts;
   /** Where answers that the provider keeps are remembered beside the memory of this process. */
@@ -118,6 +120,7 @@ export class RequestRewriter {
       return leftAlone(prepared);
     }
     await this.#keepAlive(body, match?.checkpoint.at ?? 0);
+    if (newTexts === 'decide' && this.#isHeldOut(prepared)) return heldOut(prepared);
     const failure = state.failure ?? prepared.known.failure;
     // the store cannot tell what was sent: what this process remembers must do
     if (failure !== null && !match) {
@@ -140,6 +143,12 @@ export class RequestRewriter {
       }
     }
     return this.#done(prepared, result, fallbacks);
+  }
+
+  /** One that was cut before keeps its cuts: whoever begins to hold out changes no bytes that were sent. */
+  #isHeldOut({ read, known }: PreparedRequest): boolean {
+    if (known.sent.size + read.editsBefore.length > 0) return false;
+    return this.#options.isHeldOut?.(read.conversationId) ?? false;
   }
 
   #done(prepared: PreparedRequest, result: Spliced, fallbacks: readonly string[]): Rewritten {

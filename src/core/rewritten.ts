@@ -1,6 +1,7 @@
 import type { ScannedMessage } from '../dialects/dialect.ts';
 import type { Conversation } from '../goal/conversation.ts';
-import type { TextOutcome } from './prefix-memo.ts';
+import type { Span } from '../json/cursor.ts';
+import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import type { PreparedRequest } from './prepare-request.ts';
 import { tailOf } from './read-request.ts';
 import type { Spliced } from './splice.ts';
@@ -31,6 +32,13 @@ export interface Rewritten {
   readonly newFrom: number;
   /** Codes of what could not be done: a backend that failed, a budget that was not kept. */
   readonly fallbacks: readonly string[];
+  /** The body as it came, and what was put in place of parts of it. */
+  readonly received: Buffer;
+  readonly edits: readonly BodyEdit[];
+  /** Of `received`: tools and instructions beside the messages. */
+  readonly beside: readonly Span[];
+  /** The conversation is one of those that are left whole, to compare the others with. */
+  readonly heldOut: boolean;
 }
 
 /** What became of a request; `result` is of it. */
@@ -54,6 +62,10 @@ export function rewritten(prepared: PreparedRequest, result: Spliced, fallbacks:
     outcomes: result.outcomes,
     newFrom: read.outcomesBefore.length + replayed,
     fallbacks,
+    received: prepared.body,
+    edits: result.edits,
+    beside: read.scanned.beside,
+    heldOut: false,
   };
 }
 
@@ -63,6 +75,11 @@ export function leftAlone({ body, read, known, steps, bound, signal }: PreparedR
   const untouched = { body, read: nothing, known: { ...known, sent: new Map() }, found: [], steps, bound, signal };
   const unchanged = { body, edits: [], outcomes: [], counts: [] };
   return { ...rewritten(untouched, unchanged, []), refusedBefore: true };
+}
+
+/** The request of a conversation that is left whole for comparison. */
+export function heldOut(prepared: PreparedRequest): Rewritten {
+  return { ...leftAlone(prepared), refusedBefore: false, heldOut: true };
 }
 
 /** Whether something of the past went as it came, and nothing says whether it was sent so. */

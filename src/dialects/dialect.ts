@@ -117,6 +117,8 @@ export interface ProviderUsage {
   readonly cachedTokens: number | null;
   /** Of the prompt, written to a cache; absent where the provider does not tell. */
   readonly cacheWriteTokens?: number | null;
+  /** Of these, written for an hour; absent where the provider has one lifetime only. */
+  readonly cacheWrite1hTokens?: number | null;
   /**
    * Blocks of the model's that the provider left out because what stands before them is not what they were made from;
    * absent where it says nothing of it.

@@ -1,10 +1,11 @@
 import { CONNECTION_RUN } from '../core/event-log.ts';
-import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { LedgerSink, LedgerStore } from '../core/ports/ledger.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { WriteBehind } from '../write-behind.ts';
+import { usageFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
@@ -17,6 +18,7 @@ export interface ReporterOptions {
   readonly store: Pick<Store, 'addUsage'> & { readonly ledger: Pick<LedgerStore, 'add'> };
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
+  readonly ledger?: LedgerSink;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
   readonly onFailure: TellFailure;
@@ -128,6 +130,7 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
+    if (report.facts) this.#options.ledger?.request({ ...report.facts, atMs, usage: usageFacts(report.usage) });
     this.#usage.add(report, atMs, saved > 0);
     this.#wires.add(report, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));

@@ -1,6 +1,7 @@
 import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { Rewritten } from '../core/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
+import type { OpenFacts } from './ledger-facts.ts';
 import type { Exchange } from './pass-on.ts';
 
 /** What happened to one request: counts, names and codes; never a text or a credential. */
@@ -33,6 +34,8 @@ export interface RequestReport {
   readonly end: Exchange['kind'];
   readonly upstreamError: string | null;
   readonly usage: ProviderUsage | null;
+  /** For the ledger; `null` where nothing was looked at or generated. */
+  readonly facts?: OpenFacts | null;
 }
 
 /** How much of a model's name is reported. */

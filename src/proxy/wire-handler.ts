@@ -10,11 +10,13 @@ import type { ProviderUsage, Purpose } from '../dialects/dialect.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
 import { requestHeaders } from './headers.ts';
+import { factsOf, type OpenFacts } from './ledger-facts.ts';
 import { sendError } from './openai-error.ts';
 import type { Decline, Exchange } from './pass-on.ts';
 import { type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { REFUSALS, Refusal } from './refusal.ts';
 import { contentOf, type RequestReport } from './request-report.ts';
+import { scopeOf } from './scope.ts';
 import { readAway, uploadOf } from './unread-upload.ts';
 import type { Upstream } from './upstream.ts';
 import { UsageTap } from './usage.ts';
@@ -28,6 +30,8 @@ export interface WireOptions extends PruneStepOptions {
   readonly newRequestId: () => string;
   /** Told that a request has ended; the report is made when it is asked for. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
+  /** Whether somebody keeps account of what requests cost. */
+  readonly keepsLedger?: boolean;
 }
 
 /** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
@@ -192,6 +196,20 @@ class WireExchange {
     );
   }
 
+  /** What the ledger is told of a request that a model answered. */
+  #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
+    if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#purpose !== 'generate') return null;
+    if (kind === 'declined' || status < 200 || status >= 300) return null;
+    const { project } = scopeOf(this.#req.headers, this.#requestId);
+    const about = { requestId: this.#requestId, project, wire: this.#options.dialect.name, forwardedOriginal };
+    try {
+      return factsOf(rewritten, about);
+    } catch (cause) {
+      this.#options.onFailure('not_billed', cause, { requestId: this.#requestId });
+      return null;
+    }
+  }
+
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { onReport, onFailure } = this.#options;
     const tap = this.#tap;
@@ -212,6 +230,7 @@ class WireExchange {
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
       usage: null,
+      facts: this.#facts(rewritten, forwardedOriginal, exchange),
     };
     const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();

@@ -241,3 +241,77 @@ export interface LedgerReader {
   report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport>;
   turns: LedgerStore['turns'];
 }
+
+/** A message as it was forwarded. */
+export interface MessageFacts {
+  /** Stands for it and all before it, as the client sent it. */
+  readonly prefix: string;
+  /** Its length as it was forwarded, in bytes. */
+  readonly bytes: number;
+  /** Tokens that were cut from it, markers subtracted, estimated. */
+  readonly removed: number;
+  /** Stands for what was put in place of what was cut; `''` where nothing was. */
+  readonly cuts: string;
+}
+
+/** A text that was looked at for the first time. */
+export interface TextFacts {
+  readonly tool: string;
+  readonly kind: string;
+  /** Whether lines of it were cut. */
+  readonly cut: boolean;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** A line that was cut and is needed, or a text that came again because it had been cut. */
+export interface RegretFacts {
+  readonly how: RegretKind;
+  readonly tool: string;
+  readonly kind: string;
+  /** What came again, estimated. */
+  readonly tokens: number;
+}
+
+/** What was used, as the provider reports it; `null` where it says nothing of it. */
+export interface ReportedUsage {
+  /** All that was read, from a cache or not. */
+  readonly input: number | null;
+  readonly output: number | null;
+  readonly read: number | null;
+  /** Written to a cache, of both lifetimes. */
+  readonly written: number | null;
+  /** Of `written`, for an hour. */
+  readonly written1h: number | null;
+}
+
+/** A request that a model answered. Holds no text. */
+export interface RequestFacts {
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly project: string;
+  readonly conversationId: string;
+  readonly wire: string;
+  readonly model: string;
+  readonly arm: Arm;
+  readonly usage: ReportedUsage | null;
+  /** Stand for the tools and the instructions beside the messages. */
+  readonly tools: string;
+  readonly system: string;
+  readonly messages: readonly MessageFacts[];
+  /** Bytes of the forwarded body. */
+  readonly bytes: number;
+  /** Messages up to the last one that the client asked to be cached; `null` where it asks for none. */
+  readonly cacheUpTo: number | null;
+  readonly texts: readonly TextFacts[];
+  readonly regrets: readonly RegretFacts[];
+  /** Tokens of what is new since `from` messages and no answer of the model's, as forwarded, estimated. */
+  readonly fresh: { readonly from: number; readonly tokens: number };
+}
+
+/** Takes requests as they end. Neither throws nor waits. */
+export interface LedgerSink {
+  request(facts: RequestFacts): void;
+  /** Lines behind a marker were asked for. */
+  recovered(pruneId: string, tokens: number): void;
+}

@@ -80,5 +80,13 @@ function usageOf(usage: Readonly<Record<string, unknown>>): ProviderUsage {
   const cachedTokens = count(usage.cache_read_input_tokens);
   const cacheWriteTokens = count(usage.cache_creation_input_tokens);
   const promptTokens = fresh === null ? null : fresh + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0);
-  return { promptTokens, completionTokens: count(usage.output_tokens), cachedTokens, cacheWriteTokens };
+  const cacheWrite1hTokens = count(field(usage.cache_creation, 'ephemeral_1h_input_tokens'));
+  const completionTokens = count(usage.output_tokens);
+  return {
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+    cacheWriteTokens,
+    ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
+  };
 }

@@ -69,9 +69,11 @@ function closing(bytes: Buffer, open: number): number {
 function usageOf(value: unknown): ProviderUsage | null {
   if (value === null || typeof value !== 'object') return null;
   const details = field(value, 'prompt_tokens_details');
+  const written = count(field(details, 'cache_write_tokens'));
   return {
     promptTokens: count(field(value, 'prompt_tokens')),
     completionTokens: count(field(value, 'completion_tokens')),
+    ...(written !== null && { cacheWriteTokens: written }),
     cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
   };
 }

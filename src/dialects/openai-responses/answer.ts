@@ -100,9 +100,11 @@ function nameOf(item: unknown): string {
 }
 
 function usageOf(usage: object): ProviderUsage {
+  const written = count(field(field(usage, 'input_tokens_details'), 'cache_write_tokens'));
   return {
     promptTokens: count(field(usage, 'input_tokens')),
     completionTokens: count(field(usage, 'output_tokens')),
     cachedTokens: count(field(field(usage, 'input_tokens_details'), 'cached_tokens')),
+    ...(written !== null && { cacheWriteTokens: written }),
   };
 }

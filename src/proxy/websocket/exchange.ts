@@ -1,4 +1,5 @@
 import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
+import { factsOf, type OpenFacts } from '../ledger-facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { contentOf, type RequestReport } from '../request-report.ts';
 
@@ -13,6 +14,8 @@ export interface SentFrame {
   readonly original: Buffer;
   readonly pruned: Pruned;
   readonly pruneMs: number;
+  /** Whose it is, where somebody keeps account of it. */
+  readonly project: string | null;
 }
 
 /** One request in a frame and what answers it. */
@@ -23,6 +26,7 @@ export class FrameExchange {
   readonly #reader: AnswerReader;
   readonly #startedAt: number;
   readonly #pruneMs: number;
+  readonly #project: string | null;
   readonly #bytesIn: number;
   #bytesOut: number;
   readonly #fallbacks: string[];
@@ -31,7 +35,8 @@ export class FrameExchange {
   #original: Buffer | null;
   #wasRefused = false;
 
-  constructor({ requestId, dialect, original, pruned, pruneMs }: SentFrame) {
+  constructor({ requestId, dialect, original, pruned, pruneMs, project }: SentFrame) {
+    this.#project = project;
     this.requestId = requestId;
     this.pruned = pruned;
     this.#dialect = dialect;
@@ -77,6 +82,14 @@ export class FrameExchange {
     return this.#reader.turn();
   }
 
+  #facts(): OpenFacts | null {
+    const { rewritten } = this.pruned;
+    if (rewritten === null || this.#project === null) return null;
+    const forwardedOriginal = this.#bytesOut === this.#bytesIn;
+    const about = { requestId: this.requestId, project: this.#project, wire: this.#dialect.name, forwardedOriginal };
+    return factsOf(rewritten, about);
+  }
+
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
     const { rewritten } = this.pruned;
     return {
@@ -96,6 +109,7 @@ export class FrameExchange {
       end,
       upstreamError,
       usage: this.#reader.usage(),
+      facts: status < 300 && end === 'answered' ? this.#facts() : null,
     };
   }
 }

@@ -5,6 +5,7 @@ import type { RequestRewriter } from '../../core/rewrite-request.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
 import type { RequestReport } from '../request-report.ts';
+import { scopeOf } from '../scope.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
@@ -16,6 +17,8 @@ export interface FrameOptions extends PruneStepOptions {
   readonly newRequestId: () => string;
   /** Told that a request has ended. */
   readonly onReport: (report: () => RequestReport) => void;
+  /** Whether somebody keeps account of what requests cost. */
+  readonly keepsLedger?: boolean;
   /** Told of what passed unread because nobody knows what it is. */
   readonly onNotUnderstood: (reason: string) => void;
 }
@@ -98,7 +101,8 @@ export class Frames implements BridgeWatch {
       purpose: 'generate',
     });
     const pruneMs = performance.now() - startedAt;
-    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs });
+    const project = this.#options.keepsLedger ? scopeOf(this.#connected.headers, requestId).project : null;
+    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, project });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
   }

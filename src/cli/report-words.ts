@@ -1,0 +1,165 @@
+import type { Difference, LedgerReport, MissCause, Share } from '../core/ports/ledger.ts';
+
+/** Causes of cache misses as people read them. */
+export const CAUSES: Readonly<Record<MissCause, string>> = {
+  first_request: 'first request: nothing was there yet',
+  expired: 'expired: too long since the request before',
+  model_changed: 'another model was asked',
+  tools_changed: 'the client changed its tools',
+  system_changed: 'the client changed its system prompt',
+  message_changed: 'the client changed an earlier message',
+  changed_by_us: 'changed by mcp-pruner: please report it',
+  unknown: 'unknown: nothing changed',
+};
+
+/** Dollars with as many decimals as tell something. */
+export function money(dollars: number): string {
+  const size = Math.abs(dollars);
+  const digits = size === 0 || size >= 100 ? 2 : size >= 1 ? 2 : size >= 0.01 ? 3 : 5;
+  return `${dollars < 0 ? '-' : ''}$${size.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US');
+}
+
+export function percent(share: number | null): string {
+  return share === null ? '-' : `${(100 * share).toFixed(1)} %`;
+}
+
+/** A table with its heading; the first row says what the columns are. */
+export interface Part {
+  readonly title: string;
+  /** A sentence below the heading, or `''`. */
+  readonly note: string;
+  /** How many first columns are words. */
+  readonly words: number;
+  readonly rows: readonly (readonly string[])[];
+}
+
+const MAX_ROWS = 15;
+
+/** The parts of the report below its totals, those that have something to say. */
+export function partsOf(told: LedgerReport): Part[] {
+  const { shares } = told;
+  const share = (name: string, { part, whole, share: of }: Share, show: (value: number) => string): string[] => [
+    name,
+    show(part),
+    show(whole),
+    percent(of),
+  ];
+  const parts: Part[] = [
+    {
+      title: 'What was removed, of four wholes',
+      note: '',
+      words: 1,
+      rows: [
+        ['of', 'removed', 'whole', 'share'],
+        share('the texts that were looked at (tokens)', shares.ofTexts, count),
+        share('newly billed input (tokens)', shares.ofNewInput, count),
+        share('all input (tokens)', shares.ofAllInput, count),
+        share('the bill, net', shares.ofBill, money),
+      ],
+    },
+    {
+      title: 'Why the cache missed',
+      note: 'Dollars are what the missing tokens cost above the price of reading them.',
+      words: 1,
+      rows: [
+        ['cause', 'requests', 'tokens', 'dollars'],
+        ...told.misses.map((miss) => [
+          CAUSES[miss.cause] ?? miss.cause,
+          count(miss.requests),
+          count(miss.tokens),
+          money(miss.dollars),
+        ]),
+      ],
+    },
+    {
+      title: 'Tools and kinds',
+      note: 'Saved: at the price at which a text would have entered. Regret: what came again because it had been cut.',
+      words: 2,
+      rows: [
+        ['tool', 'kind', 'texts', 'cut', 'removed', 'saved', 'recovered', 'reread', 'quoted', 'regret'],
+        ...told.tools
+          .slice(0, MAX_ROWS)
+          .map((tool) => [
+            tool.tool || '-',
+            tool.kind || '-',
+            count(tool.texts),
+            count(tool.cut),
+            count(tool.removed),
+            money(tool.dollarsSaved),
+            count(tool.regrets.recovered),
+            count(tool.regrets.reread),
+            count(tool.regrets.quoted),
+            money(tool.regretDollars),
+          ]),
+      ],
+    },
+    {
+      title: 'Models',
+      note:
+        told.totals.unpriced > 0
+          ? `${count(told.totals.unpriced)} requests of models without a price count in tokens only.`
+          : '',
+      words: 1,
+      rows: [
+        ['model', 'requests', 'fresh', 'written', 'read', 'output', 'dollars', 'saved', 'reported ÷ estimated'],
+        ...told.models
+          .slice(0, MAX_ROWS)
+          .map((model) => [
+            model.model || '-',
+            count(model.requests),
+            count(model.fresh),
+            count(model.write5m + model.write1h),
+            count(model.read),
+            count(model.output),
+            model.unpriced === model.requests ? '-' : money(model.dollars),
+            model.unpriced === model.requests ? '-' : money(model.gross),
+            model.calibration === null ? '-' : model.calibration.toFixed(2),
+          ]),
+      ],
+    },
+    holdoutPart(told),
+  ];
+  return parts.filter(({ rows }) => rows.length > 1);
+}
+
+function holdoutPart({ holdout }: LedgerReport): Part {
+  if (holdout === null) return { title: '', note: '', words: 0, rows: [] };
+  const row = (name: string, of: Difference, show: (value: number) => string): string[] => [
+    name,
+    show(of.pruned),
+    show(of.control),
+    show(of.difference),
+    of.interval === null ? 'too few to tell' : `${show(of.interval[0])} to ${show(of.interval[1])}`,
+  ];
+  const { pruned, control } = holdout.conversations;
+  return {
+    title: 'The control group',
+    note: `${count(pruned)} conversations pruned, ${count(control)} left whole. The interval holds the true difference in at least 95 of 100 experiments.`,
+    words: 1,
+    rows: [
+      ['mean', 'pruned', 'whole', 'difference', 'interval'],
+      row('dollars a conversation', holdout.dollarsPerConversation, money),
+      row('dollars a turn', holdout.dollarsPerTurn, money),
+      row('turns', holdout.turns, (value) => value.toFixed(1)),
+      row('output tokens', holdout.outputTokens, count),
+      row('regret tokens', holdout.regretTokens, count),
+    ],
+  };
+}
+
+/** The figures that stand on top. */
+export function headline(told: LedgerReport): (readonly [string, string])[] {
+  const { totals } = told;
+  return [
+    ['requests', `${count(totals.requests)}${totals.estimated > 0 ? ` (${count(totals.estimated)} estimated)` : ''}`],
+    ['spent', money(totals.dollars)],
+    ['without pruning', money(totals.dollarsWithout)],
+    ['saved, gross', money(totals.gross)],
+    ['regret', money(totals.regretDollars)],
+    ['saved, net', `${money(totals.net)} (${percent(told.shares.ofBill.share)} of the bill)`],
+  ];
+}

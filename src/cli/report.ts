@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LedgerReport } from '../core/ports/ledger.ts';
+import { UserError } from '../errors.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { withStore } from './open-store.ts';
+import { reportHtml } from './report-html.ts';
+import { reportText } from './report-text.ts';
+import { painter } from './terminal.ts';
+
+const DAY_MS = 86_400_000;
+const DEFAULT_DAYS = 7;
+const DAYS_BY_UNIT: Readonly<Record<string, number>> = { d: 1, w: 7, m: 30, y: 365 };
+
+/** `mcp-pruner report`: what was spent, what pruning changed, and why caches missed. */
+export const report: Command = {
+  usage: 'report [--since 7d] [--project <name>] [--json | --html out.html]',
+  about: [
+    'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
+    'prompt cache missed.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    since: { type: 'string', value: '<time>', doc: `how far back, such as 1d, 2w, 3m (default ${DEFAULT_DAYS}d)` },
+    project: { type: 'string', value: '<name>', doc: 'only this project' },
+    json: { type: 'boolean', doc: 'print JSON' },
+    html: { type: 'string', value: '<file>', doc: 'write one HTML file that needs nothing else' },
+  },
+  arguments: { least: 0, most: 0 },
+
+  async run(call, io) {
+    const days = daysOf(call);
+    const told = await readLedger(call, io, days);
+    if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);
+    else if (textOption(call, 'html') !== undefined) writeHtml(call, io, told);
+    else io.out(reportText(told, painter(io), io.columns));
+    return 0;
+  },
+};
+
+async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport> {
+  const { readReport } = await import('../ledger/ledger.ts');
+  const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const project = textOption(call, 'project');
+  return withStore(call, io, ({ ledger }) =>
+    readReport(ledger, { sinceDay, ...(project !== undefined && { project }) }),
+  );
+}
+
+function writeHtml(call: Call, io: Io, told: LedgerReport): void {
+  const path = resolve(io.cwd, textOption(call, 'html') ?? '');
+  try {
+    writeFileSync(path, reportHtml(told, io.version));
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'error';
+    throw new UserError(`cannot write ${path}: ${code}`, { cause });
+  }
+  io.out(`${path}\n`);
+}
+
+function daysOf(call: Call): number {
+  const text = textOption(call, 'since') ?? `${DEFAULT_DAYS}d`;
+  const [, digits, unit = 'd'] = /^(\d{1,5})([dwmy]?)$/.exec(text) ?? [];
+  const days = Number(digits ?? 0) * (DAYS_BY_UNIT[unit || 'd'] ?? 1);
+  if (days < 1) throw new UsageError(`--since ${JSON.stringify(text)} is not a time such as 7d, 2w or 3m`);
+  return Math.min(days, 36_500);
+}

@@ -1,0 +1,21 @@
+import { optional, plainText, share } from '../rules.ts';
+import { setting } from './setting.ts';
+
+/** What requests cost, and what pruning changed. */
+export const ledgerSettings = {
+  prices: setting({
+    env: ['MCP_PRUNER_PRICES'],
+    toml: 'prices',
+    rule: optional(plainText('a file path')),
+    fallback: null,
+    fallbackWords: 'config/prices.toml of this installation',
+    doc: 'A TOML file of prices, in the form of config/prices.toml, which is used instead of it.',
+  }),
+  holdout: setting({
+    env: ['MCP_PRUNER_HOLDOUT'],
+    toml: 'holdout',
+    rule: share(),
+    fallback: 0,
+    doc: 'Share of conversations that are left whole from their first request, to compare the cost of the others with.',
+  }),
+};

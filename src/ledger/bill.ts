@@ -1,0 +1,230 @@
+import type { MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
+import { causeOf, type Known, shared } from './known.ts';
+import { layOut, type Stretch, withoutCuts } from './layout.ts';
+import { dollarsOf, type Price } from './prices.ts';
+
+/** What a request cost, what it would have cost without cuts, and what is known for the next one. */
+export interface Bill {
+  readonly usage: TokenCounts;
+  /** The provider did not say. */
+  readonly estimated: boolean;
+  readonly without: TokenCounts;
+  /** `null` where the model has no price. */
+  readonly dollars: number | null;
+  readonly dollarsWithout: number | null;
+  readonly removed: number;
+  readonly removedNew: number;
+  readonly miss: MissCause | null;
+  readonly missAt: number;
+  readonly missTokens: number;
+  readonly missDollars: number | null;
+  /** What a token that came new to this request cost, in dollars. */
+  readonly entering: number | null;
+  readonly known: Known;
+}
+
+const HOUR_MS = 3_600_000;
+const MINUTES_5_MS = 300_000;
+const BYTES_PER_TOKEN = 4;
+/** Requests of a conversation whose bills say where messages end. */
+const MAX_MARKS = 64;
+/** What is missed of less than this share is how providers round. */
+const ROUNDING = 0.01;
+/** Caches that work by themselves take prefixes from this length on, by steps of so many tokens. */
+const UNPRICED = { minPrefix: 1_024, cacheStep: 1, cacheMs: MINUTES_5_MS };
+
+/**
+ * Bills one request.
+ *
+ * @param known - of the request that it goes on from, if there is one
+ * @param price - `null` for a model without a price: tokens only
+ * @param calibration - tokens of the provider for each token estimated
+ */
+export function billOf(facts: RequestFacts, known: Known | null, price: Price | null, calibration: number): Bill {
+  const rules = price ?? UNPRICED;
+  const usage = facts.usage === null ? expected(facts, known, calibration) : countsOf(facts.usage);
+  const total = inputOf(usage);
+  const messages = facts.messages.map((message) => ({ ...message, removed: message.removed * calibration }));
+  const common = known === null ? 0 : shared(known, facts.messages, true);
+  const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
+  const stretches = layOut(messages, total, facts.bytes, marks);
+  const alike = known !== null && goesOn(known, facts, common);
+  const without = twinOf(facts, usage, stretches, alike ? known : null, rules);
+  const written = usage.write5m + usage.write1h;
+  const removed = stretches.reduce((sum, one) => sum + one.removed, 0);
+  const next: Known = {
+    atMs: facts.atMs,
+    model: facts.model,
+    tools: facts.tools,
+    system: facts.system,
+    messages: facts.messages.map(({ prefix, cuts }) => ({ prefix, cuts })),
+    marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
+    cached: standing(usage, facts, rules),
+    cachedWithout: standing(without, facts, rules),
+    tokens: total,
+    tokensWithout: inputOf(without),
+    output: usage.output,
+    lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
+  };
+  const entry = price && entering(usage, price);
+  return {
+    usage,
+    estimated: facts.usage === null || facts.usage.input === null,
+    without,
+    dollars: price && dollarsOf(usage, price),
+    dollarsWithout: price && dollarsOf(without, price),
+    removed,
+    removedNew: stretches.slice(common).reduce((sum, one) => sum + one.removed, 0),
+    ...missOf(facts, known, usage, price),
+    entering: entry,
+    known: next,
+  };
+}
+
+/** All tokens of an input. */
+export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number {
+  return fresh + write5m + write1h + read;
+}
+
+/** What a provider reports, by what it asks for. */
+export function countsOf({ input, output, read, written, written1h }: ReportedUsage): TokenCounts {
+  const cached = read ?? 0;
+  const all = written ?? 0;
+  const long = Math.min(all, written1h ?? 0);
+  return {
+    fresh: Math.max(0, (input ?? 0) - cached - all),
+    write5m: all - long,
+    write1h: long,
+    read: cached,
+    output: output ?? 0,
+  };
+}
+
+/** An estimate where nothing was reported: what the last request left in the cache is read, the rest is fresh. */
+function expected(facts: RequestFacts, known: Known | null, calibration: number): TokenCounts {
+  const total = (facts.bytes / BYTES_PER_TOKEN) * calibration;
+  const hits =
+    known !== null && goesOn(known, facts, shared(known, facts.messages, true)) ? Math.min(known.cached, total) : 0;
+  return { fresh: total - hits, write5m: 0, write1h: 0, read: hits, output: 0 };
+}
+
+/** Whether the cache that a request left can still be read by another one, all of it. */
+function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
+  return (
+    known.model === facts.model &&
+    known.tools === facts.tools &&
+    known.system === facts.system &&
+    common === known.messages.length &&
+    facts.atMs - known.atMs <= known.lifetimeMs
+  );
+}
+
+type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'cacheMs'>;
+
+/** Whether the provider caches without being asked; others say what they wrote. */
+function isAutomatic({ cacheStep }: CacheRules): boolean {
+  return cacheStep > 1;
+}
+
+/** Tokens that stand in the cache after a request. */
+function standing(usage: TokenCounts, facts: RequestFacts, rules: CacheRules): number {
+  const told = usage.read + usage.write5m + usage.write1h;
+  if (!isAutomatic(rules)) return told;
+  const whole = inputOf(usage);
+  return facts.usage === null || whole < rules.minPrefix ? told : Math.max(told, stepped(whole, rules));
+}
+
+function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
+  return tokens < minPrefix ? 0 : Math.floor(tokens / cacheStep) * cacheStep;
+}
+
+/**
+ * The bill of the same request without any cut. The cache would have hit where it did hit; only what depends on lengths
+ * is worked out anew: prefixes that are cached from a least length on, and by steps.
+ */
+function twinOf(
+  facts: RequestFacts,
+  usage: TokenCounts,
+  stretches: readonly Stretch[],
+  known: Known | null,
+  rules: CacheRules,
+): TokenCounts {
+  const twin = withoutCuts(usage, stretches);
+  const total = inputOf(twin);
+  if (total === inputOf(usage) && (known === null || known.cachedWithout === known.cached)) return twin;
+  if (isAutomatic(rules)) {
+    const hit = known !== null && usage.read >= Math.min(known.cached, inputOf(usage));
+    if (!hit) return usage.read % rules.cacheStep === 0 ? withRead(twin, stepped(twin.read, rules)) : twin;
+    return withRead(twin, Math.min(known.cachedWithout, stepped(total, rules)));
+  }
+  if (usage.read > 0 || facts.cacheUpTo === null) return twin;
+  const missed = known !== null && known.cached > 0;
+  if (missed) return twin; // the cache was there and did not hit: nor would it have hit the longer one
+  const end = endOf(stretches, facts.cacheUpTo);
+  const upTo =
+    usage.write5m + usage.write1h > 0 ? twin.write5m + twin.write1h : end + removedIn(stretches, facts.cacheUpTo);
+  if (upTo < rules.minPrefix) return twin;
+  const read = Math.min(known?.cachedWithout ?? 0, upTo);
+  const long = usage.write1h > 0 || known?.lifetimeMs === HOUR_MS;
+  const written = upTo - read;
+  return {
+    read,
+    write1h: long ? written : 0,
+    write5m: long ? 0 : written,
+    fresh: total - upTo,
+    output: usage.output,
+  };
+}
+
+/** Moves tokens between what is read and what is not; written ones stand right behind those that were read. */
+function withRead(usage: TokenCounts, read: number): TokenCounts {
+  const rest = inputOf(usage) - read;
+  const wrote = usage.write5m > 0;
+  return {
+    ...usage,
+    read,
+    write5m: wrote ? rest - Math.min(usage.fresh, rest) : 0,
+    fresh: wrote ? Math.min(usage.fresh, rest) : rest,
+  };
+}
+
+function endOf(stretches: readonly Stretch[], messages: number): number {
+  return stretches[Math.min(messages, stretches.length) - 1]?.end ?? stretches[0]?.start ?? 0;
+}
+
+function removedIn(stretches: readonly Stretch[], messages: number): number {
+  return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, 0);
+}
+
+/** What a new token cost: where anything was written to a cache, what is new is written. */
+function entering({ write5m, write1h }: TokenCounts, price: Price): number {
+  return (write1h > 0 ? price.write1h : write5m > 0 ? price.write5m : price.input) / 1_000_000;
+}
+
+function missOf(
+  facts: RequestFacts,
+  known: Known | null,
+  usage: TokenCounts,
+  price: Price | null,
+): Pick<Bill, 'miss' | 'missAt' | 'missTokens' | 'missDollars'> {
+  const total = inputOf(usage);
+  const first = known === null;
+  const should = first ? total : known.cached;
+  const tokens = Math.max(0, Math.min(should, total) - usage.read);
+  // what was in the cache and is no longer in the request cannot be missed
+  const none = { miss: null, missAt: -1, missTokens: 0, missDollars: price && 0 };
+  if (facts.usage === null || facts.usage.read === null || tokens <= Math.max(ROUNDING * should, price?.cacheStep ?? 1))
+    return none;
+  const { cause, at } = causeOf(known, facts);
+  // written ones stand behind those that were read, fresh ones behind these
+  const long = Math.min(tokens, usage.write1h);
+  const short = Math.min(tokens - long, usage.write5m);
+  const paid = { fresh: tokens - long - short, write5m: short, write1h: long, read: 0, output: 0 };
+  const hit = { fresh: 0, write5m: 0, write1h: 0, read: tokens, output: 0 };
+  return {
+    miss: cause,
+    missAt: at,
+    missTokens: tokens,
+    missDollars: price && dollarsOf(paid, price) - dollarsOf(hit, price),
+  };
+}

@@ -1,0 +1,107 @@
+import type { LedgerSum, LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
+
+/** Names of the figures that a request adds to its day. */
+export type TotalField =
+  | 'requests'
+  | 'unpriced'
+  | 'estimated'
+  | 'fresh'
+  | 'write5m'
+  | 'write1h'
+  | 'read'
+  | 'output'
+  | 'dollars'
+  | 'without'
+  | 'removed'
+  | 'removedNew'
+  | 'regretTokens'
+  | 'regretDollars'
+  | 'missTokens'
+  | 'missDollars'
+  | 'looked'
+  | 'lookedRemoved'
+  | 'reported'
+  | 'guessed';
+
+/** The day of a time (UTC). */
+export function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}
+
+/** What a request adds to the figures of its day, as a whole and by model. */
+export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): LedgerSum[] {
+  const priced = turn.dollars !== null;
+  const fields: Readonly<Partial<Record<TotalField, number>>> = {
+    requests: 1,
+    unpriced: priced ? 0 : 1,
+    estimated: turn.estimated ? 1 : 0,
+    fresh: turn.fresh,
+    write5m: turn.write5m,
+    write1h: turn.write1h,
+    read: turn.read,
+    output: turn.output,
+    dollars: turn.dollars ?? 0,
+    without: turn.dollarsWithout ?? 0,
+    removed: turn.removed,
+    removedNew: turn.removedNew,
+    regretTokens: turn.regretTokens,
+    regretDollars: turn.regretDollars ?? 0,
+    missTokens: turn.missTokens,
+    missDollars: turn.missDollars ?? 0,
+    looked: texts.reduce((sum, { tokensBefore }) => sum + tokensBefore, 0),
+    lookedRemoved: texts.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0),
+    reported: counted.reported,
+    guessed: counted.guessed,
+  };
+  const about = { day: dayOf(turn.atMs), project: turn.project };
+  const sums: LedgerSum[] = [];
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === 0) continue;
+    sums.push({ ...about, slice: 'all', key: '', field, value });
+    sums.push({ ...about, slice: 'model', key: turn.model, field, value });
+  }
+  if (turn.miss !== null) {
+    const miss = { ...about, slice: 'miss', key: turn.miss } as const;
+    sums.push({ ...miss, field: 'requests', value: 1 }, { ...miss, field: 'tokens', value: turn.missTokens });
+    sums.push({ ...miss, field: 'dollars', value: turn.missDollars ?? 0 });
+  }
+  return sums;
+}
+
+/** Tokens of new messages: as the provider counted them, and as they were estimated. */
+export interface Counted {
+  readonly reported: number;
+  readonly guessed: number;
+}
+
+/** What new texts add to the figures of their tool and kind. @param entering - dollars of a new token */
+export function textSums(
+  about: Pick<LedgerTurn, 'atMs' | 'project'>,
+  texts: readonly TextFacts[],
+  entering: number,
+): LedgerSum[] {
+  return texts.flatMap(({ tool, kind, cut, tokensBefore, tokensAfter }) => {
+    const removed = tokensBefore - tokensAfter;
+    const fields = { texts: 1, cut: cut ? 1 : 0, tokens: tokensBefore, removed, saved: removed * entering };
+    return toolSums(about, tool, kind, fields);
+  });
+}
+
+/** What a regret adds to the figures of its tool and kind. */
+export function regretSums(
+  about: Pick<LedgerTurn, 'atMs' | 'project'>,
+  { how, tool, kind, tokens }: RegretFacts,
+  entering: number,
+): LedgerSum[] {
+  return toolSums(about, tool, kind, { [how]: 1, regretTokens: tokens, regretDollars: tokens * entering });
+}
+
+function toolSums(
+  { atMs, project }: Pick<LedgerTurn, 'atMs' | 'project'>,
+  tool: string,
+  kind: string,
+  fields: Readonly<Record<string, number>>,
+): LedgerSum[] {
+  const about = { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}` } as const;
+  return Object.entries(fields).flatMap(([field, value]) => (value === 0 ? [] : { ...about, field, value }));
+}

@@ -1,0 +1,54 @@
+import type { MessageFacts, MissCause, RequestFacts } from '../core/ports/ledger.ts';
+import type { Mark } from './layout.ts';
+
+/** What the ledger remembers of a conversation's newest request. */
+export interface Known {
+  readonly atMs: number;
+  readonly model: string;
+  readonly tools: string;
+  readonly system: string;
+  readonly messages: readonly Pick<MessageFacts, 'prefix' | 'cuts'>[];
+  /** What each request so far was billed for, by the messages that it had; only of messages that still stand. */
+  readonly marks: readonly Mark[];
+  /** Tokens that stood in the cache after it: as it was forwarded, and as it would have without cuts. */
+  readonly cached: number;
+  readonly cachedWithout: number;
+  /** All tokens of its input: as forwarded, and without cuts. */
+  readonly tokens: number;
+  readonly tokensWithout: number;
+  readonly output: number;
+  /** How long its cache lives after a use. */
+  readonly lifetimeMs: number;
+}
+
+/** How many messages two requests share from their beginning on, cuts included or not. */
+export function shared(known: Known, messages: readonly MessageFacts[], withCuts: boolean): number {
+  const most = Math.min(known.messages.length, messages.length);
+  for (let i = 0; i < most; i++) {
+    const [a, b] = [known.messages[i], messages[i]];
+    if (a?.prefix !== b?.prefix || (withCuts && a?.cuts !== b?.cuts)) return i;
+  }
+  return most;
+}
+
+/** Why a request was not read from the cache as far as the one before it had left it there. */
+export interface Miss {
+  readonly cause: MissCause;
+  /** The first message that is another one; -1 where no message is the cause. */
+  readonly at: number;
+}
+
+/** Compares what was forwarded with what was forwarded before. What is certain (other bytes) comes before what is likely. */
+export function causeOf(known: Known | null, facts: RequestFacts): Miss {
+  // one that goes on from before this program was started says nothing of why
+  if (known === null) return { cause: facts.fresh.from > 0 ? 'unknown' : 'first_request', at: -1 };
+  if (known.model !== facts.model) return { cause: 'model_changed', at: -1 };
+  if (known.tools !== facts.tools) return { cause: 'tools_changed', at: -1 };
+  if (known.system !== facts.system) return { cause: 'system_changed', at: -1 };
+  const meant = shared(known, facts.messages, false);
+  const sent = shared(known, facts.messages, true);
+  if (sent < meant) return { cause: 'changed_by_us', at: sent };
+  if (meant < known.messages.length) return { cause: 'message_changed', at: meant };
+  if (facts.atMs - known.atMs > known.lifetimeMs) return { cause: 'expired', at: -1 };
+  return { cause: 'unknown', at: -1 };
+}

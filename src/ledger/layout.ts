@@ -1,0 +1,79 @@
+import type { MessageFacts, TokenCounts } from '../core/ports/ledger.ts';
+
+/** Where a message of a forwarded body begins and ends, counted in the provider's tokens, and what was cut from it. */
+export interface Stretch {
+  readonly start: number;
+  readonly end: number;
+  readonly removed: number;
+}
+
+/** How many tokens the first messages of a conversation came to, as an earlier request was billed for them. */
+export interface Mark {
+  readonly messages: number;
+  readonly tokens: number;
+}
+
+/**
+ * Lays messages out over the tokens that a provider counted. Earlier bills say exactly where messages end that were the
+ * last ones then; in between, and behind, tokens are shared out by bytes. What stands before the messages is what is left.
+ *
+ * @param total - tokens of the whole input
+ * @param bytes - of the whole body
+ * @param marks - ascending
+ */
+export function layOut(
+  messages: readonly MessageFacts[],
+  total: number,
+  bytes: number,
+  marks: readonly Mark[],
+): readonly Stretch[] {
+  const inside = messages.reduce((sum, message) => sum + message.bytes, 0);
+  const head = bytes > 0 ? total * Math.max(0, 1 - inside / bytes) : 0;
+  const fits = marks.filter(({ messages: count, tokens }) => count < messages.length && tokens <= total);
+  const ends: Mark[] = [...fits, { messages: messages.length, tokens: total }];
+  const stretches: Stretch[] = [];
+  let from = 0;
+  let at = ends[0] && ends[0].tokens < head ? 0 : head;
+  for (const { messages: until, tokens } of ends) {
+    const own = messages.slice(from, until);
+    const weight = own.reduce((sum, message) => sum + message.bytes, 0);
+    const room = Math.max(0, tokens - at);
+    for (const message of own) {
+      const end = weight > 0 ? at + (room * message.bytes) / weight : at;
+      stretches.push({ start: at, end, removed: message.removed });
+      at = end;
+    }
+    at = Math.max(at, tokens);
+    // the sum of many parts is the whole
+    const last = stretches.at(-1);
+    if (last && own.length > 0) stretches[stretches.length - 1] = { ...last, end: at };
+    from = Math.max(from, until);
+  }
+  return stretches;
+}
+
+/** Tokens that were cut before a place in the forwarded tokens. */
+export function removedBefore(stretches: readonly Stretch[], place: number): number {
+  let removed = 0;
+  for (const { start, end, removed: own } of stretches) {
+    if (end <= place) removed += own;
+    else if (start < place) removed += (own * (place - start)) / (end - start);
+  }
+  return removed;
+}
+
+/** A bill as it would have been, had nothing been cut and had the cache hit at the very same places. */
+export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[]): TokenCounts {
+  const cutsUpTo = (place: number): number => removedBefore(stretches, place);
+  // what lives longer stands first: the provider asks for that order
+  const at1h = usage.read + usage.write1h;
+  const at5m = at1h + usage.write5m;
+  const all = stretches.reduce((sum, { removed }) => sum + removed, 0);
+  return {
+    read: usage.read + cutsUpTo(usage.read),
+    write1h: usage.write1h + cutsUpTo(at1h) - cutsUpTo(usage.read),
+    write5m: usage.write5m + cutsUpTo(at5m) - cutsUpTo(at1h),
+    fresh: usage.fresh + all - cutsUpTo(at5m),
+    output: usage.output,
+  };
+}

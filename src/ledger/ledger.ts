@@ -1,0 +1,256 @@
+import { LRUCache } from 'lru-cache';
+import type {
+  LedgerReader,
+  LedgerReport,
+  LedgerSink,
+  LedgerStore,
+  LedgerSum,
+  LedgerTurn,
+  RequestFacts,
+} from '../core/ports/ledger.ts';
+import type { StoredPrune } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
+import { WriteBehind } from '../write-behind.ts';
+import { type Bill, billOf, inputOf } from './bill.ts';
+import { type Counted, dayOf, regretSums, textSums, turnSums } from './figures.ts';
+import { type Known, shared } from './known.ts';
+import type { Prices } from './prices.ts';
+import { reportOf } from './report.ts';
+
+export interface LedgerOptions {
+  readonly store: LedgerStore;
+  readonly prices: Prices;
+  readonly clock: { nowMs(): number };
+  readonly onFailure: TellFailure;
+  /** What is cut under an id, and the conversation that it was cut in, as far as that is known. */
+  readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
+  readonly conversationOf?: (pruneId: string) => string;
+  /** Told of each request that was billed, for counters. */
+  readonly onBilled?: (turn: LedgerTurn) => void;
+}
+
+/** Requests and figures that wait to be written at most; past it new ones are left out, and the log says so. */
+const MAX_TURNS = 5_000;
+const MAX_SUMS = 20_000;
+/** Messages of remembered conversations in all. */
+const MAX_MESSAGES = 400_000;
+/** Newest requests of one conversation that may be gone on from: agents branch off. */
+const MAX_BRANCHES = 4;
+/** New tokens below which a request says nothing about how well tokens are estimated. */
+const MIN_GUESSED = 200;
+/** One request says so much at the most: a stray figure must not turn the scale. */
+const MAX_GUESSED = 20_000;
+const DAYS_OF_CALIBRATION = 30;
+const MAX_CONVERSATIONS = 10_000;
+const DAY_MS = 86_400_000;
+
+interface Remembered {
+  readonly branches: readonly Known[];
+  readonly project: string;
+  /** Dollars of a new token in its last request. */
+  readonly entering: number;
+}
+
+/**
+ * Bills requests as they end and keeps what they came to, a moment later. Nothing waits for it, and what it cannot write
+ * is lost and told, never the request.
+ */
+export class Ledger implements LedgerSink, LedgerReader {
+  readonly #options: LedgerOptions;
+  readonly #conversations = new LRUCache<string, Remembered>({
+    maxSize: MAX_MESSAGES,
+    sizeCalculation: ({ branches }) => 1 + branches.reduce((sum, { messages }) => sum + messages.length, 0),
+  });
+  /** Tokens reported and estimated by model, as far as it is known here. */
+  readonly #counted = new LRUCache<string, { reported: number; guessed: number }>({ max: 200 });
+  #turns: LedgerTurn[] = [];
+  #sums = new Map<string, LedgerSum>();
+  #unfinished = new Set<Promise<void>>();
+  readonly #behind = new WriteBehind(() => this.#write());
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+  }
+
+  /** Takes over what is known of how well tokens are estimated. Never rejects. */
+  async start(): Promise<void> {
+    const { store, clock, onFailure } = this.#options;
+    try {
+      const sums = await store.sums({ sinceDay: dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS) });
+      for (const { slice, key, field, value } of sums) {
+        if (slice !== 'model' || (field !== 'reported' && field !== 'guessed')) continue;
+        const counted = this.#counted.get(key) ?? { reported: 0, guessed: 0 };
+        counted[field] += value;
+        this.#counted.set(key, counted);
+      }
+    } catch (cause) {
+      onFailure('calibration_not_read', cause);
+    }
+  }
+
+  request(facts: RequestFacts): void {
+    try {
+      this.#bill(facts);
+      this.#behind.soon();
+    } catch (cause) {
+      this.#options.onFailure('not_billed', cause, { requestId: facts.requestId });
+    }
+  }
+
+  recovered(pruneId: string, tokens: number): void {
+    const { findPrune, conversationOf, onFailure, clock } = this.#options;
+    if (!findPrune || this.#unfinished.size >= MAX_TURNS) return;
+    const noted = findPrune(pruneId).then(
+      (prune) => {
+        if (!prune) return;
+        const from = this.#conversations.peek(conversationOf?.(pruneId) ?? '');
+        const { tool, kind } = prune.decision;
+        const about = { atMs: clock.nowMs(), project: from?.project ?? 'default' };
+        const entering = from?.entering ?? 0;
+        this.#addSums(regretSums(about, { how: 'recovered', tool, kind, tokens }, entering));
+        const day = { day: dayOf(about.atMs), project: about.project, slice: 'all', key: '' } as const;
+        this.#addSums([
+          { ...day, field: 'regretTokens', value: tokens },
+          { ...day, field: 'regretDollars', value: tokens * entering },
+        ]);
+        this.#behind.soon();
+      },
+      (cause: unknown) => onFailure('regret_not_noted', cause),
+    );
+    this.#unfinished.add(noted);
+    void noted.finally(() => this.#unfinished.delete(noted));
+  }
+
+  async report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
+    const { store } = this.#options;
+    await this.#behind.flush();
+    return readReport(store, query);
+  }
+
+  async turns(query: Parameters<LedgerStore['turns']>[0]): ReturnType<LedgerStore['turns']> {
+    await this.#behind.flush();
+    return this.#options.store.turns(query);
+  }
+
+  /** Writes what waits. Never rejects. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#unfinished);
+    await this.#behind.flush();
+  }
+
+  #bill(facts: RequestFacts): void {
+    const { prices, onFailure, onBilled } = this.#options;
+    const remembered = this.#conversations.get(facts.conversationId);
+    const known = newest(remembered, facts);
+    const price = prices.of(facts.model);
+    const bill = billOf(facts, known, price, this.#calibration(facts.model));
+    if (bill.miss === 'changed_by_us') {
+      const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
+      onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
+    }
+    const turn = turnOf(facts, bill);
+    const counted = this.#count(facts, bill, known);
+    this.#addSums(turnSums(turn, facts.texts, counted));
+    this.#addSums(textSums(turn, facts.texts, bill.entering ?? 0));
+    for (const regret of facts.regrets) this.#addSums(regretSums(turn, regret, bill.entering ?? 0));
+    if (this.#turns.length < MAX_TURNS) this.#turns.push(turn);
+    if (facts.conversationId !== '') {
+      const others = (remembered?.branches ?? []).filter((other) => other !== known).slice(0, MAX_BRANCHES - 1);
+      const branches = [bill.known, ...others];
+      this.#conversations.set(facts.conversationId, { branches, project: facts.project, entering: bill.entering ?? 0 });
+    }
+    onBilled?.(turn);
+  }
+
+  #calibration(model: string): number {
+    const { reported = 0, guessed = 0 } = this.#counted.get(model) ?? {};
+    return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(4, Math.max(0.25, reported / guessed));
+  }
+
+  /** What a request says of how well tokens are estimated: of what is new in it, and no answer of the model's. */
+  #count({ fresh, model }: RequestFacts, bill: Bill, known: Known | null): Counted {
+    const nothing = { reported: 0, guessed: 0 };
+    if (known === null || bill.estimated || fresh.tokens < MIN_GUESSED) return nothing;
+    if (known.messages.length < fresh.from - 1 || known.messages.length > fresh.from) return nothing;
+    const reported = inputOf(bill.usage) - known.tokens - known.output;
+    // thinking that is not sent back, and clients that change what was said before, show as something else
+    if (reported < fresh.tokens / 4 || reported > fresh.tokens * 4) return nothing;
+    const share = Math.min(1, MAX_GUESSED / fresh.tokens);
+    const told = { reported: reported * share, guessed: fresh.tokens * share };
+    const counted = this.#counted.get(model) ?? { ...nothing };
+    counted.reported += told.reported;
+    counted.guessed += told.guessed;
+    this.#counted.set(model, counted);
+    return told;
+  }
+
+  #addSums(sums: readonly LedgerSum[]): void {
+    for (const sum of sums) {
+      const id = `${sum.day}\0${sum.project}\0${sum.slice}\0${sum.key}\0${sum.field}`;
+      const waiting = this.#sums.get(id);
+      if (waiting) this.#sums.set(id, { ...sum, value: waiting.value + sum.value });
+      else if (this.#sums.size < MAX_SUMS) this.#sums.set(id, sum);
+    }
+  }
+
+  async #write(): Promise<void> {
+    const [turns, sums] = [this.#turns, [...this.#sums.values()]];
+    this.#turns = [];
+    this.#sums = new Map();
+    try {
+      await this.#options.store.add(turns, sums);
+    } catch (cause) {
+      this.#options.onFailure('ledger_not_written', cause, { requests: turns.length });
+    }
+  }
+}
+
+/** The report of what a store holds. */
+export async function readReport(
+  store: LedgerStore,
+  query: { readonly sinceDay: string; readonly project?: string },
+): Promise<LedgerReport> {
+  const { sinceDay, ...of } = query;
+  const [sums, conversations, steps] = await Promise.all([
+    store.sums(query),
+    store.conversations({ ...of, sinceMs: Date.parse(sinceDay), limit: MAX_CONVERSATIONS }),
+    store.steps(),
+  ]);
+  return reportOf(query, sums, conversations, steps);
+}
+
+/** The remembered request that a new one goes on from: the one that it shares most with. */
+function newest(remembered: Remembered | undefined, facts: RequestFacts): Known | null {
+  let best: Known | null = null;
+  let most = -1;
+  for (const known of remembered?.branches ?? []) {
+    const common = shared(known, facts.messages, false);
+    if (common > most) [best, most] = [known, common];
+  }
+  return best;
+}
+
+function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
+  const regretTokens = facts.regrets.reduce((sum, { tokens }) => sum + tokens, 0);
+  return {
+    requestId: facts.requestId,
+    atMs: facts.atMs,
+    project: facts.project,
+    conversationId: facts.conversationId,
+    wire: facts.wire,
+    model: facts.model,
+    arm: facts.arm,
+    estimated: bill.estimated,
+    ...bill.usage,
+    dollars: bill.dollars,
+    dollarsWithout: bill.dollarsWithout,
+    removed: bill.removed,
+    removedNew: bill.removedNew,
+    miss: bill.miss,
+    missTokens: bill.missTokens,
+    missDollars: bill.missDollars,
+    missAt: bill.missAt,
+    regretTokens,
+    regretDollars: bill.entering === null ? null : regretTokens * bill.entering,
+  };
+}

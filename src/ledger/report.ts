@@ -1,0 +1,135 @@
+import type {
+  BoldnessStep,
+  LedgerConversation,
+  LedgerMiss,
+  LedgerReport,
+  LedgerSum,
+  LedgerTool,
+  LedgerTotals,
+  MissCause,
+  Share,
+} from '../core/ports/ledger.ts';
+import { holdoutOf } from './holdout.ts';
+
+/** Estimated tokens from which on a calibration says something. */
+const ENOUGH_GUESSED = 2_000;
+
+type Fields = ReadonlyMap<string, number>;
+
+/** The read model of the report and the page, of the figures that a store holds. */
+export function reportOf(
+  query: { readonly sinceDay: string; readonly project?: string },
+  sums: readonly LedgerSum[],
+  conversations: readonly LedgerConversation[],
+  steps: readonly BoldnessStep[],
+): LedgerReport {
+  const of = (slice: LedgerSum['slice']): readonly LedgerSum[] => sums.filter((sum) => sum.slice === slice);
+  const all = of('all');
+  const whole = fieldsOf(all);
+  const totals = totalsOf(whole);
+  const get = (field: string): number => whole.get(field) ?? 0;
+  const held = steps.filter(({ project }) => query.project === undefined || project === query.project);
+  return {
+    sinceDay: query.sinceDay,
+    project: query.project ?? null,
+    totals,
+    days: grouped(all, ({ day }) => day).map(([day, fields]) => ({ day, ...totalsOf(fields) })),
+    models: grouped(of('model'), ({ key }) => key)
+      .map(([model, fields]) => ({ model, ...totalsOf(fields), calibration: calibrationOf(fields) }))
+      .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests),
+    projects: grouped(all, ({ project }) => project)
+      .map(([project, fields]) => ({ project, ...totalsOf(fields) }))
+      .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests),
+    tools: grouped(of('tool'), ({ key }) => key)
+      .map(([key, fields]) => toolOf(key, fields, held))
+      .sort((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),
+    shares: {
+      ofTexts: shareOf(get('lookedRemoved'), get('looked')),
+      ofNewInput: shareOf(totals.removedNew, totals.fresh + totals.write5m + totals.write1h + totals.removedNew),
+      ofAllInput: shareOf(
+        totals.removed,
+        totals.fresh + totals.write5m + totals.write1h + totals.read + totals.removed,
+      ),
+      ofBill: shareOf(totals.net, totals.dollarsWithout),
+    },
+    misses: grouped(of('miss'), ({ key }) => key)
+      .map(([cause, fields]) => missOf(cause, fields))
+      .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
+    holdout: holdoutOf(conversations),
+  };
+}
+
+/** Tokens reported for each token estimated; `null` until enough was seen. */
+export function calibrationOf(fields: Fields): number | null {
+  const guessed = fields.get('guessed') ?? 0;
+  return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
+}
+
+function totalsOf(fields: Fields): LedgerTotals {
+  const get = (field: string): number => fields.get(field) ?? 0;
+  const [dollars, dollarsWithout, regretDollars] = [get('dollars'), get('without'), get('regretDollars')];
+  const gross = dollarsWithout - dollars;
+  return {
+    requests: get('requests'),
+    unpriced: get('unpriced'),
+    estimated: get('estimated'),
+    fresh: get('fresh'),
+    write5m: get('write5m'),
+    write1h: get('write1h'),
+    read: get('read'),
+    output: get('output'),
+    dollars,
+    dollarsWithout,
+    gross,
+    regretDollars,
+    net: gross - regretDollars,
+    removed: get('removed'),
+    removedNew: get('removedNew'),
+    regretTokens: get('regretTokens'),
+    missTokens: get('missTokens'),
+    missDollars: get('missDollars'),
+  };
+}
+
+function toolOf(key: string, fields: Fields, steps: readonly BoldnessStep[]): LedgerTool {
+  const [tool = '', kind = ''] = key.split('\t');
+  const get = (field: string): number => fields.get(field) ?? 0;
+  return {
+    tool,
+    kind,
+    texts: get('texts'),
+    cut: get('cut'),
+    tokens: get('tokens'),
+    removed: get('removed'),
+    dollarsSaved: get('saved'),
+    regretTokens: get('regretTokens'),
+    regretDollars: get('regretDollars'),
+    regrets: { recovered: get('recovered'), reread: get('reread'), quoted: get('quoted') },
+    step: steps.findLast((one) => one.tool === tool && one.kind === kind)?.step ?? 0,
+  };
+}
+
+function missOf(cause: string, fields: Fields): LedgerMiss {
+  const get = (field: string): number => fields.get(field) ?? 0;
+  return { cause: cause as MissCause, requests: get('requests'), tokens: get('tokens'), dollars: get('dollars') };
+}
+
+function shareOf(part: number, whole: number): Share {
+  return { part, whole, share: whole > 0 ? part / whole : null };
+}
+
+/** Figures by what they belong to, in the order in which that comes first. */
+function grouped(sums: readonly LedgerSum[], keyOf: (sum: LedgerSum) => string): [string, Fields][] {
+  const groups = new Map<string, Map<string, number>>();
+  for (const sum of sums) {
+    const key = keyOf(sum);
+    const fields = groups.get(key) ?? new Map<string, number>();
+    groups.set(key, fields);
+    fields.set(sum.field, (fields.get(sum.field) ?? 0) + sum.value);
+  }
+  return [...groups];
+}
+
+function fieldsOf(sums: readonly LedgerSum[]): Fields {
+  return grouped(sums, () => '')[0]?.[1] ?? new Map();
+}

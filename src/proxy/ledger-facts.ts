@@ -1,0 +1,149 @@
+import { crc32 } from 'node:zlib';
+import type { Arm, MessageFacts, RegretFacts, ReportedUsage, RequestFacts, TextFacts } from '../core/ports/ledger.ts';
+import type { BodyEdit, TextOutcome } from '../core/prefix-memo.ts';
+import { tailOf } from '../core/read-request.ts';
+import type { Rewritten } from '../core/rewritten.ts';
+import type { ProviderUsage } from '../dialects/dialect.ts';
+import { quotedCuts } from './quoted-cuts.ts';
+
+/** What the ledger is told beside what the request itself says. */
+export interface Circumstances {
+  readonly requestId: string;
+  readonly project: string;
+  readonly wire: string;
+  /** The bytes forwarded were those that came. */
+  readonly forwardedOriginal: boolean;
+}
+
+/** All that the ledger keeps of a request, but for when it ended and what was used. */
+export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage'>;
+
+const CACHE_CONTROL = '"cache_control"';
+const BYTES_PER_TOKEN = 4;
+/** How much of a model's name is kept. */
+const MAX_MODEL_CHARS = 200;
+
+/** Reads a request for the ledger, while its bytes are there. Holds none of them. */
+export function factsOf(rewritten: Rewritten, { forwardedOriginal, ...about }: Circumstances): OpenFacts {
+  const { received, body, outcomes, newFrom, heldOut } = rewritten;
+  const tail = tailOf(rewritten.messages);
+  const edits = forwardedOriginal ? [] : rewritten.edits;
+  const messages = messagesOf(rewritten, edits, forwardedOriginal ? [] : outcomes);
+  const fresh = outcomes.slice(newFrom);
+  const arm: Arm = heldOut ? 'control' : 'pruned';
+  return {
+    ...about,
+    conversationId: rewritten.conversationId,
+    model: rewritten.model.slice(0, MAX_MODEL_CHARS),
+    arm,
+    ...besideOf(rewritten),
+    messages,
+    bytes: forwardedOriginal ? received.length : body.length,
+    cacheUpTo: cacheUpTo(rewritten),
+    texts: fresh.filter(({ tokensBefore }) => tokensBefore > 0).map((outcome) => textFacts(outcome, forwardedOriginal)),
+    regrets: forwardedOriginal ? [] : [...rereads(outcomes, newFrom), ...quotedCuts(rewritten)],
+    fresh: { from: tail, tokens: freshTokens(messages, outcomes, tail) },
+  };
+}
+
+/** What a provider reports, as the ledger has it; `null` where it says nothing. */
+export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
+  if (usage === null || usage.promptTokens === null) return null;
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = null, cacheWrite1hTokens = null } = usage;
+  return {
+    input: promptTokens,
+    output: completionTokens,
+    read: cachedTokens,
+    written: cacheWriteTokens,
+    written1h: cacheWrite1hTokens,
+  };
+}
+
+/** Instructions at the beginning count as such, whichever wire has them among its messages. */
+function besideOf({ received, beside, messages }: Rewritten): { tools: string; system: string } {
+  let tools = 0;
+  let system = 0;
+  for (const { start, end } of beside) {
+    const key = received.toString('latin1', Math.max(0, start - 20), start);
+    const bytes = received.subarray(start, end);
+    if (key.includes('tools"') || key.includes('functions"')) tools = crc32(bytes, tools);
+    else system = crc32(bytes, system);
+  }
+  for (const { role, span } of messages) {
+    if (role !== 'other') break;
+    system = crc32(received.subarray(span.start, span.end), system);
+  }
+  return { tools: tools.toString(36), system: system.toString(36) };
+}
+
+function messagesOf(
+  { messages, prefixes }: Rewritten,
+  edits: readonly BodyEdit[],
+  outcomes: readonly TextOutcome[],
+): MessageFacts[] {
+  const removed = new Map<number, number>();
+  for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
+    removed.set(messageIndex, (removed.get(messageIndex) ?? 0) + tokensBefore - tokensAfter);
+  }
+  let at = 0;
+  return messages.map(({ span }, i) => {
+    let bytes = span.end - span.start;
+    let cuts = 0;
+    for (let edit = edits[at]; edit && edit.start < span.end; edit = edits[++at]) {
+      bytes += edit.bytes.length - (edit.end - edit.start);
+      cuts = (Math.imul(cuts, 31) + standsFor(edit)) >>> 0;
+    }
+    return {
+      prefix: prefixes[i] ?? '',
+      bytes,
+      removed: removed.get(i) ?? 0,
+      cuts: cuts === 0 ? '' : cuts.toString(36),
+    };
+  });
+}
+
+/** Edits of earlier messages are the very same objects from request to request. */
+const known = new WeakMap<BodyEdit, number>();
+
+function standsFor(edit: BodyEdit): number {
+  const before = known.get(edit);
+  if (before !== undefined) return before;
+  const value = crc32(edit.bytes);
+  known.set(edit, value);
+  return value;
+}
+
+/** How many messages stand before the last place that the client asked to be cached, that one included. */
+function cacheUpTo({ received, messages }: Rewritten): number | null {
+  const at = received.lastIndexOf(CACHE_CONTROL);
+  if (at < 0) return null;
+  const last = messages.at(-1);
+  // beside the messages it asks for all of them, in front of them for none
+  if (last && at > last.span.end) return messages.length;
+  return messages.findLastIndex(({ span }) => span.start <= at) + 1;
+}
+
+function textFacts({ tool, kind, pruneId, tokensBefore, tokensAfter }: TextOutcome, whole: boolean): TextFacts {
+  return { tool, kind, cut: pruneId !== null && !whole, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter };
+}
+
+/** Results that came a second time after the first one was cut: the agent asked again for what it had not been shown. */
+function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts[] {
+  return outcomes.slice(newFrom).flatMap(({ whole, tool, kind, lines, tokensBefore }, i) => {
+    if (whole !== 'reread') return [];
+    const before = outcomes.slice(0, newFrom + i);
+    const first = before.find((one) => one.pruneId !== null && one.tool === tool && one.lines === lines);
+    return first ? [{ how: 'reread' as const, tool, kind: first.kind || kind, tokens: tokensBefore }] : [];
+  });
+}
+
+/** Of large texts the estimate is there, the rest is told by its bytes. */
+function freshTokens(messages: readonly MessageFacts[], outcomes: readonly TextOutcome[], tail: number): number {
+  const judged = new Map<number, number>();
+  for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
+    if (messageIndex >= tail && tokensBefore > 0) {
+      judged.set(messageIndex, (judged.get(messageIndex) ?? 0) + tokensAfter);
+    }
+  }
+  return messages.slice(tail).reduce((sum, { bytes }, i) => sum + (judged.get(tail + i) ?? bytes / BYTES_PER_TOKEN), 0);
+}

@@ -1,0 +1,74 @@
+import type { RegretFacts } from '../core/ports/ledger.ts';
+import type { BodyEdit } from '../core/prefix-memo.ts';
+import { tailOf } from '../core/read-request.ts';
+import type { Rewritten } from '../core/rewritten.ts';
+import type { ScannedCall } from '../dialects/dialect.ts';
+import { estimateTokens } from '../engine/text/tokens.ts';
+import { decodeString } from '../json/cursor.ts';
+
+/** Calls that change files say what they change: `old_string`, the context of a patch. */
+const EDITING = /edit|replace|patch|write|update/i;
+const QUOTING = ['old_string', 'old_str', 'oldText', 'old_text', 'search', 'patch', 'input', 'diff'];
+/** Shorter lines (`}`, `return None`) stand anywhere by chance. */
+const MIN_LINE = 12;
+const MAX_LINES = 200;
+const MAX_CALLS = 16;
+const MAX_ARGS_BYTES = 256 * 1024;
+
+/**
+ * Lines that an agent quotes in an edit although they had been cut from what it was shown: it knew them from elsewhere,
+ * or guessed. Looks at the newest answer only, and only where something was cut.
+ */
+export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
+  const { received, messages, edits } = rewritten;
+  const message = messages[tailOf(messages) - 1];
+  if (!message || edits.length === 0) return [];
+  const before = edits.filter(({ end }) => end <= message.span.start);
+  if (before.length === 0) return [];
+  const regrets: RegretFacts[] = [];
+  for (const call of message.calls.slice(0, MAX_CALLS)) {
+    if (!EDITING.test(call.name)) continue;
+    for (const line of quotedLines(received, call)) {
+      const cut = cutLine(received, message.span.start, before, line);
+      const outcome = cut && outcomeAt(rewritten, cut);
+      if (!outcome) continue;
+      regrets.push({ how: 'quoted', tool: outcome.tool, kind: outcome.kind, tokens: estimateTokens(line) });
+    }
+  }
+  return regrets;
+}
+
+/** The lines of an edit's old text that are long enough to be known again. */
+function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
+  if (args === null || args.end - args.start > MAX_ARGS_BYTES) return [];
+  const plain = decodeString(received, args.start, args.end) ?? received.toString('utf8', args.start, args.end);
+  let value: unknown;
+  try {
+    value = JSON.parse(plain);
+  } catch {
+    value = { patch: plain };
+  }
+  if (value === null || typeof value !== 'object') return [];
+  const said = value as Readonly<Record<string, unknown>>;
+  const texts = QUOTING.map((key) => said[key]).filter((text) => typeof text === 'string');
+  const lines = texts.flatMap((text) => text.split('\n')).map((line) => line.replace(/^[-+ ]/, '').trim());
+  return [...new Set(lines.filter((line) => line.length >= MIN_LINE))].slice(0, MAX_LINES);
+}
+
+/** The edit that cut a line away, if it stands in no text that was forwarded before the answer. */
+function cutLine(received: Buffer, until: number, edits: readonly BodyEdit[], line: string): BodyEdit | null {
+  // as it stands in a string of the body; in JSON inside a string quotes have more signs in front
+  const needle = Buffer.from(JSON.stringify(line).slice(1, -1));
+  let cut: BodyEdit | null = null;
+  for (let at = received.indexOf(needle); at >= 0 && at < until; at = received.indexOf(needle, at + needle.length)) {
+    const edit = edits.find(({ start, end }) => start <= at && at < end);
+    if (!edit || edit.bytes.includes(needle)) return null; // it was shown
+    cut ??= edit;
+  }
+  return cut;
+}
+
+function outcomeAt({ messages, outcomes }: Rewritten, { start }: BodyEdit) {
+  const index = messages.findIndex(({ span }) => span.start <= start && start < span.end);
+  return outcomes.find(({ messageIndex, pruneId }) => messageIndex === index && pruneId !== null);
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reportHtml } from '../../src/cli/report-html.ts';
+import { reportText } from '../../src/cli/report-text.ts';
+import type { LedgerSum } from '../../src/core/ports/ledger.ts';
+import { readReport } from '../../src/ledger/ledger.ts';
+import { readPrices } from '../../src/ledger/prices.ts';
+import { aTurn } from '../contract/ledger-store.suite.ts';
+import { projectRoot } from '../helpers/project-files.ts';
+import { openStore } from '../helpers/rewriter.ts';
+
+const sum = (slice: LedgerSum['slice'], key: string, fields: Readonly<Record<string, number>>): LedgerSum[] =>
+  Object.entries(fields).map(([field, value]) => ({
+    day: '2026-11-20',
+    project: 'shop',
+    slice,
+    key,
+    field,
+    value,
+  }));
+
+async function filled() {
+  const { ledger } = openStore(':memory:');
+  const turns = Array.from({ length: 30 }, (_, i) =>
+    aTurn(`r${i}`, {
+      atMs: Date.parse('2026-11-20'),
+      conversationId: `c${i}`,
+      arm: i % 5 === 0 ? 'control' : 'pruned',
+    }),
+  );
+  const all = {
+    requests: 30,
+    dollars: 12.5,
+    without: 15,
+    regretDollars: 0.5,
+    fresh: 1_000,
+    read: 9_000,
+    removed: 5_000,
+  };
+  await ledger.add(turns, [
+    ...sum('all', '', { ...all, removedNew: 1_000, looked: 4_000, lookedRemoved: 1_000 }),
+    ...sum('model', 'claude-opus-5', { ...all, guessed: 10_000, reported: 11_000 }),
+    ...sum('tool', '<script>alert(1)</script>\tlog', { texts: 9, cut: 5, removed: 1_000, saved: 0.2, reread: 1 }),
+    ...sum('miss', 'expired', { requests: 2, tokens: 8_000, dollars: 0.04 }),
+  ]);
+  return readReport(ledger, { sinceDay: '2026-11-19' });
+}
+
+describe('the report', () => {
+  it('tells dollars, four shares, causes, tools and the control group on a terminal', async () => {
+    const text = reportText(await filled(), (_, line) => line, undefined).replaceAll(/ +/g, ' ');
+    for (const part of [
+      'spent $12.50',
+      'saved, net $2.00 (13.3 % of the bill)',
+      'the texts that were looked at (tokens) 1,000 4,000 25.0 %',
+      'newly billed input (tokens) 1,000 2,000 50.0 %',
+      'all input (tokens) 5,000 15,000 33.3 %',
+      'expired: too long since the request before',
+      '24 conversations pruned, 6 left whole',
+      'too few to tell',
+      '1.10',
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it('is one HTML file that asks for nothing and takes every name for text', async () => {
+    const html = reportHtml(await filled(), '0');
+    expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(html).not.toMatch(/<script|https?:|src=|@import/);
+  });
+});
+
+describe('the table of prices', () => {
+  const prices = readPrices(readFileSync(join(projectRoot, 'config/prices.toml'), 'utf8'));
+
+  it('has the day and the source of each row, and what is read costs less than what is new', () => {
+    expect(prices.rows.length).toBeGreaterThan(20);
+    for (const { day, source, read, input, output, write5m, write1h } of prices.rows) {
+      expect([day, source.length > 10]).toEqual(['2026-11-23', true]);
+      expect(read < input && input < output && write5m >= input && write1h >= write5m).toBe(true);
+    }
+  });
+
+  it.each([
+    ['claude-opus-5-20260401', 5, 512],
+    ['anthropic/claude-opus-4-6', 5, 4_096],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3, 1_024],
+    ['claude-opus-4-1-20250805', 15, 1_024],
+    ['gpt-5-codex', 1.25, 1_024],
+    ['openai/gpt-5.6-sol', 5, 1_024],
+  ])('knows %s', (model, input, minPrefix) => {
+    expect(prices.of(model)).toMatchObject({ input, minPrefix });
+  });
+
+  it.each(['gpt-oss-120b', 'llama-4', '', 'gpt-4o'])('has no dollars for %j', (model) => {
+    expect(prices.of(model)).toBeNull();
+  });
+});

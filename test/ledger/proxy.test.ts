@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { estimateTokens } from '../../src/engine/text/tokens.ts';
+import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { messagesBody, oneCall, toolResult, toolUse, type WireMessage, wireMessages } from '../helpers/messages.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+import { FakeProvider, type Piece } from './fake-provider.ts';
+
+const RULES = {
+  automatic: false,
+  step: 1,
+  minPrefix: 512,
+  lifetimeMs: 300_000,
+  input: 5,
+  write: 6.25,
+  read: 0.5,
+  output: 25,
+};
+const MODEL = 'claude-opus-5';
+
+/** The pieces of a body as a provider counts them: by the very estimate that the proxy goes by. */
+function piecesOf(messages: readonly WireMessage[]): Piece[] {
+  const texts = messages.map(({ content }) => (typeof content === 'string' ? content : said(content)));
+  return [
+    { says: 'head', tokens: 3_000 },
+    ...texts.map((text) => ({ says: text, tokens: 4 + Math.round(estimateTokens(text)) })),
+  ];
+}
+
+function said(content: readonly { readonly [field: string]: unknown }[]): string {
+  return content.map(({ text, content: inner, input }) => String(text ?? inner ?? JSON.stringify(input))).join('\n');
+}
+
+function conversation(turns: number): WireMessage[] {
+  const messages: WireMessage[] = [...oneCall(serverLog(400))];
+  for (let i = 2; i <= turns; i++) {
+    messages.push({ role: 'assistant', content: [toolUse(`toolu_${i}`, 'Bash', { command: `npm test ${i}` })] });
+    messages.push({ role: 'user', content: [toolResult(`toolu_${i}`, serverLog(300 + 50 * i))] });
+  }
+  return messages;
+}
+
+async function play(env: Readonly<Record<string, string>>) {
+  const provider = new FakeProvider(RULES);
+  const twin = new FakeProvider(RULES);
+  const anthropic = await startUpstream((request, res, index) => {
+    const { input, output, read, written } = provider.request(MODEL, piecesOf(wireMessages(request.body)), 50, index);
+    const usage = {
+      input_tokens: (input ?? 0) - (read ?? 0) - (written ?? 0),
+      cache_creation_input_tokens: written,
+      cache_read_input_tokens: read,
+      output_tokens: output,
+      cache_creation: { ephemeral_5m_input_tokens: written, ephemeral_1h_input_tokens: 0 },
+    };
+    json(res, 200, { type: 'message', role: 'assistant', model: MODEL, content: [], usage });
+  });
+  const url = `http://127.0.0.1:${anthropic.port}/v1`;
+  const proxy = await startProxy(anthropic, { env: { MCP_PRUNER_ANTHROPIC_URL: url, ...env } });
+  const all = conversation(5);
+  for (let turn = 1; turn <= 5; turn++) {
+    const messages = all.slice(0, 2 * turn - 1);
+    twin.request(MODEL, piecesOf(messages), 50, turn);
+    const body = messagesBody(messages, { model: MODEL, cache_control: { type: 'ephemeral' } });
+    const headers = { 'content-type': 'application/json', 'x-mcp-pruner-project': 'shop' };
+    const answer = await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body });
+    await answer.text();
+  }
+  await proxy.stop();
+  const { ledger } = openStore(proxy.dbPath);
+  const [told] = await ledger.conversations({ sinceMs: 0, limit: 9 });
+  const turns = await ledger.turns({ conversationId: told?.conversationId ?? '', limit: 99 });
+  return { provider, twin, ledger, told, turns, proxy };
+}
+
+describe('the ledger of the proxy', () => {
+  it('has the provider’s bill, and what the same conversation would have cost whole', async () => {
+    const { provider, twin, told, turns, ledger, proxy } = await play({});
+    expect(turns.map(({ miss }) => miss)).toEqual(['first_request', null, null, null, null]);
+    expect(
+      turns.every(
+        ({ removed, arm, project }, i) => (i === 0 || removed > 1_000) && arm === 'pruned' && project === 'shop',
+      ),
+    ).toBe(true);
+    expect(told?.dollars).toBeCloseTo(provider.dollars, 6);
+    // removed tokens are estimates: the whole is right to 2 %
+    expect(Math.abs((told?.dollarsWithout ?? 0) / twin.dollars - 1)).toBeLessThan(0.02);
+    expect((told?.dollarsWithout ?? 0) - (told?.dollars ?? 0)).toBeGreaterThan(0.02);
+    const sums = await ledger.sums({ sinceDay: '2000-01-01' });
+    expect(sums.find(({ slice, field }) => slice === 'all' && field === 'requests')?.value).toBe(5);
+    expect(
+      sums.some(({ slice, key, field }) => slice === 'tool' && key.startsWith('Bash\t') && field === 'saved'),
+    ).toBe(true);
+    expect(await proxy.logText()).not.toContain('not_billed');
+  });
+
+  it('leaves a conversation whole that is held out, and knows it as such', async () => {
+    const { provider, twin, turns } = await play({ MCP_PRUNER_HOLDOUT: '1' });
+    expect(turns.map(({ arm, removed }) => [arm, removed])).toEqual(turns.map(() => ['control', 0]));
+    expect([turns.length, provider.dollars]).toEqual([5, twin.dollars]);
+  });
+});
