@@ -46,7 +46,7 @@ function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
   try {
     value = JSON.parse(plain);
   } catch {
-    value = { patch: plain };
+    value = { patch: plain }; // no JSON: a patch as it stands
   }
   if (value === null || typeof value !== 'object') return [];
   const said = value as Readonly<Record<string, unknown>>;
