@@ -142,7 +142,7 @@ class Talk {
           : earlier.turn.text;
         const { legacy, argsAsObject, wrap } = earlier.turn;
         // arguments that are an object are spelled anew each time, as no client does
-        const asObject = argsAsObject || this.#wire.dialect.name === 'messages';
+        const asObject = argsAsObject || /^(?:messages|gemini)$/.test(this.#wire.dialect.name);
         if (!legacy && !asObject && wrap !== 'pretty') this.#whole.set(this.#messages.length + 1, 'read again');
         return this.#wire.call(id, earlier.turn, wrapped(text, wrap));
       }

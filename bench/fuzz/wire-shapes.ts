@@ -1,5 +1,6 @@
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
+import { googleGemini } from '../../src/dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import type { Turn } from './cases.ts';
@@ -75,7 +76,28 @@ const responses: WireShape = {
   kindKey: 'type',
 };
 
-export const shapes: Readonly<Record<WireName, WireShape>> = { chat, messages, responses };
+const gemini: WireShape = {
+  dialect: googleGemini,
+  list: 'contents',
+  call: (id, { tool, args, said }, content) => [
+    {
+      role: 'model',
+      parts: [
+        ...(said ? [{ text: said }] : []),
+        { functionCall: { id, name: tool, args: inputOf(args) }, thoughtSignature: 'c2ln' },
+      ],
+    },
+    { role: 'user', parts: [{ functionResponse: { name: tool, response: { output: content }, id } }] },
+  ],
+  user: (content) => ({ role: 'user', parts: Array.isArray(content) ? content : [{ text: content }] }),
+  mayCut: (path, kind) => {
+    if (path[2] !== 'parts' || kind !== 'user') return false;
+    return (path.length === 5 && path[4] === 'text') || (path.length === 7 && path[4] === 'functionResponse');
+  },
+  kindKey: 'role',
+};
+
+export const shapes: Readonly<Record<WireName, WireShape>> = { chat, messages, responses, gemini };
 
 /** A content's own string, or the text of one of its parts; the content stands at this depth. */
 function isTextPath(path: Leaf['path'], depth: number): boolean {

@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type Request } from 'e
 import picomatch from 'picomatch';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialects/dialect.ts';
+import { googleGemini } from '../dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
@@ -152,6 +153,7 @@ function mountPassthrough(app: Express, parts: MountParts): void {
   const { upstreams } = parts;
   const others = passthroughTo(upstreams.others, openaiChat, parts);
   const messages = passthroughTo(upstreams.messages, anthropicMessages, parts);
+  app.use('/v1beta', passthroughTo(upstreams.gemini, googleGemini, parts));
   app.use('/v1', (req, res, next) => void (isAnthropic(req) ? messages : others)(req, res, next));
 }
 

@@ -46,9 +46,10 @@ export interface Wires {
  */
 const HEAP_SHARE = 1 / 16;
 
-/** Where requests of the messages wire go, and where all others do. */
+/** Where requests of the messages and of the gemini wire go, and where all others do. */
 export interface Upstreams {
   readonly messages: Upstream;
+  readonly gemini: Upstream;
   readonly others: Upstream;
 }
 
@@ -59,6 +60,7 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   const hops = new Hops(nextId().slice(-10).toLowerCase());
   const upstreams = {
     messages: upstreamAt(settings.anthropicUrl, settings, hops),
+    gemini: upstreamAt(settings.geminiUrl, settings, hops),
     others: upstreamAt(settings.upstreamUrl, settings, hops),
   };
   const notUnderstood = new NotUnderstood();
@@ -69,7 +71,8 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   const options = await handlerOptions(services, reporter, nextId);
   return {
     wires: dialects.map((dialect): Wire => {
-      const upstream = dialect.name === 'messages' ? upstreams.messages : upstreams.others;
+      const { name } = dialect;
+      const upstream = name === 'messages' || name === 'gemini' ? upstreams[name] : upstreams.others;
       const handler = new WireHandler({ ...options, dialect, upstream });
       return {
         claims: (method, path) => dialect.claims(method, path) !== null,
@@ -92,7 +95,7 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
     hops,
     async close() {
       await reporter.flush();
-      await Promise.all([upstreams.messages.close(), upstreams.others.close()]);
+      await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
     },
   };
 }

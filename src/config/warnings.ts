@@ -20,6 +20,7 @@ export function servingProblem(settings: Settings): string | null {
   for (const [name, url] of [
     ['MCP_PRUNER_UPSTREAM_URL', settings.upstreamUrl],
     ['MCP_PRUNER_ANTHROPIC_URL', settings.anthropicUrl],
+    ['MCP_PRUNER_GEMINI_URL', settings.geminiUrl],
   ] as const) {
     if (!isItself(url, settings)) continue;
     return (
@@ -51,6 +52,7 @@ export function settingsWarnings(settings: Settings): string[] {
   const addresses = {
     MCP_PRUNER_UPSTREAM_URL: settings.upstreamUrl,
     MCP_PRUNER_ANTHROPIC_URL: settings.anthropicUrl,
+    MCP_PRUNER_GEMINI_URL: settings.geminiUrl,
     ...(backend === 'deepinfra' ? { DEEPINFRA_ENDPOINT_URL: settings.deepinfraEndpointUrl } : {}),
     ...(backend === 'swe-pruner' ? { MCP_PRUNER_SWE_PRUNER_URL: settings.swePrunerUrl } : {}),
   };

@@ -5,7 +5,7 @@ import type { Span } from '../json/cursor.ts';
  * in `all.ts`, and must pass `test/contract/dialect.suite.ts`.
  */
 export interface Dialect {
-  readonly name: 'chat' | 'messages' | 'responses';
+  readonly name: 'chat' | 'messages' | 'responses' | 'gemini';
   /**
    * Whether a later request must repeat what was sent for earlier messages (the provider checks it and refuses the
    * session otherwise), or only should (the provider's prompt cache misses otherwise).
@@ -13,6 +13,8 @@ export interface Dialect {
   readonly binding: 'must' | 'should';
   /** What a request is for, or `null` when it is none of this wire. `path` comes without its query. */
   claims(method: string, path: string): Purpose | null;
+  /** What the path says that other wires say in the body; absent where it says nothing. */
+  namedIn?(path: string): Pick<RequestHead, 'model' | 'stream'>;
   /**
    * Walks the raw bytes of a body and finds messages, calls and texts without decoding what nobody asked for. What is
    * ambiguous (a key that matters stands twice) is never told as a text that may change.

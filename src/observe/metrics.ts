@@ -6,6 +6,7 @@ export type Route =
   | 'chat_completions'
   | 'messages'
   | 'responses'
+  | 'gemini'
   | 'passthrough'
   | 'rpc'
   | 'prune'

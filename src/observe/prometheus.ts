@@ -10,7 +10,13 @@ const PRUNING_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0
 const FIRST_BYTE_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** Routes whose answers are an upstream's. */
-const PROXIED: ReadonlySet<Route> = new Set<Route>(['chat_completions', 'messages', 'responses', 'passthrough']);
+const PROXIED: ReadonlySet<Route> = new Set<Route>([
+  'chat_completions',
+  'messages',
+  'responses',
+  'gemini',
+  'passthrough',
+]);
 
 /** What the provider counted, by kind; what it did not tell, or tells as no amount, is left out. */
 function kindsOf(usage: ProviderTokens | undefined): [kind: string, tokens: number][] {

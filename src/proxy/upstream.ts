@@ -53,7 +53,7 @@ export class Upstream {
 
   /** Path and query at the upstream for a client's `/v1/…` path. */
   pathFor(clientPath: string): string {
-    return this.#basePath + clientPath.replace(/^\/v1(?=\/|\?|$)/, '');
+    return this.#basePath + clientPath.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '');
   }
 
   /**

@@ -69,6 +69,8 @@ class WireExchange {
   readonly #fallbacks: string[] = [];
   readonly #tap: UsageTap;
   readonly #purpose: Purpose;
+  /** What the path says of the request, where the body does not. */
+  readonly #named: Partial<Pick<RequestReport, 'model' | 'stream'>>;
   #firstByteMs: number | null = null;
   #pruneMs = 0;
   #bytesIn = 0;
@@ -84,6 +86,7 @@ class WireExchange {
     this.#tap = new UsageTap(options.dialect.answer());
     const [path = ''] = (req.url ?? '').split('?', 1);
     this.#purpose = options.dialect.claims(req.method ?? '', path) ?? 'generate';
+    this.#named = options.dialect.namedIn?.(path) ?? {};
   }
 
   async run(): Promise<void> {
@@ -219,6 +222,7 @@ class WireExchange {
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       ...contentOf(rewritten),
+      ...this.#named,
       forwardedOriginal,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,

@@ -47,6 +47,14 @@ export const serverSettings = {
     flag: 'anthropic-url',
     doc: 'Where requests of the messages wire (/v1/messages, and all that name an anthropic-version) are forwarded to.',
   }),
+  geminiUrl: setting({
+    env: ['MCP_PRUNER_GEMINI_URL'],
+    toml: 'gemini_url',
+    rule: baseUrl(),
+    fallback: 'https://generativelanguage.googleapis.com/v1beta',
+    flag: 'gemini-url',
+    doc: 'Where requests of the gemini wire (/v1beta, and generateContent below /v1) are forwarded to.',
+  }),
   authToken: setting({
     env: ['MCP_PRUNER_AUTH_TOKEN'],
     toml: null,

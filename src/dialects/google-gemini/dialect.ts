@@ -1,0 +1,51 @@
+import type { Dialect, ProviderUsage, Purpose } from '../dialect.ts';
+import { count, field } from '../json-value.ts';
+import { meaningOf } from '../meaning.ts';
+import { TailUsage } from '../tail-usage.ts';
+import { scanGeminiBody } from './scan.ts';
+
+/**
+ * `POST …/models/<model>:generateContent` as Google defined it, spoken by Gemini CLI and the GenAI SDKs. The model and
+ * whether the answer is a stream stand in the path. Thought signatures are sent back as they came; nobody checks results.
+ */
+export const googleGemini: Dialect = {
+  name: 'gemini',
+  binding: 'should',
+  claims(method, path) {
+    if (method !== 'POST' || !BASE.test(path) || !path.includes('/models/')) return null;
+    return PURPOSES.get(path.slice(path.lastIndexOf(':') + 1)) ?? null;
+  },
+  namedIn(path) {
+    const colon = path.lastIndexOf(':');
+    const model = path.slice(path.lastIndexOf('/', colon) + 1, colon).slice(0, MAX_MODEL_CHARS);
+    return { model, stream: path.endsWith(':streamGenerateContent') };
+  },
+  scan: scanGeminiBody,
+  meaning: meaningOf,
+  answer: () => new TailUsage('usageMetadata', usageOf),
+  refusesPast: () => false,
+  error: (status, code, message) =>
+    Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
+};
+
+/** How much of a model's name is told. */
+const MAX_MODEL_CHARS = 200;
+const BASE = /^\/v1(?:beta|alpha)?\//;
+const PURPOSES = new Map<string, Purpose>([
+  ['generateContent', 'generate'],
+  ['streamGenerateContent', 'generate'],
+  ['countTokens', 'count'],
+]);
+/** Of the names that clients of the wire know, the one for what is no fault of theirs. */
+const STATUS = 'UNAVAILABLE';
+
+/** What was thought is paid for like what was said. */
+function usageOf(value: unknown): ProviderUsage | null {
+  const said = count(field(value, 'candidatesTokenCount'));
+  const thought = count(field(value, 'thoughtsTokenCount'));
+  return {
+    promptTokens: count(field(value, 'promptTokenCount')),
+    completionTokens: said === null && thought === null ? null : (said ?? 0) + (thought ?? 0),
+    cachedTokens: count(field(value, 'cachedContentTokenCount')),
+  };
+}

@@ -1,0 +1,121 @@
+import type { JsonCursor, Span } from '../../json/cursor.ts';
+import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
+import { scanBody, stringHere } from '../scan-body.ts';
+import type { ScanBudget } from '../scan-budget.ts';
+
+/**
+ * Walks a body of `generateContent` and finds its contents without decoding their texts. Fields are understood in both
+ * spellings that the provider takes (`functionResponse`, `function_response`).
+ *
+ * @throws JsonShapeError when the bytes are not one JSON object with at most one `contents` array
+ */
+export function scanGeminiBody(bytes: Buffer, resume?: Resume): ScannedBody {
+  return scanBody(bytes, { list: 'contents', message: readContent }, resume);
+}
+
+/** What was found of a content so far. */
+interface Found {
+  readonly texts: ScannedText[];
+  readonly calls: ScannedCall[];
+  /** Texts of its own, which are words or said, as the role will tell. */
+  readonly own: ScannedText[];
+  opaque: boolean;
+}
+
+function readContent(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
+  if (!cursor.atObject()) return { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true };
+  const found: Found = { texts: [], calls: [], own: [], opaque: false };
+  let role: string | null = null;
+  let parts = 0;
+  const span = cursor.object((key) => {
+    if (key === 'role') {
+      if (role !== null) found.opaque = true;
+      role = stringHere(cursor);
+    } else if (key === 'parts') {
+      if (parts++ > 0) found.opaque = true;
+      if (cursor.atArray()) cursor.array(() => readPart(cursor, found, budget));
+    }
+  });
+  // a content without a role is a user's
+  const who = ROLES.get(role ?? 'user') ?? 'other';
+  const use = who === 'user' ? 'words' : who === 'assistant' ? 'said' : 'other';
+  const own = new Set(found.own);
+  const texts = found.texts.map((text): ScannedText => {
+    if (own.has(text)) return { ...text, use };
+    // only a client answers calls
+    return who === 'user' ? text : { ...text, use: 'other' };
+  });
+  return { span, role: who, texts, calls: who === 'assistant' ? found.calls : [], opaque: found.opaque };
+}
+
+const ROLES = new Map<string, Role>([
+  ['user', 'user'],
+  ['model', 'assistant'],
+  // results as older clients send them
+  ['function', 'user'],
+]);
+
+/** One part: a text, a call, the answer to a call, or something else that is never touched. */
+function readPart(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+  budget.piece();
+  if (!cursor.atObject()) return;
+  let kinds = 0;
+  let thought = false;
+  let text: Span | null = null;
+  cursor.object((key) => {
+    if (key === 'thought') {
+      thought = true;
+      return;
+    }
+    if (!KINDS.has(key)) return;
+    // what says two things at once is not understood
+    if (kinds++ > 0) found.opaque = true;
+    if (key === 'text') text = cursor.atString() ? cursor.string() : null;
+    else if (key === 'functionCall' || key === 'function_call') readCall(cursor, found);
+    else readResponse(cursor, found, budget);
+  });
+  if (text === null) return;
+  const one: ScannedText = { literal: text, use: 'other', callId: '', name: '' };
+  found.texts.push(one);
+  if (!thought) found.own.push(one);
+}
+
+const KINDS = new Set(['text', 'functionCall', 'function_call', 'functionResponse', 'function_response']);
+
+function readCall(cursor: JsonCursor, found: Found): void {
+  if (!cursor.atObject()) return;
+  let id = '';
+  let name = '';
+  let args: Span | null = null;
+  cursor.object((key) => {
+    if (key === 'id') id = stringHere(cursor);
+    else if (key === 'name') name = stringHere(cursor);
+    else if (key === 'args') args = cursor.value();
+  });
+  found.calls.push({ id, name, args });
+}
+
+/** The strings right in a response are its texts, whatever the client calls them (`output`, `result`, `error`). */
+function readResponse(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+  if (!cursor.atObject()) return;
+  const seen = new Set<string>();
+  const literals: Span[] = [];
+  let callId = '';
+  let name = '';
+  cursor.object((key) => {
+    if (seen.has(key)) found.opaque = true;
+    seen.add(key);
+    if (key === 'id') callId = stringHere(cursor);
+    else if (key === 'name') name = stringHere(cursor);
+    else if (key === 'response' && cursor.atObject()) {
+      const fields = new Set<string>();
+      cursor.object((field) => {
+        budget.piece();
+        if (fields.has(field)) found.opaque = true;
+        fields.add(field);
+        if (cursor.atString()) literals.push(cursor.string());
+      });
+    }
+  });
+  for (const literal of literals) found.texts.push({ literal, use: 'result', callId, name });
+}
