@@ -15,6 +15,8 @@ export interface Payload {
 
 /** Members of the largest batch: `[1,1,1,…]` of some megabytes would otherwise ask for gigabytes of answers. */
 const MAX_BATCH = 1000;
+/** Levels of parameters. Chosen: no tool takes more than some 70, and what walks them may call itself a few times a level. */
+const MAX_DEPTH = 500;
 
 /** Reads the JSON text of one message or of a batch. Never throws: what is wrong becomes an `invalid` message. */
 export function readPayload(text: string): Payload {
@@ -58,10 +60,26 @@ function readMessage(value: unknown): Message {
   if (typeof method === 'string') {
     if (value.id === undefined) return { kind: 'notification', method, params };
     if (!isId(value.id)) return invalid(null, invalidRequest('id must be a string or a number'));
+    if (isDeeper(params, MAX_DEPTH))
+      return invalid(id, invalidParams({ field: 'params', message: 'nested too deeply' }));
     return { kind: 'request', id, method, params };
   }
   if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
   return invalid(id, invalidRequest('method must be a string'));
+}
+
+/** Whether a value has more levels than `most`; looked at level by level, for recursion is what it is to be kept from. */
+function isDeeper(value: unknown, most: number): boolean {
+  let level = [value].filter(isContainer);
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > most) return true;
+    level = level.flatMap((container) => Object.values(container).filter(isContainer));
+  }
+  return false;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function isId(value: unknown): value is RpcId {

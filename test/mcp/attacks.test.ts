@@ -67,6 +67,13 @@ describe('clients of /rpc that send slowly', () => {
   });
 });
 
+it('parameters that are nested too deeply are told by their field, whatever the method', async () => {
+  const { url } = await startRpcServer();
+  const params = `{"a":${'['.repeat(600)}${']'.repeat(600)}}`;
+  const answer = await (await post(url, `{"jsonrpc":"2.0","id":"h","method":"health","params":${params}}`)).json();
+  expect(answer).toMatchObject({ id: 'h', error: { code: -32602, data: { issues: [{ field: 'params' }] } } });
+});
+
 describe('what is no message', () => {
   const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
   const call = (args: string): string =>

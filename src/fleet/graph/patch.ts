@@ -37,6 +37,9 @@ export function* patchGraph(document: GraphDocument, patch: readonly Operation[]
   const copy = yield* copyOf(document);
   let copiedChars = 0;
   for (const [index, operation] of patch.entries()) {
+    if (!pathsOf(operation).every(isPointer)) {
+      throw new GraphPatchError(index, operation.path, 'a path is empty or begins with /');
+    }
     if (namesPrototype(operation)) throw new GraphPatchError(index, operation.path, 'there is no such path');
     // copies of copies would double the graph with each operation
     if (operation.op === 'copy') copiedChars += sizeAt(copy, operation.from);
@@ -55,9 +58,17 @@ function reasonOf(failure: Error): string {
   return 'the operation cannot be applied';
 }
 
+function pathsOf(operation: Operation): readonly string[] {
+  return 'from' in operation ? [operation.path, operation.from] : [operation.path];
+}
+
+/** RFC 6901 §3. */
+function isPointer(path: string): boolean {
+  return path === '' || path.startsWith('/');
+}
+
 function namesPrototype(operation: Operation): boolean {
-  const paths = 'from' in operation ? [operation.path, operation.from] : [operation.path];
-  return paths.some((path) => path.split('/').some((part) => part !== '' && !isKey(part.slice(0, 200))));
+  return pathsOf(operation).some((path) => path.split('/').some((part) => part !== '' && !isKey(part.slice(0, 200))));
 }
 
 /** A copy that shares nothing with the graph. */
