@@ -15,6 +15,12 @@ export class ChildServer {
   /** What must stand in no log, event or manifest. */
   secrets = [TOKEN, KEY];
 
+  token = TOKEN;
+
+  get rpcUrl() {
+    return `${this.#proxy.origin}/rpc`;
+  }
+
   /**
    * @param {{ upstream: string, state: string, home: string, bin: string, work: string }} places - `bin` holds the agent
    */

@@ -33,5 +33,6 @@ export const PACKAGES = {
   codex: { '@openai/codex': '0.169.0' },
   claude: { '@anthropic-ai/claude-code': '2.1.330' },
   copilot: { '@github/copilot': '1.0.102' },
+  inspector: { '@modelcontextprotocol/inspector': '2.12.0' },
   kilo: { '@kilocode/cli': '7.7.7' },
 };
