@@ -5,6 +5,8 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
+import { chance, pause } from './chance.ts';
+import { fleetKills } from './fleet.ts';
 import { chat, chatBody, end, logText, memoryOf, recover, type Server, startServer, startUpstream } from './stage.ts';
 
 const Database = sqliteDriver();
@@ -24,16 +26,6 @@ export interface Plan {
 }
 
 export type Trial = (plan: Plan) => Promise<Finding>;
-
-function chance(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Runs something with a store and an upstream of its own. */
 async function withServer(
@@ -236,4 +228,12 @@ const locked: Trial = () => {
   );
 };
 
-export const trials: Readonly<Record<string, Trial>> = { kills, idle, large, slowReader, slowHeaders, locked };
+export const trials: Readonly<Record<string, Trial>> = {
+  fleet: fleetKills,
+  kills,
+  idle,
+  large,
+  slowReader,
+  slowHeaders,
+  locked,
+};

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { Records } from '../core/ports/records.ts';
+import type { Records, Reply } from '../core/ports/records.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import { PrunerError } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
@@ -9,6 +9,11 @@ import type { Tool, ToolContext } from './tool.ts';
 
 export const IDEMPOTENCY_FLAG = '--enable-idempotency';
 const MAX_KEY_CHARS = 256;
+/** How long a key stays claimed by a process that no longer holds it: it was killed. */
+const CLAIM_MS = 6_000;
+const HOLD_EACH_MS = 2_000;
+/** How often a call looks whether another process has answered. */
+const LOOK_EACH_MS = 50;
 
 export interface IdempotencyOptions {
   readonly records: Records;
@@ -97,10 +102,7 @@ export class Idempotency {
     onReplayed: () => void,
   ): Promise<string> {
     const { records, ttlMs, onFailure } = this.#options;
-    const taken = await records.claimReply(tool.name, key, argsHash, ttlMs).catch((cause: unknown) => {
-      onFailure(reasonOf(cause), cause);
-      return undefined;
-    });
+    const taken = await this.#claim(tool.name, key, argsHash, context.signal);
     if (taken === undefined) return tool.call(args, context);
     if (taken && taken.argsHash !== argsHash) throw conflict(tool.name);
     if (taken && taken.text !== null) {
@@ -111,6 +113,9 @@ export class Idempotency {
       }
       await records.dropReply(tool.name, key, true).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
     }
+    const holding = setInterval(() => {
+      records.holdReply(tool.name, key, CLAIM_MS).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
+    }, HOLD_EACH_MS);
     try {
       const text = await tool.call(args, context);
       return await records.keepReply(tool.name, key, argsHash, text, ttlMs).catch((cause: unknown) => {
@@ -120,6 +125,26 @@ export class Idempotency {
     } catch (cause) {
       await records.dropReply(tool.name, key, false).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
       throw cause;
+    } finally {
+      clearInterval(holding);
+    }
+  }
+
+  /**
+   * Claims a key, or waits until the process that has it has answered, or failed, or is gone.
+   *
+   * @returns `null` when it is this call's now, `undefined` where the store fails
+   */
+  async #claim(tool: string, key: string, argsHash: string, signal: AbortSignal): Promise<Reply | null | undefined> {
+    const { records, onFailure } = this.#options;
+    for (;;) {
+      signal.throwIfAborted();
+      const taken = await records.claimReply(tool, key, argsHash, CLAIM_MS).catch((cause: unknown) => {
+        onFailure(reasonOf(cause), cause);
+        return undefined;
+      });
+      if (!taken || taken.text !== null || taken.argsHash !== argsHash) return taken;
+      await new Promise((resolve) => setTimeout(resolve, LOOK_EACH_MS));
     }
   }
 

@@ -102,6 +102,18 @@ export function recordsContract(name: string, open: Open): void {
       expect(await records.claimReply('other', 'k', 'h4', 1_000)).toBeNull();
     });
 
+    it('hold a claim for as long as its call runs, and let others have it once it is held no longer', async () => {
+      const clock = manualClock();
+      const { records } = await open({ clock });
+      expect(await records.claimReply('t', 'k', 'h', 1_000)).toBeNull();
+      clock.now += 900;
+      await records.holdReply('t', 'k', 1_000);
+      clock.now += 900;
+      expect(await records.claimReply('t', 'k', 'h', 1_000)).toEqual({ argsHash: 'h', text: null });
+      clock.now += 100;
+      expect(await records.claimReply('t', 'k', 'h', 1_000)).toBeNull();
+    });
+
     it('never keep more lines of agents than events', async () => {
       const { records } = await open({ maxEvents: 5 });
       await records.addChildLogs(Array.from({ length: 20 }, (_, i) => entry('x', String(i))));

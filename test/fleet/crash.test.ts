@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { fleetKills } from '../../bench/soak/fleet.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { until } from '../helpers/until.ts';
 import { AGENT, Client, FLEET_ENV } from './helpers.ts';
@@ -77,48 +78,9 @@ describe('a server that is killed', { timeout: 90_000 }, () => {
     expect(ended).toMatchObject({ stop_reason: 'cancelled', exit_code: null, ended_at: expect.any(Number) });
   });
 
-  it('leaves batches whole or absent, at whatever point it is killed', async () => {
-    const folder = tempFolder();
-    let round = 0;
-    for (const delayMs of [20, 60, 110]) {
-      const server = await startServer(folder);
-      if (round === 0) {
-        const operations = [{ op: 'add_node', node: { id: 'a' } }];
-        await server.client.call('graph_batch_mutate', { graph_id: 'g', expected_version: 0, operations });
-        const entries = Array.from({ length: 20 }, (_, i) => ({ key: `batch:${i}`, value: 0 }));
-        await server.client.call('bb_batch_set', { entries });
-      }
-      const batches = (async () => {
-        for (;;) {
-          round++;
-          const entries = Array.from({ length: 20 }, (_, i) => ({ key: `batch:${i}`, value: round }));
-          await server.client.call('bb_batch_set', { entries });
-          await server.client.call('graph_batch_mutate', {
-            graph_id: 'g',
-            operations: ['a', 'b', 'c'].map((id) => ({ op: 'add_node', node: { id, attributes: { round } } })),
-          });
-        }
-      })().catch(() => undefined);
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
-      await kill(server);
-      await batches;
-    }
-    const { client } = await startServer(folder);
-    const { entries } = await client.call('bb_query', { namespace: 'batch', limit: 100 });
-    expect(entries).toHaveLength(20);
-    expect(new Set(entries.map(({ value }: { value: number }) => value)).size).toBe(1);
-    const { events } = await client.call('bb_watch', { start_version: 0, limit: 200 });
-    const versions = events.map(({ version }: { version: number }) => version);
-    expect(versions).toEqual(versions.map((_: number, i: number) => i + 1));
-    const head = await client.fails('graph_batch_mutate', {
-      graph_id: 'g',
-      expected_version: 99_999,
-      operations: [{ op: 'remove_node', id: 'x' }],
-    });
-    const uri = `sc://graphs/g@v${String(head.data.found)}`;
-    const { payload } = await client.call('resources_read', { uri });
-    const rounds = payload.graph.nodes.map(({ attributes }: { attributes: { round: number } }) => attributes.round);
-    expect(new Set(rounds).size).toBe(1);
+  it('leaves batches and transactions whole or absent, keys with one answer, watches without a gap', async () => {
+    const { passed, says } = await fleetKills({ kills: 2, seed: 11 });
+    expect(passed, says).toBe(true);
   });
 
   it('shares its store with another: one of two repeats does the work, one of many holders gets the lock', async () => {

@@ -113,19 +113,31 @@ describe('a call with an idempotency_key', () => {
     expect(await call({ say: 'fail', idempotency_key: 'k' })).toMatchObject({ run: 2, idempotent: true });
   });
 
-  it('runs at once in two processes on one store, and both get one answer', async () => {
+  it('waits for another process on the same store that has the key, and is refused with other arguments', async () => {
     const path = `${tempFolder()}/store.db`;
     const [one, two] = [counting(), counting()];
     await two.tool.call({ say: 'x' }, { signal }); // its next run is number 2
     const [a, b] = [wrapped(one.tool, path), wrapped(two.tool, path)];
-    const slow = a.call({ say: 'wait', idempotency_key: 'k' });
-    const quick = b.call({ say: 'wait', idempotency_key: 'k' });
-    await expect(b.call({ say: 'a', idempotency_key: 'k' })).rejects.toMatchObject({ code: 'idempotency_conflict' });
     two.release();
-    expect(await quick).toMatchObject({ run: 2, idempotent: false });
+    const works = a.call({ say: 'wait', idempotency_key: 'k' });
+    const waits = b.call({ say: 'wait', idempotency_key: 'k' });
+    await expect(b.call({ say: 'a', idempotency_key: 'k' })).rejects.toMatchObject({ code: 'idempotency_conflict' });
     one.release();
-    expect(await slow).toMatchObject({ run: 2 });
-    expect(await a.call({ say: 'wait', idempotency_key: 'k' })).toMatchObject({ run: 2, idempotent: true });
+    expect(await works).toMatchObject({ run: 1, idempotent: false });
+    expect(await waits).toMatchObject({ run: 1, idempotent: true });
+    expect(two.runs()).toBe(1);
+  });
+
+  it('takes over a key from a process that was killed with it', async () => {
+    const path = `${tempFolder()}/store.db`;
+    const [one, two] = [counting(), counting()];
+    const [killed, other] = [wrapped(one.tool, path), wrapped(two.tool, path)];
+    void killed.call({ say: 'wait', idempotency_key: 'k' }).catch(() => undefined);
+    await expect.poll(() => one.runs()).toBe(1);
+    other.clock.now += 60_000;
+    two.release();
+    expect(await other.call({ say: 'wait', idempotency_key: 'k' })).toMatchObject({ run: 1, idempotent: false });
+    one.release();
   });
 
   it('is done even when the store is gone, and keeps nothing then', async () => {

@@ -103,6 +103,8 @@ export interface Records {
    * @returns what the key stands for already, or `null` when it is the caller's now
    */
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null>;
+  /** Holds a claim for which no answer was kept for so much longer. */
+  holdReply(tool: string, key: string, ttlMs: number): Promise<void>;
   /** Keeps the answer; the first one that is kept under a key stays. @returns the answer that counts */
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string>;
   /** Lets go of a claim for which no answer was kept, or (`kept`) of an answer that no longer holds. */

@@ -189,6 +189,13 @@ export class DatabaseRecords implements Records {
     return row ? { argsHash: row.args_hash, text: row.text === null ? null : fromPg(row.text) } : null;
   }
 
+  async holdReply(tool: string, key: string, ttlMs: number): Promise<void> {
+    await this.#parts.database.write(
+      'UPDATE mcp_pruner.reply SET expires_ms = $1 WHERE tool = $2 AND key = $3 AND text IS NULL',
+      [Math.trunc(this.#parts.nowMs() + ttlMs), toPg(tool), toPg(key)],
+    );
+  }
+
   async keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string> {
     const named = [toPg(tool), toPg(key)];
     const expiresMs = Math.trunc(this.#parts.nowMs() + ttlMs);

@@ -93,6 +93,10 @@ export class FileRecords implements Records {
     });
   }
 
+  holdReply(tool: string, key: string, ttlMs: number): Promise<void> {
+    return this.#access.write(({ replies }, nowMs) => replies.hold(tool, key, nowMs + ttlMs));
+  }
+
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string> {
     return this.#access.write(({ replies }, nowMs) => replies.keep(tool, key, argsHash, text, nowMs + ttlMs), {
       verify: true,

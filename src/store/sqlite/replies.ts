@@ -18,6 +18,7 @@ export class Replies {
   readonly #keep;
   readonly #drop;
   readonly #dropClaim;
+  readonly #hold;
   readonly #dropPrunes;
   readonly #expire;
   readonly #sizes;
@@ -39,6 +40,9 @@ export class Replies {
     );
     this.#drop = db.prepare<[string, string]>('DELETE FROM reply WHERE tool = ? AND key = ?');
     this.#dropClaim = db.prepare<[string, string]>('DELETE FROM reply WHERE tool = ? AND key = ? AND text IS NULL');
+    this.#hold = db.prepare<[number, string, string]>(
+      'UPDATE reply SET expires_ms = ? WHERE tool = ? AND key = ? AND text IS NULL',
+    );
     this.#dropPrunes = db.prepare("DELETE FROM reply WHERE text IS NOT NULL AND instr(text, 'prn_') > 0");
     this.#expire = db.prepare<[number, number]>(
       'DELETE FROM reply WHERE id IN (SELECT id FROM reply WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)',
@@ -65,6 +69,11 @@ export class Replies {
     this.#keep.run(tool, key, argsHash, text, Buffer.byteLength(text), expiresMs);
     const row = this.#find.get(tool, key);
     return row?.args_hash === argsHash ? (row.text ?? text) : text;
+  }
+
+  /** As `Records.holdReply`, inside the caller's transaction. */
+  hold(tool: string, key: string, expiresMs: number): void {
+    this.#hold.run(expiresMs, tool, key);
   }
 
   drop(tool: string, key: string, kept: boolean): void {
