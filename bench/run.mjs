@@ -1,8 +1,8 @@
-// Runs a bench written in TypeScript: node bench/run.mjs <name> [options of the bench]
+// Runs a bench written in TypeScript: node bench/run.mjs <name> [options of the bench]; ../demo/team is run by it too.
 // Bundled first with rolldown (it comes with vitest), since Node 20 cannot run TypeScript.
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
@@ -17,7 +17,7 @@ if (name === '' || !existsSync(entry)) {
 }
 const outDir = join(root, 'node_modules', '.cache', 'mcp-pruner-bench');
 await mkdir(outDir, { recursive: true });
-const file = join(outDir, `${name}-${process.pid}.mjs`);
+const file = join(outDir, `${basename(name)}-${process.pid}.mjs`);
 const bundle = await rolldown({
   input: entry,
   platform: 'node',

@@ -16,7 +16,9 @@ async function ask(text) {
         {
           role: 'assistant',
           content: null,
-          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'bash', arguments: `{"command":"cat ${file}"}` } }],
+          tool_calls: [
+            { id: 'c1', type: 'function', function: { name: 'bash', arguments: `{"command":"cat ${file}"}` } },
+          ],
         },
         { role: 'tool', tool_call_id: 'c1', content: text },
       ],

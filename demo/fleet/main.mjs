@@ -26,7 +26,11 @@ const provider = createServer(async (req, res) => {
   received += body.length;
   requests++;
   const { messages } = JSON.parse(body.toString('utf8'));
-  const line = messages.at(-1).content.split('\n').find((one) => one.includes('ERROR')) ?? 'no error';
+  const line =
+    messages
+      .at(-1)
+      .content.split('\n')
+      .find((one) => one.includes('ERROR')) ?? 'no error';
   const usage = { prompt_tokens: Math.ceil(body.length / 4), completion_tokens: 20 };
   res.setHeader('content-type', 'application/json');
   res.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: line } }], usage }));
@@ -170,7 +174,12 @@ try {
   const { totals } = await call('stig_snapshot', {});
   say(`  done: ${totals.map(({ node_id }) => node_id).join(', ')}`);
   const { payload } = await call('resources_read', { uri: 'sc://children/reviewer-3/logs' });
-  say(`  reviewer-3: ${payload.logs.map(({ message }) => message).slice(-3).join(' · ')}`);
+  say(
+    `  reviewer-3: ${payload.logs
+      .map(({ message }) => message)
+      .slice(-3)
+      .join(' · ')}`,
+  );
   say(
     `\n${requests} requests reached the model with ${Math.round(received / requests / 1024)} KB each; ` +
       `the agents sent ${Math.round(written / names.length / 1024)} KB each: the logs were pruned on the way.`,
