@@ -5,10 +5,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../../test/gc/agent.ts';
 import { serverLog } from '../../test/helpers/texts.ts';
 import { browserPath, launch } from '../../test/page/browser.ts';
 import { fillStore } from '../../test/page/material.ts';
+import { addMonth } from '../../test/page/month.ts';
 import { openStage, type Stage } from '../../test/page/stage.ts';
 
 const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
@@ -28,13 +30,13 @@ async function times(): Promise<void> {
   const stage = await openStage({ pageFolder, dbPath, env: { MCP_PRUNER_MAX_EVENTS: '1000000' } });
   const answers = [
     'session',
-    'overview',
+    'ledger?days=30',
     'requests',
     'requests?before=50000',
     'conversations',
     'conversation?name=c-1000',
   ];
-  for (const path of [...answers, 'tools', 'store', 'prunes', 'prunes?before=50000', 'settings']) {
+  for (const path of [...answers, 'store', 'prunes', 'prunes?before=50000', 'settings']) {
     const took: number[] = [];
     let size = 0;
     for (let i = 0; i < ROUNDS; i++) {
@@ -85,6 +87,10 @@ async function pictures(): Promise<void> {
   });
   for (let day = 0; day < DAYS; day++, nowMs += DAY_MS) if (day % 7 < 5 || day > DAYS - 3) await dayOfWork(stage, day);
   nowMs = Date.now();
+  const clock = { nowMs: () => nowMs };
+  const store = openSqliteStore({ path: stage.dbPath, clock, ttlMs: DAYS * DAY_MS, maxBytes: 1e9, maxEvents: 1e6 });
+  await addMonth(store.ledger, nowMs);
+  await store.close();
   const last = new Agent(stage, stage.upstream, { 'x-mcp-pruner-project': 'checkout' });
   last.tool(
     'read_file',

@@ -21,6 +21,7 @@ export async function openPageOf(parts: MountParts): Promise<RequestListener> {
       await Promise.all([recorder.flush(), events.flush()]);
     },
     onWritten: (listener) => events.onWritten(listener),
+    ledger: parts.ledger,
     health: parts.health,
     settings: () => settingsShown(settings, loaded),
     warnings: loaded?.warnings ?? [],

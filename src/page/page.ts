@@ -13,21 +13,30 @@ import { type Answer, answering, Refused, refuse, securityHeaders } from './answ
 import { bodyOf, count, name, pruneId, queryOf } from './asked.ts';
 import { type Asset, readAssets } from './assets.ts';
 import { conversationPage, conversationsFrom } from './conversations.ts';
-import { kindsOf } from './kinds.ts';
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
 import { requestsBefore } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
-import { childLog, fleetView, overview, prunesFrom, storeView } from './views.ts';
+import { childLog, fleetView, ledgerView, prunesFrom, storeView, turnsFrom } from './views.ts';
 
 /** Actions say little; a list of segments is the most. */
 const MAX_BODY_BYTES = 64 * 1024;
 const REQUESTS_OF_A_PAGE = 50;
-const DAYS = 30;
+/** Days that a report is about. */
+const span = z.coerce.number().int().min(1).max(366);
 
 /** What the page reads: a path below `/page/api/`, and what answers it. A new view is a row. */
 const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
-  overview: (parts) => () => overview(parts, DAYS),
+  ledger: (parts) => async (req) => {
+    const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
+    await parts.flush();
+    return ledgerView(parts, days, project);
+  },
+  turns: (parts) => async (req) => {
+    const asked = queryOf(req, z.object({ name, after: name.optional() }));
+    await parts.flush();
+    return turnsFrom(parts, asked.name, asked.after);
+  },
   requests: (parts) => async (req) => {
     const { before } = queryOf(req, z.object({ before: count.optional() }));
     await parts.flush();
@@ -58,10 +67,6 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     return linePiece(parts.store, asked.id, asked.n, asked.at);
   },
   why: (parts) => (req) => whyOf(parts.store, queryOf(req, z.object({ id: pruneId })).id),
-  tools: (parts) => async () => {
-    await parts.flush();
-    return kindsOf(parts.store, await parts.store.records.lastSeq());
-  },
   store: (parts) => () => storeView(parts),
   prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
   settings: (parts) => () => ({ settings: parts.settings(), warnings: parts.warnings }),

@@ -1,5 +1,6 @@
 import type { Pruner } from '../core/api.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
+import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
@@ -20,6 +21,7 @@ export interface PageParts {
   readonly onWritten: (listener: () => void) => () => void;
   readonly pruner: Pick<Pruner, 'recover'>;
   readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
+  readonly ledger: LedgerReader;
   readonly health: () => object;
   readonly settings: () => readonly SettingShown[];
   readonly warnings: readonly string[];

@@ -190,28 +190,6 @@ export interface RequestPage {
   readonly next: number | null;
 }
 
-/** What requests came to, in tokens of the texts that were looked at. */
-export interface Sums {
-  readonly requests: number;
-  readonly candidates: number;
-  readonly pruned: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-}
-
-export interface NamedSums extends Sums {
-  readonly name: string;
-}
-
-export interface Overview {
-  /** Oldest first, without gaps. */
-  readonly days: readonly (Sums & { readonly day: string })[];
-  readonly all: Sums;
-  /** Those that saved most first. */
-  readonly models: readonly NamedSums[];
-  readonly tools: readonly NamedSums[];
-}
-
 export interface StoreShown {
   readonly prunes: number;
   readonly snapshots: number;
@@ -278,27 +256,4 @@ export interface ChildLogShown {
     readonly stream: string;
     readonly text: string;
   }[];
-}
-
-/** What became of the texts of one tool that are of one kind. */
-export interface KindShown {
-  readonly tool: string;
-  readonly kind: string;
-  readonly texts: number;
-  readonly cut: number;
-  readonly tokensBefore: number;
-  /** Each text counted once, when it was new. */
-  readonly tokensCut: number;
-  /** How often lines of them were wanted back. */
-  readonly recovered: number;
-  /** Why most of the others were left whole, `''` where none was. */
-  readonly whole: string;
-}
-
-export interface KindsShown {
-  /** Those of which most was cut first. */
-  readonly kinds: readonly KindShown[];
-  /** How many events were looked at, and since when. */
-  readonly events: number;
-  readonly fromMs: number | null;
 }

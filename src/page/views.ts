@@ -1,67 +1,34 @@
 import type { ChildRecord, FleetStore } from '../core/ports/fleet.ts';
-import type { UsageTotal } from '../core/ports.ts';
+import type { LedgerReport, LedgerTurn } from '../core/ports/ledger.ts';
 import type { PageParts } from './parts.ts';
-import type {
-  ChildLogShown,
-  ChildShown,
-  FleetShown,
-  NamedSums,
-  Overview,
-  PrunePage,
-  StoreShown,
-  Sums,
-} from './shapes.ts';
+import type { ChildLogShown, ChildShown, FleetShown, PrunePage, StoreShown } from './shapes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const MOST_NAMED = 12;
+const TURNS_OF_A_PAGE = 100;
 const PRUNES_OF_A_PAGE = 50;
 const MOST_CHILDREN = 200;
 const MOST_LISTED = 50;
 const MOST_LOG_LINES = 500;
 
-/** Totals of the last days. @throws StoreUnavailable */
-export async function overview({ store, clock }: PageParts, days: number): Promise<Overview> {
-  const nowMs = clock.nowMs();
-  const dayOf = (back: number): string => new Date(nowMs - back * DAY_MS).toISOString().slice(0, 10);
-  const totals = await store.usage(dayOf(days - 1));
-  const byDay = summed(totals, ({ day }) => day);
-  return {
-    days: Array.from({ length: days }, (_, i) => {
-      const day = dayOf(days - 1 - i);
-      return { day, ...(byDay.get(day) ?? NOTHING) };
-    }),
-    all: totals.reduce<Sums>(plus, NOTHING),
-    models: named(summed(totals, ({ model }) => model)),
-    tools: named(summed(totals, ({ tool }) => tool)),
-  };
+/** What the last days cost and what pruning changed. @throws StoreUnavailable */
+export async function ledgerView(
+  { ledger, clock }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<LedgerReport> {
+  const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  return ledger.report({ sinceDay, ...(project !== undefined && { project }) });
 }
 
-const NOTHING: Sums = { requests: 0, candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0 };
-
-function plus(a: Sums, b: Sums): Sums {
-  return {
-    requests: a.requests + b.requests,
-    candidates: a.candidates + b.candidates,
-    pruned: a.pruned + b.pruned,
-    tokensBefore: a.tokensBefore + b.tokensBefore,
-    tokensAfter: a.tokensAfter + b.tokensAfter,
-  };
-}
-
-function summed(totals: readonly UsageTotal[], by: (total: UsageTotal) => string): Map<string, Sums> {
-  const sums = new Map<string, Sums>();
-  for (const total of totals) sums.set(by(total), plus(sums.get(by(total)) ?? NOTHING, total));
-  return sums;
-}
-
-/** Those that saved most first. */
-function named(sums: ReadonlyMap<string, Sums>): NamedSums[] {
-  const saved = ({ tokensBefore, tokensAfter }: Sums): number => tokensBefore - tokensAfter;
-  return [...sums]
-    .filter(([name]) => name !== '')
-    .map(([name, sum]) => ({ name, ...sum }))
-    .sort((a, b) => saved(b) - saved(a) || b.requests - a.requests)
-    .slice(0, MOST_NAMED);
+/** The requests of a conversation as the ledger has them, in their order. @throws StoreUnavailable */
+export async function turnsFrom(
+  { ledger }: PageParts,
+  conversationId: string,
+  after: string | undefined,
+): Promise<{ readonly turns: readonly LedgerTurn[]; readonly more: boolean }> {
+  const limit = TURNS_OF_A_PAGE;
+  const found = await ledger.turns({ conversationId, limit: limit + 1, ...(after !== undefined && { after }) });
+  return { turns: found.slice(0, limit), more: found.length > limit };
 }
 
 /** How large and how old the store is. @throws StoreUnavailable */

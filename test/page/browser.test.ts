@@ -7,6 +7,7 @@ import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { browserPath, contrastFaults, launch, tab } from './browser.ts';
 import { addFleet, fillStore, work } from './material.ts';
+import { seedLedger } from './month.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
@@ -286,6 +287,55 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       );
     } finally {
       await locked.close();
+    }
+  });
+
+  it('shows what it cost and what was saved, of four wholes, against a control group, and why the cache missed', async () => {
+    const month = await openStage();
+    try {
+      await work(month);
+      const { requests } = (await (await fetch(`${month.url}/page/api/requests`)).json()) as {
+        requests: { conversation: string }[];
+      };
+      const conversation = requests[0]?.conversation ?? '';
+      await seedLedger(month.dbPath, conversation);
+      await visit(
+        '',
+        async (page) => {
+          const figure = (name: string) => page.locator('.figure').filter({ hasText: name }).innerText();
+          await page.locator('.plot canvas').waitFor();
+          expect(await figure('Saved, net')).toMatch(/\$[\d.]+\n\d+ % of what it would have cost/);
+          expect(await figure('Billed')).toContain('$');
+          const main = page.getByRole('main');
+          for (const words of ['of the texts looked at', 'of newly billed input', 'of all input', 'of the bill'])
+            await main.getByText(words).first().waitFor();
+          expect(await main.getByRole('region', { name: 'Against a control group' }).innerText()).toMatch(
+            /Cost of a conversation/,
+          );
+          expect(await main.getByRole('region', { name: 'Why the cache missed' }).innerText()).toMatch(/expired.*\$/);
+          const before = await figure('Billed');
+          await page.getByLabel('Project').selectOption('billing-api');
+          await expect.poll(() => figure('Billed')).not.toBe(before);
+          await page.locator('fieldset').getByText('Tokens').click();
+          await page.getByText('The same as a table').click();
+          expect(await page.getByRole('region', { name: 'By day' }).locator('tbody tr').count()).toBe(30);
+          expect(await contrastFaults(page)).toEqual([]);
+          await page.getByRole('link', { name: 'Tools and kinds' }).click();
+          await expect
+            .poll(() =>
+              page.locator('tbody tr').filter({ hasText: 'web_fetch' }).filter({ hasText: 'docs' }).innerText(),
+            )
+            .toMatch(/docs.*recovered/s);
+          await page.goto(`${month.url}/#/conversation//${conversation}`);
+          await page.getByText('What its requests cost').click();
+          await expect
+            .poll(() => page.getByRole('region', { name: 'What its requests cost' }).innerText())
+            .toMatch(/a-priced-model\s+\$0.50\s+\$0.25.*past changed \(message 4\)/s);
+        },
+        { at: month },
+      );
+    } finally {
+      await month.close();
     }
   });
 

@@ -45,7 +45,10 @@ const BODY = encodeBody({
  */
 export async function fillStore(path: string, requests: number, texts = requests): Promise<void> {
   const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000_000 };
-  await openSqliteStore({ path, ...options }).close();
+  const store = openSqliteStore({ path, ...options });
+  const day = new Date().toISOString().slice(0, 10);
+  await store.ledger.add([], [{ day, project: 'p', slice: 'all', key: '', field: 'requests', value: requests }]);
+  await store.close();
   const db = new Database(path);
   const nowMs = Date.now();
   const upTo = (most: number): string =>

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { EventRecord, StoredEvent } from '../../src/core/ports.ts';
-import { kindsOf } from '../../src/page/kinds.ts';
 import { happenedIn, requestsBefore } from '../../src/page/requests.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
@@ -93,23 +92,5 @@ describe('pages of requests', () => {
     expect(first.requests).toHaveLength(60);
     const second = await requestsBefore(store, first.next ?? 0, 60);
     expect([second.requests.length, second.next]).toEqual([40, null]);
-  });
-});
-
-describe('tools and kinds', () => {
-  it('count each text once, and what was wanted back where it was cut', async () => {
-    const store = aStore();
-    await store.addEvents([
-      ...aRequest(1, true),
-      ...aRequest(2, true),
-      event('r3', 'request'),
-      event('r3', 'candidate', { tool: 'bash', kind: 'log' }),
-      event('r3', 'left_whole', { tool: 'bash', reason: 'reread', tokens_before: 50 }),
-      event(null, 'recovered', { prune_id: 'prn_2' }),
-      event(null, 'recovered', { prune_id: 'prn_unknown' }),
-    ]);
-    expect((await kindsOf(store, await store.records.lastSeq())).kinds).toEqual([
-      { tool: 'bash', kind: 'log', texts: 3, cut: 2, tokensBefore: 250, tokensCut: 140, recovered: 1, whole: 'reread' },
-    ]);
   });
 });

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ConversationPage, TextOfTurn } from '../../shapes.ts';
 import { Failure, get, post, words } from '../api.tsx';
 import { compact, number, plural, share } from '../format.tsx';
+import { Bill } from '../parts/bill.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
@@ -52,6 +53,7 @@ export function ConversationView({ project, name }: { project: string | null; na
           return (
             <>
               <Sums texts={texts} />
+              <Bill conversation={name} />
               {failure && <Trouble failure={failure} />}
               {before && (
                 <button type="button" class="more" onClick={() => more(before)}>

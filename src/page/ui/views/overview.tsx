@@ -1,29 +1,65 @@
-import { useMemo } from 'preact/hooks';
-import type { NamedSums, Overview } from '../../shapes.ts';
-import { compact, dayName, number, share } from '../format.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import type { LedgerReport } from '../../../core/ports/ledger.ts';
+import { compact, dollars, number, plural, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Bar, Card, Empty, Figure, Head, Scroll } from '../parts/pieces.tsx';
-import { DayBars, Legend } from '../parts/plot.tsx';
+import { Empty, Figure, Head } from '../parts/pieces.tsx';
+import { ByDay } from './overview/by-day.tsx';
+import { Holdout } from './overview/holdout.tsx';
+import { Misses } from './overview/misses.tsx';
+import { Models } from './overview/models.tsx';
+import { Shares } from './overview/shares.tsx';
 import { Start } from './start.tsx';
 
-/** What the last days came to. */
+const SPANS = [7, 30, 90] as const;
+
+/** What requests cost, what pruning changed of it, and where the rest of the money goes. */
 export function OverviewView() {
-  const overview = useLoaded<Overview>('overview');
+  const [days, setDays] = useState<number>(30);
+  const [project, setProject] = useState('');
+  const report = useLoaded<LedgerReport>('ledger', { days, project: project === '' ? null : project });
+  const [projects, setProjects] = useState<readonly string[]>([]);
+  // those of the report about all; that about one names no other
+  useEffect(() => {
+    if (report.value?.project === null) setProjects(report.value.projects.map((one) => one.project));
+  }, [report.value]);
   return (
     <>
-      <Head title="Overview" about="The last 30 days.">
-        <button type="button" onClick={overview.reload}>
+      <Head title="Overview" about={`The last ${days} days${project === '' ? '' : ` of ${project}`}.`}>
+        {projects.length > 1 && (
+          <label>
+            <span class="unseen">Project</span>
+            <select value={project} onChange={(event) => setProject(event.currentTarget.value)}>
+              <option value="">all projects</option>
+              {projects.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label>
+          <span class="unseen">Time</span>
+          <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
+            {SPANS.map((span) => (
+              <option key={span} value={span}>
+                {span} days
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" onClick={report.reload}>
           Refresh
         </button>
       </Head>
-      <Show of={overview}>
+      <Show of={report}>
         {(now) =>
-          now.all.requests === 0 ? (
+          now.totals.requests === 0 ? (
             <Empty title="Nothing has come through yet">
               <Start />
             </Empty>
           ) : (
-            <Figures overview={now} />
+            <Report report={now} days={days} />
           )
         }
       </Show>
@@ -31,117 +67,79 @@ export function OverviewView() {
   );
 }
 
-function Figures({ overview: { all, days, models, tools } }: { overview: Overview }) {
-  const saved = all.tokensBefore - all.tokensAfter;
+function Report({ report, days }: { report: LedgerReport; days: number }) {
   return (
     <>
-      <dl class="figures">
-        <Figure
-          name="Tokens not sent"
-          value={compact(saved)}
-          about={`${share(saved, all.tokensBefore)} of the texts looked at`}
-          tone="good"
-        />
-        <Figure name="Requests" value={compact(all.requests)} />
-        <Figure name="Texts looked at" value={compact(all.candidates)} about="large tool results and files" />
-        <Figure name="Texts cut" value={compact(all.pruned)} about={share(all.pruned, all.candidates)} />
-      </dl>
-      <ByDay days={days} />
+      <Totals report={report} />
+      <ByDay report={report} days={days} />
       <div class="two">
-        <Named title="By tool" what="Tool" rows={tools} />
-        <Named title="By model" what="Model" rows={models} />
+        <Shares shares={report.shares} />
+        <Holdout holdout={report.holdout} />
       </div>
+      <Misses misses={report.misses} bill={report.totals.dollars} />
+      <Models models={report.models} />
     </>
   );
 }
 
-function ByDay({ days }: { days: Overview['days'] }) {
-  const names = useMemo(() => days.map(({ day }) => day), [days]);
-  const series = useMemo(
-    () => [
-      { name: 'sent', values: days.map(({ tokensAfter }) => tokensAfter), colour: '--plot-kept' },
-      {
-        name: 'cut',
-        values: days.map(({ tokensBefore, tokensAfter }) => tokensBefore - tokensAfter),
-        colour: '--plot-cut',
-      },
-    ],
-    [days],
-  );
+function Totals({ report: { totals } }: { report: LedgerReport }) {
+  const {
+    dollars: bill,
+    dollarsWithout,
+    net,
+    gross,
+    regretDollars,
+    missDollars,
+    requests,
+    unpriced,
+    estimated,
+  } = totals;
+  const isPriced = requests > unpriced;
   return (
-    <Card title="Tokens of the texts looked at, by day" side={<Legend series={series} />}>
-      <DayBars days={names} series={series} label={dayName} tick={compact} />
-      <details class="as-table">
-        <summary>The same as a table</summary>
-        <Scroll label="Tokens by day">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Day</th>
-                <th scope="col" class="amount">
-                  Requests
-                </th>
-                <th scope="col" class="amount">
-                  Sent
-                </th>
-                <th scope="col" class="amount">
-                  Cut
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {days.map(({ day, requests, tokensBefore, tokensAfter }) => (
-                <tr key={day}>
-                  <th scope="row">{day}</th>
-                  <td class="amount">{number(requests)}</td>
-                  <td class="amount">{number(tokensAfter)}</td>
-                  <td class="amount">{number(tokensBefore - tokensAfter)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      </details>
-    </Card>
-  );
-}
-
-function Named({ title, what, rows }: { title: string; what: string; rows: readonly NamedSums[] }) {
-  return (
-    <Card title={title} flush>
-      <Scroll label={title}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{what}</th>
-              <th scope="col" class="amount">
-                Tokens
-              </th>
-              <th scope="col" class="amount">
-                Cut
-              </th>
-              <th scope="col" class="bars">
-                <span class="unseen">Share</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ name, tokensBefore, tokensAfter }) => (
-              <tr key={name}>
-                <th scope="row" class="breaks">
-                  {name}
-                </th>
-                <td class="amount">{compact(tokensBefore)}</td>
-                <td class="amount">{compact(tokensBefore - tokensAfter)}</td>
-                <td class="bars">
-                  <Bar part={tokensBefore - tokensAfter} all={tokensBefore} tone="cut" />
-                  <span class="quiet">{share(tokensBefore - tokensAfter, tokensBefore)}</span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
-    </Card>
+    <>
+      <dl class="figures">
+        {isPriced ? (
+          <>
+            <Figure
+              name="Saved, net"
+              value={dollars(net)}
+              about={`${share(net, dollarsWithout)} of what it would have cost`}
+              tone={net >= 0 ? 'good' : 'bad'}
+            />
+            <Figure name="Billed" value={dollars(bill)} about={`in ${plural(requests, 'request')}`} />
+            <Figure
+              name="Regret"
+              value={dollars(regretDollars)}
+              about={`of ${dollars(gross)} gross: cut, and needed later`}
+            />
+            <Figure
+              name="Cache misses"
+              value={dollars(missDollars)}
+              about={`${compact(totals.missTokens)} tokens paid again`}
+            />
+          </>
+        ) : (
+          <>
+            <Figure
+              name="Tokens cut"
+              value={compact(totals.removedNew)}
+              about="each once, markers subtracted"
+              tone="good"
+            />
+            <Figure name="Requests" value={compact(requests)} />
+            <Figure name="Regret" value={compact(totals.regretTokens)} about="tokens that were cut and needed later" />
+            <Figure name="Cache misses" value={compact(totals.missTokens)} about="tokens" />
+          </>
+        )}
+      </dl>
+      {(unpriced > 0 || estimated > 0) && (
+        <p class="quiet small notes">
+          {unpriced > 0 &&
+            `${plural(unpriced, 'request')} went to models without a price: their dollars are not in here. `}
+          {estimated > 0 &&
+            `Of ${plural(estimated, 'request')} the provider did not say what was used: ${number(estimated)} estimates.`}
+        </p>
+      )}
+    </>
   );
 }

@@ -1,30 +1,30 @@
-import type { KindsShown } from '../../shapes.ts';
-import { compact, number, share } from '../format.tsx';
+import type { LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
+import { compact, dollars, number, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Bar, Card, Empty, Head, Scroll, Time } from '../parts/pieces.tsx';
+import { Badge, Bar, Card, Empty, Head, Scroll } from '../parts/pieces.tsx';
 import { Start } from './start.tsx';
 
-/** What became of texts by tool and kind, and where lines were wanted back. */
+/** What became of texts by tool and kind, where lines were needed after all, and what was learnt from it. */
 export function ToolsView() {
-  const answer = useLoaded<KindsShown>('tools');
+  const report = useLoaded<LedgerReport>('ledger', { days: 30 });
   return (
     <>
       <Head
         title="Tools and kinds"
-        about="Each text counted once, when it was new. Lines that were wanted back tell where too much is cut."
+        about="The last 30 days, each text counted once. Regret is what was cut and needed later: recovered, asked for again, or quoted in an edit."
       >
-        <button type="button" onClick={answer.reload}>
+        <button type="button" onClick={report.reload}>
           Refresh
         </button>
       </Head>
-      <Show of={answer}>
-        {(now) =>
-          now.kinds.length === 0 ? (
+      <Show of={report}>
+        {({ tools }) =>
+          tools.length === 0 ? (
             <Empty title="No text was looked at yet">
               <Start />
             </Empty>
           ) : (
-            <Kinds answer={now} />
+            <Tools tools={tools} />
           )
         }
       </Show>
@@ -32,61 +32,74 @@ export function ToolsView() {
   );
 }
 
-function Kinds({ answer: { kinds, events, fromMs } }: { answer: KindsShown }) {
+const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Step'] as const;
+
+function Tools({ tools }: { tools: readonly LedgerTool[] }) {
   return (
-    <>
-      <Card flush>
-        <Scroll label="Tools and kinds">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Tool</th>
-                <th scope="col">Kind</th>
-                <th scope="col" class="amount">
-                  Texts
+    <Card flush>
+      <Scroll label="Tools and kinds">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Tool</th>
+              <th scope="col">Kind</th>
+              {COLUMNS.map((name) => (
+                <th scope="col" class={name === '' ? 'bars' : 'amount'} key={name}>
+                  {name === '' ? <span class="unseen">Share of the tokens</span> : name}
                 </th>
-                <th scope="col" class="amount">
-                  Cut
-                </th>
-                <th scope="col" class="amount">
-                  Tokens cut
-                </th>
-                <th scope="col" class="bars">
-                  of all of them
-                </th>
-                <th scope="col" class="amount">
-                  Wanted back
-                </th>
-                <th scope="col">Else left whole for</th>
-              </tr>
-            </thead>
-            <tbody>
-              {kinds.map((one) => (
-                <tr key={`${one.tool} ${one.kind}`}>
-                  <th scope="row" class="breaks">
-                    {one.tool === '' ? 'no tool' : one.tool}
-                  </th>
-                  <td>{one.kind === '' ? 'unknown' : one.kind.replaceAll('_', ' ')}</td>
-                  <td class="amount">{number(one.texts)}</td>
-                  <td class="amount">{number(one.cut)}</td>
-                  <td class="amount">{compact(one.tokensCut)}</td>
-                  <td class="bars">
-                    <Bar part={one.tokensCut} all={one.tokensBefore} tone="cut" />
-                    <span class="quiet">{share(one.tokensCut, one.tokensBefore)}</span>
-                  </td>
-                  <td class={one.recovered > 0 ? 'amount goes' : 'amount quiet'}>{number(one.recovered)}</td>
-                  <td class="quiet">{one.whole === '' ? '–' : one.whole.replaceAll('_', ' ')}</td>
-                </tr>
               ))}
-            </tbody>
-          </table>
-        </Scroll>
-      </Card>
-      {fromMs !== null && (
-        <p class="quiet small">
-          By the newest {number(events)} events, since <Time ms={fromMs} />.
-        </p>
-      )}
-    </>
+            </tr>
+          </thead>
+          <tbody>
+            {tools.map((tool) => (
+              <Row key={`${tool.tool} ${tool.kind}`} tool={tool} />
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </Card>
+  );
+}
+
+function Row({ tool: one }: { tool: LedgerTool }) {
+  const { recovered, reread, quoted } = one.regrets;
+  const regrets = [
+    recovered > 0 ? `${number(recovered)} recovered` : '',
+    reread > 0 ? `${number(reread)} asked for again` : '',
+    quoted > 0 ? `${number(quoted)} quoted` : '',
+  ].filter((words) => words !== '');
+  return (
+    <tr>
+      <th scope="row" class="breaks">
+        {one.tool === '' ? 'no tool' : one.tool}
+      </th>
+      <td>{one.kind === '' ? 'unknown' : one.kind.replaceAll('_', ' ')}</td>
+      <td class="amount">{number(one.texts)}</td>
+      <td class="amount">{number(one.cut)}</td>
+      <td class="amount">{compact(one.removed)}</td>
+      <td class="bars">
+        <Bar part={one.removed} all={one.tokens} tone="cut" />
+        <span class="quiet">{share(one.removed, one.tokens)}</span>
+      </td>
+      <td class="amount">{dollars(one.dollarsSaved)}</td>
+      <td class={regrets.length > 0 ? 'amount goes' : 'amount quiet'}>
+        {dollars(one.regretDollars)}
+        {regrets.length > 0 && (
+          <>
+            <br />
+            <span class="small">{regrets.join(', ')}</span>
+          </>
+        )}
+      </td>
+      <td class="amount">
+        {one.step === 0 ? (
+          <span class="quiet">as set</span>
+        ) : (
+          <Badge tone={one.step < 0 ? 'warn' : 'good'}>
+            {one.step > 0 ? `+${one.step} bolder` : `${one.step} milder`}
+          </Badge>
+        )}
+      </td>
+    </tr>
   );
 }

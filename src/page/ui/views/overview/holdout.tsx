@@ -1,0 +1,83 @@
+import type { Difference, HoldoutResult } from '../../../../core/ports/ledger.ts';
+import { compact, dollars, number } from '../../format.tsx';
+import { Card, Scroll } from '../../parts/pieces.tsx';
+
+/** Pruned conversations beside those that were left whole. */
+export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
+  return (
+    <Card title="Against a control group">
+      {holdout === null ? (
+        <p class="quiet">
+          No conversation is held out. With <code>MCP_PRUNER_HOLDOUT=0.1</code> one in ten stays unpruned from its first
+          request on, and what pruning changes is measured instead of reckoned.
+        </p>
+      ) : (
+        <Result holdout={holdout} />
+      )}
+    </Card>
+  );
+}
+
+function signed(value: number, unit: (value: number) => string): string {
+  return value > 0 ? `+${unit(value)}` : unit(value).replace('-', '−');
+}
+
+function Result({ holdout }: { holdout: HoldoutResult }) {
+  const { conversations, enough, dollarsPerConversation, dollarsPerTurn, turns, outputTokens, regretTokens } = holdout;
+  const tenths = (value: number): string => (Math.round(value * 10) / 10).toString();
+  const rows: readonly (readonly [string, Difference, (value: number) => string])[] = [
+    ['Cost of a conversation', dollarsPerConversation, dollars],
+    ['Cost of a request', dollarsPerTurn, dollars],
+    ['Requests', turns, tenths],
+    ['Output tokens', outputTokens, compact],
+    ['Regretted tokens', regretTokens, compact],
+  ];
+  return (
+    <>
+      <p class="quiet small">
+        {number(conversations.pruned)} pruned conversations, {number(conversations.control)} left whole.
+        {enough
+          ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments.'
+          : ' Too few to tell: no interval is given.'}
+      </p>
+      <Scroll label="Against a control group">
+        <table class="tight">
+          <thead>
+            <tr>
+              <th scope="col">Mean</th>
+              <th scope="col" class="amount">
+                Pruned
+              </th>
+              <th scope="col" class="amount">
+                Whole
+              </th>
+              <th scope="col" class="amount">
+                Difference
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, { pruned, control, difference, interval }, unit]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td class="amount">{unit(pruned)}</td>
+                <td class="amount">{unit(control)}</td>
+                <td class="amount">
+                  {signed(difference, unit)}
+                  {interval !== null && enough && (
+                    <>
+                      <br />
+                      <span class="quiet small">
+                        {signed(interval[0], unit)} to {signed(interval[1], unit)}
+                      </span>
+                    </>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import type { LedgerMiss, MissCause } from '../../../../core/ports/ledger.ts';
+import { compact, dollars, number, share } from '../../format.tsx';
+import { Card, Scroll } from '../../parts/pieces.tsx';
+
+/** What a cause means, and what its user can do about it. */
+export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: string]>> = {
+  first_request: ['first request', 'nothing was in the cache yet'],
+  expired: ['expired', 'more time went by than the cache lives: an hour costs more to write and may pay'],
+  model_changed: ['model changed', 'each model has a cache of its own'],
+  tools_changed: ['tools changed', 'the client sent another list of tools'],
+  system_changed: ['system prompt changed', 'the client wrote it anew'],
+  message_changed: ['past changed', 'the client changed a message that was sent before'],
+  changed_by_us: ['changed by mcp-pruner', 'a fault: please report it with the log'],
+  unknown: ['unknown', 'the provider did not read what it could have'],
+};
+
+/** Why the cache missed: often the largest sum that can be saved, and not by pruning. */
+export function Misses({ misses, bill }: { misses: readonly LedgerMiss[]; bill: number }) {
+  return (
+    <Card title="Why the cache missed" flush>
+      {misses.length === 0 ? (
+        <p class="quiet">It missed nothing that could be judged.</p>
+      ) : (
+        <Scroll label="Why the cache missed">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Cause</th>
+                <th scope="col" class="amount">
+                  Requests
+                </th>
+                <th scope="col" class="amount">
+                  Tokens
+                </th>
+                <th scope="col" class="amount">
+                  Dollars
+                </th>
+                <th scope="col" class="amount">
+                  of the bill
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {misses.map((miss) => (
+                <tr key={miss.cause}>
+                  <th scope="row">
+                    <span class={miss.cause === 'changed_by_us' ? 'goes' : ''}>{CAUSES[miss.cause][0]}</span>
+                    <span class="quiet small"> · {CAUSES[miss.cause][1]}</span>
+                  </th>
+                  <td class="amount">{number(miss.requests)}</td>
+                  <td class="amount">{compact(miss.tokens)}</td>
+                  <td class="amount">{dollars(miss.dollars)}</td>
+                  <td class="amount">{share(miss.dollars, bill)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </Card>
+  );
+}
