@@ -9,7 +9,7 @@ const MAX_DAYS = 31;
 /** The report as a page of text. @param width - of the terminal; absent where it is none */
 export function reportText(told: LedgerReport, paint: Paint, width: number | undefined): string {
   if (told.totals.requests === 0) {
-    return `nothing was recorded since ${told.sinceDay}: requests through the proxy count\n`;
+    return `nothing was recorded since ${told.sinceDay}: requests through the proxy count\nmcp-pruner report --sessions tells what pruning would have changed in sessions of the past\n`;
   }
   const of = told.project === null ? '' : ` of ${printable(told.project)}`;
   const lines = [paint('bold', `Ledger${of} since ${told.sinceDay} (UTC)`), ''];

@@ -14,10 +14,11 @@ const DAYS_BY_UNIT: Readonly<Record<string, number>> = { d: 1, w: 7, m: 30, y: 3
 
 /** `mcp-pruner report`: what was spent, what pruning changed, and why caches missed. */
 export const report: Command = {
-  usage: 'report [--since 7d] [--project <name>] [--json | --html out.html]',
+  usage: 'report [--since 7d] [--project <name>] [--json | --html out.html] | report --sessions [--since 7d] [--json]',
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
-    'prompt cache missed.',
+    'prompt cache missed. --sessions instead reads the session files that Claude Code and Codex keep on this machine and',
+    'tells what pruning would have changed: nothing is sent, nothing is stored, and no server need run.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -25,11 +26,16 @@ export const report: Command = {
     project: { type: 'string', value: '<name>', doc: 'only this project' },
     json: { type: 'boolean', doc: 'print JSON' },
     html: { type: 'string', value: '<file>', doc: 'write one HTML file that needs nothing else' },
+    sessions: { type: 'boolean', doc: 'what pruning would have changed in the sessions on this machine' },
   },
   arguments: { least: 0, most: 0 },
 
   async run(call, io) {
     const days = daysOf(call);
+    if (call.values.sessions === true) {
+      const { reportSessions } = await import('./report-sessions.ts');
+      return reportSessions(call, io, io.clock.nowMs() - days * DAY_MS);
+    }
     const told = await readLedger(call, io, days);
     if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);
     else if (textOption(call, 'html') !== undefined) writeHtml(call, io, told);

@@ -1,0 +1,77 @@
+import { field, numberOf, parsedLine, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
+
+/** Items that the model makes; a request held what stood before the first of them. */
+const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
+
+/**
+ * Reads a session of Codex (`~/.codex/sessions/YYYY/MM/DD/rollout-….jsonl`): lines of `{timestamp, type, payload}`; items
+ * of the conversation under `response_item`, the model under `turn_context`, what a request used under `event_msg` with
+ * `token_count`, and `compacted` where the history begins anew.
+ */
+export class CodexSession implements SessionReader {
+  #items: string[] = [];
+  /** How many items the newest request held; -1 while none was made since the last bill. */
+  #asked = -1;
+  #model = '';
+  #project = '';
+  #billed = '';
+
+  line(text: string): readonly SessionRequest[] {
+    const line = parsedLine(text);
+    const payload = field(line, 'payload');
+    const type = field(line, 'type');
+    if (type === 'session_meta' || type === 'turn_context') {
+      this.#model = textOf(field(payload, 'model')) || this.#model;
+      this.#project = projectOf(field(payload, 'cwd')) || this.#project;
+    } else if (type === 'response_item') this.#item(payload);
+    else if (type === 'compacted') this.#compacted(payload);
+    else if (type === 'event_msg' && field(payload, 'type') === 'token_count') return this.#bill(line, payload);
+    return [];
+  }
+
+  end(): readonly SessionRequest[] {
+    return [];
+  }
+
+  #item(item: unknown): void {
+    const kind = textOf(field(item, 'type'));
+    const isMade = MADE.has(kind) || field(item, 'role') === 'assistant';
+    if (isMade && this.#asked < 0) this.#asked = this.#items.length;
+    // what the model thought is of no use to the reader of tool results, and long
+    if (kind !== 'reasoning') this.#items.push(JSON.stringify(item));
+  }
+
+  #compacted(payload: unknown): void {
+    const history = field(payload, 'replacement_history');
+    const message = {
+      type: 'message',
+      role: 'user',
+      content: [{ type: 'input_text', text: textOf(field(payload, 'message')) }],
+    };
+    this.#items = (Array.isArray(history) ? history : [message]).map((item) => JSON.stringify(item));
+    this.#asked = -1;
+  }
+
+  /** Usage of the last request; the same bill comes again when something else about limits is told. */
+  #bill(line: unknown, payload: unknown): readonly SessionRequest[] {
+    const info = field(payload, 'info');
+    const total = JSON.stringify(field(info, 'total_token_usage') ?? null);
+    const usage = field(info, 'last_token_usage');
+    const input = numberOf(field(usage, 'input_tokens'));
+    if (total === this.#billed || input === 0 || this.#asked <= 0) return [];
+    this.#billed = total;
+    const messages = this.#items.slice(0, this.#asked);
+    this.#asked = -1;
+    const read = numberOf(field(usage, 'cached_input_tokens'));
+    return [
+      {
+        atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
+        wire: 'responses',
+        model: this.#model,
+        project: this.#project,
+        messages,
+        usage: { input, output: numberOf(field(usage, 'output_tokens')), read, written: null, written1h: null },
+      },
+    ];
+  }
+}
