@@ -29,7 +29,7 @@ const WHOLE: Readonly<Record<string, string>> = {
   timeout: 'time ran out before it was judged',
   input_too_large: 'it is larger than max_input_chars',
   internal_error: 'ranking it failed',
-  reread: 'the agent asked for it a second time',
+  reread: 'the agent asked for it, or for the same file, a second time',
 };
 
 /** Measures of the ranking: those of `LEARNED`. */
