@@ -8,7 +8,13 @@ import { probe } from './probe.ts';
 import { proxyUrl } from './run-proxy.ts';
 
 /** Variables by which agents and libraries are told where a model is. */
-const VARIABLES = ['OPENAI_BASE_URL', 'OPENAI_API_BASE', 'ANTHROPIC_BASE_URL', 'COPILOT_PROVIDER_BASE_URL'];
+const VARIABLES = [
+  'OPENAI_BASE_URL',
+  'OPENAI_API_BASE',
+  'ANTHROPIC_BASE_URL',
+  'COPILOT_PROVIDER_BASE_URL',
+  'GOOGLE_GEMINI_BASE_URL',
+];
 
 /** Files below the home that shells read at their start. */
 const SHELL_FILES = [

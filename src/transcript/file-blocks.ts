@@ -43,6 +43,7 @@ const INJECTED_TAGS = new Set([
   'environment_context',
   'environment_details',
   'environment_info',
+  'session_context',
   'user_info',
   'user_instructions',
   'instructions',

@@ -187,7 +187,7 @@ describe('any other program', () => {
     expect(client).toMatchObject({ command: 'aider', usesMcp: false });
     expect(client.launch?.(stdio, place, '/tmp/run')).toEqual({
       args: [],
-      env: { OPENAI_BASE_URL: baseUrl, OPENAI_API_BASE: baseUrl },
+      env: { OPENAI_BASE_URL: baseUrl, OPENAI_API_BASE: baseUrl, GOOGLE_GEMINI_BASE_URL: new URL(baseUrl).origin },
       files: [],
     });
   });

@@ -7,14 +7,19 @@ import { createLog } from '../../src/observe/log.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { ClaudeAgent } from '../helpers/claude-agent.ts';
 import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
+import { emptyDatabase, newDatabase } from '../helpers/postgres.ts';
 import { settingsOf } from '../helpers/proxy.ts';
 import { manualClock } from '../helpers/rewriter.ts';
 import { SigningModel } from '../helpers/signing-upstream.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 
 const DAY_MS = 86_400_000;
-/** Many sessions of many turns, by `RANDOM_SESSIONS=seeds,turns npx vitest run test/http/random-sessions.test.ts`. */
+/**
+ * Many sessions of many turns, by `RANDOM_SESSIONS=seeds,turns npx vitest run test/http/random-sessions.test.ts`; with
+ * `RANDOM_SESSIONS_STORE=postgres` over a database instead of a file.
+ */
 const [SEEDS = 2, TURNS = 10] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
+const OVER_DATABASE = process.env.RANDOM_SESSIONS_STORE === 'postgres';
 
 /** Settings that somebody may change in the middle of a session. */
 const OTHER_SETTINGS: readonly [Readonly<Record<string, string>>, ...Readonly<Record<string, string>>[]] = [
@@ -40,9 +45,12 @@ class Session {
   #server: RunningServer | null = null;
   #env: Readonly<Record<string, string>> = {};
   #lost = 0;
+  readonly #database: string | null;
   readonly happened: string[] = [];
 
-  constructor(seed: number, upstream: FakeUpstream) {
+  /** @param database - URL of an empty one; `null`: the store is a file */
+  constructor(seed: number, upstream: FakeUpstream, database: string | null) {
+    this.#database = database;
     this.#random = new Random(seed);
     this.#upstream = upstream;
     this.#losesStore = seed % 2 === 0;
@@ -78,6 +86,7 @@ class Session {
       MCP_PRUNER_MIN_PRUNE_CHARS: '1000',
       MCP_PRUNER_MIN_KEEP_LINES: '5',
       MCP_PRUNER_TIMEOUT_MS: '20000',
+      ...(this.#database !== null && { MCP_PRUNER_DATABASE_URL: this.#database }),
       ...this.#env,
     });
     const log = await createLog({ level: 'silent', fd: 2 });
@@ -99,7 +108,8 @@ class Session {
     } else if (this.#losesStore && random.once(13)) {
       this.happened.push('store lost');
       await this.#stop();
-      rmSync(join(this.#folder, 'store'), { recursive: true, force: true });
+      if (this.#database === null) rmSync(join(this.#folder, 'store'), { recursive: true, force: true });
+      else await emptyDatabase(this.#database);
       this.#lost++;
       await this.#start();
     }
@@ -153,7 +163,7 @@ describe('a session on a wire whose provider checks the past', () => {
   it.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     'is refused for nothing that we did (seed %i)',
     async (seed) => {
-      await new Session(seed, await startUpstream()).run(TURNS);
+      await new Session(seed, await startUpstream(), OVER_DATABASE ? await newDatabase() : null).run(TURNS);
     },
     3_600_000,
   );

@@ -22,7 +22,16 @@ export function anyProgram(command: string): Client {
     wire: 'chat',
     needsModel: false,
     usesMcp: false,
-    launch: ({ baseUrl }) => ({ args: [], env: { OPENAI_BASE_URL: baseUrl, OPENAI_API_BASE: baseUrl }, files: [] }),
+    launch: ({ baseUrl, origin }, { env }) => ({
+      args: [],
+      env: {
+        OPENAI_BASE_URL: baseUrl,
+        OPENAI_API_BASE: baseUrl,
+        // somebody's own gateway is not one that the proxy forwards to
+        ...(env.GOOGLE_GEMINI_BASE_URL ? {} : { GOOGLE_GEMINI_BASE_URL: origin }),
+      },
+      files: [],
+    }),
     edits: () => [],
     notes: [],
   };
