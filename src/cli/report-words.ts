@@ -1,7 +1,7 @@
 import type { Difference, LedgerReport, MissCause, Share } from '../core/ports/ledger.ts';
 
 /** Causes of cache misses as people read them. */
-export const CAUSES: Readonly<Record<MissCause, string>> = {
+const CAUSES: Readonly<Record<MissCause, string>> = {
   first_request: 'first request: nothing was there yet',
   expired: 'expired: too long since the request before',
   model_changed: 'another model was asked',

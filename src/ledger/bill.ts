@@ -87,7 +87,7 @@ export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number 
 }
 
 /** What a provider reports, by what it asks for. */
-export function countsOf({ input, output, read, written, written1h }: ReportedUsage): TokenCounts {
+function countsOf({ input, output, read, written, written1h }: ReportedUsage): TokenCounts {
   const cached = read ?? 0;
   const all = written ?? 0;
   const long = Math.min(all, written1h ?? 0);

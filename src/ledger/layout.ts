@@ -53,7 +53,7 @@ export function layOut(
 }
 
 /** Tokens that were cut before a place in the forwarded tokens. */
-export function removedBefore(stretches: readonly Stretch[], place: number): number {
+function removedBefore(stretches: readonly Stretch[], place: number): number {
   let removed = 0;
   for (const { start, end, removed: own } of stretches) {
     if (end <= place) removed += own;

@@ -60,7 +60,7 @@ export function reportOf(
 }
 
 /** Tokens reported for each token estimated; `null` until enough was seen. */
-export function calibrationOf(fields: Fields): number | null {
+function calibrationOf(fields: Fields): number | null {
   const guessed = fields.get('guessed') ?? 0;
   return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
 }
