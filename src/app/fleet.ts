@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from '../agents/one-shot.ts';
+import type { ChildRequestUsage } from '../core/ports/child-gate.ts';
 import { Places } from '../fleet/children/places.ts';
 import { SystemProcesses } from '../fleet/children/system-processes.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import { FleetResources } from '../fleet/resources.ts';
+import { dollarsOf, type Prices } from '../ledger/prices.ts';
 import { IDEMPOTENCY_FLAG } from '../mcp/idempotency.ts';
 import { enabledFlags } from '../mcp/info.ts';
 import type { Tool, ToolContext, ToolRegistry } from '../mcp/tool.ts';
@@ -16,6 +18,7 @@ import { graphBatchTool, graphTools } from '../mcp/tools/fleet/graph-tools.ts';
 import { missingFlag } from '../mcp/tools/fleet/names.ts';
 import { contractTools, planTools } from '../mcp/tools/fleet/plan-tools.ts';
 import { stigmergyBatchTool, stigmergyTools } from '../mcp/tools/fleet/stigmergy-tools.ts';
+import { pricesOrNone } from './ledger.ts';
 import { newSecret, newUuid } from './request-ids.ts';
 import type { Services } from './services.ts';
 
@@ -65,6 +68,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
               memoryMb: settings.childMemoryMb,
               cpuPercent: settings.childCpuPercent,
             },
+            costOf: costs(pricesOrNone(settings, onFailure)),
             launch: (agent, asked) => {
               const place = { env, homeDir: env.HOME ?? '/', readFile: () => null };
               return launchOnce(agent, asked, place);
@@ -77,6 +81,16 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
     fleet,
     tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
     close: () => fleet.close(),
+  };
+}
+
+/** Dollars of a request by the table of prices. */
+function costs(prices: Prices): (usage: ChildRequestUsage) => number | null {
+  return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
+    const price = model === null ? null : prices.of(model);
+    if (price === null) return null;
+    const fresh = Math.max(0, tokensIn - cacheRead - cacheWritten);
+    return dollarsOf({ fresh, write5m: cacheWritten, write1h: 0, read: cacheRead, output: tokensOut }, price);
   };
 }
 

@@ -51,7 +51,7 @@ export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => vo
   return ledger;
 }
 
-function pricesOrNone(settings: Settings, onFailure: (reason: string, cause: unknown) => void): Prices {
+export function pricesOrNone(settings: Settings, onFailure: (reason: string, cause: unknown) => void): Prices {
   try {
     return pricesOf(settings);
   } catch (cause) {

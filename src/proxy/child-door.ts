@@ -7,7 +7,7 @@ import { sendError } from './openai-error.ts';
 /** Where a child may name itself instead of in the path. */
 const HEADER = 'x-mcp-pruner-child';
 const PATH = /^\/child\/([0-9a-f]{32})(\/[^?]*)?(\?.*)?$/;
-const MODEL_REQUEST = /\/(?:chat\/completions|responses|messages)$/;
+const MODEL_REQUEST = /\/(?:chat\/completions|responses(?:\/compact)?|messages|[^/]*:(?:stream)?generatecontent)$/;
 
 const children = new WeakMap<IncomingMessage, string>();
 
@@ -67,13 +67,28 @@ async function enter(
   }
   const [asked = ''] = (req.url ?? '').split('?');
   if (!asked.startsWith('/v1/')) return sendError(res, 'not_found');
-  if (req.method === 'POST' && MODEL_REQUEST.test(asked)) {
+  if (req.method === 'POST' && asksModel(asked)) {
     const limit = await gate.reserve(childId);
     if (limit !== null) return refuse(res, 'child_limit_exceeded', limit);
     const usage = new ChildUsage(req, res);
     res.once('close', () => void usage.total().then((total) => gate.settle(childId, total)));
   }
   next();
+}
+
+/** Whether a path is that of a request to a model, however it is spelt: providers forgive much. */
+function asksModel(path: string): boolean {
+  try {
+    const plain = decodeURIComponent(new URL(`http://child${path}`).pathname);
+    return MODEL_REQUEST.test(
+      plain
+        .toLowerCase()
+        .replace(/\/{2,}/g, '/')
+        .replace(/\/$/, ''),
+    );
+  } catch {
+    return true; // counted rather than let through
+  }
 }
 
 type Refusal = 'child_unknown' | 'child_ended' | 'child_limit_exceeded';

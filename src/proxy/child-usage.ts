@@ -41,10 +41,11 @@ export class ChildUsage {
   /** What the provider said, or an estimate; nothing for a request that was refused. Never rejects. */
   async total(): Promise<ChildRequestUsage> {
     const { statusCode } = this.#res;
-    if (statusCode >= 400 || this.#bytes === 0) return { tokensIn: 0, tokensOut: 0 };
+    if (statusCode >= 400 || this.#bytes === 0) return NOTHING;
     const told = usageIn(await this.#text().catch(() => '') /* unreadable: estimated */);
     if (told.tokensIn + told.tokensOut > 0) return told;
     return {
+      ...told,
       tokensIn: Math.ceil(this.#requestBytes / BYTES_PER_TOKEN),
       tokensOut: Math.ceil(this.#bytes / BYTES_PER_TOKEN),
     };
@@ -86,8 +87,10 @@ export class ChildUsage {
   }
 }
 
+const NOTHING: ChildRequestUsage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWritten: 0, model: null };
+const MODEL = /"model(?:Version)?"\s{0,8}:\s{0,8}"([^"\\]{1,200})"/;
 const FIELD =
-  /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens)"\s{0,8}:\s{0,8}(\d{1,15})/g;
+  /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|cachedContentTokenCount)"\s{0,8}:\s{0,8}(\d{1,15})/g;
 
 /** The largest number of each kind: an answer that is streamed tells its usage several times, each time the sum so far. */
 function usageIn(text: string): ChildRequestUsage {
@@ -98,7 +101,14 @@ function usageIn(text: string): ChildRequestUsage {
   const of = (name: string): number => most.get(name) ?? 0;
   const cached = of('cache_read_input_tokens') + of('cache_creation_input_tokens');
   return {
-    tokensIn: Math.max(of('prompt_tokens'), of('input_tokens') + cached),
-    tokensOut: Math.max(of('completion_tokens'), of('output_tokens')),
+    tokensIn: Math.max(of('prompt_tokens'), of('input_tokens') + cached, of('promptTokenCount')),
+    tokensOut: Math.max(
+      of('completion_tokens'),
+      of('output_tokens'),
+      of('candidatesTokenCount') + of('thoughtsTokenCount'),
+    ),
+    cacheRead: Math.max(of('cache_read_input_tokens'), of('cached_tokens'), of('cachedContentTokenCount')),
+    cacheWritten: of('cache_creation_input_tokens'),
+    model: MODEL.exec(text)?.[1] ?? null,
   };
 }

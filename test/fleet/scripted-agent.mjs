@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 
 const { OPENAI_BASE_URL: base, MCP_PRUNER_RPC_URL: rpc } = process.env;
 
-async function model(content) {
-  const response = await fetch(`${base}/chat/completions`, {
+async function model(content, path = '/chat/completions') {
+  const response = await fetch(`${base}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer test' },
     body: JSON.stringify({ model: 'scripted', messages: [{ role: 'user', content }] }),
@@ -29,7 +29,7 @@ for (const order of JSON.parse(lines.join('\n') || '[]')) {
   const [what, ...args] = order;
   if (what === 'say') say(args[0]);
   else if (what === 'env') say(JSON.stringify(process.env));
-  else if (what === 'ask') say(JSON.stringify(await model(args[0])));
+  else if (what === 'ask') say(JSON.stringify(await model(...args)));
   else if (what === 'tool') say(JSON.stringify(await tool(args[0], args[1])));
   else if (what === 'wait') await new Promise((resolve) => setTimeout(resolve, args[0]));
   else if (what === 'stay') setInterval(() => {}, 1000);

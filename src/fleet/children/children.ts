@@ -75,6 +75,8 @@ export interface ChildrenOptions {
       readonly folder: string;
     },
   ) => AgentLaunch | null;
+  /** What a request cost in dollars; `null` without a price for its model. */
+  readonly costOf: (usage: ChildRequestUsage) => number | null;
   readonly onFailure: TellFailure;
 }
 
@@ -318,13 +320,22 @@ export class Children implements ChildGate {
     return key;
   }
 
-  async settle(childId: string, { tokensIn, tokensOut }: ChildRequestUsage): Promise<void> {
+  async settle(childId: string, told: ChildRequestUsage): Promise<void> {
+    const { tokensIn, tokensOut } = told;
+    if (tokensIn + tokensOut === 0) return; // it was refused
+    const cost = this.#options.costOf(told);
     await this.#update(childId, (record) => {
       const { usage } = record;
       return {
         record: {
           ...record,
-          usage: { ...usage, tokensIn: usage.tokensIn + tokensIn, tokensOut: usage.tokensOut + tokensOut },
+          usage: {
+            ...usage,
+            tokensIn: usage.tokensIn + tokensIn,
+            tokensOut: usage.tokensOut + tokensOut,
+            costUsd: cost === null ? usage.costUsd : (usage.costUsd ?? 0) + cost,
+          },
+          limitsUnenforced: cost === null ? withoutPrice(record) : record.limitsUnenforced,
         },
       };
     }).catch((cause: unknown) => this.#failed('usage', cause));
@@ -777,7 +788,8 @@ function childEvent(
 
 function limitTold(record: ChildRecord, key: string, used?: number): ChildChange {
   const { usage, limits } = record;
-  const counted = used ?? (key === 'messages' ? usage.messages : usage.tokensIn + usage.tokensOut);
+  const ofUsage = { messages: usage.messages, cost_usd: usage.costUsd ?? 0 };
+  const counted = used ?? ofUsage[key as keyof typeof ofUsage] ?? usage.tokensIn + usage.tokensOut;
   const next = { ...record, limitsTold: [...record.limitsTold, key] };
   const payload = { limit: key, allowed: limits[key], used: counted };
   return {
@@ -785,6 +797,12 @@ function limitTold(record: ChildRecord, key: string, used?: number): ChildChange
     events: [childEvent('child_limit_exceeded', next, payload, 'warn')],
     logs: [meta(`limit reached: ${key}`)],
   };
+}
+
+/** A limit of cost that a request without a price has passed by. */
+function withoutPrice({ limits, limitsUnenforced }: ChildRecord): readonly string[] {
+  const isKept = limits.cost_usd === undefined || limitsUnenforced.includes('cost_usd');
+  return isKept ? limitsUnenforced : [...limitsUnenforced, 'cost_usd'];
 }
 
 function withHints(record: ChildRecord, { run_id, op_id }: Hints): ChildRecord['correlation'] {

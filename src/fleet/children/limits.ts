@@ -46,18 +46,18 @@ export function changedLimits(before: Limits, changes: LimitChanges, ceilings: C
   return limits;
 }
 
-/** Limits that nobody can enforce here: no price is known to count cost by, and no `/proc` to look into. */
+/** Limits that nobody can enforce here: there is no `/proc` to look into. */
 export function unenforced(limits: Limits, canLook: boolean): string[] {
   return LIMIT_KEYS.filter(
-    (key) =>
-      limits[key] !== undefined && (key === 'cost_usd' || (!canLook && (key === 'memory_mb' || key === 'cpu_percent'))),
+    (key) => limits[key] !== undefined && !canLook && (key === 'memory_mb' || key === 'cpu_percent'),
   );
 }
 
 /** The limit that forbids one more model request, or `null`. */
 export function forbids({ limits, usage }: Pick<ChildRecord, 'limits' | 'usage'>): LimitKey | null {
-  const { messages, tokens } = limits as Limits;
+  const { messages, tokens, cost_usd } = limits as Limits;
   if (messages !== undefined && usage.messages >= messages) return 'messages';
   if (tokens !== undefined && usage.tokensIn + usage.tokensOut >= tokens) return 'tokens';
+  if (cost_usd !== undefined && usage.costUsd !== null && usage.costUsd >= cost_usd) return 'cost_usd';
   return null;
 }
