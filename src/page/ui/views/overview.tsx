@@ -135,7 +135,7 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
       {(unpriced > 0 || estimated > 0) && (
         <p class="quiet small notes">
           {unpriced > 0 &&
-            `${plural(unpriced, 'request')} went to models without a price: their dollars are not in here. `}
+            `${plural(unpriced, 'request')} went to models without a price: their dollars are not in here; MCP_PRUNER_PRICES can name more models. `}
           {estimated > 0 &&
             `Of ${plural(estimated, 'request')} the provider did not say what was used: ${number(estimated)} estimates.`}
         </p>
