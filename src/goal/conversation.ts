@@ -250,9 +250,11 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** Whether two paths mean one file: the same, or one of them told from further up. */
+/**
+ * Whether two paths mean one file: the same, or one of them told from further up. A bare name may be that of many files
+ * and stands for itself alone.
+ */
 function isSameFile(a: string, b: string): boolean {
-  const [long, short] = a.length < b.length ? [b, a] : [a, b];
-  const bare = short.replace(/^\.\//, '');
-  return long === short || long.endsWith(`/${bare}`) || long === bare;
+  const [long, short] = (a.length < b.length ? [b, a] : [a, b]).map((path) => path.replace(/^\.\//, ''));
+  return long === short || (short?.includes('/') === true && long?.endsWith(`/${short}`) === true);
 }

@@ -202,16 +202,29 @@ function fileOfCommand(command: string): string {
   return tokens.findLast(isFile) ?? '';
 }
 
-/** The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order. */
+/** The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order; from where `cd` went. */
 export function filesOfCommand(command: string): string[] {
-  const parts = command.slice(0, 2_000).split(/&&|\|\||;|\n/);
-  return parts.flatMap((part) => {
+  let folder = '';
+  const files: string[] = [];
+  for (const part of command.slice(0, 2_000).split(/&&|\|\||;|\n/)) {
     const [stage = ''] = part.split('|');
-    const program = programOf(stage);
-    if (!READ_PROGRAMS.has(program) || /[<>]/.test(part) || (program === 'sed' && /\s-i\b/.test(stage))) return [];
     const words = stage.split(/\s+/).map((word) => word.replaceAll(/["'`]/g, ''));
-    return words.slice(words.findIndex((word) => word.endsWith(program)) + 1).filter(isFile);
-  });
+    const program = programOf(stage);
+    const at = words.findIndex((word) => word === program || word.endsWith(`/${program}`)) + 1;
+    if (program === 'cd') folder = within(folder, words[at] ?? '');
+    if (!READ_PROGRAMS.has(program) || /[<>]/.test(part) || (program === 'sed' && /\s-i\b/.test(stage))) continue;
+    files.push(
+      ...words
+        .slice(at)
+        .filter(isFile)
+        .map((file) => within(folder, file)),
+    );
+  }
+  return files;
+}
+
+function within(folder: string, path: string): string {
+  return folder === '' || path.startsWith('/') ? path : `${folder.replace(/\/$/, '')}/${path}`;
 }
 
 function isFile(word: string): boolean {

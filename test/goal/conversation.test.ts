@@ -162,6 +162,9 @@ describe('a file that is shown again', () => {
       expect(conversation.isShownAgain([path])).toBe(true);
     }
     expect(conversation.isShownAgain([])).toBe(false);
+    expect(conversation.isShownAgain(['README.md'])).toBe(false);
+    expect(conversation.isShownAgain(['packages/a/README.md'])).toBe(false);
+    expect(conversation.isShownAgain(['./README.md'])).toBe(true);
   });
 
   it('is so for what goes on from a conversation, also from an answer that the provider keeps, and for no other', () => {

@@ -79,7 +79,12 @@ describe('the files that a call shows', () => {
   it.each([
     ['read', { path: 'src/a.ts', offset: 200 }, ['src/a.ts']],
     ['str_replace_editor', { command: 'view', path: '/w/a.py', view_range: [1, 9] }, ['/w/a.py']],
-    ['bash', { command: "cd /w && sed -n '1,200p' src/a.ts" }, ['src/a.ts']],
+    ['bash', { command: "cd /w && sed -n '1,200p' src/a.ts" }, ['/w/src/a.ts']],
+    [
+      'bash',
+      { command: 'cd src; cat a.ts; cd lib && head -9 b.ts /etc/c.conf' },
+      ['src/a.ts', 'src/lib/b.ts', '/etc/c.conf'],
+    ],
     ['bash', { command: 'cat src/a.ts src/b.ts | head -50; nl -ba "src/c.ts"' }, ['src/a.ts', 'src/b.ts', 'src/c.ts']],
     ['exec_command', { cmd: ['bash', '-lc', 'tail -n 20 logs/app.log'] }, ['logs/app.log']],
     ['bash', { command: "cat > src/a.ts <<'EOF'\nx\nEOF" }, []],
