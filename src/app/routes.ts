@@ -38,7 +38,11 @@ export interface OpenRoutes extends Routes {
 export async function openRoutes(storage: Storage, port: number): Promise<OpenRoutes> {
   const { settings, version, store, failures } = storage;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
-  const services = openServices(storage, (result) => countPruned(metrics, result));
+  const services = openServices(
+    storage,
+    (result) => countPruned(metrics, result),
+    (turn) => metrics.billed(turn),
+  );
   const face = httpFace(settings, port);
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
+import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { UserError } from '../errors.ts';
 import { readLog } from '../eval/replay/read-log.ts';
 import { Replay, type ReplayParts } from '../eval/replay/replay.ts';
@@ -7,6 +9,9 @@ import { renderReplay, replayReport } from '../eval/replay/report.ts';
 import { callFacts } from '../transcript/tools.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
+
+/** The wires that recorded bodies may be of. */
+const DIALECTS = { chat: openaiChat, messages: anthropicMessages, responses: openaiResponses };
 
 /** Deciding takes the time it takes: offline no client waits. */
 const TIMEOUT_MS = 600_000;
@@ -16,7 +21,7 @@ export const replay: Command = {
   usage: 'replay <file.jsonl>… [options]',
   about: [
     'Sends recorded conversations through the very code of the proxy, offline: nothing is forwarded and nothing is',
-    'stored. A line of a file is a chat/completions request, or an object with a "request" and perhaps a "response".',
+    'stored. A line of a file is a request of any wire, or an object with a "request" and perhaps a "response".',
     'Tells tokens before and after, the bill with a prompt cache, whether every request begins with the one before',
     'it, and how many of the lines that a conversation needed later had been kept.',
   ].join('\n'),
@@ -47,7 +52,7 @@ export const replay: Command = {
     });
     try {
       const parts: ReplayParts = {
-        rewrite: async (body) => (await rewriter.rewrite({ body, dialect: openaiChat })).body,
+        rewrite: async (body, wire) => (await rewriter.rewrite({ body, dialect: DIALECTS[wire] })).body,
         targetOf: (made) => {
           const { origin, path = '' } = callFacts(made).hints;
           return { reads: origin === 'read', path };
@@ -85,6 +90,6 @@ async function replayFiles(
     }
   }
   const totals = run.finish();
-  if (totals.requests === 0) throw new UserError(`no chat/completions request in ${paths.join(', ')}`);
+  if (totals.requests === 0) throw new UserError(`no request to a model in ${paths.join(', ')}`);
   return totals;
 }

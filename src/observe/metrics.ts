@@ -53,6 +53,19 @@ export interface PruningSample {
   readonly fallbacks: readonly string[];
 }
 
+/** What a request came to in the ledger; dollars are `null` where no price is known. */
+export interface BillSample {
+  /** As the client named it. */
+  readonly model: string;
+  readonly dollars: number | null;
+  readonly dollarsWithout: number | null;
+  readonly regretDollars: number | null;
+  /** One of the ledger's causes, or `null`. */
+  readonly miss: string | null;
+  readonly missTokens: number;
+  readonly missDollars: number | null;
+}
+
 /** Sizes of the store, as `Store.stats` gives them. */
 export interface StoreSizes {
   readonly prunes: number;
@@ -71,6 +84,8 @@ export interface Metrics {
   request(sample: RequestSample): void;
   /** Counts pruning that was asked for outside the proxy. Never throws. */
   pruning(sample: PruningSample): void;
+  /** Counts what a request came to. Never throws. */
+  billed(sample: BillSample): void;
   /** The page that Prometheus scrapes. */
   /** Once the library is loaded. */
   loaded(): Promise<void>;
@@ -142,6 +157,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     pruning(sample) {
       const plain = plainPruning(sample);
       record((to) => to.pruning(plain));
+    },
+    billed(sample) {
+      const bounded = { ...sample, model: models.of(sample.model) };
+      record((to) => to.billed(bounded));
     },
     async loaded() {
       await load();

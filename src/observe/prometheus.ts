@@ -1,5 +1,13 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metrics, MetricsOptions, ProviderTokens, PruningSample, RequestSample, Route } from './metrics.ts';
+import type {
+  BillSample,
+  Metrics,
+  MetricsOptions,
+  ProviderTokens,
+  PruningSample,
+  RequestSample,
+  Route,
+} from './metrics.ts';
 
 /** Counts samples whose labels are already bounded. */
 export type Recorder = Omit<Metrics, 'loaded'>;
@@ -55,6 +63,14 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   const pruningTime = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
   const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
 
+  const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', 'model');
+  const without = counter('dollars_without_pruning_total', 'What they would have cost without any cut.', 'model');
+  const regret = counter('regret_dollars_total', 'What came again because it had been cut.');
+  const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.');
+  const missTokens = counter('cache_miss_tokens_total', 'Tokens not read from the cache that stood there.', 'cause');
+  const missDollars = counter('cache_miss_dollars_total', 'What these cost above reading them.', 'cause');
+  const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
+
   const readStore = storeGauges(registry, storeSizes);
   addProcessGauges(registry);
   new Gauge({ name: 'mcp_pruner_build_info', help: 'Always 1.', labelNames: ['version'], registers })
@@ -85,6 +101,16 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
       for (const [kind, tokens] of kindsOf(sample.usage)) providerTokens.inc({ route, kind }, tokens);
     },
     pruning,
+    billed(sample: BillSample) {
+      const { model, miss } = sample;
+      if (sample.dollars === null) unpriced.inc();
+      dollars.inc({ model }, amount(sample.dollars));
+      without.inc({ model }, amount(sample.dollarsWithout));
+      regret.inc(amount(sample.regretDollars));
+      if (miss === null) return;
+      missTokens.inc({ cause: miss }, amount(sample.missTokens));
+      missDollars.inc({ cause: miss }, amount(sample.missDollars));
+    },
     async page() {
       await readStore(); // before the scrape, which reads all gauges at once
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -257,6 +257,6 @@ describe('mcp-pruner replay', () => {
     expect((await runCommand(['replay'])).code).toBe(2);
     const empty = join(folder, 'empty.jsonl');
     writeFileSync(empty, '{"hello": 1}\n');
-    expect((await runCommand(['replay', empty])).err).toContain('no chat/completions request');
+    expect((await runCommand(['replay', empty])).err).toContain('no request to a model');
   });
 });

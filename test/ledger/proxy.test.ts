@@ -5,6 +5,7 @@ import { messagesBody, oneCall, toolResult, toolUse, type WireMessage, wireMessa
 import { startProxy } from '../helpers/proxy.ts';
 import { openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
+import { until } from '../helpers/until.ts';
 import { FakeProvider, type Piece } from './fake-provider.ts';
 
 const RULES = {
@@ -66,16 +67,20 @@ async function play(env: Readonly<Record<string, string>>) {
     const answer = await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body });
     await answer.text();
   }
+  const metrics = await until(async () => {
+    const page = await (await fetch(`${proxy.url}/metrics`)).text();
+    return page.includes(`mcp_pruner_dollars_total{model="${MODEL}"}`) && page;
+  });
   await proxy.stop();
   const { ledger } = openStore(proxy.dbPath);
   const [told] = await ledger.conversations({ sinceMs: 0, limit: 9 });
   const turns = await ledger.turns({ conversationId: told?.conversationId ?? '', limit: 99 });
-  return { provider, twin, ledger, told, turns, proxy };
+  return { provider, twin, ledger, told, turns, proxy, metrics };
 }
 
 describe('the ledger of the proxy', () => {
   it('has the provider’s bill, and what the same conversation would have cost whole', async () => {
-    const { provider, twin, told, turns, ledger, proxy } = await play({});
+    const { provider, twin, told, turns, ledger, proxy, metrics } = await play({});
     expect(turns.map(({ miss }) => miss)).toEqual(['first_request', null, null, null, null]);
     expect(
       turns.every(
@@ -91,6 +96,7 @@ describe('the ledger of the proxy', () => {
     expect(
       sums.some(({ slice, key, field }) => slice === 'tool' && key.startsWith('Bash\t') && field === 'saved'),
     ).toBe(true);
+    expect(metrics).toContain('mcp_pruner_cache_miss_tokens_total{cause="first_request"}');
     expect(await proxy.logText()).not.toContain('not_billed');
   });
 

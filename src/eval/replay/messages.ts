@@ -26,8 +26,72 @@ function stringOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The messages of a parsed chat/completions body, or `null` when it is none. */
+/** A wire that a recorded body is of. */
+export type RecordedWire = 'chat' | 'messages' | 'responses';
+
+/** Which wire a parsed body is of: what its list of messages is called, and what stands in it. */
+export function wireOf(body: unknown): RecordedWire {
+  if (!isObject(body)) return 'chat';
+  if (Array.isArray(body.input)) return 'responses';
+  const messages: unknown[] = Array.isArray(body.messages) ? body.messages : [];
+  const blocks = messages.flatMap((message): unknown[] =>
+    isObject(message) && Array.isArray(message.content) ? message.content : [],
+  );
+  const isTheirs = blocks.some((block) => isObject(block) && BLOCKS.has(stringOf(block.type)));
+  return isTheirs || body.system !== undefined || body.anthropic_version !== undefined ? 'messages' : 'chat';
+}
+
+/** Kinds of blocks that only the messages wire has. */
+const BLOCKS = new Set(['tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'document', 'search_result']);
+
+/**
+ * The messages of a parsed body of any wire, or `null` when it is none. Those of other wires come in the form of
+ * chat/completions: one message for each result, calls in the message that made them.
+ */
 export function messagesOf(body: unknown): RecordedMessage[] | null {
+  const wire = wireOf(body);
+  if (!isObject(body)) return null;
+  if (wire === 'responses') return fromItems(body.input);
+  if (wire === 'messages') return fromBlocks(body.messages);
+  return chatMessagesOf(body);
+}
+
+function fromItems(input: unknown): RecordedMessage[] | null {
+  const items: unknown[] = Array.isArray(input) ? input : [];
+  const messages = items.flatMap((item): RecordedMessage[] => {
+    if (!isObject(item)) return [];
+    const { type, role, content, call_id, name, output } = item;
+    if (typeof role === 'string') return [{ role, content }];
+    const args = item.arguments ?? item.input ?? item.action;
+    if (args !== undefined && type !== 'reasoning') {
+      return [{ role: 'assistant', tool_calls: [{ id: call_id, function: { name: name ?? type, arguments: args } }] }];
+    }
+    return output === undefined ? [] : [{ role: 'tool', tool_call_id: call_id, content: output }];
+  });
+  return messages.length > 0 ? messages : null;
+}
+
+function fromBlocks(list: unknown): RecordedMessage[] | null {
+  const all: unknown[] = Array.isArray(list) ? list : [];
+  const messages = all.flatMap((message): RecordedMessage[] => {
+    if (!isObject(message) || typeof message.role !== 'string') return [];
+    const { role, content } = message;
+    if (!Array.isArray(content)) return [{ role, content }];
+    const blocks = content.filter(isObject);
+    const results = blocks.filter(({ type }) => type === 'tool_result');
+    const calls = blocks.filter(({ type }) => type === 'tool_use');
+    const rest = blocks.filter((block) => !results.includes(block) && !calls.includes(block));
+    const tool_calls = calls.map(({ id, name, input }) => ({ id, function: { name, arguments: input } }));
+    const own = { role, content: rest, ...(calls.length > 0 && { tool_calls }) };
+    return [
+      ...results.map((block) => ({ role: 'tool', tool_call_id: block.tool_use_id, content: block.content })),
+      ...(rest.length + calls.length > 0 ? [own] : []),
+    ];
+  });
+  return messages.length > 0 ? messages : null;
+}
+
+function chatMessagesOf(body: unknown): RecordedMessage[] | null {
   if (!isObject(body) || !Array.isArray(body.messages)) return null;
   const messages: unknown[] = body.messages;
   const known = messages.every(

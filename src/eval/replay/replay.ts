@@ -1,11 +1,18 @@
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { type Bill, billOf, type Prompt } from './cost.ts';
-import { identityOf, messagesOf, type RecordedCall, type RecordedMessage } from './messages.ts';
+import {
+  identityOf,
+  messagesOf,
+  type RecordedCall,
+  type RecordedMessage,
+  type RecordedWire,
+  wireOf,
+} from './messages.ts';
 import { type CallTarget, type Use, type UsedLine, usedLines } from './regret.ts';
 
 export interface ReplayParts {
   /** The proxy's own way from a body to the body that it forwards. */
-  readonly rewrite: (body: Buffer) => Promise<Buffer>;
+  readonly rewrite: (body: Buffer, wire: RecordedWire) => Promise<Buffer>;
   readonly targetOf: (call: RecordedCall) => CallTarget;
 }
 
@@ -112,7 +119,7 @@ export class Replay {
       return;
     }
     const raw = Buffer.from(JSON.stringify(body));
-    const sent = messagesOf(JSON.parse((await this.#parts.rewrite(raw)).toString('utf8')));
+    const sent = messagesOf(JSON.parse((await this.#parts.rewrite(raw, wireOf(body))).toString('utf8')));
     if (sent === null || sent.length !== messages.length) {
       throw new Error('the forwarded body has other messages than the received one');
     }
