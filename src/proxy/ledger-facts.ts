@@ -39,7 +39,7 @@ export function factsOf(rewritten: Rewritten, { forwardedOriginal, ...about }: C
     ...besideOf(rewritten),
     messages,
     bytes: forwardedOriginal ? received.length : body.length,
-    cacheUpTo: cacheUpTo(rewritten),
+    cacheUpTo: cacheUpTo(rewritten, about.wire),
     texts: fresh.filter(({ tokensBefore }) => tokensBefore > 0).map((outcome) => textFacts(outcome, forwardedOriginal)),
     regrets: forwardedOriginal ? [] : [...rereads(outcomes, newFrom), ...quotedCuts(rewritten)],
     fresh: { from: tail, tokens: freshTokens(messages, outcomes, tail) },
@@ -113,13 +113,16 @@ function standsFor(edit: BodyEdit): number {
   return value;
 }
 
+/** Messages at the end among which clients put the last place that is to be cached; the whole body is not searched. */
+const LAST_MESSAGES = 4;
+
 /** How many messages stand before the last place that the client asked to be cached, that one included. */
-function cacheUpTo({ received, messages }: Rewritten): number | null {
-  const at = received.lastIndexOf(CACHE_CONTROL);
-  if (at < 0) return null;
-  const last = messages.at(-1);
-  // beside the messages it asks for all of them, in front of them for none
-  if (last && at > last.span.end) return messages.length;
+function cacheUpTo({ received, messages }: Rewritten, wire: string): number | null {
+  if (wire !== 'messages') return null; // elsewhere the cache works by itself
+  const from = messages.at(-LAST_MESSAGES)?.span.start ?? 0;
+  const at = from + received.subarray(from).lastIndexOf(CACHE_CONTROL);
+  if (at < from) return received.subarray(0, messages[0]?.span.start ?? 0).includes(CACHE_CONTROL) ? 0 : null;
+  // behind the messages it asks for all of them
   return messages.findLastIndex(({ span }) => span.start <= at) + 1;
 }
 
