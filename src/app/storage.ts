@@ -60,16 +60,19 @@ export async function openStorage(base: Base): Promise<Storage> {
     failures,
     store,
     events,
-    health: (backendState) =>
-      healthReport(version, clock, {
-        ...storeHealth(store),
+    health: (backendState) => {
+      const ofStore = storeHealth(store);
+      const details = {
+        ...ofStore,
         mode,
         backend: settings.backend,
         // no more than the origin: an address may hold a key
         upstream: new URL(settings.upstreamUrl).origin,
         anthropic_upstream: new URL(settings.anthropicUrl).origin,
         ...(backendState !== undefined && { backend_state: backendState }),
-      }),
+      };
+      return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');
+    },
   };
 }
 

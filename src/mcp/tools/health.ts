@@ -4,7 +4,8 @@ import { defineTool, type Tool } from '../tool.ts';
 
 /** What clients rely on; further fields may stand beside these. */
 export interface HealthReport extends Readonly<Record<string, unknown>> {
-  readonly status: 'healthy';
+  /** `degraded`: requests are forwarded, but the store cannot be read or written. */
+  readonly status: 'healthy' | 'degraded';
   readonly server: 'mcp-pruner';
   readonly version: string;
   readonly capabilities: readonly string[];
@@ -21,10 +22,11 @@ export function healthReport(
   version: string,
   clock: Clock,
   details: Readonly<Record<string, unknown>> = {},
+  status: HealthReport['status'] = 'healthy',
 ): HealthReport {
   return {
     ...details,
-    status: 'healthy',
+    status,
     server: 'mcp-pruner',
     version,
     capabilities: ['prune_text', 'recover_text', 'annotations', 'markers'],
