@@ -184,8 +184,13 @@ export interface Store {
    * Never changes what is there.
    */
   commit(batch: StoreBatch, waitMs: number): Promise<Committed>;
-  /** What was sent of messages, by their prefixes; its expiry slides. Unknown prefixes are absent from the map. */
-  findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>>;
+  /**
+   * What was sent of messages, by their prefixes; its expiry slides. Unknown prefixes are absent from the map.
+   *
+   * @param soon - keys that `findDecisions` will be asked about next: a store that is far away answers both in one round
+   * trip; others never call it
+   */
+  findSent(prefixes: readonly string[], soon?: () => readonly string[]): Promise<Map<string, SentMessage>>;
   /** The prune behind an id that has not expired, or `null`. */
   findPrune(pruneId: string): Promise<StoredPrune | null>;
   /** The original text behind an id that has not expired; byte for byte (UTF-16 unit for unit), or `null`. */

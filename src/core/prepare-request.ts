@@ -1,5 +1,6 @@
 import type { Dialect, ScannedText } from '../dialects/dialect.ts';
 import type { AnsweredConversations } from './answered-conversations.ts';
+import type { Job } from './decide/decision.ts';
 import type { Turns } from './decide/turns.ts';
 import type { FindSettings, FoundText } from './find-texts.ts';
 import type { DirectivesView, RequestScope } from './ports/segments.ts';
@@ -30,6 +31,8 @@ export interface PrepareOptions {
   readonly answers: AnsweredConversations;
   readonly sent: SentMemory;
   readonly turns: Turns;
+  /** The keys of the decisions about jobs. */
+  readonly keysOf: (jobs: readonly Job[]) => readonly string[];
 }
 
 export const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
@@ -65,7 +68,7 @@ export class Preparer {
     unasked: unknown,
   ): Promise<PreparedRequest> {
     const { body, dialect, scope = NO_SCOPE, newTexts, signal } = request;
-    const { turns, answers, sent } = this.#options;
+    const { turns, answers, sent, keysOf } = this.#options;
     let read = await inTurn(turns, body.length - (match?.checkpoint.at ?? 0), () => this.#read(request, match));
     if (unasked === null && (await answers.learn(read.scanned.previous))) read = this.#read(request, match);
     const directives = viewFor(dialect, all);
@@ -75,7 +78,7 @@ export class Preparer {
       // the remembered body had others
       if (match && match.body.steps !== steps.mark) read = this.#read(request, null);
     }
-    const known = await knownPast(request, read, sent, unasked);
+    const known = await knownPast(request, read, sent, keysOf, unasked);
     const found = directives.empty ? known.found : this.#direct(body, read, known, scope.project, directives, steps);
     const bound = dialect.binding === 'must' && newTexts !== 'replay';
     return { body, read, known, found, steps, bound, signal };

@@ -76,7 +76,14 @@ export class RequestRewriter {
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     const counting = segments?.collector !== undefined;
-    this.#preparer = new Preparer({ find, counting, answers: this.#answers, sent: this.#sent, turns });
+    this.#preparer = new Preparer({
+      find,
+      counting,
+      answers: this.#answers,
+      sent: this.#sent,
+      turns,
+      keysOf: (jobs) => decisions.keysOf(jobs),
+    });
     this.#settler = new Settler({ store, decisions, render, sent: this.#sent, turns, onFailure });
     this.#segmentReporter = segments
       ? new SegmentReporter({ segments, find, onFailure, turns, rememberedFrom: MIN_REMEMBERED_BYTES })

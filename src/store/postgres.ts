@@ -25,6 +25,8 @@ import {
   type DecisionRow,
   decisionOf,
   FIND_DECISIONS,
+  LOOK_UP,
+  type LookUpRow,
 } from './postgres/decisions.ts';
 import { addEvents, listEvents } from './postgres/events.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
@@ -59,7 +61,7 @@ const SENT_TTL_MS = 90 * 86_400_000;
 const MAX_EVENTS_PER_QUERY = 10_000;
 /** Prunes and decisions whose expiry this process has seen: a use of them needs no question. */
 const MAX_SEEN = 200_000;
-/** Decisions that a commit found there, for the look-up that follows it. */
+/** Decisions that a commit or a look-up found, for the look-up that follows it. */
 const MAX_JUST_FOUND = 1_000;
 const JUST_FOUND_MS = 2_000;
 
@@ -84,6 +86,8 @@ class DatabaseStore implements PostgresStore {
   readonly #sweeper: Sweeper;
   readonly #seen: LRUCache<string, number>;
   readonly #justFound: LRUCache<string, Decision>;
+  /** What `findSent` brought along for the `findDecisions` that follows it. */
+  readonly #brought: LRUCache<string, { readonly row: DecisionRow | null }>;
   readonly #ready: Promise<void>;
   readonly #refusedListeners = new Set<() => void>();
   #seenEpoch = '';
@@ -110,6 +114,7 @@ class DatabaseStore implements PostgresStore {
     this.#uses = new PendingUses(this.#ttlMs, this.#sentTtlMs);
     this.#seen = new LRUCache({ max: MAX_SEEN });
     this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
+    this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     const parts = { database: this.#database, view: this.#view, nowMs: () => this.#nowMs() };
     this.segments = new DatabaseSegments(parts);
     this.ledger = new DatabaseLedger(this.#database);
@@ -159,13 +164,14 @@ class DatabaseStore implements PostgresStore {
   }
 
   async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    const found = new Map<string, Decision>();
-    const asked = keys.filter((key) => !this.#justFound.has(key));
+    const brought = new Map(keys.flatMap((key) => this.#takeBrought(key)));
+    const asked = keys.filter((key) => !this.#justFound.has(key) && !brought.has(key));
     const rows = asked.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [asked.map(toPg)]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
+    const found = new Map<string, Decision>();
     const nowMs = this.#nowMs();
     for (const key of keys) {
-      const row = byKey.get(key);
+      const row = byKey.get(key) ?? brought.get(key);
       const just = this.#justFound.get(key);
       if (just) found.set(key, just);
       else if (row && this.#noteDecision(row, nowMs)) found.set(key, decisionOf(row));
@@ -191,14 +197,21 @@ class DatabaseStore implements PostgresStore {
     return this.#committed(batch, rows, nowMs);
   }
 
-  async findSent(prefixes: readonly string[]): Promise<Map<string, SentMessage>> {
-    const rows = await this.#database.query<{ prefix: string; body: string; expires_ms: number }>(
-      'SELECT prefix, body, expires_ms FROM mcp_pruner.sent WHERE prefix = ANY ($1)',
-      [prefixes.map(toPg)],
+  async findSent(
+    prefixes: readonly string[],
+    soon: () => readonly string[] = () => [],
+  ): Promise<Map<string, SentMessage>> {
+    const keys = soon();
+    const rows = await this.#database.query<LookUpRow>(LOOK_UP, [prefixes.map(toPg), keys.map(toPg)]);
+    const decisions = new Map(
+      rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),
     );
+    for (const key of keys) this.#brought.set(key, { row: decisions.get(key) ?? null });
     const nowMs = this.#nowMs();
-    const alive = rows.filter(({ prefix, expires_ms }) => this.#use('sent', prefix, expires_ms, nowMs));
-    return new Map(alive.map(({ prefix, body }) => [prefix, decodeSent(prefix, body)]));
+    const alive = rows.filter(
+      ({ what, key, expires_ms }) => what === 'sent' && this.#use('sent', key, expires_ms, nowMs),
+    );
+    return new Map(alive.map(({ key, body }) => [key, decodeSent(key, body ?? '')]));
   }
 
   async findPrune(pruneId: string): Promise<StoredPrune | null> {
@@ -380,6 +393,13 @@ class DatabaseStore implements PostgresStore {
       known,
       ...(sentBefore.length > 0 && { sentBefore }),
     };
+  }
+
+  /** What a look-up brought along of a decision, once: `null`, it is not there; nothing, it was not asked for. */
+  #takeBrought(key: string): [string, DecisionRow | null][] {
+    const brought = this.#brought.get(key);
+    this.#brought.delete(key);
+    return brought ? [[key, brought.row]] : [];
   }
 
   /** Notes the use of a decision that was read; `false` when it has expired. */

@@ -107,6 +107,12 @@ export class DecisionMaker {
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
 
+  /** All keys under which decisions about jobs are looked up. */
+  keysOf(jobs: readonly Job[]): readonly string[] {
+    const keys = jobs.map((job) => this.#keyOf(job));
+    return [...new Set([...keys, ...this.#earlierKeys(jobs, keys)])];
+  }
+
   /** The id that a job's text gets if it is cut. */
   pruneIdOf(job: Job): string {
     return pruneIdOf(this.#keyOf(job));
@@ -114,7 +120,7 @@ export class DecisionMaker {
 
   /** What was decided, by the jobs' keys; also by programs that said nothing of the way back: it holds as it was sent. */
   async #find(jobs: readonly Job[], keys: readonly string[]): Promise<Map<string, Decision>> {
-    const earlier = jobs.map(({ wayBack, ...job }, i) => (wayBack ? this.#keyOf(job) : (keys[i] ?? '')));
+    const earlier = this.#earlierKeys(jobs, keys);
     const stored = await this.#options.once.find([...new Set([...keys, ...earlier])]);
     const known = new Map<string, Decision>();
     keys.forEach((key, i) => {
@@ -122,6 +128,10 @@ export class DecisionMaker {
       if (decision) known.set(key, decision);
     });
     return known;
+  }
+
+  #earlierKeys(jobs: readonly Job[], keys: readonly string[]): string[] {
+    return jobs.map(({ wayBack, ...job }, i) => (wayBack ? this.#keyOf(job) : (keys[i] ?? '')));
   }
 
   #keyOf(job: Job): string {

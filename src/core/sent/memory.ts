@@ -31,8 +31,9 @@ export class SentMemory {
    * What was sent of messages, by their prefixes. Never rejects.
    *
    * @param unasked - why the store is not to be asked; `null` when it is
+   * @param soon - as in `Store.findSent`
    */
-  async find(prefixes: readonly string[], unasked: unknown = null): Promise<Known> {
+  async find(prefixes: readonly string[], unasked: unknown = null, soon?: () => readonly string[]): Promise<Known> {
     const sent = new Map<string, SentMessage>();
     const asked: string[] = [];
     for (const prefix of new Set(prefixes)) {
@@ -42,7 +43,7 @@ export class SentMemory {
     }
     if (asked.length === 0 || unasked !== null) return { sent, failure: unasked };
     try {
-      for (const [prefix, message] of await this.#store.findSent(asked)) {
+      for (const [prefix, message] of await this.#store.findSent(asked, soon)) {
         sent.set(prefix, message);
         this.#memory.set(prefix, message);
       }

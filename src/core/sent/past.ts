@@ -1,4 +1,5 @@
 import type { Dialect } from '../../dialects/dialect.ts';
+import type { Job } from '../decide/decision.ts';
 import type { FoundText } from '../find-texts.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
@@ -34,12 +35,14 @@ const NOTHING_NEW: KnownPast = {
 /**
  * What was sent of the messages of a request before, and which of its texts nothing new may be decided about.
  *
+ * @param keysOf - the keys of the decisions about jobs
  * @param unasked - why the store is not to be asked; `null` when it is
  */
 export async function knownPast(
   request: IncomingRequest,
   read: ReadBody,
   memory: SentMemory,
+  keysOf: (jobs: readonly Job[]) => readonly string[],
   unasked: unknown = null,
 ): Promise<KnownPast> {
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
@@ -48,7 +51,10 @@ export async function knownPast(
   const askedFrom = (from: number): string[] =>
     messages.slice(from).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[from + i] ?? []) : []));
   const open = askedFrom(Math.max(first, tail)).map(takenPrefix);
-  const { sent: records, failure } = await memory.find([...askedFrom(first), ...open], unasked);
+  const isOpen = ({ skip, messageIndex }: FoundText): boolean =>
+    skip === '' && (messageIndex >= tail ? newTexts === 'decide' : answered === 'decide');
+  const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
+  const { sent: records, failure } = await memory.find([...askedFrom(first), ...open], unasked, soon);
   const taken = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();

@@ -95,6 +95,17 @@ export const FIND_DECISIONS = `
     CASE WHEN d.prune IS NULL THEN d.expires_ms ELSE p.expires_ms END AS expires_ms
   FROM mcp_pruner.decision d LEFT JOIN mcp_pruner.prune p ON p.id = d.prune WHERE d.key = ANY ($1)`;
 
+/** A row of `LOOK_UP`; the key of what was sent is its prefix. */
+export interface LookUpRow extends DecisionRow {
+  readonly what: 'sent' | 'decision';
+}
+
+/** What was sent ($1) and what was decided ($2), in one round trip. */
+export const LOOK_UP = `
+  SELECT 'sent' AS what, prefix AS key, NULL AS prune_id, body, expires_ms FROM mcp_pruner.sent WHERE prefix = ANY ($1)
+  UNION ALL
+  SELECT 'decision', key, prune_id, body, expires_ms FROM (${FIND_DECISIONS.replace('$1', '$2')}) d`;
+
 /** @throws StoreUnavailable `corrupt` when the row is damaged */
 export function decisionOf({ key, prune_id, body }: Omit<DecisionRow, 'expires_ms'>): Decision {
   return decodeBody(key, prune_id, body ?? '');
