@@ -44,10 +44,9 @@ export function billOf(facts: RequestFacts, known: Known | null, price: Price | 
   const rules = price ?? UNPRICED;
   const usage = facts.usage === null ? expected(facts, known, calibration) : countsOf(facts.usage);
   const total = inputOf(usage);
-  const messages = facts.messages.map((message) => ({ ...message, removed: message.removed * calibration }));
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
-  const stretches = layOut(messages, total, facts.bytes, marks);
+  const stretches = layOut(facts.messages, total, facts.bytes, marks, calibration);
   const alike = known !== null && goesOn(known, facts, common);
   const without = twinOf(facts, usage, stretches, alike ? known : null, rules);
   const written = usage.write5m + usage.write1h;

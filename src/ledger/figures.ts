@@ -53,15 +53,16 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
     reported: counted.reported,
     guessed: counted.guessed,
   };
-  const about = { day: dayOf(turn.atMs), project: turn.project };
+  const day = dayOf(turn.atMs);
+  const { project } = turn;
   const sums: LedgerSum[] = [];
   for (const [field, value] of Object.entries(fields)) {
     if (value === 0) continue;
-    sums.push({ ...about, slice: 'all', key: '', field, value });
-    sums.push({ ...about, slice: 'model', key: turn.model, field, value });
+    sums.push({ day, project, slice: 'all', key: '', field, value });
+    sums.push({ day, project, slice: 'model', key: turn.model, field, value });
   }
   if (turn.miss !== null) {
-    const miss = { ...about, slice: 'miss', key: turn.miss } as const;
+    const miss = { day, project, slice: 'miss', key: turn.miss } as const;
     sums.push({ ...miss, field: 'requests', value: 1 }, { ...miss, field: 'tokens', value: turn.missTokens });
     sums.push({ ...miss, field: 'dollars', value: turn.missDollars ?? 0 });
   }

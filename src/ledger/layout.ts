@@ -20,12 +20,14 @@ export interface Mark {
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
  * @param marks - ascending
+ * @param scale - the provider's tokens for each one that was estimated
  */
 export function layOut(
   messages: readonly MessageFacts[],
   total: number,
   bytes: number,
   marks: readonly Mark[],
+  scale = 1,
 ): readonly Stretch[] {
   const inside = messages.reduce((sum, message) => sum + message.bytes, 0);
   const head = bytes > 0 ? total * Math.max(0, 1 - inside / bytes) : 0;
@@ -40,7 +42,7 @@ export function layOut(
     const room = Math.max(0, tokens - at);
     for (const message of own) {
       const end = weight > 0 ? at + (room * message.bytes) / weight : at;
-      stretches.push({ start: at, end, removed: message.removed });
+      stretches.push({ start: at, end, removed: message.removed * scale });
       at = end;
     }
     at = Math.max(at, tokens);
