@@ -56,7 +56,7 @@ export function billOf(facts: RequestFacts, known: Known | null, price: Price | 
     model: facts.model,
     tools: facts.tools,
     system: facts.system,
-    messages: facts.messages.map(({ prefix, cuts }) => ({ prefix, cuts })),
+    messages: facts.messages,
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
     cached: standing(usage, facts, rules),
     cachedWithout: standing(without, facts, rules),

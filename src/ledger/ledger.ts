@@ -228,6 +228,8 @@ export async function readReport(
 
 /** The remembered request that a new one goes on from: the one that it shares most with. */
 function newest(remembered: Remembered | undefined, facts: RequestFacts): Known | null {
+  const [only, ...others] = remembered?.branches ?? [];
+  if (only && others.length === 0) return only;
   let best: Known | null = null;
   let most = -1;
   for (const known of remembered?.branches ?? []) {
