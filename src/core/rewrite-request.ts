@@ -54,6 +54,9 @@ const MAX_TOUCHED = 30_000;
 /** A smaller body with nothing to prune is walked faster than it is remembered. */
 const MIN_REMEMBERED_BYTES = 64 * 1024;
 
+/** The answer is on its way to the client: another writer may have the store for this long before the note is given up. */
+const NOTE_WAIT_MS = 5_000;
+
 /**
  * The pipeline of one request: find the texts, decide, splice. Nothing outside the cuts changes by a byte, and what
  * is decided for messages `0…i` depends on these alone.
@@ -177,7 +180,7 @@ export class RequestRewriter {
     this.#sent.add(sent);
     const { store, onFailure } = this.#options;
     const batch = { decisions: [], touch: [], sent };
-    await store.commit(batch, 0).catch((cause: unknown) => onFailure('past_not_noted', cause));
+    await store.commit(batch, NOTE_WAIT_MS).catch((cause: unknown) => onFailure('past_not_noted', cause));
   }
 
   /** What would be cut, all of it new, without a store and without changing anything. */

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { KINDS as SAMPLES } from '../../bench/engine-speed/texts.ts';
 import { KINDS } from '../../src/engine/kinds/all.ts';
-import type { Family } from '../../src/engine/kinds/kind.ts';
+import { greppedLog } from '../../src/engine/kinds/grepped-log.ts';
+import type { Family, Kind } from '../../src/engine/kinds/kind.ts';
 import type { Origin } from '../../src/engine/types.ts';
 import { githubActionsLog } from '../engine/kinds/log/samples.ts';
 import { MADE } from '../golden/made.ts';
@@ -40,8 +41,24 @@ const BY_FAMILY: Readonly<Record<Family, readonly KindSample[]>> = {
   table: [sample('csv', 'order_path')],
 };
 
+const SERVICE_LOG = sample('service log', 'payload of the request');
+
+/** A family may have a kind with samples of its own. */
+const OF_KIND: ReadonlyMap<Kind, readonly KindSample[]> = new Map([
+  [
+    greppedLog,
+    [
+      {
+        make: (chars: number) => SERVICE_LOG.make(chars).replaceAll(/^(?=.)/gm, 'logs/app.log:7:'),
+        goal: 'payload of the request',
+        hints: { origin: 'search', command: 'grep -n request logs/app.log' },
+      },
+    ],
+  ],
+]);
+
 it('every kind has a sample, and no two kinds a name or an extension in common', () => {
-  expect(KINDS.map(({ family }) => family).sort()).toEqual(Object.keys(BY_FAMILY).sort());
+  expect([...new Set(KINDS.map(({ family }) => family))].sort()).toEqual(Object.keys(BY_FAMILY).sort());
   const names = KINDS.flatMap(({ names }) => Object.keys(names));
   const extensions = KINDS.flatMap(({ names }) => Object.values(names).flatMap((all) => all.split(' '))).filter(
     Boolean,
@@ -50,4 +67,4 @@ it('every kind has a sample, and no two kinds a name or an extension in common',
   expect(new Set(extensions).size).toBe(extensions.length);
 });
 
-for (const kind of KINDS) for (const one of BY_FAMILY[kind.family]) describeKind(kind, one);
+for (const kind of KINDS) for (const one of OF_KIND.get(kind) ?? BY_FAMILY[kind.family]) describeKind(kind, one);
