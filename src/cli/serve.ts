@@ -77,6 +77,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
           version: io.version,
           OPENAI_BASE_URL: `${reachable(running.url)}/v1`,
           ANTHROPIC_BASE_URL: reachable(running.url),
+          ...(settings.page && { page: `${reachable(running.url)}/` }),
         },
         'listening; point an agent at it with OPENAI_BASE_URL or ANTHROPIC_BASE_URL',
       );
