@@ -27,12 +27,15 @@ describe('a child', () => {
     expect(loggedLines(payload.logs)).toContain('done');
     expect(loggedLines(payload.logs, 'meta').join()).toContain('ended: exit code 0');
     expect(payload.logs.find(({ parsed }: { parsed: unknown }) => parsed !== null).parsed.status).toBe(200);
-    const { events } = await client.call('events_watch', { from_seq: 0, limit: 200 });
-    const request = events.find(({ kind }: { kind: string }) => kind === 'request');
-    expect(request.childId).toBe('c');
-    const kinds = events
-      .filter(({ childId }: { childId: string }) => childId === 'c')
-      .map(({ kind }: { kind: string }) => kind);
+    let events: { readonly kind: string; readonly childId: string }[] = [];
+    const requestOf = () => events.find(({ kind }) => kind === 'request');
+    // requests are told of a moment later, many together
+    await until(async () => {
+      ({ events } = await client.call('events_watch', { from_seq: 0, limit: 200 }));
+      return requestOf() !== undefined;
+    });
+    expect(requestOf()?.childId).toBe('c');
+    const kinds = events.filter(({ childId }) => childId === 'c').map(({ kind }) => kind);
     expect(kinds).toEqual(expect.arrayContaining(['child_created', 'child_started', 'child_ended']));
   });
 
