@@ -4,7 +4,7 @@ import { Failure, get, words } from '../api.tsx';
 import { clock, compact, dollars } from '../format.tsx';
 import { CAUSES } from '../views/overview/misses.tsx';
 import { Show, Trouble, useLoaded } from './loaded.tsx';
-import { Badge, Scroll, Time } from './pieces.tsx';
+import { Badge, Table, Time } from './pieces.tsx';
 
 interface Page {
   readonly turns: readonly LedgerTurn[];
@@ -40,34 +40,22 @@ function Turns({ conversation }: { conversation: string }) {
         if (turns.length === 0) return <p class="quiet">None of its requests is in the ledger.</p>;
         return (
           <>
-            <Scroll label="What its requests cost">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Time</th>
-                    <th scope="col">Model</th>
-                    <th scope="col" class="amount">
-                      Cost
-                    </th>
-                    <th scope="col" class="amount">
-                      Saved
-                    </th>
-                    <th scope="col" class="amount">
-                      New input
-                    </th>
-                    <th scope="col" class="amount">
-                      From cache
-                    </th>
-                    <th scope="col">Cache</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {turns.map((turn) => (
-                    <Turn key={turn.requestId} turn={turn} />
-                  ))}
-                </tbody>
-              </table>
-            </Scroll>
+            <Table
+              label="What its requests cost"
+              heads={[
+                'Time',
+                'Model',
+                { amount: 'Cost' },
+                { amount: 'Saved' },
+                { amount: 'New input' },
+                { amount: 'From cache' },
+                'Cache',
+              ]}
+            >
+              {turns.map((turn) => (
+                <Turn key={turn.requestId} turn={turn} />
+              ))}
+            </Table>
             {failure && <Trouble failure={failure} />}
             {(pages.at(-1)?.more ?? false) && (
               <button type="button" class="more" onClick={more}>

@@ -105,6 +105,47 @@ export function Scroll({ label, children }: { label: string; children: Component
   );
 }
 
+/** A column of figures, whose name stands above them at the right. */
+export interface Amounts {
+  readonly amount: string;
+}
+
+/** A table with a row of heads, which scrolls by itself where it is wide; its rows are the children. */
+export function Table({
+  label,
+  heads,
+  tight = false,
+  children,
+}: {
+  label: string;
+  heads: readonly (string | Amounts)[];
+  tight?: boolean;
+  children: ComponentChildren;
+}) {
+  return (
+    <Scroll label={label}>
+      <table class={tight ? 'tight' : undefined}>
+        <thead>
+          <tr>
+            {heads.map((head) =>
+              typeof head === 'string' ? (
+                <th scope="col" key={head}>
+                  {head}
+                </th>
+              ) : (
+                <th scope="col" class="amount" key={head.amount}>
+                  {head.amount}
+                </th>
+              ),
+            )}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </Scroll>
+  );
+}
+
 /** Part of a whole as a bar; its figure stands beside it as text. */
 export function Bar({ part, all, tone = '' }: { part: number; all: number; tone?: string }) {
   const width = all > 0 ? Math.max(0, Math.min(1, part / all)) : 0;

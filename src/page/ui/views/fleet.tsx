@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ChildLogShown, ChildShown, FleetShown } from '../../shapes.ts';
 import { clock, compact, number } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Card, Empty, Head, Scroll, Time } from '../parts/pieces.tsx';
+import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../parts/pieces.tsx';
 
 /** Children, graphs, the blackboard and plans that are under way. */
 export function FleetView() {
@@ -55,60 +55,34 @@ function Fleet({ fleet: { children, graphs, namespaces, plans } }: { fleet: Flee
       </Card>
       <div class="two">
         <Card title="Graphs" flush>
-          <Scroll label="Graphs">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Graph</th>
-                  <th scope="col" class="amount">
-                    Version
-                  </th>
-                  <th scope="col">Committed</th>
-                </tr>
-              </thead>
-              <tbody>
-                {graphs.map(({ graphId, version, committedMs }) => (
-                  <tr key={graphId}>
-                    <th scope="row" class="breaks">
-                      {graphId}
-                    </th>
-                    <td class="amount">{number(version)}</td>
-                    <td>
-                      <Time ms={committedMs} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <Table label="Graphs" heads={['Graph', { amount: 'Version' }, 'Committed']}>
+            {graphs.map(({ graphId, version, committedMs }) => (
+              <tr key={graphId}>
+                <th scope="row" class="breaks">
+                  {graphId}
+                </th>
+                <td class="amount">{number(version)}</td>
+                <td>
+                  <Time ms={committedMs} />
+                </td>
+              </tr>
+            ))}
+          </Table>
         </Card>
         <Card title="Blackboard" flush>
-          <Scroll label="Blackboard">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Namespace</th>
-                  <th scope="col" class="amount">
-                    Entries
-                  </th>
-                  <th scope="col">Changed</th>
-                </tr>
-              </thead>
-              <tbody>
-                {namespaces.map(({ namespace, entries, updatedMs }) => (
-                  <tr key={namespace}>
-                    <th scope="row" class="breaks">
-                      {namespace}
-                    </th>
-                    <td class="amount">{number(entries)}</td>
-                    <td>
-                      <Time ms={updatedMs} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scroll>
+          <Table label="Blackboard" heads={['Namespace', { amount: 'Entries' }, 'Changed']}>
+            {namespaces.map(({ namespace, entries, updatedMs }) => (
+              <tr key={namespace}>
+                <th scope="row" class="breaks">
+                  {namespace}
+                </th>
+                <td class="amount">{number(entries)}</td>
+                <td>
+                  <Time ms={updatedMs} />
+                </td>
+              </tr>
+            ))}
+          </Table>
         </Card>
       </div>
     </>

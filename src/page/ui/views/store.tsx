@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { PrunePage, StoreShown } from '../../shapes.ts';
 import { ago, bytes, number, plural, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Bar, Card, Empty, Figure, Head, Scroll, Time } from '../parts/pieces.tsx';
+import { Bar, Card, Empty, Figure, Head, Table, Time } from '../parts/pieces.tsx';
 import { to } from '../route.tsx';
 
 const DAY_S = 86_400;
@@ -66,44 +66,28 @@ function Prunes({ nowMs }: { nowMs: number }) {
             </Empty>
           ) : (
             <>
-              <Scroll label="Originals">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">Prune id</th>
-                      <th scope="col">Tool</th>
-                      <th scope="col">Kind</th>
-                      <th scope="col" class="amount">
-                        Lines cut
-                      </th>
-                      <th scope="col">Made</th>
-                      <th scope="col">Goes</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {prunes.map((prune) => (
-                      <tr key={prune.row}>
-                        <th scope="row">
-                          <a href={to('text', prune.pruneId)}>
-                            <code>{prune.pruneId}</code>
-                          </a>
-                        </th>
-                        <td>{prune.tool}</td>
-                        <td>{prune.sourceType}</td>
-                        <td class="amount">
-                          {number(prune.lines - prune.keptLines)} of {number(prune.lines)}
-                        </td>
-                        <td>
-                          <Time ms={prune.createdMs}>{ago(prune.createdMs, nowMs)}</Time>
-                        </td>
-                        <td>
-                          <Time ms={prune.expiresMs}>{ago(prune.expiresMs, nowMs)}</Time>
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </Scroll>
+              <Table label="Originals" heads={['Prune id', 'Tool', 'Kind', { amount: 'Lines cut' }, 'Made', 'Goes']}>
+                {prunes.map((prune) => (
+                  <tr key={prune.row}>
+                    <th scope="row">
+                      <a href={to('text', prune.pruneId)}>
+                        <code>{prune.pruneId}</code>
+                      </a>
+                    </th>
+                    <td>{prune.tool}</td>
+                    <td>{prune.sourceType}</td>
+                    <td class="amount">
+                      {number(prune.lines - prune.keptLines)} of {number(prune.lines)}
+                    </td>
+                    <td>
+                      <Time ms={prune.createdMs}>{ago(prune.createdMs, nowMs)}</Time>
+                    </td>
+                    <td>
+                      <Time ms={prune.expiresMs}>{ago(prune.expiresMs, nowMs)}</Time>
+                    </td>
+                  </tr>
+                ))}
+              </Table>
               <div class="pager">
                 <button type="button" disabled={trail.length === 0} onClick={() => setTrail(trail.slice(0, -1))}>
                   Newer

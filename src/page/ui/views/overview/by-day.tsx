@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { LedgerDay, LedgerReport } from '../../../../core/ports/ledger.ts';
 import { compact, dayName, dollars, number } from '../../format.tsx';
-import { Card, Scroll } from '../../parts/pieces.tsx';
+import { Card, Table } from '../../parts/pieces.tsx';
 import { DayBars, Legend } from '../../parts/plot.tsx';
 
 type Unit = 'dollars' | 'tokens';
@@ -68,34 +68,25 @@ function everyDay({ sinceDay, days: found }: LedgerReport, days: number): [strin
   });
 }
 
+const DAY_HEADS = [
+  'Day',
+  ...['Requests', 'Billed', 'Saved, net', 'Regret', 'Input', 'Removed'].map((amount) => ({ amount })),
+];
+
 function DayTable({ rows }: { rows: readonly (readonly [string, LedgerDay | null])[] }) {
   return (
-    <Scroll label="By day">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            {['Requests', 'Billed', 'Saved, net', 'Regret', 'Input', 'Removed'].map((name) => (
-              <th scope="col" class="amount" key={name}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, day]) => (
-            <tr key={name}>
-              <th scope="row">{name}</th>
-              <td class="amount">{number(day?.requests ?? 0)}</td>
-              <td class="amount">{dollars(day?.dollars ?? 0)}</td>
-              <td class="amount">{dollars(day?.net ?? 0)}</td>
-              <td class="amount">{dollars(day?.regretDollars ?? 0)}</td>
-              <td class="amount">{number(day ? inputOf(day) : 0)}</td>
-              <td class="amount">{number(day?.removed ?? 0)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
+    <Table label="By day" heads={DAY_HEADS}>
+      {rows.map(([name, day]) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          <td class="amount">{number(day?.requests ?? 0)}</td>
+          <td class="amount">{dollars(day?.dollars ?? 0)}</td>
+          <td class="amount">{dollars(day?.net ?? 0)}</td>
+          <td class="amount">{dollars(day?.regretDollars ?? 0)}</td>
+          <td class="amount">{number(day ? inputOf(day) : 0)}</td>
+          <td class="amount">{number(day?.removed ?? 0)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

@@ -1,6 +1,6 @@
 import type { Difference, HoldoutResult } from '../../../../core/ports/ledger.ts';
 import { compact, dollars, number } from '../../format.tsx';
-import { Card, Scroll } from '../../parts/pieces.tsx';
+import { Card, Table } from '../../parts/pieces.tsx';
 
 /** Pruned conversations beside those that were left whole. */
 export function Holdout({ holdout }: { holdout: HoldoutResult | null }) {
@@ -40,44 +40,30 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
           ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments.'
           : ' Too few to tell: no interval is given.'}
       </p>
-      <Scroll label="Against a control group">
-        <table class="tight">
-          <thead>
-            <tr>
-              <th scope="col">Mean</th>
-              <th scope="col" class="amount">
-                Pruned
-              </th>
-              <th scope="col" class="amount">
-                Whole
-              </th>
-              <th scope="col" class="amount">
-                Difference
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([name, { pruned, control, difference, interval }, unit]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td class="amount">{unit(pruned)}</td>
-                <td class="amount">{unit(control)}</td>
-                <td class="amount">
-                  {signed(difference, unit)}
-                  {interval !== null && enough && (
-                    <>
-                      <br />
-                      <span class="quiet small">
-                        {signed(interval[0], unit)} to {signed(interval[1], unit)}
-                      </span>
-                    </>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Scroll>
+      <Table
+        label="Against a control group"
+        heads={['Mean', { amount: 'Pruned' }, { amount: 'Whole' }, { amount: 'Difference' }]}
+        tight
+      >
+        {rows.map(([name, { pruned, control, difference, interval }, unit]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td class="amount">{unit(pruned)}</td>
+            <td class="amount">{unit(control)}</td>
+            <td class="amount">
+              {signed(difference, unit)}
+              {interval !== null && enough && (
+                <>
+                  <br />
+                  <span class="quiet small">
+                    {signed(interval[0], unit)} to {signed(interval[1], unit)}
+                  </span>
+                </>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

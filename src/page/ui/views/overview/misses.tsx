@@ -1,6 +1,6 @@
 import type { LedgerMiss, MissCause } from '../../../../core/ports/ledger.ts';
 import { compact, dollars, number, share } from '../../format.tsx';
-import { Card, Scroll } from '../../parts/pieces.tsx';
+import { Card, Table } from '../../parts/pieces.tsx';
 
 /** What a cause means, and what its user can do about it. */
 export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: string]>> = {
@@ -21,41 +21,29 @@ export function Misses({ misses, bill }: { misses: readonly LedgerMiss[]; bill: 
       {misses.length === 0 ? (
         <p class="quiet">It missed nothing that could be judged.</p>
       ) : (
-        <Scroll label="Why the cache missed">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Cause</th>
-                <th scope="col" class="amount">
-                  Requests
-                </th>
-                <th scope="col" class="amount">
-                  Tokens
-                </th>
-                <th scope="col" class="amount">
-                  Dollars
-                </th>
-                <th scope="col" class="amount">
-                  of the bill
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {misses.map((miss) => (
-                <tr key={miss.cause}>
-                  <th scope="row">
-                    <span class={miss.cause === 'changed_by_us' ? 'goes' : ''}>{CAUSES[miss.cause][0]}</span>
-                    <span class="quiet small"> · {CAUSES[miss.cause][1]}</span>
-                  </th>
-                  <td class="amount">{number(miss.requests)}</td>
-                  <td class="amount">{compact(miss.tokens)}</td>
-                  <td class="amount">{dollars(miss.dollars)}</td>
-                  <td class="amount">{share(miss.dollars, bill)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <Table
+          label="Why the cache missed"
+          heads={[
+            'Cause',
+            { amount: 'Requests' },
+            { amount: 'Tokens' },
+            { amount: 'Dollars' },
+            { amount: 'of the bill' },
+          ]}
+        >
+          {misses.map((miss) => (
+            <tr key={miss.cause}>
+              <th scope="row">
+                <span class={miss.cause === 'changed_by_us' ? 'goes' : ''}>{CAUSES[miss.cause][0]}</span>
+                <span class="quiet small"> · {CAUSES[miss.cause][1]}</span>
+              </th>
+              <td class="amount">{number(miss.requests)}</td>
+              <td class="amount">{compact(miss.tokens)}</td>
+              <td class="amount">{dollars(miss.dollars)}</td>
+              <td class="amount">{share(miss.dollars, bill)}</td>
+            </tr>
+          ))}
+        </Table>
       )}
     </Card>
   );
