@@ -11,6 +11,7 @@ import type {
   StoredSegment,
 } from '../../core/ports/segments.ts';
 import { StoreUnavailable } from '../../errors.ts';
+import { type ConversationRow, conversationOf, withProject } from '../conversation-rows.ts';
 import type { Queryable } from './database.ts';
 import { changeDirectives, directivesOf, erasePrunes, prunesOfDeleted } from './directives.ts';
 import type { DatabaseParts } from './record-store.ts';
@@ -20,17 +21,6 @@ const MAX_PAGE = 10_000;
 const MAX_CONVERSATIONS = 1_000;
 const MAX_NAMED = 100;
 const WAIT_MS = 5_000;
-
-interface ConversationRow {
-  readonly id: number;
-  readonly project: string;
-  readonly name: string;
-  readonly task: string;
-  readonly turns: number;
-  readonly base_turn: number;
-  readonly messages: number;
-  readonly seen_ms: number;
-}
 
 interface SegmentRow {
   readonly id: number;
@@ -113,7 +103,7 @@ export class DatabaseSegments implements SegmentStore {
        ORDER BY seen_ms DESC, id DESC LIMIT $2`,
       [toPg(project), MAX_CONVERSATIONS, ...(task === undefined ? [] : [toPg(task)])],
     );
-    return rows.map(conversationOf);
+    return rows.map((row) => conversationOf(asGiven(row)));
   }
 
   async recentConversations({
@@ -124,7 +114,7 @@ export class DatabaseSegments implements SegmentStore {
       'SELECT * FROM mcp_pruner.conversation WHERE (seen_ms, id) < ($1, $2) ORDER BY seen_ms DESC, id DESC LIMIT $3',
       [after?.seenMs ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, Math.min(limit, MAX_PAGE)],
     );
-    return rows.map(withProject);
+    return rows.map((row) => withProject(asGiven(row)));
   }
 
   async conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
@@ -132,7 +122,7 @@ export class DatabaseSegments implements SegmentStore {
       'SELECT * FROM mcp_pruner.conversation WHERE name = $1 ORDER BY seen_ms DESC, id DESC LIMIT $2',
       [toPg(name), MAX_NAMED],
     );
-    return rows.map(withProject);
+    return rows.map((row) => withProject(asGiven(row)));
   }
 
   async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
@@ -174,20 +164,8 @@ export class DatabaseSegments implements SegmentStore {
   }
 }
 
-function conversationOf(row: ConversationRow): StoredConversation {
-  return {
-    row: row.id,
-    name: fromPg(row.name),
-    task: fromPg(row.task),
-    turns: row.turns,
-    baseTurn: row.base_turn,
-    messages: row.messages,
-    seenMs: row.seen_ms,
-  };
-}
-
-function withProject(row: ConversationRow): ProjectConversation {
-  return { ...conversationOf(row), project: fromPg(row.project) };
+function asGiven(row: ConversationRow): ConversationRow {
+  return { ...row, project: fromPg(row.project), name: fromPg(row.name), task: fromPg(row.task) };
 }
 
 async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> {

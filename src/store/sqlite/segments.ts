@@ -8,6 +8,7 @@ import type {
   StoredConversation,
   StoredSegment,
 } from '../../core/ports/segments.ts';
+import { type ConversationRow, conversationOf, withProject } from '../conversation-rows.ts';
 import type { Budget, Part } from './bounds.ts';
 
 /** Some 50 MB; past it the conversations go that were not seen for longest. */
@@ -15,17 +16,6 @@ const MAX_SEGMENTS = 100_000;
 const MAX_CONVERSATIONS = 1_000;
 /** How many rows of a conversation go at a time. */
 const REMOVED_AT_ONCE = 100;
-
-interface ConversationRow {
-  readonly id: number;
-  readonly project: string;
-  readonly name: string;
-  readonly task: string;
-  readonly turns: number;
-  readonly base_turn: number;
-  readonly messages: number;
-  readonly seen_ms: number;
-}
 
 /** As `SELECT` names them: by place, because a full store has a hundred thousand rows to be read for one answer. */
 type SegmentRow = readonly [
@@ -202,22 +192,6 @@ export class Segments {
     }
     return { done, more: false };
   }
-}
-
-function conversationOf(row: ConversationRow): StoredConversation {
-  return {
-    row: row.id,
-    name: row.name,
-    task: row.task,
-    turns: row.turns,
-    baseTurn: row.base_turn,
-    messages: row.messages,
-    seenMs: row.seen_ms,
-  };
-}
-
-function withProject(row: ConversationRow): ProjectConversation {
-  return { ...conversationOf(row), project: row.project };
 }
 
 /** From `name` on. By place: names would be looked up for each row. */
