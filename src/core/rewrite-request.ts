@@ -148,7 +148,7 @@ export class RequestRewriter {
       this.#remember(request, prepared, result, validityOf(state, prepared, failed));
       const bound = request.dialect.binding === 'must';
       this.#segmentReporter?.tell(bound ? boundRequest(decided, viewFor(request.dialect, directives)) : decided);
-      if (bound && this.#overBudget(decided, prepared, result)) {
+      if (bound && this.#overBudget(decided, prepared, result) !== null) {
         return this.#done(prepared, result, [...fallbacks, WAITS]);
       }
     }
@@ -227,31 +227,33 @@ export class RequestRewriter {
     );
   }
 
-  /** Whether the conversation passed its budget. */
+  /** Tokens of a request whose conversation passed its budget; `null` when it did not, or has none. */
   #overBudget(
     { body, scope, conversationId, messages }: DecidedRequest,
     { read }: PreparedRequest,
     { outcomes }: Spliced,
-  ): boolean {
+  ): number | null {
     const collector = this.#options.segments?.collector;
-    return collector?.wants(scope, conversationId, requestTokens(body, messages, read.tokens, outcomes)) ?? false;
+    if (!collector) return null;
+    const tokens = requestTokens(body, messages, read.tokens, outcomes);
+    return collector.wants(scope, conversationId, tokens) ? tokens : null;
   }
 
   /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
   async #collected(
     request: IncomingRequest,
     decided: DecidedRequest,
-    { read }: PreparedRequest,
-    { outcomes }: Spliced,
+    prepared: PreparedRequest,
+    result: Spliced,
   ): Promise<boolean> {
     const collector = this.#options.segments?.collector;
     // where the provider checks the past, nothing of it may be set aside later
     if (!collector || !this.#segmentReporter || request.dialect.binding === 'must') return false;
-    const { body, scope, conversationId, directives } = decided;
-    const tokens = requestTokens(body, decided.messages, read.tokens, outcomes);
-    if (!collector.wants(scope, conversationId, tokens)) return false;
+    const tokens = this.#overBudget(decided, prepared, result);
+    if (tokens === null) return false;
+    const { scope, conversationId, directives } = decided;
     const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
-    const hash = read.prefixes[messages - 1];
+    const hash = prepared.read.prefixes[messages - 1];
     if (hash === undefined) return false;
     let all: DecidedRequest = decided;
     if (decided.first > 0) {
