@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
@@ -73,7 +74,7 @@ export class EventLog implements EventSink {
       } catch (cause) {
         this.#options.onFailure(reasonOf(cause), cause, { events: some.length });
       }
-      if (at + WRITTEN_AT_ONCE < events.length) await new Promise((resume) => setImmediate(resume));
+      if (at + WRITTEN_AT_ONCE < events.length) await nextTurn();
     }
     if (events.length > 0) for (const listener of this.#listeners) listener();
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { splitLines } from '../engine/text/lines.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import { annotate, renderText } from '../engine/text/render.ts';
@@ -101,10 +102,6 @@ function nothingKept(options?: ErrorOptions): PrunerError {
   const hint =
     'The originals could not be kept, so nothing was pruned. Send the texts as they are, or try again later.';
   return new PrunerError('recovery_unavailable', { hint }, options);
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** A text, what is to be done with it, and what a backend said of it. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SegmentStore, SegmentType, StoredConversation, StoredSegment } from '../core/ports/segments.ts';
 import { explain } from './explain.ts';
 import { addMentions, KeySet, pathKeys } from './keys.ts';
@@ -151,7 +152,7 @@ async function* pagesOf(
     const page = await store.segments(conversation, { limit: PAGE, ...(after && { after }) });
     yield page;
     after = page.length === PAGE ? page.at(-1) : undefined;
-    if (after) await new Promise((resume) => setImmediate(resume));
+    if (after) await nextTurn();
   } while (after);
 }
 

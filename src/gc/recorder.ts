@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { NotedSegment, SeenRequest, SeenSegment, SegmentBatch, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
@@ -110,7 +111,7 @@ export class Recorder {
         for (const batch of some) this.#shown.delete(conversationKey(batch));
         this.#options.onFailure('segments_not_noted', cause);
       }
-      await new Promise((resume) => setImmediate(resume));
+      await nextTurn();
     }
   }
 }

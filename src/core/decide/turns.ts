@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** How long work may go on, in one request or in several, before everything else gets a turn, in milliseconds. */
 const SLICE_MS = 10;
 
@@ -14,7 +16,7 @@ export class Turns {
   async run<T>(piece: () => T): Promise<T> {
     if (this.#waiting > 0 || this.#workedMs >= SLICE_MS) {
       this.#waiting++;
-      this.#last = this.#last.then(() => new Promise((resume) => setImmediate(resume)));
+      this.#last = this.#last.then(() => nextTurn());
       await this.#last;
       this.#waiting--;
       this.#workedMs = 0;

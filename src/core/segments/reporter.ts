@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TellFailure } from '../../failures.ts';
 import type { Turns } from '../decide/turns.ts';
 
@@ -77,7 +78,7 @@ export class SegmentReporter {
       }
       return false;
     };
-    await new Promise((resume) => setImmediate(resume)); // the request itself goes first
+    await nextTurn(); // the request itself goes first
     while (!(await turns.run(piece)));
     return seenRequest(request, seen);
   }
