@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Failure, loadSession, type Session, words } from './api.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Trouble } from './parts/loaded.tsx';
@@ -91,7 +91,8 @@ function Frame({ session, route }: { session: Session; route: Route }) {
   const current = entryOf(route[0]);
   const first = useRef(true);
   const name = VIEWS.find(({ path }) => path === current)?.name ?? 'Overview';
-  useEffect(() => {
+  // with the view itself, not after it was painted: title and focus never tell of another one
+  useLayoutEffect(() => {
     document.title = `${name} · mcp-pruner`;
     if (!first.current) main.current?.querySelector('h1')?.focus();
     first.current = false;
