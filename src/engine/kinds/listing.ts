@@ -7,13 +7,12 @@ import { protectByContract } from './contract.ts';
 import { always, type Kind, type Reading } from './kind.ts';
 import { RULES } from './protection.ts';
 
-/** A folder of `ls -R`, whose entries stand below it. */
-const FOLDER = new LinePattern(/^[^\s].*:$/);
 /** What `tree` says at its end. */
 const TOTAL = new LinePattern(/^\d+ director/);
 /** One entry or one folder: whatever words its name has, it tells of no failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
 const READ_CHARS = 300;
+const COLON = 58;
 /** A folder stays that matches the goal, by itself or by an entry, so well beside the best match. Chosen. */
 const TOUCHED = 0.5;
 
@@ -71,6 +70,9 @@ function withFolders(reading: Reading): Reading {
   return { ...reading, match: { ...match, raw } };
 }
 
-function isFolder(view: View, i: number): boolean {
-  return !isBlankLine(view, i) && FOLDER.fits(view, i, READ_CHARS);
+/** Whether a line is a folder of `ls -R`, whose entries stand below it: not indented, a colon at its end. */
+function isFolder({ codes, from, firstNonBlank, to }: View, i: number): boolean {
+  const start = from[i] ?? 0;
+  const end = to[i] ?? 0;
+  return end - start > 1 && firstNonBlank[i] === start && codes[end - 1] === COLON;
 }

@@ -32,8 +32,9 @@ const NONE = Object.fromEntries(
 /** Looks at lines all over a text, the first ones more closely. What is rare but telling is looked for in all of them. */
 export function countShapes(view: View, { which, of }: Look = WHOLE): Shapes {
   const seen: Shapes = { ...NONE };
-  const count = (names: readonly (keyof Shapes)[]): void => {
-    for (const name of names) seen[name]++;
+  const count = ({ named }: Matcher<Shape>, fit: number): void => {
+    if (fit === 0) return;
+    for (const { name, bits } of named) if ((fit & bits) !== 0) seen[name]++;
   };
   const line = new LineColumns();
   const columns = new ColumnCounts();
@@ -41,14 +42,15 @@ export function countShapes(view: View, { which, of }: Look = WHOLE): Shapes {
   for (let i = 0, k = 0; i < view.n; i += i < SAMPLED_LINES / 3 ? 1 : step, k++) {
     if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
     if (k % of !== which) {
-      count(tellingMatcher.namesOf(tellingMatcher.matches(view, i, READ_CHARS)));
+      count(tellingMatcher, tellingMatcher.matches(view, i, READ_CHARS));
       continue;
     }
     const from = view.from[i] ?? 0;
     line.read(view.codes, from, Math.min(view.to[i] ?? 0, from + READ_CHARS));
     columns.add(line);
-    count(matcher.namesOf(matcher.matches(view, i, READ_CHARS)));
-    count(line.prose ? ['lines', 'prose'] : ['lines']);
+    count(matcher, matcher.matches(view, i, READ_CHARS));
+    seen.lines++;
+    if (line.prose) seen.prose++;
   }
   seen.table = columns.equal();
   seen.aligned = columns.aligned();

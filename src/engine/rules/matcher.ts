@@ -13,6 +13,8 @@ const MOST_RULES = 31;
  * a beginning, a word. Both are read from the patterns, all rules at once.
  */
 export class Matcher<Name extends string> {
+  /** Each name once, with the bits of its rules. */
+  readonly named: readonly { readonly name: Name; readonly bits: number }[];
   readonly #rules: readonly LineRule<Name>[];
   readonly #atStart = new Beginnings();
   readonly #indented = new Beginnings();
@@ -31,6 +33,7 @@ export class Matcher<Name extends string> {
   constructor(rules: readonly LineRule<Name>[]) {
     if (rules.length > MOST_RULES) throw new RangeError(`${rules.length} rules, at most ${MOST_RULES}`);
     this.#rules = rules;
+    this.named = [...new Set(rules.map(({ name }) => name))].map((name) => ({ name, bits: this.bitsOf(name) }));
     const needs = rules.flatMap(({ pattern }, k) => needsOf(pattern).map((need) => ({ need, mark: 1 << k })));
     const scans = needs.some(({ need }) => need.begins === null && need.words.length > 0);
     for (const { need, mark } of needs) this.#add(need, mark, scans);
@@ -53,12 +56,6 @@ export class Matcher<Name extends string> {
   /** The bits of the rules with these names. */
   bitsOf(...names: readonly Name[]): number {
     return this.#rules.reduce((bits, { name }, k) => (names.includes(name) ? bits | (1 << k) : bits), 0);
-  }
-
-  /** The names of rules by their bits. */
-  namesOf(bits: number): Name[] {
-    if (bits === 0) return [];
-    return [...new Set(this.#rules.filter((_, k) => (bits & (1 << k)) !== 0).map(({ name }) => name))];
   }
 
   /** Bits of the rules that line index `i`, which is not blank, may fit: all that it fits, and few others. */
