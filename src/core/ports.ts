@@ -99,6 +99,8 @@ export interface StoreBatch {
   readonly wholeOrNothing?: true;
   /** Whose originals these are: they count against its share of the store. Absent: they count against none. */
   readonly conversation?: string;
+  /** The project that owns them from now on, beside others that do. Absent: nobody does. */
+  readonly owner?: string;
 }
 
 /** What a prune id stands for. */
@@ -140,6 +142,8 @@ export interface EventRecord {
   readonly graphId?: string | null;
   readonly nodeId?: string | null;
   readonly childId?: string | null;
+  /** Whose it is, where that is asked for: nobody else's key shows it. */
+  readonly project?: string;
 }
 
 /** Takes events; never throws and never waits. */

@@ -1,5 +1,7 @@
 import type { FleetStore } from '../core/ports/fleet.ts';
+import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { ProjectStore } from '../core/ports/projects.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
@@ -44,6 +46,10 @@ export interface StoreHandle extends Store {
   readonly ledger: LedgerStore;
   /** What the fleet keeps. Rejects with `StoreUnavailable` `unsupported` where it cannot be kept: on PostgreSQL. */
   fleet(): Promise<FleetStore>;
+  /** What belongs to which project; loaded only where keys are asked for. */
+  projects(): Promise<ProjectStore>;
+  /** Keys, and what is counted of them; loaded only where they are asked for. */
+  keys(): Promise<KeyStore>;
   /** Resolves when it was tried once whether the store can be used; `problem` says what came of it. */
   ready(): Promise<void>;
   /** Why the store cannot be used or written now, or `null`. */

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
+import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { ProjectStore } from '../core/ports/projects.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -20,6 +22,7 @@ import { type Expiring, PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import {
   COMMIT,
+  COMMIT_OWNED,
   type CommitRow,
   commitValues,
   type DecisionRow,
@@ -129,6 +132,19 @@ class DatabaseStore implements PostgresStore {
     return Promise.reject(new StoreUnavailable('unsupported'));
   }
 
+  async projects(): Promise<ProjectStore> {
+    const { DatabaseProjects } = await import('./postgres/projects.ts');
+    return new DatabaseProjects(this.#database, {
+      nowMs: () => this.#nowMs(),
+      expiryOf: (id, storedMs) => this.#uses.expiry('prune', id, storedMs),
+    });
+  }
+
+  async keys(): Promise<KeyStore> {
+    const { DatabaseKeys } = await import('./postgres/keys.ts');
+    return new DatabaseKeys(this.#database, () => this.#nowMs());
+  }
+
   ready(): Promise<void> {
     return this.#ready;
   }
@@ -193,7 +209,12 @@ class DatabaseStore implements PostgresStore {
       roomBytes: roomLimit(maxBytes),
       shareBytes: maxBytes * conversationShare,
     };
-    const rows = await this.#database.write<CommitRow>(COMMIT, commitValues(batch, limits), waitMs);
+    const values = commitValues(batch, limits);
+    const { owner } = batch;
+    const rows =
+      owner === undefined
+        ? await this.#database.write<CommitRow>(COMMIT, values, waitMs)
+        : await this.#database.write<CommitRow>(COMMIT_OWNED, [...values, toPg(owner)], waitMs);
     return this.#committed(batch, rows, nowMs);
   }
 

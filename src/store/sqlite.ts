@@ -1,7 +1,9 @@
 import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { FleetStore } from '../core/ports/fleet.ts';
+import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { ProjectStore } from '../core/ports/projects.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -135,6 +137,16 @@ class FileStore implements SqliteStore {
   async fleet(): Promise<FleetStore> {
     const { FileFleetStore } = await import('./sqlite/fleet/fleet-store.ts');
     return new FileFleetStore(this.#access, this.#options.maxEvents);
+  }
+
+  async projects(): Promise<ProjectStore> {
+    const { FileProjects } = await import('./sqlite/projects.ts');
+    return new FileProjects(this.#access);
+  }
+
+  async keys(): Promise<KeyStore> {
+    const { FileKeys } = await import('./sqlite/keys.ts');
+    return new FileKeys(this.#access);
   }
 
   epoch(): string {
@@ -337,6 +349,7 @@ class FileStore implements SqliteStore {
       const saved = tables.decisions.save(item, nowMs, nowMs + this.#ttlMs);
       if (saved === 'new' && pruneId !== null) tables.shares.charge(pruneId, batch.conversation);
       if (saved === 'clash') refused.push(key);
+      else if (batch.owner !== undefined && pruneId !== null) tables.owners.add(batch.owner, pruneId);
       if (saved !== 'known') continue;
       known.push(key);
       if (pruneId === null) this.#useKey(tables, key, nowMs);

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
+import { keysContract } from '../contract/keys.suite.ts';
 import { ledgerContract } from '../contract/ledger-store.suite.ts';
 import { recordsContract } from '../contract/records.suite.ts';
 import { segmentsContract } from '../contract/segments.suite.ts';
@@ -35,11 +36,13 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     return store;
   });
 
-  segmentsContract('a store', async ({ clock, beside }) => {
+  const beside: Parameters<typeof segmentsContract>[1] = async ({ clock, beside }) => {
     const url = (beside && urls.get(beside)) ?? (await emptyDatabase());
     const store = await open(url, clock ? { clock } : {});
     urls.set(store, url);
     afterwards(() => store.close());
     return store;
-  });
+  };
+  segmentsContract('a store', beside);
+  keysContract('a store', beside);
 });

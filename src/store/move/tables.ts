@@ -31,14 +31,15 @@ export const movedTables: readonly MovedTable[] = [
   table('prune', 'id', 'id prune_id snapshot decision_key body created_ms expires_ms'),
   table('decision', 'id', 'id key prune body expires_ms'),
   table('charge', 'prune', 'prune conversation bytes', 'conversation'),
+  table('prune_owner', 'prune project', 'prune project', 'project'),
   table('served', 'id', 'id hash expires_ms'),
   table('sent', 'id', 'id prefix body expires_ms'),
   table('left_alone', 'id', 'id prefix_hash expires_ms'),
   table(
     'event',
     'seq',
-    'seq ts_ms kind level run_id op_id job_id graph_id node_id child_id payload',
-    'kind run_id op_id job_id graph_id node_id child_id',
+    'seq ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project',
+    'kind run_id op_id job_id graph_id node_id child_id project',
   ),
   table(
     'usage',
@@ -66,6 +67,12 @@ export const movedTables: readonly MovedTable[] = [
   table('ledger_turn', 'id', `id ${TURN_COLUMNS.join(' ')}`, 'project conversation model'),
   table('ledger_sum', 'day project slice key field', 'day project slice key field value', 'project key'),
   table('ledger_step', 'id', 'id project tool kind step at_ms texts regretted', 'project tool kind'),
+  table(
+    'access_key',
+    'id',
+    'id hash name projects requests_per_minute tokens_per_day created_ms expires_ms revoked_ms',
+  ),
+  table('key_count', 'key span', 'key span at used most'),
 ];
 
 /** One side of a move: rows by pages in the order of their key. */

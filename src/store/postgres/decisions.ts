@@ -27,6 +27,10 @@ export interface CommitRow {
 export const COMMIT =
   'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
 
+/** As `COMMIT`, for a project (the last value) that owns the originals from then on. */
+export const COMMIT_OWNED =
+  'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_owned($20, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
+
 /** The values of `COMMIT`. */
 export function commitValues(batch: StoreBatch, limits: CommitLimits): unknown[] {
   const { sent = [] } = batch;

@@ -99,8 +99,13 @@ export async function prunesOfDeleted(
   return rows.map(({ prune_id }) => prune_id);
 }
 
-/** Erases prunes, their texts where no other needs them, and kept answers that may hold lines of them. Returns how many. */
-export async function erasePrunes(client: Queryable, pruneIds: readonly string[]): Promise<number> {
+/**
+ * Erases prunes for a project, their texts where no other needs them, and kept answers that may hold lines of them; what
+ * belongs to another project as well stays with that one. Returns how many are gone.
+ */
+export async function erasePrunes(client: Queryable, project: string, named: readonly string[]): Promise<number> {
+  if (named.length === 0) return 0;
+  const pruneIds = await released(client, project, named);
   if (pruneIds.length === 0) return 0;
   const gone = await client.query<{ snapshot: number }>(
     'DELETE FROM mcp_pruner.prune WHERE prune_id = ANY ($1) RETURNING snapshot',
@@ -115,4 +120,20 @@ export async function erasePrunes(client: Queryable, pruneIds: readonly string[]
   await client.query('SELECT mcp_pruner.drop_orphans($1)', [gone.map(({ snapshot }) => snapshot)]);
   await client.query("DELETE FROM mcp_pruner.reply WHERE text IS NOT NULL AND strpos(text, 'prn_') > 0");
   return gone.length;
+}
+
+/** Takes prunes from a project. Returns those that belong to nobody now, and those that are not there. */
+async function released(client: Queryable, project: string, pruneIds: readonly string[]): Promise<string[]> {
+  const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
+  await client.query(
+    `DELETE FROM mcp_pruner.prune_owner o USING mcp_pruner.prune p
+     WHERE p.id = o.prune AND p.prune_id = ANY ($1) AND o.project = $2`,
+    [pruneIds, toPg(owner)],
+  );
+  const rows = await client.query<{ prune_id: string }>(
+    `SELECT named.prune_id FROM unnest($1::text[]) named (prune_id) WHERE NOT EXISTS (
+       SELECT 1 FROM mcp_pruner.prune p JOIN mcp_pruner.prune_owner o ON o.prune = p.id WHERE p.prune_id = named.prune_id)`,
+    [pruneIds],
+  );
+  return rows.map(({ prune_id }) => prune_id);
 }

@@ -11,10 +11,10 @@ export async function addEvents(client: Queryable, events: readonly EventRecord[
   const [base] = await client.query<{ seq: number }>("SELECT mcp_pruner.next_seq('event', $1) AS seq", [events.length]);
   const seq = base?.seq ?? 0;
   await client.query(
-    `INSERT INTO mcp_pruner.event (seq, ts_ms, kind, level, run_id, op_id, payload, job_id, graph_id, node_id, child_id)
-     SELECT $1 + n, t, k, l, r, o, p, j, g, d, c
+    `INSERT INTO mcp_pruner.event (seq, ts_ms, kind, level, run_id, op_id, payload, job_id, graph_id, node_id, child_id, project)
+     SELECT $1 + n, t, k, l, r, o, p, j, g, d, c, w
      FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-       $8::text[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY u (t, k, l, r, o, p, j, g, d, c, n)`,
+       $8::text[], $9::text[], $10::text[], $11::text[], $12::text[]) WITH ORDINALITY u (t, k, l, r, o, p, j, g, d, c, w, n)`,
     [
       seq,
       events.map(({ tsMs }) => Math.trunc(tsMs)),
@@ -27,6 +27,7 @@ export async function addEvents(client: Queryable, events: readonly EventRecord[
       events.map(({ graphId }) => toPgOrNull(graphId)),
       events.map(({ nodeId }) => toPgOrNull(nodeId)),
       events.map(({ childId }) => toPgOrNull(childId)),
+      events.map(({ project }) => toPgOrNull(project)),
     ],
   );
   await trimLog(client, 'event', seq + events.length - keep, events.length * 2);

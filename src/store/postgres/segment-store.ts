@@ -76,7 +76,7 @@ export class DatabaseSegments implements SegmentStore {
 
   async change(change: DirectiveChange): Promise<void> {
     await this.#parts.database.transaction(async (client) => {
-      await erasePrunes(client, await changeDirectives(client, change));
+      await erasePrunes(client, change.project, await changeDirectives(client, change));
     }, WAIT_MS);
     await this.#parts.view.lookAnew();
   }
@@ -84,14 +84,16 @@ export class DatabaseSegments implements SegmentStore {
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
     const erased = await this.#parts.database.transaction(async (client) => {
-      const gone: string[] = [];
-      for (const batch of batches) {
-        await noteBatch(client, batch);
-        for (const { id, erase } of batch.segments) {
-          if (erase.length > 0) gone.push(...(await prunesOfDeleted(client, batch.project, [id], erase)));
+      for (const batch of batches) await noteBatch(client, batch);
+      let gone = 0;
+      for (const { project, segments } of batches) {
+        const prunes: string[] = [];
+        for (const { id, erase } of segments) {
+          if (erase.length > 0) prunes.push(...(await prunesOfDeleted(client, project, [id], erase)));
         }
+        gone += await erasePrunes(client, project, prunes);
       }
-      return erasePrunes(client, gone);
+      return gone;
     }, WAIT_MS);
     if (erased > 0) await this.#parts.view.lookAnew();
   }

@@ -12,8 +12,8 @@ export class Events {
 
   constructor(db: Database) {
     this.#insert = db.prepare<[number, string, string, string, ...(string | null)[]]>(
-      `INSERT INTO event (ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO event (ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload, project)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#all = db.prepare<[number, number], EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM event WHERE seq >= ? ORDER BY seq LIMIT ?`,
@@ -29,9 +29,9 @@ export class Events {
 
   add(events: readonly EventRecord[]): void {
     for (const { tsMs, kind, level, runId, opId, payload, ...about } of events) {
-      const { jobId = null, graphId = null, nodeId = null, childId = null } = about;
+      const { jobId = null, graphId = null, nodeId = null, childId = null, project = null } = about;
       const text = JSON.stringify(payload);
-      this.#insert.run(Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text);
+      this.#insert.run(Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text, project);
     }
   }
 

@@ -50,9 +50,12 @@ export class FileSegmentStore implements SegmentStore {
   }
 
   async change(change: DirectiveChange): Promise<void> {
-    const erased = await this.#access.write((tables) => erase(tables, tables.directives.change(change)), {
-      verify: true,
-    });
+    const erased = await this.#access.write(
+      (tables) => erase(tables, change.project, tables.directives.change(change)),
+      {
+        verify: true,
+      },
+    );
     this.#version = null;
     if (erased > 0) await this.#emptyLog();
   }
@@ -63,10 +66,14 @@ export class FileSegmentStore implements SegmentStore {
       (tables) => {
         const { segments, directives } = tables;
         for (const batch of batches) segments.note(batch);
-        const gone = batches.flatMap(({ project, segments: noted }) =>
-          noted.flatMap(({ id, erase }) => (erase.length > 0 ? directives.ofDeleted(project, id, erase) : [])),
-        );
-        return erase(tables, gone);
+        let erased = 0;
+        for (const { project, segments: noted } of batches) {
+          const gone = noted.flatMap(({ id, erase: prunes }) =>
+            prunes.length > 0 ? directives.ofDeleted(project, id, prunes) : [],
+          );
+          erased += erase(tables, project, gone);
+        }
+        return erased;
       },
       { waitMs: BACKGROUND_WAIT_MS },
     );
@@ -128,10 +135,16 @@ export class FileSegmentStore implements SegmentStore {
   }
 }
 
-/** Erases prunes, and kept answers that may hold lines of them. Returns how many prunes were there. */
-function erase({ decisions, replies, sent }: Tables, pruneIds: readonly string[]): number {
-  const erased = pruneIds.length > 0 ? decisions.erase(pruneIds) : 0;
+/**
+ * Erases prunes for a project, and kept answers that may hold lines of them; what belongs to another project as well stays
+ * with that one. Returns how many prunes are gone.
+ */
+function erase({ decisions, owners, replies, sent }: Tables, project: string, pruneIds: readonly string[]): number {
+  if (pruneIds.length === 0) return 0;
+  const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
+  const gone = owners.release(owner, pruneIds);
+  const erased = decisions.erase(gone);
   if (erased > 0) replies.forgetPrunes();
-  for (const pruneId of pruneIds) sent.forget(pruneId);
+  for (const pruneId of gone) sent.forget(pruneId);
   return erased;
 }

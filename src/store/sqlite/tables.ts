@@ -3,6 +3,7 @@ import { ChildLogs } from './child-logs.ts';
 import { Decisions } from './decisions.ts';
 import { DirectiveTable } from './directives.ts';
 import { Events } from './events.ts';
+import { Owners } from './owners.ts';
 import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
 import { SentTable } from './sent-table.ts';
@@ -19,7 +20,9 @@ export type Meter =
   | 'prunes'
   | 'snapshots'
   | 'directive_generation'
-  | 'directives';
+  | 'directives'
+  | 'key_generation'
+  | 'prunes_adopted';
 
 /** Everything that is stored, with its statements prepared on one connection. */
 export interface Tables {
@@ -28,6 +31,7 @@ export interface Tables {
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
   readonly shares: Shares;
+  readonly owners: Owners;
   readonly uses: UseTable;
   readonly marks: ServedAndRefused;
   readonly events: Events;
@@ -50,6 +54,7 @@ export function prepareTables(db: Database): Tables {
     snapshots,
     decisions: new Decisions(db, snapshots),
     shares: new Shares(db),
+    owners: new Owners(db),
     uses: new UseTable(db),
     marks: new ServedAndRefused(db),
     events: new Events(db),

@@ -8,13 +8,24 @@ import { shares } from './0005-shares.ts';
 import { fleet } from './0006-fleet.ts';
 import { sent } from './0007-sent.ts';
 import { ledger } from './0008-ledger.ts';
+import { keys } from './0009-keys.ts';
 import type { Migration } from './migration.ts';
 
 /**
  * The schema's whole life, oldest first. A new table or column is a new file and a new last entry here; an entry that
  * was ever released is never edited.
  */
-export const migrations: readonly Migration[] = [originals, history, segments, records, shares, fleet, sent, ledger];
+export const migrations: readonly Migration[] = [
+  originals,
+  history,
+  segments,
+  records,
+  shares,
+  fleet,
+  sent,
+  ledger,
+  keys,
+];
 
 /** ServedAndRefused a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
 const APPLICATION_ID = 0x6d637072; // "mcpr"

@@ -1,0 +1,53 @@
+/** Spans of time for which a key has limits: requests of a minute, tokens of a day (UTC). */
+export type LimitedSpan = 'minute' | 'day';
+
+/** A key as the store has it: never its text, which its holder alone has. */
+export interface AccessKey {
+  /** `key_` and 12 characters; may be told and logged. */
+  readonly id: string;
+  /** SHA-256 of its text, 64 hex digits. */
+  readonly hash: string;
+  readonly name: string;
+  /** At least one; `*` alone stands for all. */
+  readonly projects: readonly string[];
+  /** `null`: without limit. */
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerDay: number | null;
+  readonly createdMs: number;
+  /** `null`: it does not expire. */
+  readonly expiresMs: number | null;
+  readonly revokedMs: number | null;
+}
+
+/** One limit that a request counts against. */
+export interface Toll {
+  readonly span: LimitedSpan;
+  /** Number of the span since 1970. */
+  readonly at: number;
+  /** What the request adds. */
+  readonly add: number;
+  /** What must not be reached before it. */
+  readonly most: number;
+}
+
+/** Where keys live, and what is counted of them. Every method may reject with `StoreUnavailable`. */
+export interface KeyStore {
+  /** Changes with every change to the keys, by whichever process. Cheap. */
+  generation(): Promise<number>;
+  /** All keys, also those that were revoked or have expired, the oldest first. */
+  all(): Promise<readonly AccessKey[]>;
+  /** @returns `false` when there are as many as there may be */
+  create(key: AccessKey): Promise<boolean>;
+  /** @returns `false` when there is no such key, or it was revoked before */
+  revoke(id: string, atMs: number): Promise<boolean>;
+  /** Gives a key another text; the old one ends. @returns `false` when there is no such key, or it was revoked */
+  rotate(id: string, hash: string): Promise<boolean>;
+  /**
+   * Counts a request, in one step for all processes: a span that is used up is not counted further.
+   *
+   * @returns the spans that had room
+   */
+  count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>>;
+  /** Corrects what was counted for a span, if that is still the one counted in. */
+  correct(id: string, toll: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void>;
+}

@@ -1,0 +1,51 @@
+import type { StoredEvent } from '../ports.ts';
+import type { ListedPrune, PruneSummary, RunSummary, StoreAges } from './records.ts';
+
+/** Whose things may be seen, and in whose name something is done. */
+export interface Viewer {
+  /** `all`: without bounds. */
+  readonly projects: readonly string[] | 'all';
+  /** What is made belongs to this one. */
+  readonly project: string;
+}
+
+/**
+ * What belongs to which project, and what there is of some projects alone. An original belongs to every project whose
+ * request brought its text: one that only names its prune id has no part in it. What is not of the projects is answered
+ * exactly as what is not there, by the same statement. Every method may reject with `StoreUnavailable`.
+ */
+export interface ProjectStore {
+  /** Those of the prunes that belong to one of the projects. */
+  owned(projects: readonly string[], pruneIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Makes prunes a project's too; unknown ids are passed over. */
+  claim(project: string, pruneIds: readonly string[]): Promise<void>;
+  /**
+   * Gives prunes that belong to nobody to the projects of the conversations that they were seen in, or to `default` where
+   * there was none. Each is looked at once in the life of a store: nobody can later say that it was theirs.
+   */
+  adopt(): Promise<void>;
+  events(
+    projects: readonly string[],
+    query: { readonly runId?: string; readonly fromSeq: number; readonly limit: number },
+  ): Promise<readonly StoredEvent[]>;
+  runs(
+    projects: readonly string[],
+    query: { readonly prefix: string; readonly limit: number },
+  ): Promise<readonly RunSummary[]>;
+  /** Sequence number of the newest event, of one run when `runId` is given, or 0. */
+  lastSeq(projects: readonly string[], runId?: string): Promise<number>;
+  /** As `Records.prunes`. */
+  prunes(
+    projects: readonly string[],
+    query: { readonly prefix: string; readonly limit: number },
+  ): Promise<readonly PruneSummary[]>;
+  /** As `Records.prunesByAge`. */
+  prunesByAge(
+    projects: readonly string[],
+    page: { readonly before?: number; readonly limit: number },
+  ): Promise<readonly ListedPrune[]>;
+  /** How much there is, and how old it is. `bytes` are those of the originals. */
+  sizes(
+    projects: readonly string[],
+  ): Promise<StoreAges & { readonly prunes: number; readonly snapshots: number; readonly bytes: number }>;
+}

@@ -1,0 +1,93 @@
+import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
+import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
+import type { Database } from './database.ts';
+
+const WAIT_MS = 5_000;
+/** How long the counting of a request waits for an answer, in milliseconds. */
+const COUNT_WAIT_MS = 1_000;
+
+/** `KeyStore` on PostgreSQL. */
+export class DatabaseKeys implements KeyStore {
+  readonly #database: Database;
+  readonly #nowMs: () => number;
+
+  constructor(database: Database, nowMs: () => number) {
+    this.#database = database;
+    this.#nowMs = nowMs;
+  }
+
+  async generation(): Promise<number> {
+    const [row] = await this.#database.query<{ value: number }>(
+      "SELECT value FROM mcp_pruner.meter WHERE name = 'key_generation'",
+    );
+    return row?.value ?? 0;
+  }
+
+  async all(): Promise<readonly AccessKey[]> {
+    const rows = await this.#database.query<KeyRow>(
+      `SELECT ${KEY_COLUMNS} FROM mcp_pruner.access_key ORDER BY created_ms, id`,
+    );
+    return rows.map(keyOf);
+  }
+
+  create(key: AccessKey): Promise<boolean> {
+    const forgetMs = this.#nowMs() - KEPT_MS;
+    return this.#database.transaction(async (client) => {
+      await client.query('DELETE FROM mcp_pruner.access_key WHERE revoked_ms < $1 OR expires_ms < $1', [forgetMs]);
+      const rows = await client.query(
+        `INSERT INTO mcp_pruner.access_key (${KEY_COLUMNS}) SELECT $1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8::bigint, $9::bigint
+         WHERE (SELECT count(*) FROM mcp_pruner.access_key) < ${MAX_KEYS} RETURNING id`,
+        keyValues(key),
+      );
+      return rows.length > 0;
+    }, WAIT_MS);
+  }
+
+  async revoke(id: string, atMs: number): Promise<boolean> {
+    const rows = await this.#database.write(
+      'UPDATE mcp_pruner.access_key SET revoked_ms = $1 WHERE id = $2 AND revoked_ms IS NULL RETURNING id',
+      [Math.trunc(atMs), id],
+    );
+    return rows.length > 0;
+  }
+
+  async rotate(id: string, hash: string): Promise<boolean> {
+    const rows = await this.#database.write(
+      'UPDATE mcp_pruner.access_key SET hash = $1 WHERE id = $2 AND revoked_ms IS NULL RETURNING id',
+      [hash, id],
+    );
+    return rows.length > 0;
+  }
+
+  async count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>> {
+    const rows = await this.#database.write<{ span: LimitedSpan }>(
+      COUNT,
+      [
+        id,
+        tolls.map(({ span }) => span),
+        tolls.map(({ at }) => at),
+        tolls.map(({ add }) => add),
+        tolls.map(({ most }) => most),
+      ],
+      COUNT_WAIT_MS,
+    );
+    return new Set(rows.map(({ span }) => span));
+  }
+
+  async correct(id: string, { span, at, add }: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void> {
+    await this.#database.write(
+      'UPDATE mcp_pruner.key_count SET used = greatest(0, used + $1) WHERE key = $2 AND span = $3 AND at = $4',
+      [add, id, span, at],
+    );
+  }
+}
+
+/** One statement, one round trip. A process whose clock is behind counts on in the span that others are in. */
+const COUNT = `
+  INSERT INTO mcp_pruner.key_count AS c (key, span, at, used, most)
+  SELECT $1, s, a, u, m FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) x (s, a, u, m) ORDER BY s
+  ON CONFLICT (key, span) DO UPDATE SET
+    used = CASE WHEN c.at < excluded.at THEN 0 ELSE c.used END + excluded.used,
+    at = greatest(c.at, excluded.at), most = excluded.most
+  WHERE c.at < excluded.at OR c.used < excluded.most
+  RETURNING span`;
