@@ -6,6 +6,7 @@ import type { BulkPruner, Pruner } from '../core/api.ts';
 import type { LedgerSink, LedgerTurn } from '../core/ports/ledger.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { UserError } from '../errors.ts';
+import { Learner } from '../ledger/learning.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { Prices, readPrices } from '../ledger/prices.ts';
 import type { Storage } from './storage.ts';
@@ -32,9 +33,10 @@ export function pricesOf({ prices: named }: Pick<Settings, 'prices'>): Prices {
 }
 
 /** Keeps account over a store. A wrong table of prices stops nothing: the ledger then has tokens and no dollars. */
-export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => void): Ledger {
+export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => void): OpenLedger {
   const { settings, store, events, failures, clock } = storage;
   const onFailure = failures.of('ledger');
+  const learner = settings.learn ? learnerOver(storage) : null;
   const ledger = new Ledger({
     store: store.ledger,
     prices: pricesOrNone(settings, onFailure),
@@ -42,13 +44,30 @@ export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => vo
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),
     conversationOf: (pruneId) => events.runOf(pruneId),
+    ...(learner && { learner }),
     ...(onBilled && { onBilled }),
   });
   void store.ready().then(
     () => ledger.start(),
     (cause: unknown) => onFailure('calibration_not_read', cause),
   );
-  return ledger;
+  return { ledger, learner };
+}
+
+/** What the ledger is, and who learns from it; `null` where nobody does. */
+export interface OpenLedger {
+  readonly ledger: Ledger;
+  readonly learner: Learner | null;
+}
+
+function learnerOver({ store, clock, log, failures }: Storage): Learner {
+  return new Learner({
+    store: store.ledger,
+    clock,
+    onFailure: failures.of('ledger'),
+    onStep: (step, before) =>
+      log.info({ ...step, before }, step.step < before ? 'cuts become milder' : 'cuts become bolder'),
+  });
 }
 
 export function pricesOrNone(settings: Settings, onFailure: (reason: string, cause: unknown) => void): Prices {

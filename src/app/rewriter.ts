@@ -4,6 +4,7 @@ import { DecisionMaker } from '../core/decide/decision-maker.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import type { Turns } from '../core/decide/turns.ts';
 import type { KeptAnswers } from '../core/ports/answers.ts';
+import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
@@ -22,11 +23,12 @@ export interface RewriterParts {
   readonly answers?: KeptAnswers;
   readonly turns?: Turns;
   readonly isHeldOut?: (conversationId: string) => boolean;
+  readonly boldness?: BoldnessSteps;
 }
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
-  const { store, clock, once, refused, onFailure, scorer, segments, answers, turns, isHeldOut } = parts;
+  const { store, clock, once, refused, onFailure, scorer, segments, answers, turns, isHeldOut, boldness } = parts;
   const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, ...(scorer && { scorer }) });
   return new RequestRewriter({
     store,
@@ -53,6 +55,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     ...(answers && { answers }),
     ...(turns && { turns }),
     ...(isHeldOut && { isHeldOut }),
+    ...(boldness && { boldness }),
   });
 }
 

@@ -10,6 +10,7 @@ import { boundProject } from '../core/segments/bound-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { Recorder } from '../gc/recorder.ts';
+import type { Learner } from '../ledger/learning.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Idempotency } from '../mcp/idempotency.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
@@ -37,6 +38,8 @@ export interface Services extends Storage {
   readonly contextGc: ContextGc;
   /** What requests cost, and what pruning changed. */
   readonly ledger: Ledger;
+  /** Says how boldly texts are cut; `null` where nothing is learnt. */
+  readonly learner: Learner | null;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
   /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
@@ -61,7 +64,7 @@ export function openServices(
   });
   const once = decideOnceOf(settings, store, clock, decider);
   const { recorder, contextGc } = openContextGc(storage);
-  const ledger = openLedger(storage, onBilled);
+  const { ledger, learner } = openLedger(storage, onBilled);
   const upkeep = new Upkeep(store, failures.of('upkeep'));
   return {
     ...storage,
@@ -72,6 +75,7 @@ export function openServices(
     recorder,
     contextGc,
     ledger,
+    learner,
     resources: new Resources({
       store,
       records: store.records,

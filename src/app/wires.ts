@@ -116,11 +116,11 @@ async function handlerOptions(
   reporter: Reporter,
   nextId: () => string,
 ): Promise<Omit<WireOptions, 'dialect' | 'upstream'>> {
-  const { settings, store, clock, failures, once, turns, scorer } = services;
+  const { settings, store, clock, failures, once, turns, scorer, learner } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
-  await loadRefused();
+  await Promise.all([loadRefused(), learner?.start()]);
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
   return {
@@ -132,6 +132,7 @@ async function handlerOptions(
       once,
       turns,
       ...(scorer && { scorer }),
+      ...(learner && { boldness: learner }),
       ...(settings.holdout > 0 && { isHeldOut: (id: string) => isHeldOut(id, settings.holdout) }),
       segments: segmentsOf(services),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),

@@ -27,6 +27,11 @@ export function percent(share: number | null): string {
   return share === null ? '-' : `${(100 * share).toFixed(1)} %`;
 }
 
+/** A boldness step with its sign. */
+function stepWords(step: number): string {
+  return step > 0 ? `+${step}` : String(step);
+}
+
 /** A table with its heading; the first row says what the columns are. */
 export interface Part {
   readonly title: string;
@@ -94,6 +99,26 @@ export function partsOf(told: LedgerReport): Part[] {
             count(tool.regrets.reread),
             count(tool.regrets.quoted),
             money(tool.regretDollars),
+          ]),
+      ],
+    },
+    {
+      title: 'Learnt from regret',
+      note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
+      words: 3,
+      rows: [
+        ['project', 'tool', 'kind', 'step', 'since', 'texts cut', 'regretted', 'number'],
+        ...told.steps
+          .slice(0, MAX_ROWS)
+          .map(({ project, tool, kind, step, atMs, texts, regretted, number }) => [
+            project || '-',
+            tool || '-',
+            kind || '-',
+            stepWords(step),
+            new Date(atMs).toISOString().slice(0, 10),
+            count(texts),
+            count(regretted),
+            String(number),
           ]),
       ],
     },

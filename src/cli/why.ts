@@ -1,6 +1,6 @@
 import type { Decision } from '../core/ports.ts';
 import type { Why, WhyRegion } from '../core/why.ts';
-import { caveat, inWords, wholeWords } from '../core/why-words.ts';
+import { boldnessWords, caveat, inWords, wholeWords } from '../core/why-words.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
 import { wrap } from '../eval/table.ts';
@@ -59,7 +59,7 @@ function write(original: Original, found: Why, io: Io): void {
 }
 
 /** What holds for the text as a whole. */
-function preface(found: Why, { basis, goal, whole, lines, cuts }: Decision): string[] {
+function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Decision): string[] {
   const { told, terms, threshold, budget, cutsToday } = found;
   const ranked = told === 'ranked';
   const limits = basis?.limits;
@@ -69,6 +69,7 @@ function preface(found: Why, { basis, goal, whole, lines, cuts }: Decision): str
     limits && budget !== null
       ? `limits: at most ${budget} of ${lines} lines may go (max_prune_ratio ${limits.maxPruneRatio}, min_keep_lines ${limits.minKeepLines})`
       : '',
+    boldness ? boldnessWords(boldness) : '',
     ranked && threshold !== null && cuts.length > 0
       ? `a region goes when its worth is below ${threshold.toFixed(2)}; 1.00 is what the text's average token is worth`
       : '',
@@ -117,7 +118,7 @@ function asJson(
   { prune: { decision } }: Original,
   { told, terms, threshold, budget, cutsToday, regions }: Why,
 ): object {
-  const { pruneId, goal, tool, sourceType, kind, whole, lines, keptLines, basis } = decision;
+  const { pruneId, goal, tool, sourceType, kind, whole, lines, keptLines, basis, boldness } = decision;
   return {
     prune_id: pruneId,
     goal,
@@ -128,6 +129,7 @@ function asJson(
     original_lines: lines,
     kept_lines: keptLines,
     limits: basis ? { max_prune_ratio: basis.limits.maxPruneRatio, min_keep_lines: basis.limits.minKeepLines } : null,
+    boldness: boldness ? { step: boldness.step, number: boldness.number } : null,
     explained_by: told,
     goal_words: terms,
     worth_threshold: threshold === null ? null : rounded(threshold),

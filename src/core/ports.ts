@@ -1,4 +1,5 @@
 import type { Cut, Hints, Limits, PlanWarning, SourceType } from '../engine/types.ts';
+import type { BoldnessFact } from './ports/boldness.ts';
 import type { SentMessage } from './ports/sent.ts';
 
 /** Epoch milliseconds; handed in so that tests own the time. */
@@ -60,6 +61,8 @@ export interface Decision {
   readonly goal: string;
   /** Name of the tool whose result it is, or `''`. */
   readonly tool: string;
+  /** The boldness step that held for its tool and kind; absent where none was ever taken. */
+  readonly boldness?: BoldnessFact;
   /** What else decided, to explain it by; absent where nothing was ranked or an older program stored it. */
   readonly basis?: DecisionBasis | undefined;
 }

@@ -15,6 +15,8 @@ export interface TextOutcome {
   readonly keptLines: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Number of the boldness step that it was decided by; absent where none was ever taken. */
+  readonly boldness?: number;
 }
 
 /** A string of the body that gives way: `[start, end)` are bytes between its quotes. */

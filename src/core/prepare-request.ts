@@ -1,8 +1,10 @@
 import type { Dialect, ScannedText } from '../dialects/dialect.ts';
+import { kindOf } from '../engine/plan.ts';
 import type { AnsweredConversations } from './answered-conversations.ts';
 import type { Job } from './decide/decision.ts';
 import type { Turns } from './decide/turns.ts';
 import type { FindSettings, FoundText } from './find-texts.ts';
+import type { BoldnessSteps } from './ports/boldness.ts';
 import type { DirectivesView, RequestScope } from './ports/segments.ts';
 import type { PrefixMatch } from './prefix-memo.ts';
 import { type IncomingRequest, type ReadBody, type ReadOptions, readRequest } from './read-request.ts';
@@ -31,6 +33,8 @@ export interface PrepareOptions {
   readonly answers: AnsweredConversations;
   readonly sent: SentMemory;
   readonly turns: Turns;
+  /** Which boldness steps hold; without them all is as configured. */
+  readonly boldness?: BoldnessSteps;
   /** The keys of the decisions about jobs. */
   readonly keysOf: (jobs: readonly Job[]) => readonly string[];
 }
@@ -92,7 +96,11 @@ export class Preparer {
   }
 
   #read(request: IncomingRequest, match: PrefixMatch | null): ReadBody {
-    return readRequest(request, match, this.#readOptions);
+    const read = readRequest(request, match, this.#readOptions);
+    const { boldness } = this.#options;
+    if (!boldness) return read;
+    const { project } = request.scope ?? NO_SCOPE;
+    return { ...read, found: read.found.map((text) => withBoldness(text, project, boldness)) };
   }
 
   #direct(
@@ -107,6 +115,14 @@ export class Preparer {
     const texts = { messages, first, found, toolOf };
     return direct(body, texts, project, directives, steps, this.#options.find.reasonLanguage);
   }
+}
+
+/** A text with the boldness step of its tool and kind. Kinds are looked for only where there is a step for one. */
+function withBoldness(text: FoundText, project: string, steps: BoldnessSteps): FoundText {
+  const { job, skip } = text;
+  const ofTool = skip === '' && job.keepWhole === undefined ? steps.of(project, job.tool) : null;
+  const boldness = ofTool?.get(kindOf(job));
+  return boldness ? { ...text, job: { ...job, boldness } } : text;
 }
 
 const NOTHING_KNOWN = { taken: false, rawPast: [], failure: null };

@@ -10,6 +10,7 @@ import type { FindSettings } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
 import { requestTokens } from './message-tokens.ts';
 import type { KeptAnswers } from './ports/answers.ts';
+import type { BoldnessSteps } from './ports/boldness.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Store } from './ports.ts';
 import { PrefixBytes } from './prefix-bytes.ts';
@@ -35,6 +36,8 @@ export interface RewriterOptions {
   readonly refused: RefusedConversations;
   /** Whether a conversation is one of those that are left whole. */
   readonly isHeldOut?: (conversationId: string) => boolean;
+  /** Which boldness steps hold; without them all is as configured. */
+  readonly boldness?: BoldnessSteps;
   /** What was asked of single segments, and who wants to hear of them; without it nobody does. */
   readonly segments?: SegmentPorts;
   /** Where answers that the provider keeps are remembered beside the memory of this process. */
@@ -73,7 +76,7 @@ export class RequestRewriter {
   readonly #accepted = new LRUCache<string, true>({ max: MAX_ACCEPTED });
 
   constructor(options: RewriterOptions) {
-    const { segments, find, render, onFailure, memoBytes, store, decisions, turns = new Turns() } = options;
+    const { segments, find, render, onFailure, memoBytes, store, decisions, boldness, turns = new Turns() } = options;
     this.#options = options;
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
@@ -86,6 +89,7 @@ export class RequestRewriter {
       sent: this.#sent,
       turns,
       keysOf: (jobs) => decisions.keysOf(jobs),
+      ...(boldness && { boldness }),
     });
     this.#settler = new Settler({ store, decisions, render, sent: this.#sent, turns, onFailure });
     this.#segmentReporter = segments

@@ -103,6 +103,7 @@ function outcomeOf(
     keptLines: decision && cut ? decision.keptLines : lines,
     tokensBefore,
     tokensAfter: cut ? cut.tokensAfter : tokensBefore,
+    ...(decision?.boldness && { boldness: decision.boldness.number }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Rule } from '../engine/kinds/protection.ts';
+import type { BoldnessFact } from './ports/boldness.ts';
 import type { Told, Why, WhyRegion } from './why.ts';
 
 /** What each rule keeps, in words. */
@@ -152,4 +153,13 @@ export function caveat(told: Told, whole: string): string {
 /** Why a ranked text was left whole, in words. */
 export function wholeWords(whole: string): string {
   return WHOLE[whole] ?? whole;
+}
+
+/** By which boldness step a text was judged, in words. */
+export function boldnessWords({ number, step }: BoldnessFact): string {
+  const how =
+    step === 0
+      ? 'as configured again'
+      : `${Math.abs(step)} step${Math.abs(step) === 1 ? '' : 's'} ${step < 0 ? 'milder' : 'bolder'} than configured`;
+  return `boldness: ${how}, learnt from regret of this tool and kind (step ${number})`;
 }

@@ -53,7 +53,7 @@ export function explainDecision(decision: Decision, text: string): Why {
   return ranked(decision, today);
 }
 
-function inputOf({ goal, sourceType }: Decision, text: string, basis: DecisionBasis | undefined) {
+function inputOf({ goal, sourceType, boldness }: Decision, text: string, basis: DecisionBasis | undefined) {
   if (basis === undefined) return { text, goal, sourceType, limits: { maxPruneRatio: 1, minKeepLines: 0 } };
   const { hints, limits, asked, small, sourceType: named } = basis;
   return {
@@ -63,6 +63,7 @@ function inputOf({ goal, sourceType }: Decision, text: string, basis: DecisionBa
     limits,
     ...(asked && { asked }),
     ...(small && { small }),
+    ...(boldness && { boldness: boldness.step }),
     ...(named && { sourceType: named }),
   };
 }

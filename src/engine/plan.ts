@@ -2,12 +2,13 @@ import { budgetOf, choiceFor, SAMPLE_ID } from './choose/choice.ts';
 import { reasonFor } from './choose/reason.ts';
 import { type Choice, chooseRuns, type Run } from './choose/runs.ts';
 import type { Analysis } from './kinds/kind.ts';
+import { recogniseKind } from './kinds/recognise.ts';
 import { analyse } from './reading.ts';
 import { splitLines } from './text/lines.ts';
 import { formatMarker } from './text/marker.ts';
 import type { ReasonLanguage } from './text/reasons.ts';
 import { estimateTokens } from './text/tokens.ts';
-import type { View } from './text/view.ts';
+import { type View, viewText } from './text/view.ts';
 import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 
 /** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
@@ -33,6 +34,15 @@ export function planRead(input: PruneInput): { readonly plan: Plan; readonly vie
     ? { plan: unread(input, 'timeout'), view: null }
     : { plan: planOfAnalysis(analysis, input), view: analysis.view };
 }
+
+/** The kind that a plan of a text names, without making one. */
+export function kindOf({ text, sourceType, hints }: Pick<PruneInput, 'text' | 'sourceType' | 'hints'>): string {
+  if (isNearlyBlank(text)) return UNREAD;
+  return recogniseKind(viewText(text, hints?.frameHead ?? 0), sourceType, hints).name;
+}
+
+/** Stands for the kind of a text that nobody looked at. */
+const UNREAD = 'unknown';
 
 function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
   if (input.limits.minKeepLines > analysis.view.n) return planOf(analysis, [], ['constraints_unmet']);
@@ -86,7 +96,7 @@ function unread(input: PruneInput, ...given: PlanWarning[]): Plan {
   const lineCount = splitLines(input.text).count;
   const late: PlanWarning[] = given.length === 0 && input.shouldStop?.() === true ? ['timeout'] : given;
   const warnings: PlanWarning[] = input.limits.minKeepLines > lineCount ? [...late, 'constraints_unmet'] : late;
-  return { sourceType: input.sourceType ?? 'logs', kind: 'unknown', lineCount, cuts: [], warnings };
+  return { sourceType: input.sourceType ?? 'logs', kind: UNREAD, lineCount, cuts: [], warnings };
 }
 
 function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[] {

@@ -40,6 +40,8 @@ export interface PruneInput {
   readonly limits: Limits;
   /** Somebody asked for this very text to be cut and named the limits: how it came is no reason to cut less. */
   readonly asked?: boolean;
+  /** Steps that it is cut more boldly (above 0) or more mildly (below) than as configured; -2 to 2, 0 where it is absent. */
+  readonly boldness?: number;
   /** The text is so short that only kinds that repeat themselves are cut, and for less. */
   readonly small?: boolean;
   /** What another backend thinks of each line: 1 must stay, 0 is noise, 0.5 and `NaN` say nothing; index 0 is line 1. */

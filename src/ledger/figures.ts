@@ -1,4 +1,6 @@
 import type { LedgerSum, LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
+import { dayOf } from './days.ts';
+import { STEP_FIELDS, stepKey } from './learning.ts';
 
 /** Names of the figures that a request adds to its day. */
 export type TotalField =
@@ -22,11 +24,6 @@ export type TotalField =
   | 'lookedRemoved'
   | 'reported'
   | 'guessed';
-
-/** The day of a time (UTC). */
-export function dayOf(atMs: number): string {
-  return new Date(atMs).toISOString().slice(0, 10);
-}
 
 /** What a request adds to the figures of its day, as a whole and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): LedgerSum[] {
@@ -105,4 +102,14 @@ function toolSums(
 ): LedgerSum[] {
   const about = { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}` } as const;
   return Object.entries(fields).flatMap(([field, value]) => (value === 0 ? [] : { ...about, field, value }));
+}
+
+/** What is learnt from: how many texts were cut by each boldness step, and how many of them regretted. */
+export function stepSums(
+  { atMs, project }: Pick<LedgerTurn, 'atMs' | 'project'>,
+  texts: readonly Pick<TextFacts, 'tool' | 'kind' | 'boldness'>[],
+  field: keyof typeof STEP_FIELDS,
+): LedgerSum[] {
+  const about = { day: dayOf(atMs), project, slice: 'step', field: STEP_FIELDS[field], value: 1 } as const;
+  return texts.map((text) => ({ ...about, key: stepKey(text) }));
 }

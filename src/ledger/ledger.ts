@@ -6,14 +6,18 @@ import type {
   LedgerStore,
   LedgerSum,
   LedgerTurn,
+  RegretFacts,
   RequestFacts,
+  TextFacts,
 } from '../core/ports/ledger.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
 import { type Bill, billOf, inputOf } from './bill.ts';
-import { type Counted, dayOf, regretSums, textSums, turnSums } from './figures.ts';
+import { dayOf } from './days.ts';
+import { type Counted, regretSums, stepSums, textSums, turnSums } from './figures.ts';
 import { type Known, shared } from './known.ts';
+import type { Learner } from './learning.ts';
 import type { Prices } from './prices.ts';
 import { reportOf } from './report.ts';
 
@@ -25,6 +29,8 @@ export interface LedgerOptions {
   /** What is cut under an id, and the conversation that it was cut in, as far as that is known. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;
+  /** Learns from what is regretted; without it nobody does. */
+  readonly learner?: Learner;
   /** Told of each request that was billed, for counters. */
   readonly onBilled?: (turn: LedgerTurn) => void;
 }
@@ -40,6 +46,8 @@ const MAX_BRANCHES = 4;
 const MIN_GUESSED = 200;
 /** One request says so much at the most: a stray figure must not turn the scale. */
 const MAX_GUESSED = 20_000;
+/** Texts whose regret is remembered, so that each counts once. */
+const MAX_REGRETTED = 10_000;
 const DAYS_OF_CALIBRATION = 30;
 const MAX_CONVERSATIONS = 10_000;
 const DAY_MS = 86_400_000;
@@ -66,6 +74,8 @@ export class Ledger implements LedgerSink, LedgerReader {
   });
   /** Tokens reported and estimated by model, as far as it is known here. */
   readonly #counted = new LRUCache<string, { reported: number; guessed: number }>({ max: 200 });
+  /** Prune ids of texts that were regretted. */
+  readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
   #turns: LedgerTurn[] = [];
   #sums = new Map<string, Waiting>();
   #unfinished = new Set<Promise<void>>();
@@ -107,10 +117,12 @@ export class Ledger implements LedgerSink, LedgerReader {
       (prune) => {
         if (!prune) return;
         const from = this.#conversations.peek(conversationOf?.(pruneId) ?? '');
-        const { tool, kind } = prune.decision;
+        const { tool, kind, boldness } = prune.decision;
         const about = { atMs: clock.nowMs(), project: from?.project ?? 'default' };
         const entering = from?.entering ?? 0;
-        this.#addSums(regretSums(about, { how: 'recovered', tool, kind, tokens }, entering));
+        const regret: RegretFacts = { how: 'recovered', tool, kind, tokens, pruneId, boldness: boldness?.number ?? 0 };
+        this.#addSums(regretSums(about, regret, entering));
+        this.#regret(about, regret);
         const day = { day: dayOf(about.atMs), project: about.project, slice: 'all', key: '' } as const;
         this.#addSums([
           { ...day, field: 'regretTokens', value: tokens },
@@ -155,7 +167,11 @@ export class Ledger implements LedgerSink, LedgerReader {
     const counted = this.#count(facts, bill, known);
     this.#addSums(turnSums(turn, facts.texts, counted));
     this.#addSums(textSums(turn, facts.texts, bill.entering ?? 0));
-    for (const regret of facts.regrets) this.#addSums(regretSums(turn, regret, bill.entering ?? 0));
+    if (this.#options.learner) this.#addSums(stepSums(turn, facts.texts.filter(isCut), 'cut'));
+    for (const regret of facts.regrets) {
+      this.#addSums(regretSums(turn, regret, bill.entering ?? 0));
+      this.#regret(turn, regret);
+    }
     if (this.#turns.length < MAX_TURNS) this.#turns.push(turn);
     if (facts.conversationId !== '') {
       const others = (remembered?.branches ?? []).filter((other) => other !== known).slice(0, MAX_BRANCHES - 1);
@@ -163,6 +179,13 @@ export class Ledger implements LedgerSink, LedgerReader {
       this.#conversations.set(facts.conversationId, { branches, project: facts.project, entering: bill.entering ?? 0 });
     }
     onBilled?.(turn);
+  }
+
+  /** Takes note that a text was regretted, each but once. */
+  #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
+    if (!this.#options.learner || this.#regretted.has(regret.pruneId)) return;
+    this.#regretted.set(regret.pruneId, true);
+    this.#addSums(stepSums(about, [regret], 'regretted'));
   }
 
   #calibration(model: string): number {
@@ -208,7 +231,9 @@ export class Ledger implements LedgerSink, LedgerReader {
       await this.#options.store.add(turns, sums);
     } catch (cause) {
       this.#options.onFailure('ledger_not_written', cause, { requests: turns.length });
+      return;
     }
+    await this.#options.learner?.look();
   }
 }
 
@@ -237,6 +262,10 @@ function newest(remembered: Remembered | undefined, facts: RequestFacts): Known 
     if (common > most) [best, most] = [known, common];
   }
   return best;
+}
+
+function isCut({ cut }: TextFacts): boolean {
+  return cut;
 }
 
 function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {

@@ -56,6 +56,7 @@ export function reportOf(
       .map(([cause, fields]) => missOf(cause, fields))
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
     holdout: holdoutOf(conversations),
+    steps: [...held].reverse(),
   };
 }
 

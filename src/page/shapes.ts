@@ -154,6 +154,8 @@ export interface TextPart {
 export interface WhyShown {
   /** How far the explanation goes; `''` when all the way. */
   readonly caveat: string;
+  /** By which boldness step it was judged, in words; `''` where none was ever taken. */
+  readonly boldness: string;
   readonly terms: readonly string[];
   readonly threshold: number | null;
   readonly regions: readonly {

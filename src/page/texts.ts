@@ -1,6 +1,6 @@
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { explainDecision } from '../core/why.ts';
-import { caveat, inWords } from '../core/why-words.ts';
+import { boldnessWords, caveat, inWords } from '../core/why-words.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
@@ -72,11 +72,12 @@ export async function whyOf(store: Originals, pruneId: string): Promise<WhyShown
   const { decision } = prune;
   if (text.length > MOST_EXPLAINED_CHARS) {
     const words = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
-    return { caveat: words, terms: [], threshold: null, regions: [] };
+    return { caveat: words, boldness: '', terms: [], threshold: null, regions: [] };
   }
   const why = explainDecision(decision, text);
   return {
     caveat: caveat(why.told, decision.whole),
+    boldness: decision.boldness ? boldnessWords(decision.boldness) : '',
     terms: why.terms.slice(0, 50),
     threshold: why.threshold,
     regions: why.regions.slice(0, MOST_REGIONS).map((region) => ({

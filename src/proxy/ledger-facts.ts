@@ -126,8 +126,10 @@ function cacheUpTo({ received, messages }: Rewritten, wire: string): number | nu
   return messages.findLastIndex(({ span }) => span.start <= at) + 1;
 }
 
-function textFacts({ tool, kind, pruneId, tokensBefore, tokensAfter }: TextOutcome, whole: boolean): TextFacts {
-  return { tool, kind, cut: pruneId !== null && !whole, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter };
+function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
+  const { tool, kind, pruneId, tokensBefore, tokensAfter, boldness = 0 } = outcome;
+  const cut = pruneId !== null && !whole;
+  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, boldness };
 }
 
 /** Results that came a second time after the first one was cut: the agent asked again for what it had not been shown. */
@@ -136,7 +138,9 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
     if (whole !== 'reread') return [];
     const before = outcomes.slice(0, newFrom + i);
     const first = before.find((one) => one.pruneId !== null && one.tool === tool && one.lines === lines);
-    return first ? [{ how: 'reread' as const, tool, kind: first.kind || kind, tokens: tokensBefore }] : [];
+    if (!first?.pruneId) return [];
+    const of = { tool, kind: first.kind || kind, pruneId: first.pruneId, boldness: first.boldness ?? 0 };
+    return [{ how: 'reread' as const, tokens: tokensBefore, ...of }];
   });
 }
 

@@ -31,8 +31,9 @@ export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
     for (const line of quotedLines(received, call)) {
       const cut = cutLine(received, message.span.start, before, line);
       const outcome = cut && outcomeAt(rewritten, cut);
-      if (!outcome) continue;
-      regrets.push({ how: 'quoted', tool: outcome.tool, kind: outcome.kind, tokens: estimateTokens(line) });
+      if (!outcome?.pruneId) continue;
+      const { tool, kind, pruneId, boldness = 0 } = outcome;
+      regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens: estimateTokens(line) });
     }
   }
   return regrets;

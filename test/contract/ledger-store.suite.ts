@@ -72,6 +72,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       ]);
       expect(await ledger.sums({ sinceDay: '2026-11-21' })).toHaveLength(1);
       expect(await ledger.sums({ sinceDay: '2026-11-20', project: 'q\0' })).toHaveLength(1);
+      expect(await ledger.sums({ sinceDay: '2026-11-20', slice: 'model' })).toHaveLength(1);
     });
 
     it('tells conversations with what they came to, the newest first', async () => {
@@ -101,11 +102,19 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
     it('numbers steps of boldness and says which holds', async () => {
       const { ledger } = await open();
       const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
-      const first = await ledger.addStep(step);
-      const other = await ledger.addStep({ ...step, tool: 'Bash' });
-      const second = await ledger.addStep({ ...step, step: -2 });
-      expect([other.number - first.number > 0, second.number - other.number > 0]).toEqual([true, true]);
+      const first = await ledger.addStep(step, 0);
+      const other = await ledger.addStep({ ...step, tool: 'Bash\0' }, 0);
+      const second = await ledger.addStep({ ...step, step: -2 }, first?.number ?? 0);
+      const numbers = [first, other, second].map((one) => one?.number ?? 0);
+      expect([...new Set(numbers)].sort((a, b) => a - b)).toEqual(numbers);
       expect(await ledger.steps()).toEqual([other, second]);
+    });
+
+    it('adds no step where another process added one since', async () => {
+      const { ledger } = await open();
+      const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };
+      const [first, late] = [await ledger.addStep(step, 0), await ledger.addStep({ ...step, step: 1 }, 0)];
+      expect([late, await ledger.steps()]).toEqual([null, [first]]);
     });
   });
 }

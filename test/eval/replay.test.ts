@@ -42,7 +42,9 @@ describe('the lines that a conversation needed later', () => {
   it('are those that an edit quotes, kept or not', () => {
     const edit = call('2', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const uses = (forwarded: RecordedMessage[]) => usedLines([...read, edit], [...forwarded, edit], target);
-    expect(uses(read)).toEqual([{ use: 'quoted', line: 'return value * RATE', at: 3, kept: true, visible: true }]);
+    expect(uses(read)).toEqual([
+      { use: 'quoted', line: 'return value * RATE', at: 3, from: 2, kept: true, visible: true },
+    ]);
     expect(uses(cut('    return value * RATE'))).toMatchObject([{ line: 'return value * RATE', kept: false }]);
     expect(uses(cut('SECOND_CONSTANT = compute(42)'))).toMatchObject([{ kept: true }]);
   });
@@ -52,7 +54,7 @@ describe('the lines that a conversation needed later', () => {
     const edit = call('3', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
     const messages = [...read, ...again, edit];
     const lost = result('2', FILE.replace('    return value * RATE\n', 'MARKER\n'));
-    expect(usedLines(messages, messages.with(4, lost), target)).toEqual([
+    expect(usedLines(messages, messages.with(4, lost), target)).toMatchObject([
       { use: 'quoted', line: 'return value * RATE', at: 5, kept: false, visible: true },
     ]);
   });
@@ -77,7 +79,7 @@ describe('the lines that a conversation needed later', () => {
     const forwarded = [...cut('SECOND_CONSTANT = compute(42)'), prose, ...again, prose];
     const quoted = usedLines(messages, forwarded, target).filter(({ use }) => use === 'quoted');
     expect(quoted).toEqual([
-      { use: 'quoted', line: 'SECOND_CONSTANT = compute(42)', at: 3, kept: false, visible: false },
+      { use: 'quoted', line: 'SECOND_CONSTANT = compute(42)', at: 3, from: 2, kept: false, visible: false },
     ]);
   });
 
@@ -90,7 +92,7 @@ describe('the lines that a conversation needed later', () => {
 
   it('are those that a read brings a second time, and not those that a re-run prints again', () => {
     const again = [call('2', 'read', { path: 'a.py', from: 3 }), result('2', '    return value * RATE\n')];
-    expect(usedLines([...read, ...again], [...cut('    return value * RATE'), ...again], target)).toEqual([
+    expect(usedLines([...read, ...again], [...cut('    return value * RATE'), ...again], target)).toMatchObject([
       { use: 'read again', line: 'return value * RATE', at: 4, kept: false, visible: false },
     ]);
     const run = [
@@ -109,7 +111,7 @@ describe('the lines that a conversation needed later', () => {
     ];
     const edit = call('2', 'bash', { command: 'edit 11:12\nsecond = 4\nend_of_edit' });
     const forwarded = view.with(1, result('1', '10:first = 1\nMARKER\n12:third = 3\n'));
-    expect(usedLines([...view, edit], [...forwarded, edit], target)).toEqual([
+    expect(usedLines([...view, edit], [...forwarded, edit], target)).toMatchObject([
       { use: 'edited by number', line: 'second = 2', at: 2, kept: false, visible: false },
       { use: 'edited by number', line: 'third = 3', at: 2, kept: true, visible: true },
     ]);

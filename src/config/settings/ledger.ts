@@ -1,4 +1,4 @@
-import { optional, plainText, share } from '../rules.ts';
+import { onOff, optional, plainText, share } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** What requests cost, and what pruning changed. */
@@ -17,5 +17,12 @@ export const ledgerSettings = {
     rule: share(),
     fallback: 0,
     doc: 'Share of conversations that are left whole from their first request, to compare the cost of the others with.',
+  }),
+  learn: setting({
+    env: ['MCP_PRUNER_LEARN'],
+    toml: 'learn',
+    rule: onOff(),
+    fallback: true,
+    doc: 'Cut more mildly what is regretted often, by project, tool and kind, and more boldly what hardly ever is. Off: what was learnt holds no more for what is new.',
   }),
 };

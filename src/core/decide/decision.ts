@@ -6,6 +6,7 @@ import { estimateTokens, tokensOf } from '../../engine/text/tokens.ts';
 import type { View } from '../../engine/text/view.ts';
 import type { Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
 import { keyOf, pruneIdOf } from '../hash.ts';
+import type { BoldnessFact } from '../ports/boldness.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
 import { tellWayBack, type WayBack } from './way-back.ts';
 
@@ -22,6 +23,8 @@ export interface Job {
   readonly limits: Limits;
   /** So short that only what repeats itself is cut; part of the decision. */
   readonly small?: boolean;
+  /** The boldness step that holds for its tool and kind; its step is part of the decision. */
+  readonly boldness?: BoldnessFact;
   /** Language of the cuts' reasons; no part of the decision's key, so that what was sent once stays as it was. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Name of the tool whose result it is, or `''`; for the records, no part of the decision. */
@@ -70,6 +73,7 @@ export function decisionKey(job: Job, backend = ''): string {
     job.keepWhole ?? '',
     ...(job.wayBack ? [`way=${job.wayBack}`] : []),
     ...(job.small ? ['small'] : []),
+    ...(job.boldness && job.boldness.step !== 0 ? [`boldness=${job.boldness.step}`] : []),
     ...(backend === '' ? [] : [backend]),
   );
 }
@@ -95,6 +99,7 @@ export function decide(
     limits: job.limits,
     asked: job.scope === 'call',
     ...(job.small && { small: true }),
+    ...(job.boldness && { boldness: job.boldness.step }),
     shouldStop,
     ...(opinions && { externalScores: opinions }),
     ...(job.sourceType && { sourceType: job.sourceType }),
@@ -135,6 +140,7 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
     tokensAfter: tokens,
     goal: job.goal,
     tool: job.tool,
+    ...(job.boldness && { boldness: job.boldness }),
   };
 }
 
@@ -191,6 +197,7 @@ export function decisionOf(
     tokensAfter: pays ? tokensAfter : tokensBefore,
     goal: job.goal,
     tool: job.tool,
+    ...(job.boldness && { boldness: job.boldness }),
     basis: hasId ? basis : undefined,
   };
 }

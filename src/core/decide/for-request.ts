@@ -47,11 +47,7 @@ export async function settleTexts(
     const { job } = text;
     if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));
   }
-  const before = past.size > 0 ? await decisions.decided([...past].map(({ job }) => job)) : new Map<Job, Decision>();
-  for (const text of past) {
-    const decision = before.get(text.job);
-    if (decision) results.set(text, decision);
-  }
+  for (const [text, decision] of await decidedBefore([...past], decisions)) results.set(text, decision);
   const open = found.filter((text) => text.skip === '' && !results.has(text) && !past.has(text));
   if (open.length === 0) return settled;
   const served = await store.wasServed(open.flatMap(({ job, around }) => [job.textHash, ...around]));
@@ -81,6 +77,32 @@ export async function settleTexts(
   }
   return settled;
 }
+
+/**
+ * What was decided about texts when they were new. Where boldness was learnt since, nothing says by which step that was:
+ * one that was left whole by any of them stays whole, for it may have been sent so.
+ */
+async function decidedBefore(
+  texts: readonly FoundText[],
+  decisions: DecisionMaker,
+): Promise<readonly (readonly [FoundText, Decision])[]> {
+  if (texts.length === 0) return [];
+  const jobs = new Map(texts.map((text) => [text, atEachBoldness(text.job)]));
+  const known = await decisions.decided([...jobs.values()].flat());
+  return texts.flatMap((text) => {
+    const found = (jobs.get(text) ?? []).flatMap((job) => known.get(job) ?? []);
+    const first = found.find(({ pruneId }) => pruneId === null) ?? found[0];
+    return first ? [[text, first] as const] : [];
+  });
+}
+
+function atEachBoldness(job: Job): readonly Job[] {
+  const { boldness } = job;
+  return boldness === undefined ? [job] : BOLDNESS.map((step) => ({ ...job, boldness: { ...boldness, step } }));
+}
+
+/** All boldness steps, the mildest first. */
+const BOLDNESS = [-2, -1, 0, 1, 2];
 
 /** Why a text stays whole, if it was not pruned before; `false` when nothing speaks against pruning it. */
 type WhyWhole = (text: FoundText) => string | false;

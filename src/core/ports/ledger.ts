@@ -59,12 +59,13 @@ export interface LedgerTurn extends TokenCounts {
 
 /**
  * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key` names:
- * nothing (`all`), a model, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses (`miss`), an arm.
+ * nothing (`all`), a model, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses (`miss`), an arm,
+ * a boldness step with a kind and a tool (`step`).
  */
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'wire' | 'model' | 'tool' | 'miss' | 'regret' | 'arm';
+  readonly slice: 'all' | 'wire' | 'model' | 'tool' | 'miss' | 'regret' | 'arm' | 'step';
   readonly key: string;
   readonly field: string;
   readonly value: number;
@@ -103,8 +104,12 @@ export interface BoldnessStep {
 export interface LedgerStore {
   /** Adds turns and figures in one transaction. */
   add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void>;
-  /** Figures since a day (inclusive), each day for itself, newest day first; at most 200,000. */
-  sums(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
+  /** Figures since a day (inclusive), each day for itself, newest day first; at most 200,000. Without `slice` all of them. */
+  sums(query: {
+    readonly sinceDay: string;
+    readonly project?: string;
+    readonly slice?: LedgerSum['slice'];
+  }): Promise<readonly LedgerSum[]>;
   /** Requests of a conversation in their order, behind `after` (a request's id) if given, at most `limit`. */
   turns(query: {
     readonly conversationId: string;
@@ -119,8 +124,13 @@ export interface LedgerStore {
   }): Promise<readonly LedgerConversation[]>;
   /** The newest step of each (project, tool, kind). */
   steps(): Promise<readonly BoldnessStep[]>;
-  /** @returns the step with its number */
-  addStep(step: Omit<BoldnessStep, 'number'>): Promise<BoldnessStep>;
+  /**
+   * Adds a step behind the newest one of its (project, tool, kind).
+   *
+   * @param after - number of that one, 0 where there is none
+   * @returns the step with its number; `null` when another one was added since
+   */
+  addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null>;
 }
 
 /** A part beside the whole that it is a part of; `share` is `null` where there is no whole. */
@@ -234,6 +244,8 @@ export interface LedgerReport {
   readonly misses: readonly LedgerMiss[];
   /** `null` while no conversation was held out. */
   readonly holdout: HoldoutResult | null;
+  /** Boldness steps that hold, the newest first. */
+  readonly steps: readonly BoldnessStep[];
 }
 
 /** What faces ask of the ledger. Methods may reject with `StoreUnavailable`. */
@@ -262,6 +274,8 @@ export interface TextFacts {
   readonly cut: boolean;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Number of the boldness step that it was decided by; 0 where none was ever taken. */
+  readonly boldness: number;
 }
 
 /** A line that was cut and is needed, or a text that came again because it had been cut. */
@@ -271,6 +285,9 @@ export interface RegretFacts {
   readonly kind: string;
   /** What came again, estimated. */
   readonly tokens: number;
+  /** Of the text that was cut, and the number of the boldness step that cut it, as in `TextFacts`. */
+  readonly pruneId: string;
+  readonly boldness: number;
 }
 
 /** What was used, as the provider reports it; `null` where it says nothing of it. */

@@ -22,18 +22,26 @@ export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits)
 }
 
 /**
+ * What one step of boldness does to the price of a line. Measured by `bench -- learning` on 219 recorded conversations: as
+ * configured 13.3 % of the bill is saved and 15.7 % of the lines that are needed later were cut; a step milder everywhere
+ * 6.5 and 6.9 %, two steps 1.8 and 1.4 %, a step bolder 18.0 and 23.0 %.
+ */
+const STEP = 2;
+
+/**
  * What a share of the size is worth against the same share of what the goal needs. At 1 a line goes when it is thought
  * to hold less of what is needed than its share of the size. The ratio says how bold the caller is, up to the ceiling; how
  * the text came says how bold one may be, whatever the ratio, unless the caller asked for this very text to be cut. So a
  * larger ratio never saves less.
  */
-function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness, { hints, asked }: Caution): number {
+function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness, caution: Caution): number {
+  const { hints, asked, boldness: steps = 0 } = caution;
   const ratio = Math.min(maxPruneRatio, CEILING);
   const bold = (ratio > MILD ? deep : mild) / (1 - ratio);
-  return asked === true ? bold : Math.min(bold, atCeiling[hints?.origin ?? 'unknown']);
+  return STEP ** steps * (asked === true ? bold : Math.min(bold, atCeiling[hints?.origin ?? 'unknown']));
 }
 
-type Caution = Pick<PruneInput, 'hints' | 'asked'>;
+type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
 
 /** About what a token of code or of a log has. Chosen. */
 const CHARS_PER_TOKEN = 3.3;
@@ -43,7 +51,7 @@ function sizeOf(tokens: number, chars: number): number {
   return (tokens + chars / CHARS_PER_TOKEN) / 2;
 }
 
-type ChoiceInput = Pick<PruneInput, 'limits' | 'hints' | 'asked' | 'externalScores'>;
+type ChoiceInput = Pick<PruneInput, 'limits' | 'hints' | 'asked' | 'boldness' | 'externalScores'>;
 
 /**
  * Puts together what the lines to cut are chosen from. Lines that carry the structure of a document go only at the

@@ -23,6 +23,8 @@ export interface UsedLine {
   readonly line: string;
   /** Message that used it. */
   readonly at: number;
+  /** Message of the result that it was used from; -1 where none is known. */
+  readonly from: number;
   /** Whether it still stood in what was forwarded of the result that it was used from. */
   readonly kept: boolean;
   /** Whether it stood there or in any other result that the model had been sent by then. */
@@ -102,7 +104,9 @@ export function usedLines(
     const id = `${use}\0${line}`;
     const kept = from?.forwarded.has(line) ?? true;
     // the first time decides: a line that stood there then is still there later on
-    if (!out.has(id)) out.set(id, { use, line, at, kept, visible: kept || visible.has(line) });
+    if (!out.has(id)) {
+      out.set(id, { use, line, at, from: from?.at ?? -1, kept, visible: kept || visible.has(line) });
+    }
   };
   const results: Result[] = [];
   /** Lines that tool results held, by their longest word. */

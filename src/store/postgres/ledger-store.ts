@@ -39,12 +39,12 @@ export class DatabaseLedger implements LedgerStore {
     }, WAIT_MS);
   }
 
-  async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
+  async sums({ sinceDay, project, slice }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
     const rows = await this.#database.query<LedgerSum>(
       `SELECT day, project, slice, key, field, value FROM mcp_pruner.ledger_sum
-       WHERE day >= $1 AND ($2::text IS NULL OR project = $2)
+       WHERE day >= $1 AND ($2::text IS NULL OR project = $2) AND ($3::text IS NULL OR slice = $3)
        ORDER BY day DESC, project COLLATE "C", slice COLLATE "C", key COLLATE "C", field COLLATE "C" LIMIT ${MAX_SUMS_READ}`,
-      [sinceDay, toPgOrNull(project)],
+      [sinceDay, toPgOrNull(project), slice ?? null],
     );
     return rows.map((row) => ({ ...row, project: fromPg(row.project), key: fromPg(row.key) }));
   }
@@ -94,15 +94,18 @@ export class DatabaseLedger implements LedgerStore {
     }));
   }
 
-  addStep(step: Omit<BoldnessStep, 'number'>): Promise<BoldnessStep> {
+  addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
     const { project, tool, kind, atMs, texts, regretted } = step;
     return this.#database.transaction(async (client) => {
+      await client.query("SELECT pg_advisory_xact_lock(hashtext('mcp_pruner.ledger'))");
       const [row] = await client.query<{ id: number }>(
         `INSERT INTO mcp_pruner.ledger_step (project, tool, kind, step, at_ms, texts, regretted)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
-        [toPg(project), toPg(tool), toPg(kind), step.step, Math.trunc(atMs), texts, regretted],
+         SELECT $1::text, $2::text, $3::text, $4::int, $5::bigint, $6::bigint, $7::bigint WHERE NOT EXISTS
+           (SELECT 1 FROM mcp_pruner.ledger_step WHERE (project, tool, kind) = ($1, $2, $3) AND id > $8)
+         RETURNING id`,
+        [toPg(project), toPg(tool), toPg(kind), step.step, Math.trunc(atMs), texts, regretted, after],
       );
-      return { ...step, number: row?.id ?? 0 };
+      return row ? { ...step, number: row.id } : null;
     }, WAIT_MS);
   }
 }

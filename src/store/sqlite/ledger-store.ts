@@ -49,8 +49,9 @@ class LedgerTables {
       'INSERT INTO ledger_sum (day, project, slice, key, field, value) VALUES (@day, @project, @slice, @key, @field, @value)',
     );
     this.sumsOfDay = db.prepare<[string], number>('SELECT count(*) FROM ledger_sum WHERE day = ?').pluck();
-    this.sums = db.prepare<[string, string | null, string | null], LedgerSum>(
-      `SELECT day, project, slice, key, field, value FROM ledger_sum WHERE day >= ? AND (? IS NULL OR project = ?)
+    this.sums = db.prepare<[string, string | null, string | null, string | null, string | null], LedgerSum>(
+      `SELECT day, project, slice, key, field, value FROM ledger_sum
+       WHERE day >= ? AND (? IS NULL OR project = ?) AND (? IS NULL OR slice = ?)
        ORDER BY day DESC, project, slice, key, field LIMIT ${MAX_SUMS_READ}`,
     );
     this.turns = db.prepare<[string, string | null, string | null, number], TurnRow>(
@@ -65,9 +66,10 @@ class LedgerTables {
       `SELECT id AS number, project, tool, kind, step, at_ms, texts, regretted FROM ledger_step
        WHERE id IN (SELECT max(id) FROM ledger_step GROUP BY project, tool, kind) ORDER BY id`,
     );
-    this.addStep = db.prepare<[Omit<StepRow, 'number'>]>(
+    this.addStep = db.prepare<[Omit<StepRow, 'number'> & { readonly after: number }]>(
       `INSERT INTO ledger_step (project, tool, kind, step, at_ms, texts, regretted)
-       VALUES (@project, @tool, @kind, @step, @at_ms, @texts, @regretted)`,
+       SELECT @project, @tool, @kind, @step, @at_ms, @texts, @regretted WHERE NOT EXISTS
+         (SELECT 1 FROM ledger_step WHERE project = @project AND tool = @tool AND kind = @kind AND id > @after)`,
     );
   }
 }
@@ -98,9 +100,9 @@ export class FileLedger implements LedgerStore {
     );
   }
 
-  sums({ sinceDay, project: of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
-    const project = of ?? null;
-    return this.#read((tables) => tables.sums.all(sinceDay, project, project));
+  sums({ sinceDay, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
+    const { project = null, slice = null } = of;
+    return this.#read((tables) => tables.sums.all(sinceDay, project, project, slice, slice));
   }
 
   turns({ conversationId, limit, ...page }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
@@ -123,10 +125,10 @@ export class FileLedger implements LedgerStore {
     return this.#read((tables) => tables.steps.all().map(({ at_ms, ...step }) => ({ ...step, atMs: at_ms })));
   }
 
-  addStep({ atMs, ...step }: Omit<BoldnessStep, 'number'>): Promise<BoldnessStep> {
+  addStep({ atMs, ...step }: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
     return this.#access.write(({ db }) => {
-      const { lastInsertRowid } = this.#on(db).addStep.run({ ...step, at_ms: Math.trunc(atMs) });
-      return { ...step, atMs, number: Number(lastInsertRowid) };
+      const { changes, lastInsertRowid } = this.#on(db).addStep.run({ ...step, at_ms: Math.trunc(atMs), after });
+      return changes === 0 ? null : { ...step, atMs, number: Number(lastInsertRowid) };
     });
   }
 

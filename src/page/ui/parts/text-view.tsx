@@ -59,6 +59,7 @@ export function TextView({ id }: { id: string }) {
       {failure && <Trouble failure={failure} />}
       {view !== 'cut' && <SentNote sent={text.sent} />}
       {why !== null && why.caveat !== '' && <p class="quiet">{why.caveat}</p>}
+      {why !== null && why.boldness !== '' && <p class="quiet">{why.boldness}</p>}
       {why !== null && why.terms.length > 0 && (
         <p class="quiet">
           Words of the goal that it has: <span class="breaks">{why.terms.join(', ')}</span>. A region goes when its

@@ -1,7 +1,7 @@
-import type { LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
+import type { BoldnessStep, LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
 import { compact, dollars, number, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Bar, Card, Empty, Head, Scroll } from '../parts/pieces.tsx';
+import { Badge, Bar, Card, Empty, Head, Scroll, Time } from '../parts/pieces.tsx';
 import { Start } from './start.tsx';
 
 /** What became of texts by tool and kind, where lines were needed after all, and what was learnt from it. */
@@ -18,13 +18,16 @@ export function ToolsView() {
         </button>
       </Head>
       <Show of={report}>
-        {({ tools }) =>
+        {({ tools, steps }) =>
           tools.length === 0 ? (
             <Empty title="No text was looked at yet">
               <Start />
             </Empty>
           ) : (
-            <Tools tools={tools} />
+            <>
+              <Tools tools={tools} />
+              {steps.length > 0 && <Learnt steps={steps} />}
+            </>
           )
         }
       </Show>
@@ -92,14 +95,71 @@ function Row({ tool: one }: { tool: LedgerTool }) {
         )}
       </td>
       <td class="amount">
-        {one.step === 0 ? (
-          <span class="quiet">as set</span>
-        ) : (
-          <Badge tone={one.step < 0 ? 'warn' : 'good'}>
-            {one.step > 0 ? `+${one.step} bolder` : `${one.step} milder`}
-          </Badge>
-        )}
+        <Step step={one.step} />
       </td>
     </tr>
+  );
+}
+
+function Step({ step }: { step: number }) {
+  if (step === 0) return <span class="quiet">as set</span>;
+  return <Badge tone={step < 0 ? 'warn' : 'good'}>{step > 0 ? `+${step} bolder` : `${step} milder`}</Badge>;
+}
+
+/** The boldness steps that hold, and what each was decided on. */
+function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
+  return (
+    <Card title="Learnt from regret" flush>
+      <p class="quiet">
+        Where many cut texts were needed after all, what is decided from then on is cut more mildly; where hardly any,
+        more boldly. What was sent before stays as it was. <code>MCP_PRUNER_LEARN=false</code> switches it off.
+      </p>
+      <Scroll label="Learnt from regret">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col" class="amount">
+                Number
+              </th>
+              <th scope="col">Project</th>
+              <th scope="col">Tool</th>
+              <th scope="col">Kind</th>
+              <th scope="col" class="amount">
+                Texts cut
+              </th>
+              <th scope="col" class="amount">
+                Regretted
+              </th>
+              <th scope="col">Since</th>
+              <th scope="col" class="amount">
+                Step
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {steps.map((one) => (
+              <tr key={one.number}>
+                <td class="amount">{one.number}</td>
+                <td class="breaks">{one.project}</td>
+                <th scope="row" class="breaks">
+                  {one.tool === '' ? 'no tool' : one.tool}
+                </th>
+                <td>{one.kind.replaceAll('_', ' ')}</td>
+                <td class="amount">{number(one.texts)}</td>
+                <td class="amount">
+                  {number(one.regretted)} <span class="quiet">({share(one.regretted, one.texts)})</span>
+                </td>
+                <td>
+                  <Time ms={one.atMs} />
+                </td>
+                <td class="amount">
+                  <Step step={one.step} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </Card>
   );
 }

@@ -1,0 +1,161 @@
+import type { BoldnessFact, BoldnessSteps } from '../core/ports/boldness.ts';
+import type { BoldnessStep, LedgerStore, LedgerSum } from '../core/ports/ledger.ts';
+import type { TellFailure } from '../failures.ts';
+import { dayOf } from './days.ts';
+
+export interface LearnerOptions {
+  readonly store: Pick<LedgerStore, 'sums' | 'steps' | 'addStep'>;
+  readonly clock: { nowMs(): number };
+  /** Told of each step that this process took, with the one that held before. */
+  readonly onStep: (step: BoldnessStep, before: number) => void;
+  readonly onFailure: TellFailure;
+}
+
+/** Texts that were cut, and those of them that were needed after all. */
+export interface Evidence {
+  readonly cut: number;
+  readonly regretted: number;
+}
+
+const DAY_MS = 86_400_000;
+/** How far back texts count: tools and prompts change. Chosen. */
+const DAYS_OF_EVIDENCE = 90;
+/** How often the figures are looked at; other processes' steps are seen as late. */
+const EVERY_MS = 60_000;
+const MILDEST = -2;
+const BOLDEST = 2;
+/**
+ * Regretted texts of cut ones from which on cuts are made milder, and below which they are made bolder. Chosen: a cut text
+ * saves some 700 tokens, which with later reads of the cache come to the price of 2,200 new ones; a regret costs a request
+ * more, some 2,700 with a prompt of 20,000 tokens read from the cache. Above 0.8 cuts lose money, and long before that they
+ * get in the agent's way. Of recorded conversations one text in six comes to be regretted, of source code one in three.
+ */
+const TOO_MANY = 0.2;
+const FAR_BELOW = 0.02;
+/** Fewer texts say nothing. Chosen. */
+const LEAST_TEXTS = 12;
+/** One-sided, 95 of 100. */
+const Z = 1.645;
+/** Fields of the slice `step`. */
+export const STEP_FIELDS = { cut: 'cut', regretted: 'regretted' } as const;
+
+/** Stands for what was cut by a boldness step. The tool comes last: a store keeps the beginning of what is too long. */
+export function stepKey({ boldness, tool, kind }: StepTexts): string {
+  return `${boldness}\t${kind}\t${tool}`;
+}
+
+interface StepTexts {
+  /** Number of the fact; 0 before there was one. */
+  readonly boldness: number;
+  readonly tool: string;
+  readonly kind: string;
+}
+
+/**
+ * The boldness step that follows from what was seen under one. It becomes milder once at least `TOO_MANY` are regretted for
+ * certain, and bolder once it is certain that fewer than `FAR_BELOW` are: certain is what the Wilson interval
+ * (E. B. Wilson, JASA 22, 1927) excludes.
+ */
+export function stepAfter(step: number, { cut, regretted }: Evidence): number {
+  if (cut < LEAST_TEXTS) return step;
+  const share = Math.min(1, regretted / cut);
+  const middle = share + (Z * Z) / (2 * cut);
+  const spread = Z * Math.sqrt((share * (1 - share)) / cut + (Z * Z) / (4 * cut * cut));
+  const over = 1 + (Z * Z) / cut;
+  if ((middle - spread) / over > TOO_MANY) return Math.max(MILDEST, step - 1);
+  if ((middle + spread) / over < FAR_BELOW) return Math.min(BOLDEST, step + 1);
+  return step;
+}
+
+/**
+ * Learns from regret how boldly texts of a (project, tool, kind) are cut. What was decided before is never looked at again:
+ * a step holds for what is decided from then on.
+ */
+export class Learner implements BoldnessSteps {
+  readonly #options: LearnerOptions;
+  #held: ReadonlyMap<string, ReadonlyMap<string, BoldnessFact>> = new Map();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LearnerOptions) {
+    this.#options = options;
+  }
+
+  of(project: string, tool: string): ReadonlyMap<string, BoldnessFact> | null {
+    return this.#held.size === 0 ? null : (this.#held.get(ofTool(project, tool)) ?? null);
+  }
+
+  /** Reads the steps that hold. Never rejects: without them all is as configured. */
+  async start(): Promise<void> {
+    try {
+      this.#hold(await this.#options.store.steps());
+    } catch (cause) {
+      this.#options.onFailure('boldness_not_read', cause);
+    }
+  }
+
+  /** Looks at what was regretted, now and then, and takes the steps that follow. Never rejects. */
+  async look(): Promise<void> {
+    const { clock, onFailure } = this.#options;
+    const now = clock.nowMs();
+    if (Math.abs(now - this.#lookedMs) < EVERY_MS) return;
+    this.#lookedMs = now;
+    try {
+      await this.#learn(now);
+    } catch (cause) {
+      onFailure('boldness_not_learnt', cause);
+    }
+  }
+
+  async #learn(now: number): Promise<void> {
+    const { store, onStep } = this.#options;
+    const sinceDay = dayOf(now - DAYS_OF_EVIDENCE * DAY_MS);
+    const [sums, steps] = await Promise.all([store.sums({ sinceDay, slice: 'step' }), store.steps()]);
+    const held = new Map(steps.map((one) => [idOf(one), one]));
+    for (const { project, boldness, tool, kind, ...seen } of evidenceOf(sums)) {
+      const id = idOf({ project, tool, kind });
+      const last = held.get(id);
+      const before = last?.step ?? 0;
+      const step = stepAfter(before, seen);
+      if (boldness !== (last?.number ?? 0) || step === before) continue;
+      const fact = { project, tool, kind, step, atMs: now, texts: seen.cut, regretted: seen.regretted };
+      const taken = await store.addStep(fact, boldness);
+      if (taken === null) continue; // another process was first: its step is read next time
+      held.set(id, taken);
+      onStep(taken, before);
+    }
+    this.#hold([...held.values()]);
+  }
+
+  #hold(steps: readonly BoldnessStep[]): void {
+    const held = new Map<string, Map<string, BoldnessFact>>();
+    for (const { project, tool, kind, number, step } of steps) {
+      const id = ofTool(project, tool);
+      const kinds = held.get(id) ?? new Map<string, BoldnessFact>();
+      held.set(id, kinds.set(kind, { number, step }));
+    }
+    this.#held = held;
+  }
+}
+
+function ofTool(project: string, tool: string): string {
+  return `${project}\0${tool}`;
+}
+
+function idOf({ project, tool, kind }: Pick<BoldnessStep, 'project' | 'tool' | 'kind'>): string {
+  return `${ofTool(project, tool)}\0${kind}`;
+}
+
+/** What was seen under each step. */
+function evidenceOf(sums: readonly LedgerSum[]): (StepTexts & Evidence & { readonly project: string })[] {
+  const seen = new Map<string, { project: string; key: string; cut: number; regretted: number }>();
+  for (const { project, key, field, value } of sums) {
+    const id = `${project}\0${key}`;
+    const one = seen.get(id) ?? { project, key, cut: 0, regretted: 0 };
+    seen.set(id, one);
+    if (field === STEP_FIELDS.cut || field === STEP_FIELDS.regretted) one[field] += value;
+  }
+  return [...seen.values()].map(({ key, ...one }) => {
+    const [boldness, kind = '', tool = ''] = key.split('\t');
+    return { ...one, boldness: Number(boldness), kind, tool };
+  });
+}
