@@ -63,11 +63,23 @@ interface Message {
   readonly tool_calls?: readonly unknown[];
 }
 
-function toolTurn(id: string, name: string, args: object, content: string): Message[] {
-  const call = { id, type: 'function', function: { name, arguments: JSON.stringify(args) } };
+interface ToolResult {
+  readonly id: string;
+  readonly name: string;
+  readonly args: object;
+  readonly content: string;
+}
+
+/** Calls made at once, and what came of them. */
+function toolTurn(...results: readonly ToolResult[]): Message[] {
+  const calls = results.map(({ id, name, args }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(args) },
+  }));
   return [
-    { role: 'assistant', content: null, tool_calls: [call] },
-    { role: 'tool', tool_call_id: id, content },
+    { role: 'assistant', content: null, tool_calls: calls },
+    ...results.map(({ id, content }) => ({ role: 'tool', tool_call_id: id, content })),
   ];
 }
 
@@ -90,27 +102,34 @@ export function plainBody(bytes: number): Buffer {
   const random = generator(7);
   const messages: Message[] = [...START];
   for (let i = 0, size = 0; size < bytes; i++) {
-    const turn = toolTurn(`call_${i}`, 'bash', { command: `step ${i}` }, serviceLog(3_000, random));
-    messages.push(...turn);
+    const content = serviceLog(3_000, random);
+    messages.push(...toolTurn({ id: `call_${i}`, name: 'bash', args: { command: `step ${i}` }, content }));
     size += 3_500;
   }
   return bodyOf(messages);
 }
 
-/** A body of a given size with large tool results; another seed, other texts. */
+/** What a command printed, or a file, by turns. */
+function result(i: number, seed: number, chars: number, random: () => number): ToolResult {
+  const id = `call_${seed}_${i}`;
+  return i % 2 === 0
+    ? { id, name: 'bash', args: { command: `npm run job${i}` }, content: serviceLog(chars, random) }
+    : { id, name: 'read_file', args: { path: `src/job${i}.ts` }, content: sourceFile(chars, random) };
+}
+
+/**
+ * A body of a given size with large tool results, which no answer stands behind yet, so that all of them are new; another
+ * seed, other texts.
+ */
 export function largeBody(bytes: number, seed: number): Buffer {
   const random = generator(seed);
-  const messages: Message[] = [...START];
+  const results: ToolResult[] = [];
   for (let i = 0, size = 0; size < bytes; i++) {
     const chars = Math.min(bytes - size, 50_000);
-    const [name, args, text] =
-      i % 2 === 0
-        ? ['bash', { command: `npm run job${i}` }, serviceLog(chars, random)]
-        : ['read_file', { path: `src/job${i}.ts` }, sourceFile(chars, random)];
-    messages.push(...toolTurn(`call_${seed}_${i}`, String(name), Object(args), String(text)));
+    results.push(result(i, seed, chars, random));
     size += chars + 300;
   }
-  return bodyOf(messages);
+  return bodyOf([...START, ...toolTurn(...results)]);
 }
 
 /** The growing bodies of one conversation: each turn brings a tool result of 8 to 40 KB. */
@@ -120,10 +139,7 @@ export function conversation(turns: number, seed: number): Buffer[] {
   const bodies: Buffer[] = [];
   for (let i = 0; i < turns; i++) {
     const chars = 8_000 + Math.floor(random() * 32_000);
-    const text = i % 2 === 0 ? serviceLog(chars, random) : sourceFile(chars, random);
-    const [name, args] =
-      i % 2 === 0 ? ['bash', { command: `npm run job${i}` }] : ['read_file', { path: `src/job${i}.ts` }];
-    messages.push(...toolTurn(`call_${seed}_${i}`, String(name), Object(args), text));
+    messages.push(...toolTurn(result(i, seed, chars, random)));
     if (i % 15 === 14)
       messages.push(
         { role: 'assistant', content: 'Done.' },
