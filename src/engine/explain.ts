@@ -81,11 +81,15 @@ interface Fate {
   readonly rule: Rule;
 }
 
+/** A budget that has less than this share of the lines left, or fewer lines than two, is used up. Chosen. */
+const SPENT_SHARE = 0.02;
+const SPENT_LINES = 2;
+
 function fatesOf(rules: Uint8Array, choice: Choice, plan: Plan): Fate[] {
   const cut = new Uint8Array(choice.n);
   for (const { startLine, endLine } of plan.cuts) cut.fill(1, startLine - 1, endLine);
   const spent = plan.cuts.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
-  const full = choice.budget - spent < Math.max(2, choice.n * 0.02);
+  const full = choice.budget - spent < Math.max(SPENT_LINES, choice.n * SPENT_SHARE);
   return Array.from({ length: choice.n }, (_, i): Fate => {
     const rule = RULES[rules[i] ?? 0] ?? '';
     const worthy = (choice.value[i] ?? 0) >= choice.price * (choice.size[i] ?? 0);

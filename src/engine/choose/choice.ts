@@ -16,9 +16,12 @@ const DEFINITION_WORTH = 2;
 /** Up to this ratio the caller wants a mild cut: lines go only when they are worth least. */
 const MILD = 0.75;
 
+/** Makes up for `0.9 * 10` being a hair less than 9. */
+const ROUNDING = 1e-9;
+
 /** The largest number of lines that may go, and whether the limits can be met at all. */
 export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits): number {
-  return Math.min(Math.floor(maxPruneRatio * lines + 1e-9), lines - minKeepLines);
+  return Math.min(Math.floor(maxPruneRatio * lines + ROUNDING), lines - minKeepLines);
 }
 
 /**

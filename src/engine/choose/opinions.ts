@@ -2,6 +2,8 @@ import type { Choice } from './runs.ts';
 
 /** A line that another backend is sure of is worth this many times what its going would save, so that it stays. */
 const SURE_WORTH = 2;
+/** Says neither that a line must stay nor that it is noise. */
+const NO_OPINION = 0.5;
 
 /**
  * Lets another backend's opinion of lines take part in a choice: 1 says that a line must stay, 0 that it is noise, 0.5
@@ -16,10 +18,10 @@ export function withOpinions(opinions: Float64Array | undefined, choice: Choice)
   const value = choice.value.map((own, i) => {
     const opinion = Math.min(1, Math.max(0, opinions[i] ?? Number.NaN));
     if (Number.isNaN(opinion)) return own;
-    if (opinion < 0.5) return 2 * opinion * own;
+    if (opinion < NO_OPINION) return (opinion / NO_OPINION) * own;
     // a line that stays alone in the middle of a cut costs its own size and a second marker
     const worth = Math.max(own, SURE_WORTH * price * ((size[i] ?? 0) + markerSize));
-    return own + (2 * opinion - 1) * (worth - own);
+    return own + (opinion / NO_OPINION - 1) * (worth - own);
   });
   return { ...choice, value };
 }

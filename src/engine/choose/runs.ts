@@ -29,6 +29,10 @@ export interface Run {
 
 /** Halvings of the charge that keeps a choice within its budget: a millionth of the first guess is left. */
 const ROUNDS = 20;
+/** Charges closer than this are the same. */
+const NEGLIGIBLE = 1e-9;
+/** A run that fills up the budget saves at least so many markers. Chosen. */
+const LEAST_MARKERS = 1.5;
 
 /**
  * Chooses the runs whose going saves most tokens for the least value, markers counted: the best of all ways to part the
@@ -46,7 +50,7 @@ export function chooseRuns(choice: Choice): Run[] {
   for (let i = 0; i < choice.n; i++) high = Math.max(high, choice.price * (choice.size[i] ?? 0));
   const over = cut.slice();
   let within = new Uint8Array(choice.n);
-  for (let round = 0; round < ROUNDS && high - low > 1e-9; round++) {
+  for (let round = 0; round < ROUNDS && high - low > NEGLIGIBLE; round++) {
     const charge = (low + high) / 2;
     if (partition(choice, charge, cut) <= choice.budget) {
       high = charge;
@@ -120,7 +124,7 @@ function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
     }
     let saved = joined ? choice.markerSize : 0;
     for (let i = from; i <= to; i++) saved += choice.size[i] ?? 0;
-    if (from > to || saved < choice.markerSize * 1.5) continue;
+    if (from > to || saved < choice.markerSize * LEAST_MARKERS) continue;
     for (let i = from; i <= to; i++) within[i] = 1;
     left -= to - from + 1;
   }

@@ -1,3 +1,4 @@
+import { isWordSign } from '../text/chars.ts';
 import type { View } from '../text/view.ts';
 import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -62,6 +63,5 @@ function linesWith({ text, lines: { starts }, n }: View, compound: string): Uint
 }
 
 function isWordAt(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95;
+  return isWordSign(text.charCodeAt(at));
 }

@@ -1,3 +1,4 @@
+import { LOWER_CASE } from '../text/chars.ts';
 import { codesOf } from '../text/codes.ts';
 import type { View } from '../text/view.ts';
 import { bindWords, countOf, findCompounds, type LineFlags } from './compound-lines.ts';
@@ -7,8 +8,10 @@ import type { Vocabulary } from './vocabulary.ts';
 /** BM25's saturation, as usual, and its normalisation by length: weaker than the usual .75, for lines differ less than documents. */
 const K1 = 1.2;
 const B = 0.4;
+/** Words after which a line counts as no longer: one that never ends would weigh nothing. Chosen. */
+const MOST_WORDS = 60;
 
-/** BM25's inverse document frequency, of lines. */
+/** BM25's inverse document frequency, of lines (Robertson and Spärck Jones, 1976, never negative by the 1). */
 function rarity(n: number, lines: number): number {
   return Math.log(1 + (n - lines + 0.5) / (lines + 0.5));
 }
@@ -57,14 +60,18 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
 
 /** Slots of a table that tells most words which begin like none of the goal's. */
 const STARTS = 4096;
-/** Letters that related words have in common at least; and what a related word counts beside the word itself. Chosen. */
+/** Letters that related words have in common at least, and their share of the longer word. Chosen. */
 const STEM_CHARS = 4;
+const STEM_SHARE = 0.6;
+/** What a related word counts beside the word itself. Chosen. */
 const KINSHIP = 0.4;
+/** A prime near the size of `STARTS`, so that each letter moves the key all over the table. */
+const SPREAD = 8191;
 
 /** The first letters of a word as one number, case aside. */
 function startKey(codes: Uint16Array, start: number): number {
   let key = 0;
-  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, 8191) + ((codes[start + i] ?? 0) | 32);
+  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, SPREAD) + ((codes[start + i] ?? 0) | LOWER_CASE);
   return key;
 }
 
@@ -72,9 +79,10 @@ function startKey(codes: Uint16Array, start: number): number {
 function related(text: string, start: number, length: number, word: string): number {
   const most = Math.min(length, word.length);
   let common = 0;
-  while (common < most && (text.charCodeAt(start + common) | 32) === (word.charCodeAt(common) | 32)) common++;
+  while (common < most && (text.charCodeAt(start + common) | LOWER_CASE) === (word.charCodeAt(common) | LOWER_CASE))
+    common++;
   if (common === word.length || (common === length && length > STEM_CHARS)) return KINSHIP;
-  return common > STEM_CHARS && common >= 0.6 * Math.max(length, word.length) ? KINSHIP : 0;
+  return common > STEM_CHARS && common >= STEM_SHARE * Math.max(length, word.length) ? KINSHIP : 0;
 }
 
 /** Where the goal's words stand in a text, and what they are worth there. */
@@ -141,7 +149,7 @@ export function scoreLines(
     const end = first[i + 1] ?? 0;
     if (start === end) continue;
     let sum = 0;
-    const norm = K1 * (1 - B + (B * Math.min(words.spoken[i] ?? 0, 60)) / average);
+    const norm = K1 * (1 - B + (B * Math.min(words.spoken[i] ?? 0, MOST_WORDS)) / average);
     for (let h = start; h < end; h++) {
       const w = weight[words.ids[hits[h] ?? 0] ?? 0] ?? 0;
       if (w > 0 && !repeated(words, hits, start, h)) sum += (w * (K1 + 1)) / (1 + norm);

@@ -1,3 +1,4 @@
+import { isCapital, UNDERSCORE } from '../text/chars.ts';
 import { compoundsOf } from './compounds.ts';
 import { scanWords, wordHash } from './words.ts';
 
@@ -22,6 +23,15 @@ export interface GoalTerm {
 /** What stands further down in a goal, or is its 201st word, tells no lines apart any more. Chosen. */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
+/** Words that are looked at, of which the heaviest are taken. Chosen. */
+const MAX_FOUND = 4 * MAX_TERMS;
+
+/** How much what is quoted or called, what is spelled like an identifier, and the goal's first line count. Chosen. */
+const QUOTED = 2.2;
+const SPELLED = 2;
+const IN_TITLE = 2;
+/** A word that is said more often is not asked for more. Chosen. */
+const MOST_COUNTED = 3;
 
 const STOP_WORDS = `a an any and are as at be been but by can cannot could did do does doing done for from get got had has
 have how i if in into is it its just let like make makes may me might more most must my need no not now of off on
@@ -58,14 +68,14 @@ export function goalTerms(goal: string): GoalTerm[] {
   const found = new Map<number, Found>();
   let next = 0;
   scanWords(text, 0, text.length, (hash, start, end, isPart) => {
-    if (STOP.has(hash) || found.size >= MAX_TERMS * 4) return;
+    if (STOP.has(hash) || found.size >= MAX_FOUND) return;
     if (LEADING.has(hash) && leads(text, start)) return;
     const word = text.slice(start, end);
     while (next < compounds.length && (compounds[next]?.end ?? 0) <= start) next++;
     const compound = compounds[next];
     const within = compound !== undefined && start >= compound.start ? compound.text : '';
     const spelled = isPart ? 1 : spelling(text, start, end);
-    const emphasis = (start < title ? 2 : 1) * spelled;
+    const emphasis = (start < title ? IN_TITLE : 1) * spelled;
     const literal = spelled > 1;
     const entry = found.get(hash);
     if (entry === undefined)
@@ -80,7 +90,7 @@ export function goalTerms(goal: string): GoalTerm[] {
   });
   return [...found]
     .map(([hash, { word, count, emphasis, whole, literal, within }]) => {
-      const weight = Math.sqrt(Math.min(count, 3)) * emphasis;
+      const weight = Math.sqrt(Math.min(count, MOST_COUNTED)) * emphasis;
       return {
         hash,
         word,
@@ -105,15 +115,18 @@ interface Found {
   readonly within: Set<string>;
 }
 
+/** From here on a letter is a small one, accents included. */
+const SMALL_A = 97;
+
 /** Identifiers, quoted words and paths are what a goal means literally. */
 function spelling(text: string, start: number, end: number): number {
   const before = start > 0 ? text.charAt(start - 1) : ' ';
   const after = end < text.length ? text.charAt(end) : ' ';
-  if (before === '`' || after === '`' || after === '(') return 2.2;
+  if (before === '`' || after === '`' || after === '(') return QUOTED;
   for (let i = start; i < end; i++) {
     const code = text.charCodeAt(i);
-    if (code === 95) return 2;
-    if (i > start && code >= 65 && code <= 90 && text.charCodeAt(i - 1) >= 97) return 2;
+    if (code === UNDERSCORE) return SPELLED;
+    if (i > start && isCapital(code) && text.charCodeAt(i - 1) >= SMALL_A) return SPELLED;
   }
   return 1;
 }

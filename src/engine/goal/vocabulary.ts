@@ -92,17 +92,19 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
 
 // past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic
 const MAX_PROBES = 24;
+/** Room for the words of a small text; a power of two. Half of the slots of a table stay free, or it grows. */
+const FEW_IDS = 512;
 
 /** Numbers different hashes from 0 in the order of their coming, and holds what is known of each by its number. */
 class IdTable {
   size = 0;
-  start = new Uint32Array(512);
-  end = new Uint32Array(512);
-  lineCount = new Int32Array(512);
-  #lastLine = new Int32Array(512);
-  #mask = 1023;
-  #hashes = new Int32Array(1024);
-  #ids = new Int32Array(1024);
+  start = new Uint32Array(FEW_IDS);
+  end = new Uint32Array(FEW_IDS);
+  lineCount = new Int32Array(FEW_IDS);
+  #lastLine = new Int32Array(FEW_IDS);
+  #mask = 2 * FEW_IDS - 1;
+  #hashes = new Int32Array(2 * FEW_IDS);
+  #ids = new Int32Array(2 * FEW_IDS);
 
   /** The id of a hash; its new one, `size` until now, when it comes first. */
   idOf(hash: number): number {

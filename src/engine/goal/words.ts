@@ -1,3 +1,4 @@
+import { isCapital, LOWER_CASE } from '../text/chars.ts';
 import { codesOf } from '../text/codes.ts';
 import { mixed } from '../text/mix.ts';
 
@@ -87,12 +88,15 @@ export class WordList {
 /** Which words are wanted, by how they begin: 1 for each `beginning` that is. Others are counted, and no more. */
 export type Wanted = Uint8Array;
 
-const BEGINNINGS = 1024;
+/** What tells letters apart, case aside: their lowest bits. */
+const LETTER_BITS = 5;
+const LETTER = (1 << LETTER_BITS) - 1;
+const BEGINNINGS = 1 << (2 * LETTER_BITS);
 export const ALL_WORDS: Wanted = new Uint8Array(BEGINNINGS).fill(1);
 
 /** What the first two units of a word have in common with their other case (and with some other units). */
 function beginning(first: number, second: number): number {
-  return ((first & 31) << 5) | (second & 31);
+  return ((first & LETTER) << LETTER_BITS) | (second & LETTER);
 }
 
 /** Wants words that may be one of these, or begin like one of them. */
@@ -183,19 +187,19 @@ const SUFFIXES = new Map(
     r: ['er'],
   }).map(([last, suffixes]): [number, readonly Uint16Array[]] => [last.charCodeAt(0), suffixes.map(codesOf)]),
 );
+/** The last letters of suffixes. */
+const ENDS_SUFFIX = new Uint8Array(65536);
+for (const last of SUFFIXES.keys()) ENDS_SUFFIX[last] = 1;
 const LEAST_STEM = 4;
 const E = 101;
 
 /** Where the stem of the word in `[start, end)` ends; at least four characters stay. */
 function stemEnd(codes: Uint16Array, start: number, end: number): number {
   if (end - start <= LEAST_STEM) return end;
-  const last = (codes[end - 1] ?? 0) | 32;
+  const last = (codes[end - 1] ?? 0) | LOWER_CASE;
   let stem = end;
-  // s, g, y, d, r, n end the suffixes above
-  if (last === 115 || last === 103 || last === 121 || last === 100 || last === 114 || last === 110) {
-    stem = end - suffixLength(codes, start, end, last);
-  }
-  if (stem - start > LEAST_STEM && ((codes[stem - 1] ?? 0) | 32) === E) stem--; // cache, caching
+  if (ENDS_SUFFIX[last] === 1) stem -= suffixLength(codes, start, end, last);
+  if (stem - start > LEAST_STEM && ((codes[stem - 1] ?? 0) | LOWER_CASE) === E) stem--; // cache, caching
   return stem;
 }
 
@@ -204,17 +208,22 @@ function suffixLength(codes: Uint16Array, start: number, end: number, last: numb
     const { length } = suffix;
     if (end - start - length < LEAST_STEM) continue;
     let i = 0;
-    while (i < length && ((codes[end - length + i] ?? 0) | 32) === suffix[i]) i++;
+    while (i < length && ((codes[end - length + i] ?? 0) | LOWER_CASE) === suffix[i]) i++;
     if (i === length) return length;
   }
   return 0;
 }
 
+/** FNV-1a's offset basis and prime of 32 bits (Fowler, Noll, Vo). */
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a of a word's units, case of ASCII aside. */
 function hashOf(codes: Uint16Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
+  let hash = FNV_OFFSET;
   for (let i = start; i < end; i++) {
     const code = codes[i] ?? 0;
-    hash = Math.imul(hash ^ (code >= 65 && code <= 90 ? code | 32 : code), 0x01000193);
+    hash = Math.imul(hash ^ (isCapital(code) ? code | LOWER_CASE : code), FNV_PRIME);
   }
   return mixed(hash);
 }

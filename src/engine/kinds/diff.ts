@@ -1,7 +1,7 @@
 import { rankHunks } from '../rank/lookup.ts';
 import { LinePattern } from '../rules/matcher.ts';
 import { UnitBuilder, type Units } from '../text/units.ts';
-import { contentOf, isBlankLine, type View } from '../text/view.ts';
+import { isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind } from './kind.ts';
 
@@ -43,7 +43,7 @@ function hunks(view: View): Units {
     let end = i + 1;
     while (end < view.n && (isBlankLine(view, end) || !OPENING.fits(view, end, READ_CHARS))) end++;
     b.unit.fill(unit, i, end);
-    const isHunk = contentOf(view, i, 3).startsWith('@@');
+    const isHunk = view.text.startsWith('@@', view.from[i]);
     if (isHunk && end - i > 2 && end - i <= LONGEST_HUNK) b.glued.fill(1, i + 2, end);
     i = end;
   }

@@ -1,4 +1,5 @@
 import { Matcher } from '../rules/matcher.ts';
+import { TILDE } from '../text/chars.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import type { Protectable } from './kind.ts';
 import type { Protect } from './protection.ts';
@@ -14,13 +15,14 @@ const UNDERLINE = RULES.bitsOf('underline');
 /** Fences, headings and rulers are shorter. */
 const READ_CHARS = 120;
 
-const TILDE = 126;
+/** A shorter line underlines nothing, as in reStructuredText. */
+const LEAST_UNDERLINE = 4;
 
 /** Whether a line is nothing but tildes right below a title no longer than it: that underlines a heading and fences nothing. */
 export function isTildeUnderline({ codes, firstNonBlank, to }: View, i: number): boolean {
   const start = firstNonBlank[i] ?? 0;
   const end = to[i] ?? 0;
-  if (end - start < 4 || i === 0) return false;
+  if (end - start < LEAST_UNDERLINE || i === 0) return false;
   for (let at = start; at < end; at++) if (codes[at] !== TILDE) return false;
   const title = (to[i - 1] ?? 0) - (firstNonBlank[i - 1] ?? 0);
   return title > 0 && title <= end - start;

@@ -1,3 +1,4 @@
+import { CLOSING_BRACE, CLOSING_SQUARE, OPENING_BRACE, OPENING_SQUARE } from '../text/chars.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 
 /** How pretty-printed JSON falls into elements. */
@@ -48,7 +49,7 @@ function elementEnds(view: View): Int32Array {
     if (isBlankLine(view, i)) continue;
     const indent = view.indent[i] ?? 0;
     const first = view.text.charCodeAt(view.firstNonBlank[i] ?? 0);
-    const closes = first === 125 || first === 93;
+    const closes = first === CLOSING_BRACE || first === CLOSING_SQUARE;
     for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
       const depth = view.indent[top] ?? 0;
       if (depth < indent) break;
@@ -59,7 +60,7 @@ function elementEnds(view: View): Int32Array {
       }
     }
     const last = view.text.charCodeAt((view.to[i] ?? 1) - 1);
-    if (last === 123 || last === 91) open.push(i);
+    if (last === OPENING_BRACE || last === OPENING_SQUARE) open.push(i);
   }
   return end;
 }

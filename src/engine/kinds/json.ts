@@ -1,4 +1,4 @@
-import { rankEntries } from '../rank/lookup.ts';
+import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
 import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
@@ -24,7 +24,7 @@ export const json: Kind = {
     const { frame } = findElements(text.view);
     for (let i = text.inner.first; i < text.inner.end; i++) if (frame[i]) protect(i, 'structure');
   },
-  rank: (reading) => rankEntries(reading, { evenShare: 0.3, inTree: true }),
+  rank: (reading) => rankEntries(reading, { evenShare: EVEN_SHARE, inTree: true }),
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };
 

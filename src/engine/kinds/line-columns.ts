@@ -1,7 +1,5 @@
-const TAB = 9;
-const SPACE = 32;
-const COMMA = 44;
-const BAR = 124;
+import { BAR, BEYOND_ASCII, COMMA, isLetter, SPACE, TAB } from '../text/chars.ts';
+
 /** Fewer words are a name or a field. Chosen, as the next. */
 const LEAST_PROSE_WORDS = 5;
 /** Prose has so many letters for each sign. */
@@ -31,20 +29,19 @@ export class LineColumns {
     const indented = codes[from] === SPACE;
     for (let i = from; i < to; i++) {
       const code = codes[i] ?? 0;
-      const folded = code | 32;
-      const isLetter = (folded >= 97 && folded <= 122) || folded > 127;
+      const isText = isLetter(code) || code >= BEYOND_ASCII;
       if (code !== SPACE) {
         if (blanks > 1 && !indented) this.columns.push(i - from);
         blanks = 0;
       } else blanks++;
-      if (isLetter) {
+      if (isText) {
         letters++;
         run++;
         continue;
       }
       if (run > 1) words++;
       run = 0;
-      if (folded !== SPACE) others++;
+      if (code !== SPACE) others++;
       if (code === TAB) tabs++;
       else if (code === COMMA) commas++;
       else if (code === BAR) bars++;

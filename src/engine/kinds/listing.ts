@@ -1,6 +1,7 @@
 import { largestOf } from '../rank/columns.ts';
-import { rankEntries } from '../rank/lookup.ts';
+import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
 import { LinePattern } from '../rules/matcher.ts';
+import { COLON } from '../text/chars.ts';
 import { evenUnits } from '../text/units.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
@@ -12,7 +13,6 @@ const TOTAL = new LinePattern(/^\d+ director/);
 /** One entry or one folder: whatever words its name has, it tells of no failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
 const READ_CHARS = 300;
-const COLON = 58;
 /** A folder stays that matches the goal, by itself or by an entry, so well beside the best match. Chosen. */
 const TOUCHED = 0.5;
 
@@ -42,7 +42,7 @@ export const listing: Kind = {
     protect(inner.end - 1, 'edge');
   },
   protectMatches: keepTouchedFolders,
-  rank: (reading) => rankEntries(withFolders(reading), { evenShare: 0.3, inTree: true }),
+  rank: (reading) => rankEntries(withFolders(reading), { evenShare: EVEN_SHARE, inTree: true }),
   cutWhenSmall: true,
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };

@@ -108,7 +108,7 @@ function nameByFrame(view: View, hints: Hints | undefined): string | undefined {
   if (!view.numbered || hints?.path !== undefined) return undefined;
   for (let i = 0; i < Math.min(view.n, FRAME_LINES); i++) {
     if (!isUnnumbered(view, i)) continue;
-    for (const word of contentOf(view, i, 400).split(/[\s"'`()<>[\]:,;=]/)) {
+    for (const word of contentOf(view, i).split(/[\s"'`()<>[\]:,;=]/)) {
       const name = word.includes('.') ? nameByPath(word) : undefined;
       if (name !== undefined) return name;
     }

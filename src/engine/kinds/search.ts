@@ -5,6 +5,10 @@ import { protectByContract } from './contract.ts';
 import { always, type Kind, type Protectable } from './kind.ts';
 import type { Protect } from './protection.ts';
 
+/** What of the worth is spread evenly over hits. Chosen. */
+const MOSTLY_EVEN = 0.8;
+const READ_CHARS = 300;
+
 const SEARCH_COMMAND = /\b(?:grep|rg|ag|ack)\b/;
 
 /** Hits of a search: lines of many files, each behind its path. */
@@ -25,7 +29,7 @@ export const search: Kind = {
     protectFirstHits(text, protect);
   },
   // a search may be after something that the goal does not spell: most of the worth is spread evenly
-  rank: (reading) => rankEntries(reading, { evenShare: 0.8, inTree: false }),
+  rank: (reading) => rankEntries(reading, { evenShare: MOSTLY_EVEN, inTree: false }),
   // every hit may be the one that was looked for
   boldness: { atCeiling: always(0.95), mild: 0.27, deep: 0.27 },
 };
@@ -44,6 +48,6 @@ function protectFirstHits({ view, inner }: Protectable, protect: Protect): void 
 }
 
 function fileOfHit(view: View, i: number): string {
-  const match = HIT_FILE.exec(contentOf(view, i, 300));
+  const match = HIT_FILE.exec(contentOf(view, i, READ_CHARS));
   return match?.[1] ?? match?.[2] ?? '';
 }

@@ -1,8 +1,12 @@
-import { rankEntries } from '../rank/lookup.ts';
+import { EVEN_SHARE, rankEntries } from '../rank/lookup.ts';
 import { evenUnits } from '../text/units.ts';
 import { contentOf } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Shapes } from './kind.ts';
+
+/** Lines at the beginning among which the one that parts head and rows is looked for. Chosen. */
+const HEAD_LINES = 4;
+const READ_CHARS = 200;
 
 const RULER = /^\s*\|?[\s:|+-]+$/;
 
@@ -21,12 +25,12 @@ export const table: Kind = {
     protectByContract(text, protect);
     const { view, inner } = text;
     protect(inner.first, 'structure');
-    for (let i = inner.first + 1; i < Math.min(inner.end, inner.first + 4); i++) {
-      if (RULER.test(contentOf(view, i, 200))) protect(i, 'structure');
+    for (let i = inner.first + 1; i < Math.min(inner.end, inner.first + HEAD_LINES); i++) {
+      if (RULER.test(contentOf(view, i, READ_CHARS))) protect(i, 'structure');
     }
     protect(inner.end - 1, 'edge');
   },
-  rank: (reading) => rankEntries(reading, { evenShare: 0.3, inTree: false }),
+  rank: (reading) => rankEntries(reading, { evenShare: EVEN_SHARE, inTree: false }),
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };
 

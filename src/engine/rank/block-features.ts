@@ -39,6 +39,11 @@ export function measureBlocks(
   ];
 }
 
+/** Lines added to a block's, so that a short one does not win. Chosen; the weights were fitted with it, as with the next. */
+const SMOOTH = 8;
+/** Brings the logarithm of a block's lines to about 0..1. */
+const LARGE = 6;
+
 /** Fills in the size, the best line and the score of each block. */
 function gather(
   unit: Int32Array,
@@ -54,7 +59,7 @@ function gather(
     block[u] = (block[u] ?? 0) + match;
     if (match > (best[u] ?? 0)) best[u] = match;
   }
-  for (let u = 0; u < block.length; u++) block[u] = (block[u] ?? 0) / Math.sqrt((size[u] ?? 0) + 8);
+  for (let u = 0; u < block.length; u++) block[u] = (block[u] ?? 0) / Math.sqrt((size[u] ?? 0) + SMOOTH);
 }
 
 type Relations = Readonly<Record<'parent' | 'beside' | 'large' | 'mass', Float64Array>>;
@@ -64,7 +69,7 @@ function relate(parents: Int32Array, size: Float64Array, block: Float64Array, ou
   for (let u = 0; u < block.length; u++) {
     parent[u] = at(block, parents[u] ?? -1);
     beside[u] = Math.max(at(block, u - 1), at(block, u + 1));
-    large[u] = Math.log1p(size[u] ?? 0) / 6;
+    large[u] = Math.log1p(size[u] ?? 0) / LARGE;
     mass[u] = (block[u] ?? 0) * (large[u] ?? 0);
   }
 }

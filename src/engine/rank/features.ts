@@ -37,6 +37,9 @@ function isNearlyEmpty({ n, text }: View): boolean {
   return n > MANY_LINES && text.length < n * SHORT_LINE_CHARS;
 }
 
+/** The logarithms of what counts as many lines (3,000), blocks (3,000) and terms (150). Chosen; the weights were fitted with them. */
+const MANY = { lines: 8, blocks: 8, terms: 5 };
+
 /** Measures what may tell needed lines of code or prose from others. The names are those of `CODE_WEIGHTS`. */
 export function measureLines({ view, units, templates, words, terms, match }: Measured): LineMeasures {
   const matches = measureMatches(view, words, match);
@@ -56,9 +59,9 @@ export function measureLines({ view, units, templates, words, terms, match }: Me
   const circumstances = {
     found: wanted === 0 ? 0 : found / wanted,
     together: matches.together,
-    length: Math.min(1, Math.log1p(view.n) / 8),
-    blocks: Math.min(1, Math.log1p(units.count) / 8),
-    asked: Math.min(1, Math.log1p(terms.length) / 5),
+    length: Math.min(1, Math.log1p(view.n) / MANY.lines),
+    blocks: Math.min(1, Math.log1p(units.count) / MANY.blocks),
+    asked: Math.min(1, Math.log1p(terms.length) / MANY.terms),
   };
   return { measures, circumstances };
 }

@@ -1,4 +1,5 @@
 import type { GoalMatch } from '../goal/matching.ts';
+import { AT, DOT, isDigit, isLetter, QUOTE } from '../text/chars.ts';
 import type { Templates } from '../text/templates.ts';
 import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
@@ -20,9 +21,17 @@ export interface EntryRanking {
   readonly inTree: boolean;
 }
 
+/** What of the worth of rows, elements and names is spread evenly. Chosen. */
+export const EVEN_SHARE = 0.3;
 /** The power by which the best entries stand out, and what of its worth an entry gives to what it stands under. Chosen. */
 const SHARPNESS = 3;
 const LIFT = 0.8;
+/** What the first entry is worth beyond others of its shape, and entries in which that fades to 1/e. Chosen. */
+const FIRST_WORTH = 2;
+const FADES_IN = 20;
+/** Lines around a hunk's line that a match reaches; lines added to a hunk's, so that a short one does not win; and how much
+ * more the best are worth than others, as an exponent. Chosen. */
+const HUNK = { reach: 8, smooth: 8, sharpness: 2.5 };
 /** What is indented further counts as being no deeper. */
 const MAX_DEPTH = 64;
 
@@ -50,7 +59,7 @@ export function rankEntries(
   for (let i = 0; i < n; i++) {
     sum += sharp[i] ?? 0;
     const seen = count[shape[i] ?? 0] ?? 1;
-    out[i] = (1 / Math.sqrt(seen)) * (1 + 2 * Math.exp(-i / 20));
+    out[i] = (1 / Math.sqrt(seen)) * (1 + FIRST_WORTH * Math.exp(-i / FADES_IN));
     information += out[i] ?? 0;
   }
   const even = sum === 0 ? 1 : evenShare;
@@ -81,15 +90,14 @@ function depthOf(view: View, i: number): number {
   const to = Math.min(view.to[i] ?? 0, from + MAX_DEPTH - 1);
   for (let at = from; at < to; at++) {
     const code = view.text.charCodeAt(at);
-    const letter = (code | 32) >= 97 && (code | 32) <= 122;
-    if (letter || (code >= 48 && code <= 57) || code === 34 || code === 64 || code === 46) return at - from;
+    if (isLetter(code) || isDigit(code) || code === QUOTE || code === AT || code === DOT) return at - from;
   }
   return to - from;
 }
 
 /** Ranks hunks by the goal's words in them and near them. */
 export function rankHunks({ view, units, match: { raw } }: Ranked): Float64Array {
-  const near = unitScale(spread(raw, 8));
+  const near = unitScale(spread(raw, HUNK.reach));
   const sum = new Float64Array(units.count);
   const size = new Float64Array(units.count);
   for (let i = 0; i < view.n; i++) {
@@ -97,6 +105,6 @@ export function rankHunks({ view, units, match: { raw } }: Ranked): Float64Array
     sum[u] = (sum[u] ?? 0) + (raw[i] ?? 0);
     size[u] = (size[u] ?? 0) + 1;
   }
-  const block = unitScale(sum.map((s, u) => s / Math.sqrt((size[u] ?? 0) + 8)));
-  return columnOf(view.n, (i) => Math.exp(2.5 * ((near[i] ?? 0) + (block[units.unit[i] ?? 0] ?? 0))));
+  const block = unitScale(sum.map((s, u) => s / Math.sqrt((size[u] ?? 0) + HUNK.smooth)));
+  return columnOf(view.n, (i) => Math.exp(HUNK.sharpness * ((near[i] ?? 0) + (block[units.unit[i] ?? 0] ?? 0))));
 }

@@ -1,5 +1,21 @@
 import type { Vocabulary } from '../goal/vocabulary.ts';
 import { Matcher } from '../rules/matcher.ts';
+import {
+  APOSTROPHE,
+  BACKTICK,
+  CLOSING_SQUARE,
+  COLON,
+  DOT,
+  EQUALS,
+  EXCLAMATION,
+  GREATER,
+  isDigit,
+  isLetter,
+  LESS,
+  OPENING_BRACKET,
+  QUOTE,
+  SLASH,
+} from '../text/chars.ts';
 import type { Templates } from '../text/templates.ts';
 import { DECLARED, type Units } from '../text/units.ts';
 import { isBlankLine, type View } from '../text/view.ts';
@@ -20,8 +36,10 @@ const IS_LIST = RULES.bitsOf('list');
 const BLANK = 16;
 const DECLARES = 32;
 const IMPORTS = 64;
-/** Brings the rarity of a word to about 0..1. */
+/** Brings the rarity of a word to about 0..1. Chosen; the weights were fitted with it, as with the next. */
 const RARE = 8;
+/** Brings logarithms of lines, characters and words to about 0..1. */
+const SCALE = { lines: 6, chars: 6, words: 4 };
 /** Lines over which an edge of the text fades. Chosen; the weights were fitted with it. */
 const EDGE = 20;
 const READ_CHARS = 200;
@@ -86,11 +104,11 @@ function measurePlaces(
   let start = 0;
   for (let i = 0; i < n; i++) {
     if (i > 0 && unit[i] !== unit[i - 1]) start = i;
-    depth[i] = logOf(i - start) / 6;
-    length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / 6;
+    depth[i] = logOf(i - start) / SCALE.lines;
+    length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / SCALE.chars;
     position[i] = i / n;
-    seen[i] = logOf((count[shape[i] ?? 0] ?? 1) - 1) / 6;
-    spoken[i] = logOf(words.spoken[i] ?? 0) / 4;
+    seen[i] = logOf((count[shape[i] ?? 0] ?? 1) - 1) / SCALE.lines;
+    spoken[i] = logOf(words.spoken[i] ?? 0) / SCALE.words;
   }
   const edge = Math.min(n, FADING.length);
   for (let k = 0; k < edge; k++) top[k] = end[n - 1 - k] = FADING[k] ?? 0;
@@ -133,9 +151,6 @@ function readSigns(view: View, signs: Uint8Array): void {
   for (let i = 0; i < signs.length; i++) if (!isBlankLine(view, i)) signs[i] = signsOf(view, i);
 }
 
-const isDigit = (code: number): boolean => code >= 48 && code <= 57;
-const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
-
 /** The characters that `signsOf` looks at. */
 const SIGNS = new Uint8Array(65536).fill(1, 48, 58);
 for (const sign of '(=/"\'`') SIGNS[sign.charCodeAt(0)] = 1;
@@ -149,20 +164,20 @@ function signsOf({ codes, from, to }: View, i: number): number {
     const code = codes[at] ?? 0;
     if (SIGNS[code] === 0) continue;
     const previous = at > start ? (codes[at - 1] ?? 0) : 0;
-    if (code === 40) {
+    if (code === OPENING_BRACKET) {
       if (isLetter(previous) || isDigit(previous)) signs |= CALLS;
-      else if (previous === 93) signs |= LINK;
-    } else if (code === 61) {
+      else if (previous === CLOSING_SQUARE) signs |= LINK;
+    } else if (code === EQUALS) {
       const next = at + 1 < end ? codes[at + 1] : 0;
-      const compares = previous === 61 || previous === 33 || previous === 60 || previous === 62;
-      if (!compares && next !== 61 && next !== 62 && (signs & CALLS) === 0) signs |= ASSIGNS;
-    } else if (code === 34 || code === 39) signs |= QUOTES;
-    else if (code === 96) signs |= TICK;
-    else if (code === 47) {
-      if (previous === 58) signs |= LINK;
+      const compares = previous === EQUALS || previous === EXCLAMATION || previous === LESS || previous === GREATER;
+      if (!compares && next !== EQUALS && next !== GREATER && (signs & CALLS) === 0) signs |= ASSIGNS;
+    } else if (code === QUOTE || code === APOSTROPHE) signs |= QUOTES;
+    else if (code === BACKTICK) signs |= TICK;
+    else if (code === SLASH) {
+      if (previous === COLON) signs |= LINK;
     } else {
       signs |= DIGITS;
-      if (previous === 46 && at - 2 >= start && isDigit(codes[at - 2] ?? 0)) signs |= VERSION;
+      if (previous === DOT && at - 2 >= start && isDigit(codes[at - 2] ?? 0)) signs |= VERSION;
     }
   }
   return signs;

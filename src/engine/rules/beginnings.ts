@@ -1,4 +1,5 @@
-import { BEYOND_ASCII, type CharSet } from './pattern-parser.ts';
+import { BEYOND_ASCII } from '../text/chars.ts';
+import type { CharSet } from './pattern-parser.ts';
 
 const SIZE = BEYOND_ASCII + 1;
 /** Characters that are spelled out at one place; a larger set ends what is looked at of a beginning. */

@@ -1,8 +1,8 @@
+import { BEYOND_ASCII } from '../text/chars.ts';
 import { contentOf, type View } from '../text/view.ts';
 import { Beginnings } from './beginnings.ts';
 import type { LineRule } from './line-rule.ts';
 import { type Need, needsOf } from './needs.ts';
-import { BEYOND_ASCII } from './pattern-parser.ts';
 import { WordAutomaton } from './word-automaton.ts';
 
 /** Rules are told apart by the bits of a number. */

@@ -1,4 +1,5 @@
-import { ANY_DIGIT, BEYOND_ASCII, type CharSet, type Node, parsePattern } from './pattern-parser.ts';
+import { BEYOND_ASCII, CARRIAGE_RETURN, isBlankSign, isDigit, SPACE, TAB } from '../text/chars.ts';
+import { ANY_DIGIT, type CharSet, type Node, parsePattern } from './pattern-parser.ts';
 
 /** What every line must have that one branch of a pattern matches. */
 export interface Need {
@@ -52,13 +53,11 @@ function branchesOf(node: Node): Node[][] {
 
 function isIndentation(node: Node | undefined): boolean {
   if (node?.type !== 'repeat' || node.item.type !== 'set') return false;
-  return node.item.set.every(
-    (has, code) => has === 0 || code === BEYOND_ASCII || code === 32 || (code >= 9 && code <= 13),
-  );
+  return node.item.set.every((has, code) => has === 0 || code === BEYOND_ASCII || isBlankSign(code));
 }
 
 function mayBeBlank(set: CharSet | undefined): boolean {
-  return set !== undefined && (set[32] === 1 || set.subarray(9, 14).includes(1));
+  return set !== undefined && (set[SPACE] === 1 || set.subarray(TAB, CARRIAGE_RETURN + 1).includes(1));
 }
 
 /** The sets of characters at the first places of a sequence, as many as are sure. */
@@ -168,7 +167,7 @@ function membersOf(set: CharSet): string[] | null {
   if (set[BEYOND_ASCII] === 1) return null;
   const members = new Set<string>();
   set.forEach((has, code) => {
-    if (has === 1) members.add(code >= 48 && code <= 57 ? ANY_DIGIT : String.fromCharCode(code).toLowerCase());
+    if (has === 1) members.add(isDigit(code) ? ANY_DIGIT : String.fromCharCode(code).toLowerCase());
   });
   return members.size > 4 ? null : [...members];
 }

@@ -1,6 +1,15 @@
+import {
+  BEYOND_ASCII,
+  CARRIAGE_RETURN,
+  isBlankSign,
+  isDigit,
+  isLetter,
+  isWordSign,
+  LINE_FEED,
+  LOWER_CASE,
+} from '../text/chars.ts';
 /** Characters a pattern may take at a place: by code for ASCII, the last entry for all others together. */
 export type CharSet = Uint8Array;
-export const BEYOND_ASCII = 128;
 const SIZE = BEYOND_ASCII + 1;
 
 /** The structure of a pattern as far as it tells what a match must hold. */
@@ -25,19 +34,15 @@ function setOf(has: (code: number) => boolean, beyond: boolean): CharSet {
   return Uint8Array.from({ length: SIZE }, (_, code) => Number(code === BEYOND_ASCII ? beyond : has(code)));
 }
 
-const isDigit = (code: number): boolean => code >= 48 && code <= 57;
-const isLetter = (code: number): boolean => (code | 32) >= 97 && (code | 32) <= 122;
-const isBlank = (code: number): boolean => code === 32 || (code >= 9 && code <= 13);
-const isWord = (code: number): boolean => isDigit(code) || isLetter(code) || code === 95;
 const CLASSES: Readonly<Record<string, CharSet>> = {
   d: setOf(isDigit, false),
   D: setOf((code) => !isDigit(code), true),
-  s: setOf(isBlank, true),
-  S: setOf((code) => !isBlank(code), true),
-  w: setOf(isWord, false),
-  W: setOf((code) => !isWord(code), true),
+  s: setOf(isBlankSign, true),
+  S: setOf((code) => !isBlankSign(code), true),
+  w: setOf(isWordSign, false),
+  W: setOf((code) => !isWordSign(code), true),
 };
-const ANY = setOf((code) => code !== 10 && code !== 13, true);
+const ANY = setOf((code) => code !== LINE_FEED && code !== CARRIAGE_RETURN, true);
 const ESCAPED: Readonly<Record<string, string>> = { t: '\t', n: '\n', r: '\r', v: '\v', f: '\f', '0': '\0' };
 
 /** Reads the source of a regular expression. Throws on what no pattern of the engine uses (back references, names). */
@@ -159,7 +164,7 @@ class PatternParser {
     for (let code = from; code <= to; code++) {
       const at = Math.min(code, BEYOND_ASCII);
       set[at] = 1;
-      if (this.#ignoreCase && isLetter(at)) set[at ^ 32] = 1;
+      if (this.#ignoreCase && isLetter(at)) set[at ^ LOWER_CASE] = 1;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { LINE_FEED } from './chars.ts';
 /**
  * The line model (used everywhere): a line ends at LF; a final LF ends the last line and opens none; CR stays part of
  * its line; U+2028, FF and VT end nothing. The empty text has no lines.
@@ -41,6 +42,6 @@ export function rawLine(lines: Lines, line: number): string {
 /** A line without its LF. A CR before it stays: it is part of the line. */
 export function lineAt(lines: Lines, line: number): string {
   const end = startOf(lines, line + 1);
-  const hasLf = end > startOf(lines, line) && lines.text.charCodeAt(end - 1) === 10;
+  const hasLf = end > startOf(lines, line) && lines.text.charCodeAt(end - 1) === LINE_FEED;
   return lines.text.slice(startOf(lines, line), hasLf ? end - 1 : end);
 }

@@ -1,3 +1,4 @@
+import { isDigit, SPACE, TAB } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 
 /** How a text's lines are numbered by the tool that listed it (`cat -n`, an agent's `12|`, `12: `, `12→`). */
@@ -8,21 +9,27 @@ export interface Numbering {
 
 /** Lines that show whether a text is numbered. */
 const SAMPLE = 60;
-const TAB = 9;
-const SPACE = 32;
+/** Fewer lines may begin with numbers by chance. Chosen, as the shares. */
+const LEAST_LINES = 3;
+/** Of the lines, those with a number; of these, those that follow the one before. */
+const NUMBERED_SHARE = 0.8;
+const CONSECUTIVE_SHARE = 0.9;
+/** Blanks before a number, and what shows a number with its separator. */
+const MOST_BLANKS = 8;
+const READ_CHARS = 24;
 
 /** Finds out whether most lines begin with consecutive numbers and one same separator, or returns `null`. */
 export function findNumbering(lines: Lines, skip: number): Numbering | null {
   const first = Math.min(skip, lines.count);
   const last = Math.min(lines.count, first + SAMPLE);
-  if (last - first < 3) return null;
+  if (last - first < LEAST_LINES) return null;
   const separators = new Map<string, number>();
   let consecutive = 0;
   let numbered = 0;
   let previous = -1;
   for (let line = first + 1; line <= last; line++) {
     if (!mayBeNumbered(lines.text, startOf(lines, line))) continue;
-    const match = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/.exec(lineAt(lines, line).slice(0, 24));
+    const match = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/.exec(lineAt(lines, line).slice(0, READ_CHARS));
     if (match === null) continue;
     numbered++;
     const number = Number(match[1]);
@@ -31,7 +38,7 @@ export function findNumbering(lines: Lines, skip: number): Numbering | null {
     const separator = (match[2] ?? '').trim() || (match[2] ?? '');
     separators.set(separator, (separators.get(separator) ?? 0) + 1);
   }
-  if (numbered < (last - first) * 0.8 || consecutive < (numbered - 1) * 0.9) return null;
+  if (numbered < (last - first) * NUMBERED_SHARE || consecutive < (numbered - 1) * CONSECUTIVE_SHARE) return null;
   const [separator] = [...separators].filter(([s]) => s !== '').sort((a, b) => b[1] - a[1])[0] ?? [];
   if (separator === undefined) return null;
   return { contentStart: (text, start, end) => behindPrefix(text, start, end, separator) };
@@ -40,7 +47,7 @@ export function findNumbering(lines: Lines, skip: number): Numbering | null {
 /** Whether a digit stands at a place, behind blanks or not. */
 function mayBeNumbered(text: string, start: number): boolean {
   let at = start;
-  while (text.charCodeAt(at) === SPACE && at - start < 8) at++;
+  while (text.charCodeAt(at) === SPACE && at - start < MOST_BLANKS) at++;
   return isDigit(text.charCodeAt(at));
 }
 
@@ -56,8 +63,4 @@ function behindPrefix(text: string, start: number, end: number, separator: strin
   const padded = separator === ':' || separator === '|' || separator === '│';
   // a blank behind the separator belongs to the prefix; `cat -n` and arrows have none
   return padded && at < end && text.charCodeAt(at) === SPACE && text.charCodeAt(at - 1) !== TAB ? at + 1 : at;
-}
-
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
 }

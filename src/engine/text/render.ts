@@ -1,4 +1,5 @@
 import type { Cut, LineRange } from '../types.ts';
+import { LINE_FEED } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 import { cleanReason, formatMarker, formatShortMarker } from './marker.ts';
 
@@ -55,7 +56,7 @@ export function editsOf(lines: Lines, annotations: readonly Annotation[], option
     const told = k > 0 && options.shortMarkers === true ? formatShortMarker({ startLine, endLine }) : marker;
     number(startLine - 1);
     const end = startOf(lines, endLine + 1);
-    const ending = lines.text.charCodeAt(end - 1) === 10 ? '\n' : '';
+    const ending = lines.text.charCodeAt(end - 1) === LINE_FEED ? '\n' : '';
     edits.push({ start: startOf(lines, startLine), end, text: options.includeMarkers ? told + ending : '' });
     line = endLine + 1;
   }

@@ -1,3 +1,5 @@
+import { LINE_FEED } from './chars.ts';
+
 /** Classes of UTF-16 units for the estimate. */
 const BLANK = 0;
 const LETTER = 1;
@@ -9,7 +11,6 @@ const OTHER = 5;
 const CONTROL = 6;
 /** Stands for what is before a text. */
 const NOTHING = 7;
-const LINE_FEED = 10;
 
 const CLASSES = new Uint8Array(65536).fill(OTHER).fill(PUNCT, 0, 128).fill(CONTROL, 0, 33).fill(DIGIT, 48, 58);
 CLASSES.fill(LETTER, 65, 91).fill(LETTER, 97, 123).fill(BLANK, 9, 14);
@@ -149,10 +150,13 @@ function tokensOfLines(text: string, starts: Uint32Array, costs: Float64Array): 
   return tokens;
 }
 
+/** Costs are in thousandths of a token, so that sums of them are exact. */
+const COST_OF_TOKEN = 1000;
+
 /** Tokens of the part of a text that costs so much. */
 export function tokensOf(cost: number, text: string, start: number, end: number): number {
-  const half = cost > 0 && cost - Math.floor(cost / 1000) * 1000 === 500;
-  const tokens = half ? Math.round(sumByClass(text, start, end)) : Math.round(cost / 1000);
+  const half = cost > 0 && cost % COST_OF_TOKEN === COST_OF_TOKEN / 2;
+  const tokens = half ? Math.round(sumByClass(text, start, end)) : Math.round(cost / COST_OF_TOKEN);
   return Math.max(start < end ? 1 : 0, tokens);
 }
 

@@ -1,3 +1,4 @@
+import { isBlankSign, TAB } from './chars.ts';
 import { codesOf } from './codes.ts';
 import type { Lines } from './lines.ts';
 import { findNumbering, type Numbering } from './numbering.ts';
@@ -25,6 +26,10 @@ export interface View {
   /** Whether the lines carry number prefixes. */
   readonly numbered: boolean;
 }
+
+const TAB_WIDTH = 4;
+/** The deepest indentation that a byte tells. */
+const DEEPEST = 255;
 
 /** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */
 export function viewText(text: string, skip: number): View {
@@ -65,7 +70,7 @@ function skipNumbers(
     // the tab behind the number of a blank line is trimmed
     let at = Math.min(end, numbering.contentStart(text, starts[i] ?? 0, end));
     from[i] = at;
-    while (at < end && isBlank(codes[at] ?? 0)) at++;
+    while (at < end && isBlankSign(codes[at] ?? 0)) at++;
     firstNonBlank[i] = at;
   }
 }
@@ -83,20 +88,18 @@ function measureIndents(
     // a blank line takes the next line's
     if (end !== to[i]) {
       column = 0;
-      for (let at = from[i] ?? 0; at < end; at++) column = codes[at] === TAB ? (column + 4) & ~3 : column + 1;
+      for (let at = from[i] ?? 0; at < end; at++)
+        column = codes[at] === TAB ? column + TAB_WIDTH - (column % TAB_WIDTH) : column + 1;
     }
-    indent[i] = Math.min(column, 255);
+    indent[i] = Math.min(column, DEEPEST);
   }
 }
 
-const TAB = 9;
-
-function isBlank(code: number): boolean {
-  return code === 32 || (code >= 9 && code <= 13);
-}
+/** What a line is shows within so many characters, where nothing else is said. Chosen. */
+const CONTENT_CHARS = 400;
 
 /** The judged content of line index `i`, at most `cap` characters of it. */
-export function contentOf(view: View, i: number, cap = 400): string {
+export function contentOf(view: View, i: number, cap = CONTENT_CHARS): string {
   const start = view.from[i] ?? 0;
   return view.text.slice(start, Math.min(view.to[i] ?? 0, start + cap));
 }

@@ -2,6 +2,7 @@ import { contentOf, type View } from '../../text/view.ts';
 
 /** Lines looked at. Chosen: the share of a language's lines is known to a few percent, at a cost that does not grow. */
 const SAMPLED_LINES = 240;
+const READ_CHARS = 200;
 
 /** Lines that a language has and few others. */
 const LANGUAGES: readonly (readonly [string, RegExp])[] = [
@@ -30,7 +31,7 @@ export function languageName(view: View): string {
   const counts = LANGUAGES.map(() => 0);
   const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));
   for (let i = 0; i < view.n; i += step) {
-    const line = contentOf(view, i, 200);
+    const line = contentOf(view, i, READ_CHARS);
     LANGUAGES.forEach(([, rule], k) => {
       if (rule.test(line)) counts[k] = (counts[k] ?? 0) + 1;
     });

@@ -13,6 +13,15 @@ import { tellingTerms } from './telling-terms.ts';
 /** Lines of a log that count as one block. Chosen: a log has none of its own. */
 const LINES_OF_A_BLOCK = 12;
 
+/** The shares of its lines by which a text is a log. Chosen, as those below. */
+const PRINTED = 0.3;
+const FAILING = 0.25;
+/** The shares by which it is one of a compiler, of tests, of traces, and one with times. */
+const COMPILED = 0.05;
+const TESTED = 0.1;
+const TRACED = 0.4;
+const STAMPED = 0.5;
+
 /** What programs print while they run: logs, test runs, builds, compilers, traces. */
 export const log: Kind = {
   family: 'log',
@@ -40,13 +49,17 @@ export const log: Kind = {
 
 /** Whether enough of the lines are those of a program's output. */
 export function isLog(s: Shapes): boolean {
-  return s.stamped + s.testing + s.frames > s.lines * 0.3 || s.compiler > s.lines * 0.05 || s.failing > s.lines * 0.25;
+  return (
+    s.stamped + s.testing + s.frames > s.lines * PRINTED ||
+    s.compiler > s.lines * COMPILED ||
+    s.failing > s.lines * FAILING
+  );
 }
 
 /** The finer name of a log. */
 export function logName(s: Shapes): string {
-  if (s.testing > s.lines * 0.1) return 'test-run';
-  if (s.compiler > s.lines * 0.05) return 'compiler';
-  if (s.frames > s.lines * 0.4) return 'trace';
-  return s.stamped > s.lines * 0.5 ? 'log' : 'build-log';
+  if (s.testing > s.lines * TESTED) return 'test-run';
+  if (s.compiler > s.lines * COMPILED) return 'compiler';
+  if (s.frames > s.lines * TRACED) return 'trace';
+  return s.stamped > s.lines * STAMPED ? 'log' : 'build-log';
 }

@@ -8,6 +8,9 @@ const PASSED = saying('passed');
 const SAMPLE = 24;
 /** A shorter run repeats nothing worth saying. */
 const LEAST_REPEATED = 6;
+/** A cut of which one line in so many is a test that passed is one of tests that passed: others tell of them. Chosen. */
+const ONE_IN = 3;
+const READ_CHARS = 200;
 
 /** Whether a cut was mostly tests that passed, or lines of one shape. */
 export function natureOfCut(reading: Reading, run: Span): CutNature | null {
@@ -24,7 +27,7 @@ function mostlyPassed({ view }: Reading, run: Span): boolean {
     seen++;
     if (textSays(contentOf(view, i), PASSED)) passed++;
   }
-  return passed * 3 >= seen;
+  return passed * ONE_IN >= seen;
 }
 
 /** Words of a line whose shape makes up most of a run, or `''` when none does. */
@@ -43,5 +46,5 @@ function repeatedShape({ view, templates }: Reading, run: Span): string {
     if (best < 0 || count > (counts.get(templates.shape[best] ?? 0) ?? 0)) best = i;
   }
   if (best < 0 || (counts.get(templates.shape[best] ?? 0) ?? 0) * 2 < looked) return '';
-  return shortList(contentOf(view, best, 200).match(/(?<![\p{L}\d])[\p{L}_/][\p{L}\d_./-]{2,}/gu) ?? []);
+  return shortList(contentOf(view, best, READ_CHARS).match(/(?<![\p{L}\d])[\p{L}_/][\p{L}\d_./-]{2,}/gu) ?? []);
 }

@@ -10,8 +10,16 @@ const HOT = saying('hot');
 const COLD = saying('cold');
 const WARM = saying('warm');
 const TELLING = STEP | PASSED | HOT | WARM;
-/** How hot a warning is beside a failure. Chosen, as the reaches of heat in lines (1.5, 4, 12) and its fading below (6). */
+/** How hot a warning is beside a failure. Chosen, as all below; the weights were fitted with them. */
 const WARMTH = 0.1;
+/** Lines that heat reaches: close by, near and far; and that a match of the goal reaches. */
+const REACH = { close: 1.5, near: 4, far: 12, match: 3 };
+/** Lines below in which heat fades to 1/e. */
+const FADES_IN = 6;
+/** Indentation that counts as no deeper. */
+const DEEP = 8;
+/** Brings the logarithm of a line's length to about 0..1. */
+const LONG = 6;
 
 /** Measures what may tell needed lines of a log from others. The names are those of `LOG_WEIGHTS`. */
 export function measureLog({
@@ -44,12 +52,12 @@ export function measureLog({
   }
   return [
     measure('hot', hot),
-    measure('heat1', unitScale(spread(hot, 1.5))),
-    measure('heat4', unitScale(spread(hot, 4))),
-    measure('heat12', unitScale(spread(hot, 12))),
+    measure('heat1', unitScale(spread(hot, REACH.close))),
+    measure('heat4', unitScale(spread(hot, REACH.near))),
+    measure('heat12', unitScale(spread(hot, REACH.far))),
     measure('after', afterglow(hot)),
     measure('opens', opens),
-    measure('near', unitScale(spread(match.raw, 3))),
+    measure('near', unitScale(spread(match.raw, REACH.match))),
     measure('match', unitScale(match.raw.slice())),
     measure('news', news),
     flag('passed', passed, 1),
@@ -57,7 +65,7 @@ export function measureLog({
   ];
 }
 
-const AFTERGLOW = Math.exp(-1 / 6);
+const AFTERGLOW = Math.exp(-1 / FADES_IN);
 
 /** How hot the hottest line above is still, itself included. */
 function afterglow(hot: Float64Array): Float64Array {
@@ -77,8 +85,8 @@ function measurePlaces({ n, indent, firstNonBlank, to }: View): Measure[] {
   for (let i = 0; i < n; i++) {
     const squared = (i / n) * (i / n);
     late[i] = squared * squared;
-    deep[i] = Math.min(8, indent[i] ?? 0) / 8;
-    length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / 6;
+    deep[i] = Math.min(DEEP, indent[i] ?? 0) / DEEP;
+    length[i] = logOf((to[i] ?? 0) - (firstNonBlank[i] ?? 0)) / LONG;
   }
   return [measure('late', late), measure('indent', deep), measure('length', length)];
 }
