@@ -125,7 +125,7 @@ function withBoldness(text: FoundText, project: string, steps: BoldnessSteps): F
   return boldness ? { ...text, job: { ...job, boldness } } : text;
 }
 
-const NOTHING_KNOWN = { taken: false, rawPast: [], failure: null };
+const NOTHING_KNOWN = { taken: false, control: false, rawPast: [], failure: null };
 
 /** Where the provider checks the past, nothing of it may give way later: only pins hold. */
 export function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesView {

@@ -23,7 +23,7 @@ import { NO_DIRECTIVES } from './segments/apply-directives.ts';
 import { boundProject } from './segments/bound-project.ts';
 import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
-import { takenPrefix, wholeRecord } from './sent/whole.ts';
+import { controlPrefix, takenPrefix, wholeRecord } from './sent/whole.ts';
 import { Settler, TIMED_OUT } from './settle-request.ts';
 import type { Spliced } from './splice.ts';
 
@@ -120,6 +120,7 @@ export class RequestRewriter {
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
     const prepared = await this.#preparer.prepare(request, this.#find(request, state), directives, TIMED_OUT);
     if (this.#options.refused.covers(prepared.read.prefixes)) return leftAlone(prepared);
+    if (this.#isHeldOut(prepared)) return heldOut(prepared);
     return this.#done(prepared, this.#settler.newWhole(prepared, TIMED_OUT).result, []);
   }
 
@@ -159,10 +160,21 @@ export class RequestRewriter {
     return this.#done(prepared, result, fallbacks);
   }
 
-  /** One that was cut before keeps its cuts: whoever begins to hold out changes no bytes that were sent. */
-  #isHeldOut({ read, known }: PreparedRequest): boolean {
-    if (known.sent.size + read.editsBefore.length > 0) return false;
-    return this.#options.isHeldOut?.(read.conversationId) ?? false;
+  /**
+   * One that was cut before keeps its cuts: whoever begins to hold out changes no bytes that were sent. One that is chosen
+   * is noted, so that it stays whole whatever share is asked for later.
+   */
+  #isHeldOut({ read: { conversationId, editsBefore }, known }: PreparedRequest): boolean {
+    const { isHeldOut, store, onFailure } = this.#options;
+    if (known.sent.size + editsBefore.length > 0) return false;
+    if (known.control) return true;
+    if (conversationId === '' || isHeldOut?.(conversationId) !== true) return false;
+    const sent = [wholeRecord(controlPrefix(conversationId))];
+    this.#sent.add(sent);
+    // nothing of the request depends on it: until it is written the share itself says the same
+    const noted = store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);
+    void noted.catch((cause: unknown) => onFailure('control_not_noted', cause));
+    return true;
   }
 
   #done(prepared: PreparedRequest, result: Spliced, fallbacks: readonly string[]): Rewritten {

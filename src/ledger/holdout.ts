@@ -1,14 +1,16 @@
 import type { Arm, Difference, HoldoutResult, LedgerConversation } from '../core/ports/ledger.ts';
 
 /** With fewer conversations in an arm nothing is said: an interval of a handful is a guess. */
-const ENOUGH = 20;
+const ENOUGH = 30;
 const RESAMPLES = 800;
 /**
- * Chosen by simulation of costs as skewed as those of conversations (log-normal, 200 experiments of one seed): at this level
- * the interval held the true difference in 190 of them or more, at 97 % and 98 % in 188 and 187; 600 other experiments at
- * 98 % gave 96.3 %.
+ * Chosen on 1,200 experiments of each of eight shapes of costs, with 270 conversations against 30 to 90, 90 against 30 to 60
+ * and 60 against 20 to 30. Of the methods compared (percentile, Welch's t, studentised with equal tails, symmetric
+ * studentised) this one at this level held the true difference in 94.6 to 98.6 of 100 where costs are normal, gamma,
+ * exponential or log-normal (sigma 0.8 and 1.2), in 93.7 to 96.6 with a power law's tail (its exponent 3). Where a tenth of
+ * all conversations costs eleven times the others, or sigma is 1.5, 30 against 270 still fall short (89 to 92).
  */
-const LEVEL = 0.99;
+const LEVEL = 0.98;
 
 /** Compares pruned conversations with those that were left whole; `null` where none was. */
 export function holdoutOf(conversations: readonly LedgerConversation[]): HoldoutResult | null {
@@ -30,8 +32,9 @@ export function holdoutOf(conversations: readonly LedgerConversation[]): Holdout
 }
 
 /**
- * The difference of two means with a studentised bootstrap interval: each resample's difference is measured by its own
- * standard error, which stands up to the long tail that costs have. The same figures give the same interval.
+ * The difference of two means with a symmetric studentised bootstrap interval (P. Hall, On symmetric bootstrap confidence
+ * intervals, JRSS B 50, 1988): each resample's difference is measured by its own standard error, which stands up to the
+ * long tail that costs have. The same figures give the same interval.
  */
 export function difference(pruned: readonly number[], control: readonly number[]): Difference {
   const [a, b] = [momentsOf(pruned), momentsOf(control)];
@@ -45,12 +48,11 @@ export function difference(pruned: readonly number[], control: readonly number[]
   for (let i = 0; i < RESAMPLES; i++) {
     const [x, y] = [resampled(pruned, next), resampled(control, next)];
     const own = Math.sqrt(x.variance / x.count + y.variance / y.count);
-    if (own > 0) ratios.push((x.mean - y.mean - between) / own);
+    if (own > 0) ratios.push(Math.abs(x.mean - y.mean - between) / own);
   }
   ratios.sort((x, y) => x - y);
-  const at = (share: number): number => ratios[Math.round(share * (ratios.length - 1))] ?? 0;
-  const tail = (1 - LEVEL) / 2;
-  return { ...told, interval: [between - at(1 - tail) * error, between - at(tail) * error] };
+  const reach = error * (ratios[Math.round(LEVEL * (ratios.length - 1))] ?? 0);
+  return { ...told, interval: [between - reach, between + reach] };
 }
 
 interface Moments {

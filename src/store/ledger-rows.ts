@@ -133,8 +133,9 @@ export interface ConversationRow {
   readonly regret_tokens: number;
 }
 
-/** What a query of conversations selects, of either store. A conversation is named once for each project. */
-export const CONVERSATION_COLUMNS = `conversation, project, max(arm) AS arm, count(*) AS turns, min(at_ms) AS first_ms,
+/** What a query of conversations selects, of either store. A conversation is named once for each project, and is of the
+ * control group where any of its requests is. */
+export const CONVERSATION_COLUMNS = `conversation, project, min(arm) AS arm, count(*) AS turns, min(at_ms) AS first_ms,
   max(at_ms) AS last_ms, coalesce(sum(dollars), 0) AS dollars, coalesce(sum(dollars_without), 0) AS dollars_without,
   sum(output) AS output, sum(regret_tokens) AS regret_tokens`;
 

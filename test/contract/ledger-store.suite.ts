@@ -99,6 +99,12 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.conversations({ sinceMs: 0, limit: 1 })).toHaveLength(1);
     });
 
+    it('counts a conversation to the control group where one of its requests is of it', async () => {
+      const { ledger } = await open();
+      await ledger.add([aTurn('r1'), aTurn('r2', { arm: 'control' }), aTurn('r3')], []);
+      expect((await ledger.conversations({ sinceMs: 0, limit: 9 })).map(({ arm }) => arm)).toEqual(['control']);
+    });
+
     it('numbers steps of boldness and says which holds', async () => {
       const { ledger } = await open();
       const step = { project: 'p', tool: 'Read', kind: 'code', step: -1, atMs: 7, texts: 30, regretted: 12 };

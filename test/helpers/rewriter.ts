@@ -54,6 +54,7 @@ export interface RewriterParts {
   readonly decider?: Decider;
   readonly includeMarkers?: boolean;
   readonly shortMarkers?: boolean;
+  readonly isHeldOut?: (conversationId: string) => boolean;
 }
 
 /** A pipeline for bodies of chat completions. */
@@ -100,6 +101,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
       ...(parts.shortMarkers && { shortMarkers: true }),
     },
     memoBytes: 10_000_000,
+    ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
   });
 }
 

@@ -5,7 +5,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
-import { takenPrefix } from './whole.ts';
+import { controlPrefix, takenPrefix } from './whole.ts';
 
 /** The new part of a request, once it is known what was sent of it before. */
 export interface KnownPast {
@@ -17,6 +17,8 @@ export interface KnownPast {
   readonly past: ReadonlySet<FoundText>;
   /** A provider took cuts of messages that no answer stands behind yet. */
   readonly taken: boolean;
+  /** The conversation was chosen to be left whole, and is for ever. */
+  readonly control: boolean;
   /** Messages of the past that go as they came, and nothing says how they were sent. */
   readonly rawPast: readonly number[];
   /** Why the store could not be asked; `null` when it was. */
@@ -28,6 +30,7 @@ const NOTHING_NEW: KnownPast = {
   sent: new Map(),
   past: new Set(),
   taken: false,
+  control: false,
   rawPast: [],
   failure: null,
 };
@@ -46,7 +49,7 @@ export async function knownPast(
   unasked: unknown = null,
 ): Promise<KnownPast> {
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
-  const { messages, prefixes, first, tail } = read;
+  const { messages, prefixes, first, tail, conversationId } = read;
   if (first === messages.length) return NOTHING_NEW;
   const askedFrom = (from: number): string[] =>
     messages.slice(from).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[from + i] ?? []) : []));
@@ -54,7 +57,9 @@ export async function knownPast(
   const isOpen = ({ skip, messageIndex }: FoundText): boolean =>
     skip === '' && (messageIndex >= tail ? newTexts === 'decide' : answered === 'decide');
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
-  const { sent: records, failure } = await memory.find([...askedFrom(first), ...open], unasked, soon);
+  const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
+  const { sent: records, failure } = await memory.find([...askedFrom(first), ...open, ...whole], unasked, soon);
+  const control = whole.some((prefix) => records.has(prefix));
   const taken = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
@@ -76,7 +81,7 @@ export async function knownPast(
     if (!open && i < tail && found.some(({ skip }) => skip === '')) rawPast.push(i);
     all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
   }
-  return { found: all.sort(inOrder), sent, past, taken, rawPast, failure };
+  return { found: all.sort(inOrder), sent, past, taken, control, rawPast, failure };
 }
 
 /** What is not decided about: where the provider does not check, a decision that was made before still holds. */

@@ -27,3 +27,8 @@ export function wholeRecord(prefix: string): SentMessage {
 export function takenPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
+
+/** The prefix under which stands that a conversation is left whole, to compare others with: it stays so. */
+export function controlPrefix(conversationId: string): string {
+  return keyOf('control', conversationId);
+}
