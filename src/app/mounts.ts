@@ -17,6 +17,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { Hops } from '../proxy/hops.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { passthrough } from '../proxy/passthrough.ts';
+import { mayBeSession } from '../proxy/unknown-path.ts';
 import type { Upstream } from '../proxy/upstream.ts';
 import { onDemand } from './loaded-later.ts';
 import type { Services } from './services.ts';
@@ -27,6 +28,7 @@ export interface MountParts extends Services {
   readonly tools: Toolset;
   readonly upstreams: Upstreams;
   readonly hops: Hops;
+  readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
   /** Fires when the server stops: what would never end by itself must not hold that up. */
   readonly stopping: AbortSignal;
@@ -150,7 +152,12 @@ function mountPage(app: Express, parts: MountParts): void {
 }
 
 function mountPassthrough(app: Express, parts: MountParts): void {
-  const { upstreams } = parts;
+  const { upstreams, settings, onPathUnknown } = parts;
+  app.use(['/v1', '/v1beta'], (req, _res, next) => {
+    const path = req.baseUrl + req.path;
+    if (mayBeSession(req.method, path, req.headers, settings.minPruneChars)) onPathUnknown(path);
+    next();
+  });
   const others = passthroughTo(upstreams.others, openaiChat, parts);
   const messages = passthroughTo(upstreams.messages, anthropicMessages, parts);
   app.use('/v1beta', passthroughTo(upstreams.gemini, googleGemini, parts));

@@ -46,12 +46,10 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const face = httpFace(settings, port);
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);
-  const { wires, sockets, onUpgradeRefused, notUnderstood, upstreams, hops, close } = await openWires(
-    services,
-    metrics,
-  );
+  const opened = await openWires(services, metrics);
+  const { wires, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, upstreams, hops, close } = opened;
   const stopping = new AbortController();
-  const ofAll = { ...services, tools, upstreams, hops, metrics, maxBodyBytes: face.maxInputBytes };
+  const ofAll = { ...services, tools, upstreams, hops, onPathUnknown, metrics, maxBodyBytes: face.maxInputBytes };
   const mountParts = { ...ofAll, stopping: stopping.signal };
   const rest = loadSoon(async () => {
     const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);

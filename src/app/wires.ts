@@ -30,6 +30,8 @@ export interface Wires {
   readonly sockets: SocketWire;
   /** A WebSocket was asked for where there is none. */
   readonly onUpgradeRefused: () => void;
+  /** Something passed whole that may well have been one of a session's requests; the path is told without its query. */
+  readonly onPathUnknown: (path: string) => void;
   /** How often something passed unread because nobody knows what it is, by reason. */
   readonly notUnderstood: NotUnderstood;
   /** Where requests go; the pass-through goes there too. */
@@ -45,6 +47,9 @@ export interface Wires {
  * is decided, and half of the heap is for what stays.
  */
 const HEAP_SHARE = 1 / 16;
+
+/** Of a path, in the log. */
+const MAX_TOLD_CHARS = 200;
 
 /** Where requests of the messages and of the gemini wire go, and where all others do. */
 export interface Upstreams {
@@ -90,6 +95,7 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
       onNotOpened: (status, upstreamError) => reporter.unread('websocket_not_opened', { status, upstreamError }),
     }),
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),
+    onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_TOLD_CHARS) }),
     notUnderstood,
     upstreams,
     hops,

@@ -19,6 +19,13 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     ['frames of a WebSocket passed unread: no JSON object with a type', 'look which client has opened the connection'],
   ],
   [
+    'path_not_understood',
+    [
+      'large requests passed whole: posted to a path of which nobody knows what it is',
+      'the log names the path; understood are chat/completions, messages, responses and generateContent: set the client to one',
+    ],
+  ],
+  [
     'upgrade_refused',
     [
       'WebSockets were refused: only /v1/responses has them',

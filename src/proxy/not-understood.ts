@@ -3,6 +3,7 @@ const REASONS = new Set([
   'encoding_not_understood',
   'body_not_understood',
   'frame_not_understood',
+  'path_not_understood',
   'upgrade_refused',
   'websocket_not_opened',
   'prefix_binding_mismatch',
