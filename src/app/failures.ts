@@ -9,6 +9,7 @@ const parts = {
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
   ledger: { level: 'error', message: 'the ledger' },
+  counts: { level: 'debug', message: 'the provider did not count' },
   reports: { level: 'warn', message: 'a request could not be told of' },
   fleet: { level: 'warn', message: 'fleet' },
   subscriptions: { level: 'debug', message: 'a resource could not be looked at' },

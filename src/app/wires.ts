@@ -5,10 +5,12 @@ import type { SegmentPorts } from '../core/ports/segments.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import { wayTo } from '../core/route-way.ts';
 import { dialects } from '../dialects/all.ts';
+import { countBody } from '../dialects/anthropic-messages/count-body.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { ExactCounts } from '../proxy/exact-counts.ts';
 import { Hops } from '../proxy/hops.ts';
 import { NotUnderstood } from '../proxy/not-understood.ts';
 import { Reporter } from '../proxy/report.ts';
@@ -78,7 +80,8 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
     wires: dialects.map((dialect): Wire => {
       const { name } = dialect;
       const upstream = name === 'messages' || name === 'gemini' ? upstreams[name] : upstreams.others;
-      const handler = new WireHandler({ ...options, dialect, upstream });
+      const counts = name === 'messages' && settings.verify > 0 ? exactCounts(services, upstream) : null;
+      const handler = new WireHandler({ ...options, dialect, upstream, ...(counts && { counts }) });
       return {
         claims: (method, path) => dialect.claims(method, path) !== null,
         errorBody: dialect.error,
@@ -104,6 +107,11 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
       await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
     },
   };
+}
+
+function exactCounts({ settings, failures }: Services, upstream: Upstream): ExactCounts {
+  const onFailure = failures.of('counts');
+  return new ExactCounts({ share: settings.verify, upstream, question: countBody, onFailure });
 }
 
 function upstreamAt(url: string, settings: Settings, hops: Hops): Upstream {

@@ -102,6 +102,7 @@ export function partsOf(told: LedgerReport): Part[] {
           ]),
       ],
     },
+    checkedPart(told),
     {
       title: 'Learnt from regret',
       note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
@@ -149,6 +150,26 @@ export function partsOf(told: LedgerReport): Part[] {
     holdoutPart(told),
   ];
   return parts.filter(({ rows }) => rows.length > 1);
+}
+
+function checkedPart({ checked }: LedgerReport): Part {
+  if (checked === null) return { title: '', note: '', words: 0, rows: [] };
+  const { requests, failed, exact, estimated } = checked;
+  return {
+    title: 'Removed tokens, counted by the provider',
+    note: 'Of the share of requests that MCP_PRUNER_VERIFY names; what it counts takes the place of the estimate.',
+    words: 0,
+    rows: [
+      ['requests counted', 'asked in vain', 'removed', 'estimated', 'counted ÷ estimated'],
+      [
+        count(requests),
+        count(failed),
+        count(exact),
+        count(estimated),
+        estimated > 0 ? (exact / estimated).toFixed(3) : '-',
+      ],
+    ],
+  };
 }
 
 function holdoutPart({ holdout }: LedgerReport): Part {

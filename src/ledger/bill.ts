@@ -1,6 +1,6 @@
 import type { MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
 import { causeOf, type Known, shared } from './known.ts';
-import { layOut, type Stretch, withoutCuts } from './layout.ts';
+import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
 import { dollarsOf, type Price } from './prices.ts';
 
 /** What a request cost, what it would have cost without cuts, and what is known for the next one. */
@@ -14,6 +14,8 @@ export interface Bill {
   readonly dollarsWithout: number | null;
   readonly removed: number;
   readonly removedNew: number;
+  /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
+  readonly checked: { readonly exact: number; readonly estimated: number } | null;
   readonly miss: MissCause | null;
   readonly missAt: number;
   readonly missTokens: number;
@@ -38,15 +40,23 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, cacheMs: MINUTES_5_MS };
  *
  * @param known - of the request that it goes on from, if there is one
  * @param price - `null` for a model without a price: tokens only
- * @param calibration - tokens of the provider for each token estimated
+ * @param calibration - tokens of the provider for each token estimated; `removed`: of those that were cut
  */
-export function billOf(facts: RequestFacts, known: Known | null, price: Price | null, calibration: number): Bill {
+export function billOf(
+  facts: RequestFacts,
+  known: Known | null,
+  price: Price | null,
+  calibration: number,
+  removedScale = calibration,
+): Bill {
   const rules = price ?? UNPRICED;
   const usage = facts.usage === null ? expected(facts, known, calibration) : countsOf(facts.usage);
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
-  const stretches = layOut(facts.messages, total, facts.bytes, marks, calibration);
+  const exactly = exactRemoved(facts, total);
+  const estimated = layOut(facts.messages, total, facts.bytes, marks, removedScale);
+  const stretches = settled(estimated, exactOf(known, common), exactly);
   const alike = known !== null && goesOn(known, facts, common);
   const without = twinOf(facts, usage, stretches, alike ? known : null, rules);
   const written = usage.write5m + usage.write1h;
@@ -56,7 +66,7 @@ export function billOf(facts: RequestFacts, known: Known | null, price: Price | 
     model: facts.model,
     tools: facts.tools,
     system: facts.system,
-    messages: facts.messages,
+    messages: remembered(facts, stretches, known, common, exactly !== null),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
     cached: standing(usage, facts, rules),
     cachedWithout: standing(without, facts, rules),
@@ -74,10 +84,42 @@ export function billOf(facts: RequestFacts, known: Known | null, price: Price | 
     dollarsWithout: price && dollarsOf(without, price),
     removed,
     removedNew: stretches.slice(common).reduce((sum, one) => sum + one.removed, 0),
+    checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
     ...missOf(facts, known, usage, price),
     entering: entry,
     known: next,
   };
+}
+
+/** Tokens that are missing from a request by the provider's own counts; `null` where one of them is not there. */
+function exactRemoved({ counted, usage }: RequestFacts, total: number): number | null {
+  const input = counted?.input ?? null;
+  return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
+}
+
+function sumOfRemoved({ messages }: RequestFacts): number {
+  return messages.reduce((sum, { removed }) => sum + removed, 0);
+}
+
+/** What is known exactly of the messages that two requests share. */
+function exactOf(known: Known | null, common: number): readonly (number | undefined)[] {
+  return known === null ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
+}
+
+/** Messages as they are remembered, with what was cut from each where the provider's count says so. */
+function remembered(
+  { messages }: RequestFacts,
+  stretches: readonly Stretch[],
+  known: Known | null,
+  common: number,
+  counted: boolean,
+): Known['messages'] {
+  const exact = exactOf(known, common);
+  if (!counted && exact.every((removed) => removed === undefined)) return messages;
+  return messages.map(({ prefix, cuts }, i) => {
+    const removed = counted ? stretches[i]?.removed : exact[i];
+    return { prefix, cuts, ...(removed !== undefined && { exact: removed }) };
+  });
 }
 
 /** All tokens of an input. */

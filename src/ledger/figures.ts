@@ -1,4 +1,5 @@
 import type { LedgerSum, LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
+import type { Bill } from './bill.ts';
 import { dayOf } from './days.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';
 
@@ -23,7 +24,11 @@ export type TotalField =
   | 'looked'
   | 'lookedRemoved'
   | 'reported'
-  | 'guessed';
+  | 'guessed'
+  | 'checked'
+  | 'checkFailed'
+  | 'checkedExact'
+  | 'checkedEstimated';
 
 /** What a request adds to the figures of its day, as a whole and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): LedgerSum[] {
@@ -49,6 +54,10 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
     lookedRemoved: texts.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0),
     reported: counted.reported,
     guessed: counted.guessed,
+    checked: counted.checked === null ? 0 : 1,
+    checkFailed: counted.checkFailed ? 1 : 0,
+    checkedExact: counted.checked?.exact ?? 0,
+    checkedEstimated: counted.checked?.estimated ?? 0,
   };
   const day = dayOf(turn.atMs);
   const { project } = turn;
@@ -67,9 +76,15 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
 }
 
 /** Tokens of new messages: as the provider counted them, and as they were estimated. */
-export interface Counted {
+export interface Guess {
   readonly reported: number;
   readonly guessed: number;
+}
+
+/** What a request says of how well tokens are estimated: those that came, and those that were cut. */
+export interface Counted extends Guess, Pick<Bill, 'checked'> {
+  /** The provider was asked in vain. */
+  readonly checkFailed: boolean;
 }
 
 /** What new texts add to the figures of their tool and kind. @param entering - dollars of a new token */

@@ -1,13 +1,16 @@
 import type { MessageFacts, MissCause, RequestFacts } from '../core/ports/ledger.ts';
 import type { Mark } from './layout.ts';
 
+/** A message of it; `exact` are the tokens cut from it, where the provider's count says so. */
+type KnownMessage = Pick<MessageFacts, 'prefix' | 'cuts'> & { readonly exact?: number };
+
 /** What the ledger remembers of a conversation's newest request. */
 export interface Known {
   readonly atMs: number;
   readonly model: string;
   readonly tools: string;
   readonly system: string;
-  readonly messages: readonly Pick<MessageFacts, 'prefix' | 'cuts'>[];
+  readonly messages: readonly KnownMessage[];
   /** What each request so far was billed for, by the messages that it had; only of messages that still stand. */
   readonly marks: readonly Mark[];
   /** Tokens that stood in the cache after it: as it was forwarded, and as it would have without cuts. */

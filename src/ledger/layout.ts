@@ -54,6 +54,27 @@ export function layOut(
   return stretches;
 }
 
+/**
+ * Puts what is known of the cuts in the place of estimates: of single messages, and of all of them together.
+ *
+ * @param exact - of the first messages, `undefined` for those that are only estimated
+ * @param total - of all messages; `null` where that is only estimated too
+ */
+export function settled(
+  stretches: readonly Stretch[],
+  exact: readonly (number | undefined)[],
+  total: number | null,
+): readonly Stretch[] {
+  const known = stretches.map((one, i) => ({ ...one, removed: exact[i] ?? one.removed }));
+  if (total === null) return known;
+  const fixed = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
+  const open = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? removed : 0), 0);
+  // where nothing is open the counts do not agree, and the newer one of the whole is right
+  const scale = open > 0 ? Math.max(0, total - fixed) / open : 1;
+  const rest = open > 0 && total >= fixed ? 1 : fixed > 0 ? total / fixed : 1;
+  return known.map((one, i) => ({ ...one, removed: one.removed * (exact[i] === undefined ? scale : rest) }));
+}
+
 /** Tokens that were cut before a place in the forwarded tokens. */
 function removedBefore(stretches: readonly Stretch[], place: number): number {
   let removed = 0;

@@ -15,7 +15,7 @@ import type { TellFailure } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
 import { type Bill, billOf, inputOf } from './bill.ts';
 import { dayOf } from './days.ts';
-import { type Counted, regretSums, stepSums, textSums, turnSums } from './figures.ts';
+import { type Guess, regretSums, stepSums, textSums, turnSums } from './figures.ts';
 import { type Known, shared } from './known.ts';
 import type { Learner } from './learning.ts';
 import type { Prices } from './prices.ts';
@@ -74,6 +74,8 @@ export class Ledger implements LedgerSink, LedgerReader {
   });
   /** Tokens reported and estimated by model, as far as it is known here. */
   readonly #counted = new LRUCache<string, { reported: number; guessed: number }>({ max: 200 });
+  /** Tokens cut by model, by the provider's count and estimated. */
+  readonly #checked = new LRUCache<string, NonNullable<Bill['checked']>>({ max: 200 });
   /** Prune ids of texts that were regretted. */
   readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
   #turns: LedgerTurn[] = [];
@@ -89,9 +91,15 @@ export class Ledger implements LedgerSink, LedgerReader {
   async start(): Promise<void> {
     const { store, clock, onFailure } = this.#options;
     try {
-      const sums = await store.sums({ sinceDay: dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS) });
+      const sums = await store.sums({
+        sinceDay: dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS),
+        slice: 'model',
+      });
       for (const { slice, key, field, value } of sums) {
-        if (slice !== 'model' || (field !== 'reported' && field !== 'guessed')) continue;
+        if (slice !== 'model') continue;
+        if (field === 'checkedExact') this.#check(key, { exact: value, estimated: 0 });
+        if (field === 'checkedEstimated') this.#check(key, { exact: 0, estimated: value });
+        if (field !== 'reported' && field !== 'guessed') continue;
         const counted = this.#counted.get(key) ?? { reported: 0, guessed: 0 };
         counted[field] += value;
         this.#counted.set(key, counted);
@@ -158,13 +166,16 @@ export class Ledger implements LedgerSink, LedgerReader {
     const remembered = this.#conversations.get(facts.conversationId);
     const known = newest(remembered, facts);
     const price = prices.of(facts.model);
-    const bill = billOf(facts, known, price, this.#calibration(facts.model));
+    const calibration = this.#calibration(facts.model);
+    const bill = billOf(facts, known, price, calibration, this.#removedScale(facts.model) ?? calibration);
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
     }
     const turn = turnOf(facts, bill);
-    const counted = this.#count(facts, bill, known);
+    const checkFailed = facts.counted !== undefined && bill.checked === null;
+    const counted = { ...this.#count(facts, bill, known), checked: bill.checked, checkFailed };
+    if (bill.checked) this.#check(facts.model, bill.checked);
     this.#addSums(turnSums(turn, facts.texts, counted));
     this.#addSums(textSums(turn, facts.texts, bill.entering ?? 0));
     if (this.#options.learner) this.#addSums(stepSums(turn, facts.texts.filter(isCut), 'cut'));
@@ -193,8 +204,19 @@ export class Ledger implements LedgerSink, LedgerReader {
     return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(4, Math.max(0.25, reported / guessed));
   }
 
+  /** Tokens of the provider for each cut token that was estimated; `null` until it counted enough of them. */
+  #removedScale(model: string): number | null {
+    const { exact = 0, estimated = 0 } = this.#checked.get(model) ?? {};
+    return estimated < 10 * MIN_GUESSED || exact <= 0 ? null : Math.min(4, Math.max(0.25, exact / estimated));
+  }
+
+  #check(model: string, { exact, estimated }: NonNullable<Bill['checked']>): void {
+    const known = this.#checked.get(model) ?? { exact: 0, estimated: 0 };
+    this.#checked.set(model, { exact: known.exact + exact, estimated: known.estimated + estimated });
+  }
+
   /** What a request says of how well tokens are estimated: of what is new in it, and no answer of the model's. */
-  #count({ fresh, model }: RequestFacts, bill: Bill, known: Known | null): Counted {
+  #count({ fresh, model }: RequestFacts, bill: Bill, known: Known | null): Guess {
     const nothing = { reported: 0, guessed: 0 };
     if (known === null || bill.estimated || fresh.tokens < MIN_GUESSED) return nothing;
     if (known.messages.length < fresh.from - 1 || known.messages.length > fresh.from) return nothing;

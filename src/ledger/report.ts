@@ -1,5 +1,6 @@
 import type {
   BoldnessStep,
+  CheckedShare,
   LedgerConversation,
   LedgerMiss,
   LedgerReport,
@@ -9,6 +10,7 @@ import type {
   MissCause,
   Share,
 } from '../core/ports/ledger.ts';
+import type { TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
 
 /** Estimated tokens from which on a calibration says something. */
@@ -56,6 +58,7 @@ export function reportOf(
       .map(([cause, fields]) => missOf(cause, fields))
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
     holdout: holdoutOf(conversations),
+    checked: checkedOf(whole),
     steps: [...held].reverse(),
   };
 }
@@ -64,6 +67,14 @@ export function reportOf(
 function calibrationOf(fields: Fields): number | null {
   const guessed = fields.get('guessed') ?? 0;
   return guessed < ENOUGH_GUESSED ? null : (fields.get('reported') ?? 0) / guessed;
+}
+
+/** What the provider's counts say of the removed tokens. */
+function checkedOf(fields: Fields): CheckedShare | null {
+  const get = (field: TotalField): number => fields.get(field) ?? 0;
+  const [requests, failed] = [get('checked'), get('checkFailed')];
+  if (requests + failed === 0) return null;
+  return { requests, failed, exact: get('checkedExact'), estimated: get('checkedEstimated') };
 }
 
 function totalsOf(fields: Fields): LedgerTotals {

@@ -1,5 +1,5 @@
 import { CONNECTION_RUN } from '../core/event-log.ts';
-import type { LedgerSink, LedgerStore } from '../core/ports/ledger.ts';
+import type { LedgerSink, LedgerStore, RequestFacts } from '../core/ports/ledger.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import type { Log } from '../observe/log.ts';
@@ -37,6 +37,8 @@ export class Reporter {
   readonly #usage = new UsageTotals();
   readonly #wires = new WireTotals();
   readonly #unfinished = new Set<Promise<void>>();
+  /** The last of each conversation's requests that wait to be billed. */
+  readonly #counting = new Map<string, Promise<void>>();
   #telling: NodeJS.Timeout | undefined;
   readonly #behind = new WriteBehind(() => this.#write());
 
@@ -130,10 +132,30 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
-    if (report.facts) this.#options.ledger?.request({ ...report.facts, atMs, usage: usageFacts(report.usage) });
+    if (report.facts) this.#bill({ ...report.facts, atMs, usage: usageFacts(report.usage) }, report.counted);
     this.#usage.add(report, atMs, saved > 0);
     this.#wires.add(report, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
+  }
+
+  /** Requests of a conversation are billed in their order: one that is still counted holds back those behind it. */
+  #bill(facts: RequestFacts, counted: Promise<number | null> | undefined): void {
+    const { ledger } = this.#options;
+    const { conversationId } = facts;
+    const before = this.#counting.get(conversationId);
+    if (!before && !counted) {
+      ledger?.request(facts);
+      return;
+    }
+    const billed = Promise.all([counted, before]).then(([input]) =>
+      ledger?.request(input === undefined ? facts : { ...facts, counted: { input } }),
+    );
+    this.#counting.set(conversationId, billed);
+    this.#unfinished.add(billed);
+    void billed.finally(() => {
+      this.#unfinished.delete(billed);
+      if (this.#counting.get(conversationId) === billed) this.#counting.delete(conversationId);
+    });
   }
 
   async #write(): Promise<void> {

@@ -36,6 +36,8 @@ export interface RequestReport {
   readonly usage: ProviderUsage | null;
   /** For the ledger; `null` where nothing was looked at or generated. */
   readonly facts?: OpenFacts | null;
+  /** Tokens of the body as it came, which the provider was asked for; `null` where it did not say. Never rejects. */
+  readonly counted?: Promise<number | null>;
 }
 
 /** How much of a model's name is reported. */

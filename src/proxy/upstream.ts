@@ -23,6 +23,14 @@ export interface UpstreamOptions {
 /** As large as the fields of an answer may be together: as much as a client may send. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
+/** An answer to a question of our own. */
+export interface SmallAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+const MAX_SMALL_BYTES = 64 * 1024;
+
 /** Sends one request. */
 interface Hop {
   send(origin: string, request: UpstreamRequest, passOn: PassOn): void;
@@ -33,6 +41,8 @@ export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #basePath: string;
   readonly #undici: UndiciHop;
+  /** For questions of our own: they take no connection from clients. */
+  #asking: Dispatcher | null = null;
   /** Used from the first `100 Continue` on that came unasked. */
   #node: NodeHop | null = null;
   readonly origin: string;
@@ -80,7 +90,31 @@ export class Upstream {
     return settled(end);
   }
 
+  /**
+   * Asks a small question of our own, with a client's fields.
+   *
+   * @param timeoutMs - for the whole of it
+   * @throws when nobody answers in time, or with more than an answer to such a question has
+   */
+  async ask(path: string, headers: readonly string[], body: Buffer, timeoutMs: number): Promise<SmallAnswer> {
+    const { origin, prefix, fields } = this.connection;
+    this.#asking ??= this.#dispatcher();
+    const answer = await this.#asking.request({
+      ...{ origin, path: prefix + path, method: 'POST', body, signal: AbortSignal.timeout(timeoutMs) },
+      headers: [...headers, ...fields, 'via', this.#options.hops.own],
+    });
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of answer.body as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > MAX_SMALL_BYTES) throw new Error('the answer is too long');
+      pieces.push(piece);
+    }
+    return { status: answer.statusCode, body: Buffer.concat(pieces) };
+  }
+
   async close(): Promise<void> {
+    await this.#asking?.destroy();
     await this.#undici.close();
     this.#node?.close();
   }

@@ -9,6 +9,7 @@ import type { Rewritten } from '../core/rewritten.ts';
 import type { ProviderUsage, Purpose } from '../dialects/dialect.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
+import type { ExactCounts } from './exact-counts.ts';
 import { requestHeaders } from './headers.ts';
 import { factsOf, type OpenFacts } from './ledger-facts.ts';
 import { sendError } from './openai-error.ts';
@@ -30,6 +31,8 @@ export interface WireOptions extends PruneStepOptions {
   readonly newRequestId: () => string;
   /** Told that a request has ended; the report is made when it is asked for. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
+  /** Asks the provider what some of the requests would have come to without cuts. */
+  readonly counts?: ExactCounts;
   /** Whether somebody keeps account of what requests cost. */
   readonly keepsLedger?: boolean;
 }
@@ -213,9 +216,18 @@ class WireExchange {
     }
   }
 
+  #counted({ received, edits }: Rewritten): Promise<number | null> | null {
+    const { counts } = this.#options;
+    if (!counts || edits.length === 0) return null;
+    const { url = '', rawHeaders } = this.#req;
+    return counts.of({ requestId: this.#requestId, body: received, path: url, rawHeaders });
+  }
+
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
     const { onReport, onFailure } = this.#options;
     const tap = this.#tap;
+    const facts = this.#facts(rewritten, forwardedOriginal, exchange);
+    const counted = facts && rewritten && !forwardedOriginal ? this.#counted(rewritten) : null;
     const known: RequestReport = {
       requestId: this.#requestId,
       childId: childOf(this.#req),
@@ -234,7 +246,8 @@ class WireExchange {
       end: exchange.kind,
       upstreamError: 'error' in exchange ? exchange.error : null,
       usage: null,
-      facts: this.#facts(rewritten, forwardedOriginal, exchange),
+      facts,
+      ...(counted && { counted }),
     };
     const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();

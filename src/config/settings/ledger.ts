@@ -25,4 +25,11 @@ export const ledgerSettings = {
     fallback: true,
     doc: 'Cut more mildly what is regretted often, by project, tool and kind, and more boldly what hardly ever is. Off: what was learnt holds no more for what is new.',
   }),
+  verify: setting({
+    env: ['MCP_PRUNER_VERIFY'],
+    toml: 'verify',
+    rule: share(),
+    fallback: 0,
+    doc: 'Share of pruned requests on /v1/messages for which the provider is asked how many tokens they would have had (count_tokens, free, with the key of the client, once the answer is through).',
+  }),
 };

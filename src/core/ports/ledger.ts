@@ -217,6 +217,17 @@ export interface HoldoutResult {
   readonly regretTokens: Difference;
 }
 
+/** Removed tokens that the provider was asked for, beside the estimate of the very same. */
+export interface CheckedShare {
+  readonly requests: number;
+  /** Asked in vain. */
+  readonly failed: number;
+  /** Of all requests that were counted. */
+  readonly exact: number;
+  /** The same as the engine estimates it, uncalibrated. */
+  readonly estimated: number;
+}
+
 /** All that the report and the page show of the ledger. */
 export interface LedgerReport {
   readonly sinceDay: string;
@@ -244,6 +255,8 @@ export interface LedgerReport {
   readonly misses: readonly LedgerMiss[];
   /** `null` while no conversation was held out. */
   readonly holdout: HoldoutResult | null;
+  /** `null` while the provider was asked for nothing. */
+  readonly checked: CheckedShare | null;
   /** Boldness steps that hold, the newest first. */
   readonly steps: readonly BoldnessStep[];
 }
@@ -318,6 +331,8 @@ export interface RequestFacts {
   readonly messages: readonly MessageFacts[];
   /** Bytes of the forwarded body. */
   readonly bytes: number;
+  /** Tokens of the body as it came, as the provider counts them; `null` where it was asked in vain. Absent: not asked. */
+  readonly counted?: { readonly input: number | null };
   /** Messages up to the last one that the client asked to be cached; `null` where it asks for none. */
   readonly cacheUpTo: number | null;
   readonly texts: readonly TextFacts[];

@@ -1,0 +1,23 @@
+import { JsonCursor } from '../../json/cursor.ts';
+
+/**
+ * What `POST /v1/messages/count_tokens` takes of a request; it refuses anything else.
+ * Source: https://platform.claude.com/docs/en/api/messages/count_tokens
+ */
+const COUNTED = new Set(['messages', 'model', 'output_config', 'system', 'thinking', 'tool_choice', 'tools']);
+
+/**
+ * The question how many tokens a request has, in the very bytes of the request.
+ *
+ * @throws JsonShapeError when the body is no JSON object
+ */
+export function countBody(body: Buffer): Buffer {
+  const cursor = new JsonCursor(body);
+  const pieces: Buffer[] = [];
+  cursor.object((key) => {
+    if (!COUNTED.has(key)) return;
+    const { start, end } = cursor.value();
+    pieces.push(Buffer.from(`${pieces.length === 0 ? '{' : ','}"${key}":`), body.subarray(start, end));
+  });
+  return Buffer.concat([...pieces, Buffer.from(pieces.length === 0 ? '{}' : '}')]);
+}

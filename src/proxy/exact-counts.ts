@@ -1,0 +1,71 @@
+import { crc32 } from 'node:zlib';
+import { requestHeaders } from './headers.ts';
+import type { Upstream } from './upstream.ts';
+
+export interface ExactCountsOptions {
+  /** Share of requests that are counted, from 0 to 1. */
+  readonly share: number;
+  readonly upstream: Pick<Upstream, 'ask' | 'pathFor'>;
+  /** The question how many tokens a body has. @throws when it is not understood */
+  readonly question: (body: Buffer) => Buffer;
+  /** Told of a question that came to nothing; `reason` is a short constant code. */
+  readonly onFailure: (reason: string, cause: unknown, about: { readonly requestId: string }) => void;
+}
+
+/** A request that was answered. */
+export interface AnsweredRequest {
+  readonly requestId: string;
+  /** As the client sent it, decoded. */
+  readonly body: Buffer;
+  /** Its path with the query, and its fields: name, value, … */
+  readonly path: string;
+  readonly rawHeaders: readonly string[];
+}
+
+/** Questions under way; further requests are not counted. */
+const AT_ONCE = 4;
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+const PATIENCE_MS = 10_000;
+/** Fields that are not true of the question. */
+const NOT_OF_IT = ['accept', 'accept-encoding', 'content-encoding'];
+
+/**
+ * Asks the provider how many tokens requests have that were sent with cuts, as they came: with the client's own key, once
+ * the answer is through. Nothing waits for it but the account of that request.
+ */
+export class ExactCounts {
+  readonly #options: ExactCountsOptions;
+  #underWay = 0;
+
+  constructor(options: ExactCountsOptions) {
+    this.#options = options;
+  }
+
+  /** Tokens of a request as it came, `null` when they could not be had. @returns `null` for a request outside the share */
+  of(request: AnsweredRequest): Promise<number | null> | null {
+    if (crc32(request.requestId) / 0x1_0000_0000 >= this.#options.share) return null;
+    if (this.#underWay >= AT_ONCE || request.body.length > MAX_BODY_BYTES) return Promise.resolve(null);
+    this.#underWay++;
+    return this.#ask(request)
+      .catch((cause: unknown) => {
+        this.#options.onFailure('not_counted', cause, { requestId: request.requestId });
+        return null;
+      })
+      .finally(() => {
+        this.#underWay--;
+      });
+  }
+
+  async #ask({ body, path, rawHeaders }: AnsweredRequest): Promise<number> {
+    const { upstream, question } = this.#options;
+    const asked = question(body);
+    const [own = '', query] = path.split('?', 2);
+    const to = upstream.pathFor(`${own}/count_tokens${query === undefined ? '' : `?${query}`}`);
+    const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
+    if (status !== 200) throw new Error(`answered with ${status}`);
+    const said: unknown = JSON.parse(answer.toString('utf8'));
+    const tokens = said !== null && typeof said === 'object' && 'input_tokens' in said ? said.input_tokens : null;
+    if (typeof tokens !== 'number' || !(tokens >= 0)) throw new Error('answered without a number of tokens');
+    return tokens;
+  }
+}
