@@ -64,12 +64,15 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A shell command that goes before the program in the same process, such as a limit. */
   readonly prelude?: string;
+  /** Path of another build's `cli.js`; the present one by default. */
+  readonly program?: string;
 }
 
 /** Starts the compiled server on a free port and waits until it listens. It is killed with the test. */
-export async function startServerProcess({ env, prelude = 'true' }: ProcessOptions): Promise<ServerProcess> {
-  const program = `${prelude}; exec "$0" "$@"`;
-  const child = spawn('sh', ['-c', program, process.execPath, compiled('cli.js'), 'serve', '--port', '0'], {
+export async function startServerProcess({ env, prelude = 'true', ...which }: ProcessOptions): Promise<ServerProcess> {
+  const script = `${prelude}; exec "$0" "$@"`;
+  const { program = compiled('cli.js') } = which;
+  const child = spawn('sh', ['-c', script, process.execPath, program, 'serve', '--port', '0'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -10,16 +10,19 @@ import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
 import { emptyDatabase, newDatabase } from '../helpers/postgres.ts';
 import { settingsOf } from '../helpers/proxy.ts';
 import { manualClock } from '../helpers/rewriter.ts';
+import { startServerProcess } from '../helpers/server-process.ts';
 import { SigningModel } from '../helpers/signing-upstream.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
 
 const DAY_MS = 86_400_000;
 /**
  * Many sessions of many turns, by `RANDOM_SESSIONS=seeds,turns npx vitest run test/http/random-sessions.test.ts`; with
- * `RANDOM_SESSIONS_STORE=postgres` over a database instead of a file.
+ * `RANDOM_SESSIONS_STORE=postgres` over a database instead of a file, and with `RANDOM_SESSIONS_BEFORE=<folder>`, where an
+ * earlier version is built, as processes of their own that begin with that version and are upgraded midway.
  */
 const [SEEDS = 2, TURNS = 10] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
 const OVER_DATABASE = process.env.RANDOM_SESSIONS_STORE === 'postgres';
+const BEFORE = process.env.RANDOM_SESSIONS_BEFORE;
 
 /** Settings that somebody may change in the middle of a session. */
 const OTHER_SETTINGS: readonly [Readonly<Record<string, string>>, ...Readonly<Record<string, string>>[]] = [
@@ -39,10 +42,12 @@ class Session {
   readonly #clock = manualClock();
   readonly #folder = tempFolder();
   readonly #upstream: FakeUpstream;
-  /** A store that is lost takes with it which settings held when: such a session has one set of them. */
+  /** A store that is lost takes with it which settings and which version held when: such a session has one of each. */
   readonly #losesStore: boolean;
   #agents: ClaudeAgent[];
-  #server: RunningServer | null = null;
+  #server: Pick<RunningServer, 'url' | 'close'> | null = null;
+  /** Whether the present version runs. */
+  #upgraded: boolean;
   #env: Readonly<Record<string, string>> = {};
   #lost = 0;
   readonly #database: string | null;
@@ -54,6 +59,7 @@ class Session {
     this.#random = new Random(seed);
     this.#upstream = upstream;
     this.#losesStore = seed % 2 === 0;
+    this.#upgraded = BEFORE === undefined || this.#losesStore;
     upstream.answer = this.#model.answer;
     this.#agents = [new ClaudeAgent(this.#model)];
   }
@@ -78,7 +84,7 @@ class Session {
 
   async #start(): Promise<void> {
     await this.#stop();
-    const settings = settingsOf({
+    const env = {
       MCP_PRUNER_PORT: '0',
       MCP_PRUNER_UPSTREAM_URL: this.#upstream.url,
       MCP_PRUNER_ANTHROPIC_URL: this.#upstream.url,
@@ -88,7 +94,12 @@ class Session {
       MCP_PRUNER_TIMEOUT_MS: '20000',
       ...(this.#database !== null && { MCP_PRUNER_DATABASE_URL: this.#database }),
       ...this.#env,
-    });
+    };
+    if (BEFORE !== undefined) {
+      this.#server = await startVersion(this.#upgraded ? undefined : join(BEFORE, 'dist', 'cli.js'), env);
+      return;
+    }
+    const settings = settingsOf(env);
     const log = await createLog({ level: 'silent', fd: 2 });
     this.#server = await startHttp(settings, { log, version: '0.0.0-test', clock: this.#clock });
   }
@@ -101,6 +112,10 @@ class Session {
       await this.#start();
     } else if (random.once(12)) {
       this.happened.push('restart');
+      await this.#start();
+    } else if (!this.#upgraded && random.once(10)) {
+      this.happened.push('upgrade');
+      this.#upgraded = true;
       await this.#start();
     } else if (random.once(15)) {
       this.happened.push('weeks pass');
@@ -157,6 +172,18 @@ class Session {
   get #url(): string {
     return this.#server?.url ?? '';
   }
+}
+
+/** A version as a process of its own, which is killed rather than ended. */
+async function startVersion(program: string | undefined, env: Readonly<Record<string, string>>) {
+  const server = await startServerProcess({ env, ...(program !== undefined && { program }) });
+  return {
+    url: server.url,
+    async close(): Promise<void> {
+      server.kill('SIGKILL');
+      await server.ended();
+    },
+  };
 }
 
 describe('a session on a wire whose provider checks the past', () => {
