@@ -6,6 +6,7 @@ import type { RequestFacts } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter } from '../core/rewrite-request.ts';
+import type { Rewritten } from '../core/rewritten.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import type { SessionRequest } from '../eval/sessions/recorded.ts';
@@ -15,8 +16,28 @@ import type { StoreHandle } from '../store/handle.ts';
 const BYTES_PER_TOKEN = 4;
 
 /**
- * Sends the requests of one session that is over through the very code of the proxy, and tells the ledger what pruning
- * would have changed: what was cut counts as removed from what was sent, so the twin bill is the pruned one.
+ * What the ledger is told of a request that went out whole: what would have been cut counts as removed from nothing, so the
+ * twin bill is the pruned one.
+ */
+export function unprunedFacts(
+  rewritten: Rewritten,
+  about: Pick<RequestFacts, 'requestId' | 'project' | 'wire'>,
+): Omit<RequestFacts, 'atMs' | 'usage'> {
+  const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
+  const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
+  // as it came, by the estimate that the cuts are told in
+  const removedNew = pruned.messages.slice(pruned.fresh.from).reduce((sum, { removed }) => sum + removed, 0);
+  return {
+    ...whole,
+    messages: whole.messages.map((message, i) => ({ ...message, removed: -(pruned.messages[i]?.removed ?? 0) })),
+    texts: pruned.texts,
+    fresh: { from: whole.fresh.from, tokens: pruned.fresh.tokens + removedNew },
+  };
+}
+
+/**
+ * Sends the requests of one session that is over through the very code of the proxy, and tells what pruning would have
+ * changed.
  */
 export class Rehearsal {
   readonly #settings: Settings;
@@ -36,27 +57,19 @@ export class Rehearsal {
     const list = request.wire === 'messages' ? 'messages' : 'input';
     const body = Buffer.from(`{"model":${JSON.stringify(request.model)},"${list}":[${request.messages.join(',')}]}`);
     const rewritten = await rewriter.rewrite({ body, dialect });
-    const about = {
+    const facts = unprunedFacts(rewritten, {
       requestId: `${conversationId}/${request.messages.length}/${request.atMs}`,
       project: request.project,
       wire: request.wire,
-    };
-    const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
-    const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
-    const messages = whole.messages.map((message, i) => ({ ...message, removed: -(pruned.messages[i]?.removed ?? 0) }));
-    // as it came, by the estimate that the cuts are told in
-    const removedNew = pruned.messages.slice(pruned.fresh.from).reduce((sum, { removed }) => sum + removed, 0);
+    });
     return {
-      ...whole,
+      ...facts,
       conversationId,
       atMs: request.atMs,
       usage: request.usage,
-      messages,
       // tools and instructions do not stand in the file: they are what was billed beyond the messages
       bytes: Math.max(body.length, (request.usage.input ?? 0) * BYTES_PER_TOKEN),
-      cacheUpTo: messages.length,
-      texts: pruned.texts,
-      fresh: { from: whole.fresh.from, tokens: pruned.fresh.tokens + removedNew },
+      cacheUpTo: facts.messages.length,
     };
   }
 

@@ -22,8 +22,9 @@ export const replay: Command = {
   about: [
     'Sends recorded conversations through the very code of the proxy, offline: nothing is forwarded and nothing is',
     'stored. A line of a file is a request of any wire, or an object with a "request" and perhaps a "response".',
-    'Tells tokens before and after, the bill with a prompt cache, whether every request begins with the one before',
-    'it, and how many of the lines that a conversation needed later had been kept.',
+    'Tells tokens before and after, the bill with a prompt cache, dollars by the table of prices (of the usage in a',
+    'recorded response, else estimated), whether every request begins with the one before it, and how many of the lines',
+    'that a conversation needed later had been kept.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -34,11 +35,12 @@ export const replay: Command = {
 
   async run(call, io) {
     const { settings } = readSettings(call, io);
-    const [{ rewriterOf }, { decideOnceOf }, { openStore }, { RefusedConversations }] = await Promise.all([
+    const [{ rewriterOf }, { decideOnceOf }, { openStore }, { RefusedConversations }, { Bills }] = await Promise.all([
       import('../app/rewriter.ts'),
       import('../app/decide-once.ts'),
       import('../app/store.ts'),
       import('../core/refused-conversations.ts'),
+      import('./replay-bills.ts'),
     ]);
     const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: TIMEOUT_MS };
     const store = await openStore(offline, { clock: io.clock });
@@ -50,9 +52,15 @@ export const replay: Command = {
       refused: new RefusedConversations(store),
       onFailure: (_, cause) => (fault ??= cause),
     });
+    const bills = new Bills(settings, io.clock);
     try {
       const parts: ReplayParts = {
-        rewrite: async (body, wire) => (await rewriter.rewrite({ body, dialect: DIALECTS[wire] })).body,
+        rewrite: async (body, wire, response) => {
+          const dialect = DIALECTS[wire];
+          const rewritten = await rewriter.rewrite({ body, dialect });
+          bills.add(rewritten, dialect, response);
+          return rewritten.body;
+        },
         targetOf: (made) => {
           const { origin, path = '' } = callFacts(made).hints;
           return { reads: origin === 'read', path };
@@ -60,12 +68,13 @@ export const replay: Command = {
       };
       const report = replayReport(await replayFiles(call.positionals, parts, io));
       if (fault !== undefined) throw fault;
-      const { lost, ...sums } = report;
-      const shown = call.values.lost === true ? report : { ...sums, lost: lost.length };
+      const dollars = await bills.dollars();
+      const { lost, ...sums } = { ...report, dollars };
+      const shown = call.values.lost === true ? { ...sums, lost } : { ...sums, lost: lost.length };
       io.out(
         call.values.json === true
           ? `${JSON.stringify(shown, null, 2)}\n`
-          : renderReplay(report, call.values.lost === true),
+          : renderReplay(report, dollars, call.values.lost === true),
       );
       return 0;
     } finally {

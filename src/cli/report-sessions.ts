@@ -1,13 +1,13 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { LedgerStore, LedgerSum, LedgerTurn } from '../core/ports/ledger.ts';
 import { UserError } from '../errors.ts';
 import { ProgressBar } from '../eval/progress.ts';
 import { ClaudeSession } from '../eval/sessions/claude.ts';
 import { CodexSession } from '../eval/sessions/codex.ts';
 import type { SessionReader, SessionRequest } from '../eval/sessions/recorded.ts';
 import type { Call, Io } from './command.ts';
+import { MemoryLedger } from './memory-ledger.ts';
 import { readSettings } from './read-settings.ts';
 import { type SessionTotals, sessionsText } from './report-sessions-text.ts';
 import { painter } from './terminal.ts';
@@ -77,7 +77,8 @@ async function replayed(files: readonly SessionFile[], call: Call, io: Io, since
       io.clock,
     );
     try {
-      for await (const request of requestsOf(path, open())) {
+      const moved = (share: number): void => bar.show(i + share, agent);
+      for await (const request of requestsOf(path, open(), moved)) {
         const facts = await rehearsal.facts(request, `${path}#${i}`);
         if (facts === null || request.atMs < sinceMs) continue;
         ledger.request(facts);
@@ -115,37 +116,18 @@ function filesBelow(folder: string, sinceMs: number): string[] {
     .map(({ path }) => path);
 }
 
-async function* requestsOf(path: string, reader: SessionReader): AsyncGenerator<SessionRequest> {
-  const lines = createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const line of lines) yield* reader.line(line);
+/** @param onRead - told how much of the file was read, from 0 to 1 */
+async function* requestsOf(
+  path: string,
+  reader: SessionReader,
+  onRead: (share: number) => void,
+): AsyncGenerator<SessionRequest> {
+  const { size } = statSync(path);
+  const input = createReadStream(path, 'utf8');
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  for await (const line of lines) {
+    onRead(input.bytesRead / Math.max(1, size));
+    yield* reader.line(line);
+  }
   yield* reader.end();
-}
-
-/** Figures of one run of this command. */
-class MemoryLedger implements LedgerStore {
-  readonly #sums: LedgerSum[] = [];
-
-  async add(_turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void> {
-    for (const sum of sums) this.#sums.push(sum);
-  }
-
-  async sums(): Promise<readonly LedgerSum[]> {
-    return this.#sums;
-  }
-
-  async turns(): Promise<readonly LedgerTurn[]> {
-    return [];
-  }
-
-  async conversations(): Promise<[]> {
-    return [];
-  }
-
-  async steps(): Promise<[]> {
-    return [];
-  }
-
-  addStep(): Promise<never> {
-    return Promise.reject(new Error('nothing is learnt from sessions of the past'));
-  }
 }

@@ -14,12 +14,15 @@ export class ProgressBar {
     this.#total = total;
   }
 
+  /** @param done - of the total; a fraction moves the bar and is not printed */
   show(done: number, note: string): void {
     const now = performance.now();
     if (this.#write === null || now - this.#drawnAt < EVERY_MS) return;
     this.#drawnAt = now;
     const filled = Math.round((Math.min(done, this.#total) / Math.max(1, this.#total)) * WIDTH);
-    this.#write(`\r\x1b[K[${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}] ${done}/${this.#total}  ${note}`);
+    this.#write(
+      `\r\x1b[K[${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)}] ${Math.floor(done)}/${this.#total}  ${note}`,
+    );
   }
 
   /** Takes the bar away again. */

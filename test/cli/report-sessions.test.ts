@@ -101,6 +101,17 @@ describe('report --sessions', () => {
     expect(projects.map(({ project }) => project).sort()).toEqual(['api', 'shop']);
   });
 
+  it('shows on a terminal how far it is, and takes that away again', async () => {
+    const home = tempFolder();
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
+    const nowMs = (): number => Date.parse(AT) + 3_600_000;
+    const here = { homeDir: home, cwd: home, clock: { nowMs }, errIsTerminal: true };
+    const { code, err } = await run(['report', '--sessions'], here);
+    expect(code).toBe(0);
+    expect(err).toMatch(/\[[█░]{24}\] 0\/1 {2}Claude Code/);
+    expect(err.endsWith('\r\x1b[K')).toBe(true);
+  });
+
   it('says where it looked when there is none', async () => {
     const { code, err } = await run(['report', '--sessions'], { homeDir: tempFolder() });
     expect(code).toBe(1);

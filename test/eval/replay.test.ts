@@ -214,10 +214,8 @@ describe('a replay', () => {
   it('reads bare requests, requests in objects, and passes over what is neither', async () => {
     expect(parseRecord('{"messages": []}')).toEqual({ body: { messages: [] } });
     const answer = { role: 'assistant', content: 'x' };
-    expect(parseRecord(JSON.stringify({ request: { n: 1 }, response: { choices: [{ message: answer }] } }))).toEqual({
-      body: { n: 1 },
-      answer,
-    });
+    const response = { choices: [{ message: answer }] };
+    expect(parseRecord(JSON.stringify({ request: { n: 1 }, response }))).toEqual({ body: { n: 1 }, response, answer });
     const replay = new Replay({ rewrite: async (body) => body, targetOf: target });
     for (const line of ['no JSON', '{"messages": "x"}', '[]']) await replay.add(parseRecord(line));
     expect(replay.finish()).toMatchObject({ unreadable: 3, requests: 0 });

@@ -25,8 +25,9 @@ export function parseRecord(line: string): RecordedRequest {
   }
   const request = field(value, 'request');
   if (request === undefined) return { body: value };
-  const answer = answerOf(field(value, 'response'));
-  return answer === null ? { body: request } : { body: request, answer };
+  const response = field(value, 'response');
+  const answer = answerOf(response);
+  return { body: request, ...(response !== undefined && { response }), ...(answer && { answer }) };
 }
 
 /**

@@ -12,7 +12,7 @@ import { type CallTarget, type Use, type UsedLine, usedLines } from './regret.ts
 
 export interface ReplayParts {
   /** The proxy's own way from a body to the body that it forwards. */
-  readonly rewrite: (body: Buffer, wire: RecordedWire) => Promise<Buffer>;
+  readonly rewrite: (body: Buffer, wire: RecordedWire, response: unknown) => Promise<Buffer>;
   readonly targetOf: (call: RecordedCall) => CallTarget;
 }
 
@@ -20,6 +20,8 @@ export interface ReplayParts {
 export interface RecordedRequest {
   readonly body: unknown;
   readonly answer?: RecordedMessage;
+  /** The provider's answer as it was recorded; absent where it was not. */
+  readonly response?: unknown;
 }
 
 /** Sums over requests; tokens are estimates. */
@@ -111,7 +113,7 @@ export class Replay {
   }
 
   /** @throws whatever `rewrite` throws; the proxy would have sent such a body as it came */
-  async add({ body, answer }: RecordedRequest): Promise<void> {
+  async add({ body, answer, response }: RecordedRequest): Promise<void> {
     const { totals } = this;
     const messages = messagesOf(body);
     if (messages === null || typeof body !== 'object' || body === null) {
@@ -119,7 +121,7 @@ export class Replay {
       return;
     }
     const raw = Buffer.from(JSON.stringify(body));
-    const sent = messagesOf(JSON.parse((await this.#parts.rewrite(raw, wireOf(body))).toString('utf8')));
+    const sent = messagesOf(JSON.parse((await this.#parts.rewrite(raw, wireOf(body), response)).toString('utf8')));
     if (sent === null || sent.length !== messages.length) {
       throw new Error('the forwarded body has other messages than the received one');
     }

@@ -50,8 +50,18 @@ function percent(value: number | null): string {
   return value === null ? '-' : `${(value * 100).toFixed(1)} %`;
 }
 
+/** What conversations cost by the table of prices, as they were sent and with their cuts. */
+export interface ReplayDollars {
+  readonly before: number;
+  readonly after: number;
+  /** Requests whose use of tokens is estimated, for no answer was recorded. */
+  readonly estimated: number;
+  /** Requests of models without a price: they are not in it. */
+  readonly unpriced: number;
+}
+
 /** The report for a terminal. Lines of the conversations appear only where `showLost` asks for them. */
-export function renderReplay(report: ReplayReport, showLost: boolean): string {
+export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showLost: boolean): string {
   const { uses } = report;
   const ratio = (after: number, before: number): string => (before === 0 ? '-' : (after / before).toFixed(3));
   const rows = [
@@ -69,6 +79,10 @@ export function renderReplay(report: ReplayReport, showLost: boolean): string {
       ratio(report.billedAfter, report.billedBefore),
     ],
   ];
+  if (dollars.unpriced < report.requests) {
+    const { before, after } = dollars;
+    rows.push(['dollars', `$${before.toFixed(4)}`, `$${after.toFixed(4)}`, ratio(after, before)]);
+  }
   const used = Object.entries(uses).map(([use, { used, kept, visible }]) => [
     use,
     String(used),
@@ -82,6 +96,7 @@ export function renderReplay(report: ReplayReport, showLost: boolean): string {
       `${report.changedByClient > 0 ? `, ${report.changedByClient} requests whose client changed its own history` : ''}`,
     '',
     table(rows),
+    ...noteOn(dollars, report.requests),
     '',
     `prefix stable in ${percent(report.prefixStable)} of the requests that go on from an earlier one`,
     '',
@@ -93,4 +108,14 @@ export function renderReplay(report: ReplayReport, showLost: boolean): string {
     for (const { use, at, line } of report.lost) out.push(`  ${use}, message ${at}: ${line.slice(0, 160)}`);
   }
   return `${out.join('\n')}\n`;
+}
+
+/** What the dollars are made from. */
+function noteOn({ estimated, unpriced }: ReplayDollars, requests: number): string[] {
+  if (unpriced >= requests) return ['no dollars: the table of prices has none of these models'];
+  const notes = [
+    estimated > 0 ? `tokens of ${estimated} of ${requests} requests are estimated, for no answer was recorded` : '',
+    unpriced > 0 ? `${unpriced} requests of models without a price are not in the dollars` : '',
+  ];
+  return notes.filter((note) => note !== '');
 }

@@ -1,0 +1,51 @@
+import { pricesOf } from '../app/ledger.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Clock } from '../core/ports.ts';
+import type { Rewritten } from '../core/rewritten.ts';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { ReplayDollars } from '../eval/replay/report.ts';
+import { Ledger, readReport } from '../ledger/ledger.ts';
+import { usageFacts } from '../proxy/ledger-facts.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { unprunedFacts } from './rehearsal.ts';
+
+/** Logs have no times: each request counts as if it had come so soon that what could be cached still was. */
+const APART_MS = 1_000;
+
+/** Bills recorded requests by the ledger: as they were sent, and as they would have been with their cuts. */
+export class Bills {
+  readonly #kept = new MemoryLedger();
+  readonly #ledger: Ledger;
+  #atMs: number;
+  #count = 0;
+
+  /** @throws UserError when the prices that the settings name are none */
+  constructor(settings: Settings, clock: Clock) {
+    this.#atMs = clock.nowMs();
+    this.#ledger = new Ledger({
+      store: this.#kept,
+      prices: pricesOf(settings),
+      clock,
+      onFailure: (_, cause) => {
+        throw cause;
+      },
+    });
+  }
+
+  /** @param response - the answer as it was recorded; `undefined` where it was not */
+  add(rewritten: Rewritten, dialect: Dialect, response: unknown): void {
+    const answer = dialect.answer();
+    if (response !== undefined) answer.data(Buffer.from(JSON.stringify(response)));
+    const about = { requestId: String(this.#count++), project: '', wire: dialect.name };
+    this.#atMs += APART_MS;
+    const usage = usageFacts(response === undefined ? null : answer.usage());
+    this.#ledger.request({ ...unprunedFacts(rewritten, about), atMs: this.#atMs, usage });
+  }
+
+  async dollars(): Promise<ReplayDollars> {
+    await this.#ledger.flush();
+    const { totals } = await readReport(this.#kept, { sinceDay: '1970-01-01' });
+    const { dollars: before, dollarsWithout: after, estimated, unpriced } = totals;
+    return { before, after, estimated, unpriced };
+  }
+}
