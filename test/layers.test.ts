@@ -20,7 +20,19 @@ const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
 const DOOR = 'dialects/dialect';
 /** The ports of the core implemented: each knows what it speaks to, none knows another. */
 const SERVICE: Layer = { from: ENGINE, types: ['core/ports'] };
-const SERVICES = ['store', 'backends', 'workers', 'gc', 'fleet', 'ledger', 'resources', 'agents', 'config', 'observe'];
+const SERVICES = [
+  'store',
+  'keys',
+  'backends',
+  'workers',
+  'gc',
+  'fleet',
+  'ledger',
+  'resources',
+  'agents',
+  'config',
+  'observe',
+];
 /** The faces: what the world talks to. They do not know each other. */
 const FACE: Layer = { from: [...PURE, 'core'], types: [DOOR, ...SERVICES] };
 const FACES = ['proxy', 'mcp', 'page'];
@@ -42,6 +54,7 @@ const layers: Readonly<Record<string, Layer>> = {
   workers: { from: [...ENGINE, 'core'] },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
   resources: { ...SERVICE, types: ['core/ports', 'store'] },
+  keys: { ...SERVICE, types: ['core/ports', 'store'] },
   ...Object.fromEntries(FACES.map((part) => [part, FACE])),
   app: { from: [...INSIDE, ...FACES] },
   cli: { from: [...INSIDE, ...FACES, 'app'] },

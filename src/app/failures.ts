@@ -3,6 +3,7 @@ import type { TellFailure } from '../failures.ts';
 
 /** What goes on without what failed, and how that is told. */
 const parts = {
+  keys: { level: 'warn', message: 'keys' },
   pruning: { level: 'warn', message: 'pruning fell back' },
   forwarding: { level: 'warn', message: 'forwarded as it came' },
   segments: { level: 'warn', message: 'context not kept' },

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
-import express, { type ErrorRequestHandler, type Express, type Request } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
+import type { LedgerReader } from '../core/ports/ledger.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { googleGemini } from '../dialects/google-gemini/dialect.ts';
@@ -14,12 +15,15 @@ import { rpcRouter } from '../mcp/rpc-routes.ts';
 import { McpServer } from '../mcp/server.ts';
 import { ToolRegistry } from '../mcp/tool.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { PageAccess } from '../page/access.ts';
 import type { Hops } from '../proxy/hops.ts';
+import { viewerOf } from '../proxy/key-door.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { passthrough } from '../proxy/passthrough.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
 import type { Upstream } from '../proxy/upstream.ts';
 import { onDemand } from './loaded-later.ts';
+import { isForAnthropic } from './provider-of.ts';
 import type { Services } from './services.ts';
 import type { Toolset } from './tools.ts';
 import type { Upstreams } from './wires.ts';
@@ -34,15 +38,30 @@ export interface MountParts extends Services {
   readonly stopping: AbortSignal;
   /** Largest body of `/rpc` and `/prune`, in bytes. */
   readonly maxBodyBytes: number;
+  /** Where keys are asked for: who is answered by which routes. @param mount - makes those of one viewer */
+  readonly openViews?: (mount: (parts: ViewParts) => View) => View;
 }
 
-/** What is mounted, in this order; `localGuard(access)` lets in whom the settings let in. A new route is a function and a row. */
-const mounts: readonly ((app: Express, parts: MountParts, access: LocalGuardOptions) => void)[] = [
-  mountMetrics,
+/** Answers what it has a route for, and leaves the rest to others. */
+export type View = RequestHandler;
+
+/** What the routes of one viewer are made from; where no keys are asked for, there is one viewer. */
+export interface ViewParts extends MountParts {
+  readonly pageAccess?: PageAccess;
+  /** Who reads the ledger for the page, where that is not the ledger itself. */
+  readonly pageLedger?: LedgerReader;
+  /** `false`: the fleet is not this viewer's. */
+  readonly hasFleet?: boolean;
+}
+
+/**
+ * What is mounted, in this order; `localGuard(access)` lets in whom the settings let in. A new route is a function and a
+ * row: among `views`, where what it shows is somebody's; it then sees no more than its viewer's store holds.
+ */
+const views: readonly ((app: Express, parts: ViewParts, access: LocalGuardOptions) => void)[] = [
   mountRpc,
   mountPrune,
   mountPage,
-  mountPassthrough,
 ];
 
 /** Answers `/rpc` of one child: a few of the tools, for as long as it lives. */
@@ -63,14 +82,20 @@ export function childRpc(
 export function openMounts(parts: MountParts): RequestListener {
   const { allowedHosts, allowedOrigins, host, authToken } = parts.settings;
   const app = express().disable('x-powered-by');
-  const access: LocalGuardOptions = {
-    allowedHosts: [...allowedHosts, host],
-    allowedOrigins,
-    ...(authToken !== null && { bearerToken: authToken }),
+  const open: LocalGuardOptions = { allowedHosts: [...allowedHosts, host], allowedOrigins };
+  const access = { ...open, ...(authToken !== null && { bearerToken: authToken }) };
+  const viewOf = (of: ViewParts, to: LocalGuardOptions): Express => {
+    const view = express().disable('x-powered-by');
+    for (const mount of views) mount(view, of, to);
+    return view;
   };
-  for (const mount of mounts) mount(app, parts, access);
+  mountMetrics(app, parts, access);
+  // whoever comes to a view of theirs has shown a key
+  app.use(parts.openViews?.((of) => viewOf(of, { ...open, anyHost: true })) ?? viewOf(parts, access));
+  mountPassthrough(app, parts);
   app.use((req, res) => {
-    sendError(res, 'not_found', `Nothing at ${req.method} ${req.path}. ${errorTable.not_found.hint}`);
+    const path = req.path.startsWith('/k/') ? '/k/…' : req.path; // keys are not asked for here, and not told
+    sendError(res, 'not_found', `Nothing at ${req.method} ${path}. ${errorTable.not_found.hint}`);
   });
   app.use(onThrown(parts));
   return app;
@@ -89,8 +114,15 @@ function onThrown({ log }: MountParts): ErrorRequestHandler {
   };
 }
 
-function mountMetrics(app: Express, { metrics }: MountParts, access: LocalGuardOptions): void {
-  app.get('/metrics', localGuard(access), async (_req, res) => {
+function mountMetrics(app: Express, { metrics, openViews }: MountParts, access: LocalGuardOptions): void {
+  const guard = localGuard(access);
+  const admit: RequestHandler = (req, res, next) => {
+    // they are of all projects: with keys, for the token or a key of all
+    if (openViews && viewerOf(req)?.projects === 'all') next();
+    else if (openViews && access.bearerToken === undefined) sendError(res, 'key_missing');
+    else guard(req, res, next);
+  };
+  app.get('/metrics', admit, async (_req, res) => {
     const { contentType, text } = await metrics.page();
     res.setHeader('content-type', contentType);
     res.end(text);
@@ -99,7 +131,7 @@ function mountMetrics(app: Express, { metrics }: MountParts, access: LocalGuardO
 
 function mountRpc(
   app: Express,
-  { tools, version, log, failures, maxBodyBytes }: MountParts,
+  { tools, version, log, failures, maxBodyBytes }: ViewParts,
   access: LocalGuardOptions,
 ): void {
   const server = new McpServer({
@@ -118,7 +150,7 @@ function mountRpc(
 
 function mountPrune(
   app: Express,
-  { settings, ownPruner, log, failures, maxBodyBytes }: MountParts,
+  { settings, ownPruner, log, failures, maxBodyBytes }: ViewParts,
   access: LocalGuardOptions,
 ): void {
   const router = pruneRouter({
@@ -138,7 +170,7 @@ function mountPrune(
 }
 
 /** Most processes are never looked at: what the page needs loads with the first request for it. */
-function mountPage(app: Express, parts: MountParts): void {
+function mountPage(app: Express, parts: ViewParts): void {
   if (!parts.settings.page) return;
   const page = onDemand(async () => {
     const { openPageOf } = await import('./page.ts');
@@ -176,7 +208,7 @@ function passthroughTo(upstream: Upstream, { error }: Dialect, { settings, hops,
   });
 }
 
-/** Whether a request is for the provider of the messages wire: by its path below `/v1`, or by the field its clients send. */
+/** Whether a request below `/v1` is for the provider of the messages wire. */
 function isAnthropic({ path, headers }: Request): boolean {
-  return /^\/messages(?:\/|$)/.test(path) || headers['anthropic-version'] !== undefined;
+  return isForAnthropic(path, headers);
 }

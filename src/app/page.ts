@@ -8,20 +8,22 @@ import { PageAccess } from '../page/access.ts';
 import { openPage } from '../page/page.ts';
 import type { PageParts } from '../page/parts.ts';
 import type { SettingShown } from '../page/shapes.ts';
-import type { MountParts } from './mounts.ts';
+import type { ViewParts } from './mounts.ts';
 
 /** Builds the page over the services. Loaded with the first request for it. */
-export async function openPageOf(parts: MountParts): Promise<RequestListener> {
+export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const { settings, store, events, recorder, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
   const pageParts: PageParts = {
-    access: new PageAccess({ allowed: allowedCallers([...allowedHosts, host], []), token: authToken, clock }),
+    access:
+      parts.pageAccess ??
+      new PageAccess({ allowed: allowedCallers([...allowedHosts, host], []), token: authToken, clock }),
     ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
     flush: async () => {
       await Promise.all([recorder.flush(), events.flush()]);
     },
     onWritten: (listener) => events.onWritten(listener),
-    ledger: parts.ledger,
+    ledger: parts.pageLedger ?? parts.ledger,
     health: parts.health,
     settings: () => settingsShown(settings, loaded),
     warnings: loaded?.warnings ?? [],
@@ -36,7 +38,7 @@ export async function openPageOf(parts: MountParts): Promise<RequestListener> {
       annotateLines: settings.annotateLines,
     },
     doctor: examine ?? null,
-    fleet: hasFleet(settings) ? () => store.fleet() : null,
+    fleet: parts.hasFleet !== false && hasFleet(settings) ? () => store.fleet() : null,
     stopping: parts.stopping,
     onFailure: parts.failures.of('page'),
   };

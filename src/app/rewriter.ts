@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { DecisionMaker } from '../core/decide/decision-maker.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import type { Turns } from '../core/decide/turns.ts';
+import type { Ownership } from '../core/ownership.ts';
 import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
@@ -21,6 +22,7 @@ export interface RewriterParts {
   readonly scorer?: LineScorer;
   readonly segments?: SegmentPorts;
   readonly answers?: KeptAnswers;
+  readonly owners?: Ownership;
   readonly turns?: Turns;
   readonly isHeldOut?: (conversationId: string) => boolean;
   readonly boldness?: BoldnessSteps;
@@ -28,7 +30,8 @@ export interface RewriterParts {
 
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
-  const { store, clock, once, refused, onFailure, scorer, segments, answers, turns, isHeldOut, boldness } = parts;
+  const { store, clock, once, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut, boldness } =
+    parts;
   const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, ...(scorer && { scorer }) });
   return new RequestRewriter({
     store,
@@ -53,6 +56,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRew
     memoBytes: settings.memoMaxBytes * (1 - DECISIONS_SHARE),
     ...(segments && { segments }),
     ...(answers && { answers }),
+    ...(owners && { owners }),
     ...(turns && { turns }),
     ...(isHeldOut && { isHeldOut }),
     ...(boldness && { boldness }),

@@ -1,11 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/api.ts';
+import { isForeign } from '../core/origin.ts';
 import type { ChildGate } from '../core/ports/child-gate.ts';
 import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Front } from '../proxy/child-door.ts';
-import type { Routes } from '../proxy/server.ts';
+import type { Routes, Wire } from '../proxy/server.ts';
+import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
+import type { OpenKeys } from './keys.ts';
 import { loadSoon } from './loaded-later.ts';
 import type { MountParts } from './mounts.ts';
 import { openServices, type Services } from './services.ts';
@@ -44,20 +49,27 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     (turn) => metrics.billed(turn),
   );
   const face = httpFace(settings, port);
+  const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);
-  const opened = await openWires(services, metrics);
+  const opened = await openWires(services, metrics, keys?.owners);
   const { wires, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, upstreams, hops, close } = opened;
   const stopping = new AbortController();
   const ofAll = { ...services, tools, upstreams, hops, onPathUnknown, metrics, maxBodyBytes: face.maxInputBytes };
-  const mountParts = { ...ofAll, stopping: stopping.signal };
+  const mountParts: MountParts = { ...ofAll, stopping: stopping.signal };
   const rest = loadSoon(async () => {
-    const [{ openMounts }] = await Promise.all([import('./mounts.ts'), metrics.loaded()]);
-    return openMounts(mountParts);
+    const [{ openMounts }, views] = await Promise.all([
+      import('./mounts.ts'),
+      keys && import('./key-views.ts'),
+      metrics.loaded(),
+    ]);
+    if (!keys || !views) return openMounts(mountParts);
+    return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
   }, failures.of('loading'));
+  const fronts = await frontsOf(settings, wires, keys, fleet?.fleet.children ?? null, mountParts);
   return {
     wires,
-    ...(fleet?.fleet.children && { front: await frontOf(fleet.fleet.children, mountParts) }),
+    ...fronts,
     sockets,
     onUpgradeRefused,
     hops,
@@ -68,6 +80,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     endStreams: () => stopping.abort(),
     stopChildren: async () => fleet?.close(),
     async close() {
+      keys?.close();
       await close();
       await services.close();
     },
@@ -82,6 +95,54 @@ async function fleetOf(services: Services, port: number): Promise<OpenFleet | nu
   const name = settings.host === '0.0.0.0' ? '127.0.0.1' : settings.host === '::' ? '::1' : settings.host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
   return openFleet(services, { url: () => url, faces: ['rpc'], mayStart: settings.authToken !== null });
+}
+
+/** Who comes first to requests: the door of children, that of keys, and who lends the provider's key to those without. */
+async function frontsOf(
+  settings: Settings,
+  wires: readonly Wire[],
+  keys: OpenKeys | null,
+  children: ChildGate | null,
+  parts: MountParts,
+): Promise<Pick<Routes, 'front' | 'socketFront'>> {
+  const { upstreamApiKey, anthropicApiKey } = settings;
+  const ofChildren = children && (await frontOf(children, parts));
+  const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
+  if (!keys && !hasProviderKey) return ofChildren ? { front: ofChildren } : {};
+  const { errorBodyFor, providerOf, wireOf } = await import('./provider-of.ts');
+  const door = keys?.door(
+    (req) => errorBodyFor(wires, req),
+    (req) => wireOf(wires, req) !== undefined,
+  );
+  const lend = hasProviderKey ? await lenderOf(settings, (req) => providerOf(wires, req)) : () => {};
+  const enter = (req: IncomingMessage, answer: () => ServerResponse, go: () => void, kind: 'request' | 'upgrade') => {
+    const next = (): void => {
+      lend(req);
+      go();
+    };
+    if (door) door.enter({ req, answer, next, kind });
+    else next();
+  };
+  return {
+    front: (req, res, go) => {
+      const next = (): void => enter(req, () => res, go, 'request');
+      if (ofChildren) ofChildren(req, res, next);
+      else next();
+    },
+    socketFront: (req, answer, go) => enter(req, answer, go, 'upgrade'),
+  };
+}
+
+async function lenderOf(
+  settings: Settings,
+  wireOf: (req: IncomingMessage) => 'messages' | 'others' | null,
+): Promise<(req: IncomingMessage) => void> {
+  const { providerKeys } = await import('../proxy/provider-keys.ts');
+  const callers = callersOf(settings);
+  const keys = { others: settings.upstreamApiKey, messages: settings.anthropicApiKey };
+  return providerKeys(keys, wireOf, ({ host, origin, 'sec-fetch-site': site }) =>
+    isForeign({ host, origin, secFetchSite: site }, callers),
+  );
 }
 
 async function frontOf(gate: ChildGate, parts: MountParts): Promise<Front> {

@@ -29,6 +29,8 @@ export interface Services extends Storage {
   /** Decides about texts, each once; large ones on threads of their own. */
   readonly once: DecideOnce;
   readonly pruner: Pruner & BulkPruner;
+  /** Told of each text that a call pruned. */
+  readonly onPruned: ((result: PruneTextResult) => void) | undefined;
   /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
   readonly ownPruner: Pruner;
   /** At long work on the thread of the requests. */
@@ -63,7 +65,8 @@ export function openServices(
     onFailure: failures.of('pruning'),
   });
   const once = decideOnceOf(settings, store, clock, decider);
-  const { recorder, contextGc } = openContextGc(storage);
+  const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure: failures.of('segments') });
+  const contextGc = openContextGc(storage, () => recorder.flush());
   const { ledger, learner } = openLedger(storage, onBilled);
   const upkeep = new Upkeep(store, failures.of('upkeep'));
   return {
@@ -71,17 +74,13 @@ export function openServices(
     scorer,
     once,
     turns,
-    ...openPruners(storage, once, scorer, ledger, onPruned),
+    onPruned,
+    ...openPruners({ ...storage, once, scorer, ledger, onPruned }),
     recorder,
     contextGc,
     ledger,
     learner,
-    resources: new Resources({
-      store,
-      records: store.records,
-      flush: () => events.flush(),
-      onWritten: (listener) => events.onWritten(listener),
-    }),
+    resources: openResources(storage),
     idempotency: openIdempotency(storage),
     onRequest: () => upkeep.request(),
     health: () => storage.health(scorer?.state),
@@ -97,13 +96,12 @@ export function openServices(
   };
 }
 
-function openPruners(
-  { settings, failures, clock, store, events }: Storage,
-  once: DecideOnce,
-  scorer: OpenScorer | null,
-  ledger: Ledger,
-  onPruned: ((result: PruneTextResult) => void) | undefined,
+/** @param own - makes originals those of whoever calls, where they belong to projects */
+export function openPruners(
+  parts: Storage & Pick<Services, 'once' | 'scorer' | 'ledger' | 'onPruned'>,
+  own?: (pruneIds: readonly string[]) => Promise<void>,
 ): Pick<Services, 'pruner' | 'ownPruner'> {
+  const { settings, failures, clock, store, events, once, scorer, ledger, onPruned } = parts;
   const open = (asked: OpenScorer | null): Services['pruner'] => {
     const untold = createPruner({
       store,
@@ -112,6 +110,7 @@ function openPruners(
       onFailure: failures.of('pruning'),
       decisions: once,
       ...(asked && { scorer: asked }),
+      ...(own && { own }),
     });
     const told = prunerWithEvents(untold, events, clock, onPruned);
     return prunerWithLedger(told, ledger);
@@ -120,22 +119,22 @@ function openPruners(
   return { pruner, ownPruner: settings.backend === 'swe-pruner' ? open(null) : pruner };
 }
 
-function openContextGc({ store, failures, clock }: Storage): Pick<Services, 'recorder' | 'contextGc'> {
+/** @param flush - writes what requests showed and is not written yet */
+export function openContextGc({ store, failures, clock }: Storage, flush: () => Promise<void>): ContextGc {
   const onFailure = failures.of('segments');
-  const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
-  const contextGc = new ContextGc({
-    store: store.segments,
-    events: store,
-    clock,
-    flush: () => recorder.flush(),
-    stashId,
-    boundProject,
-    onFailure,
-  });
-  return { recorder, contextGc };
+  return new ContextGc({ store: store.segments, events: store, clock, flush, stashId, boundProject, onFailure });
 }
 
-function openIdempotency({ settings, store, events, failures, clock, log }: Storage): Idempotency {
+export function openResources({ store, events }: Storage): Resources {
+  return new Resources({
+    store,
+    records: store.records,
+    flush: () => events.flush(),
+    onWritten: (listener) => events.onWritten(listener),
+  });
+}
+
+export function openIdempotency({ settings, store, events, failures, clock, log }: Storage): Idempotency {
   return new Idempotency({
     records: store.records,
     store,

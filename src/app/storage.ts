@@ -26,13 +26,16 @@ export interface Base {
   readonly examine?: () => Promise<readonly FindingShown[]>;
 }
 
+/** The log of events as whoever adds to it or follows it knows it. */
+export type Events = Pick<EventLog, 'add' | 'runOf' | 'flush' | 'onWritten'>;
+
 /** What is kept, and whether it can be: all that a server needs to say how it is. */
 export interface Storage extends Base {
   readonly store: StoreHandle;
   /** Tells of what failed and was done without. */
   readonly failures: Failures;
   /** What happens is told here. */
-  readonly events: EventLog;
+  readonly events: Events;
   /** @param backendState - of the backend, once there is one */
   health(backendState?: string): HealthReport;
 }

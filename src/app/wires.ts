@@ -1,6 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/origin.ts';
+import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import { wayTo } from '../core/route-way.ts';
@@ -61,7 +62,7 @@ export interface Upstreams {
 }
 
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
-export async function openWires(services: Services, metrics: Metrics): Promise<Wires> {
+export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
   const { settings, store, events, clock, log, failures } = services;
   const nextId = requestIds();
   const hops = new Hops(nextId().slice(-10).toLowerCase());
@@ -75,7 +76,7 @@ export async function openWires(services: Services, metrics: Metrics): Promise<W
   const onFailure = failures.of('reports');
   const ledger = services.ledger;
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure, ledger });
-  const options = await handlerOptions(services, reporter, nextId);
+  const options = await handlerOptions(services, reporter, nextId, owners);
   return {
     wires: dialects.map((dialect): Wire => {
       const { name } = dialect;
@@ -129,6 +130,7 @@ async function handlerOptions(
   services: Services,
   reporter: Reporter,
   nextId: () => string,
+  owners: Ownership | undefined,
 ): Promise<Omit<WireOptions, 'dialect' | 'upstream'>> {
   const { settings, store, clock, failures, once, turns, scorer, learner } = services;
   const onFailure = failures.of('pruning');
@@ -150,6 +152,7 @@ async function handlerOptions(
       ...(settings.holdout > 0 && { isHeldOut: (id: string) => isHeldOut(id, settings.holdout) }),
       segments: segmentsOf(services),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
+      ...(owners && { owners }),
     }),
     refused,
     enabled: settings.enabled,
@@ -164,6 +167,7 @@ async function handlerOptions(
     },
     onReport: (report) => reporter.report(report),
     keepsLedger: true,
+    hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };
 }

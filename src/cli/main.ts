@@ -44,6 +44,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'show what was spent and saved in dollars, here or in the sessions of an agent',
     load: async () => (await import('./report.ts')).report,
   },
+  keys: {
+    summary: 'make, list, revoke and rotate keys of a shared proxy',
+    load: async () => (await import('./keys.ts')).keys,
+  },
   store: { summary: 'move everything into another store', load: async () => (await import('./store.ts')).store },
   eval: {
     summary: "measure the pruner on a repository's own history",

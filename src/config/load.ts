@@ -85,6 +85,10 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
     // seen from other machines only where somebody said so
     ...(origins.page.from === 'default' &&
       !isLoopbackHost(values.host) && { page: [false, { from: 'implied', name: origins.host.name }] as const }),
+    // whoever opens a shared store to other machines must say so to let all of them in
+    ...(origins.requireKey.from === 'default' &&
+      !isLoopbackHost(values.host) &&
+      values.databaseUrl !== null && { requireKey: [true, { from: 'implied', name: origins.host.name }] as const }),
     ...(backendImplied && { backend: ['swe-pruner', { from: 'implied', name: origins.swePrunerUrl.name }] as const }),
   };
   const entries = Object.entries(implied);

@@ -1,6 +1,7 @@
 import { backendsSettings } from './settings/backends.ts';
 import { fleetSettings } from './settings/fleet.ts';
 import { keepingSettings } from './settings/keeping.ts';
+import { keysSettings } from './settings/keys.ts';
 import { ledgerSettings } from './settings/ledger.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { serverSettings } from './settings/server.ts';
@@ -10,6 +11,7 @@ import { toolsSettings } from './settings/tools.ts';
 /** Every setting, once. `docs/configuration.md` and `config/default.toml` are printed from here. */
 export const table = {
   ...serverSettings,
+  ...keysSettings,
   ...pruningSettings,
   ...keepingSettings,
   ...backendsSettings,

@@ -16,7 +16,7 @@ export function isLoopbackHost(host: string): boolean {
  * ask.
  */
 export function servingProblem(settings: Settings): string | null {
-  const { host, authToken, localToken } = settings;
+  const { host, authToken, localToken, requireKey } = settings;
   for (const [name, url] of [
     ['MCP_PRUNER_UPSTREAM_URL', settings.upstreamUrl],
     ['MCP_PRUNER_ANTHROPIC_URL', settings.anthropicUrl],
@@ -28,7 +28,7 @@ export function servingProblem(settings: Settings): string | null {
       'MCP_PRUNER_PORT'
     );
   }
-  if (isLoopbackHost(host) || authToken !== null || localToken !== 'off') return null;
+  if (isLoopbackHost(host) || authToken !== null || localToken !== 'off' || requireKey) return null;
   return (
     `host ${host} (MCP_PRUNER_HOST) lets other machines in: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +
     '(for example from: openssl rand -hex 32) or MCP_PRUNER_LOCAL_TOKEN to auto, or listen on 127.0.0.1'

@@ -22,6 +22,8 @@ export interface PreparedRequest {
   readonly steps: HeldSteps;
   /** What goes out now must go out again, whole texts among it. */
   readonly bound: boolean;
+  /** Whose it is. */
+  readonly project: string;
   /** As in `IncomingRequest`. */
   readonly signal: AbortSignal | undefined;
 }
@@ -85,14 +87,16 @@ export class Preparer {
     const known = await knownPast(request, read, sent, keysOf, unasked);
     const found = directives.empty ? known.found : this.#direct(body, read, known, scope.project, directives, steps);
     const bound = dialect.binding === 'must' && newTexts !== 'replay';
-    return { body, read, known, found, steps, bound, signal };
+    return { body, read, known, found, steps, bound, project: scope.project, signal };
   }
 
   /** As if nothing were known. */
   prepareDry(request: IncomingRequest): PreparedRequest {
     const read = this.#read(request, null);
     const known = { found: read.found, sent: new Map(), past: new Set<FoundText>(), ...NOTHING_KNOWN };
-    return { body: request.body, read, known, found: read.found, steps: NO_STEPS, bound: false, signal: undefined };
+    const { body, scope = NO_SCOPE } = request;
+    const rest = { project: scope.project, signal: undefined };
+    return { body, read, known, found: read.found, steps: NO_STEPS, bound: false, ...rest };
   }
 
   #read(request: IncomingRequest, match: PrefixMatch | null): ReadBody {

@@ -25,6 +25,8 @@ export interface PrunerOptions {
   readonly onFailure: TellFailure;
   /** The backend that has a say; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
+  /** Makes originals those of whoever calls, where they belong to projects; rejects when that cannot be kept. */
+  readonly own?: (pruneIds: readonly string[]) => Promise<void>;
 }
 
 /** How long a call waits for another writer of the store, in milliseconds. */
@@ -188,12 +190,17 @@ async function settle(options: PrunerOptions, asked: Asked): Promise<Outcome> {
  * @returns as they hold now; `null` when the store refused one
  * @throws StoreUnavailable
  */
-async function keep({ decisions }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
+async function keep({ decisions, own }: PrunerOptions, outcomes: readonly Outcome[]): Promise<Outcome[] | null> {
   const fresh = outcomes.flatMap(({ asked, decision, isNew }) => (isNew ? { decision, text: asked.input.text } : []));
   const batch = { decisions: fresh, touch: [], wholeOrNothing: true } as const;
   const { instead, refused } = await decisions.makeDurable(batch, STORE_WAIT_MS);
   if (refused.size > 0) return null;
-  return outcomes.map((outcome) => ({ ...outcome, decision: instead.get(outcome.decision.key) ?? outcome.decision }));
+  const kept = outcomes.map((outcome) => ({
+    ...outcome,
+    decision: instead.get(outcome.decision.key) ?? outcome.decision,
+  }));
+  await own?.(kept.flatMap(({ decision }) => decision.pruneId ?? []));
+  return kept;
 }
 
 async function decideNow(

@@ -9,6 +9,7 @@ import { Turns } from './decide/turns.ts';
 import type { FindSettings } from './find-texts.ts';
 import { pruneIdsIn } from './hash.ts';
 import { requestTokens } from './message-tokens.ts';
+import type { Ownership } from './ownership.ts';
 import type { KeptAnswers } from './ports/answers.ts';
 import type { BoldnessSteps } from './ports/boldness.ts';
 import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
@@ -42,6 +43,8 @@ export interface RewriterOptions {
   readonly segments?: SegmentPorts;
   /** Where answers that the provider keeps are remembered beside the memory of this process. */
   readonly answers?: KeptAnswers;
+  /** Where originals belong to projects. */
+  readonly owners?: Ownership;
   /** Told of a fault that costs nothing now; `reason` is a short constant code. */
   readonly onFailure: TellFailure;
   /** Most memory for remembered bodies, in bytes. */
@@ -91,7 +94,15 @@ export class RequestRewriter {
       keysOf: (jobs) => decisions.keysOf(jobs),
       ...(boldness && { boldness }),
     });
-    this.#settler = new Settler({ store, decisions, render, sent: this.#sent, turns, onFailure });
+    this.#settler = new Settler({
+      store,
+      decisions,
+      render,
+      sent: this.#sent,
+      turns,
+      owners: options.owners,
+      onFailure,
+    });
     this.#segmentReporter = segments
       ? new SegmentReporter({ segments, find, onFailure, turns, rememberedFrom: MIN_REMEMBERED_BYTES })
       : null;
@@ -131,10 +142,10 @@ export class RequestRewriter {
     const match = this.#find(request, state);
     let prepared = await this.#preparer.prepare(request, match, directives, null);
     if (this.#options.refused.covers(prepared.read.prefixes)) {
-      await this.#keepAlive(body, 0);
+      await this.#keepAlive(body, 0, scope.project);
       return leftAlone(prepared);
     }
-    await this.#keepAlive(body, match?.checkpoint.at ?? 0);
+    await this.#keepAlive(body, match?.checkpoint.at ?? 0, scope.project);
     if (newTexts === 'decide' && this.#isHeldOut(prepared)) return heldOut(prepared);
     const failure = state.failure ?? prepared.known.failure;
     // the store cannot tell what was sent: what this process remembers must do
@@ -145,6 +156,7 @@ export class RequestRewriter {
     const { decisionOf, fallbacks, result, failed, outdated } = await this.#settler.settle(prepared, failure);
     signal?.throwIfAborted();
     if (outdated && mayRepeat) return this.#rewrite(request, false);
+    if (this.#options.owners && !failed) await this.#claim(this.#options.owners, scope.project, result);
     if (newTexts === 'decide') {
       const decided = decidedRequest(prepared, decisionOf, scope, directives);
       if (mayRepeat && !failed && (await this.#collected(request, decided, prepared, result))) {
@@ -287,15 +299,29 @@ export class RequestRewriter {
   }
 
   /** Slides the expiry of every prune that a marker in the new part of the body names, whoever wrote it there. */
-  async #keepAlive(body: Buffer, from: number): Promise<void> {
+  async #keepAlive(body: Buffer, from: number, project: string): Promise<void> {
     const needle = 'prune_id=prn_';
     const ids = new Set<string>();
     for (let at = body.indexOf(needle, from); at >= 0 && ids.size < MAX_TOUCHED; at = body.indexOf(needle, at + 1)) {
       for (const id of pruneIdsIn(body.toString('latin1', at, at + 32))) ids.add(id);
     }
     if (ids.size === 0) return;
-    const { store, onFailure } = this.#options;
-    await store.commit({ decisions: [], touch: [...ids] }, 0).catch((cause: unknown) => onFailure('not_slid', cause));
+    const { store, owners, onFailure } = this.#options;
+    try {
+      const touch = owners ? await owners.among(project, ids) : [...ids];
+      if (touch.length > 0) await store.commit({ decisions: [], touch }, 0);
+    } catch (cause) {
+      onFailure('not_slid', cause);
+    }
+  }
+
+  /**
+   * Makes the originals of all that is cut the project's, whoever brought their texts first. Never rejects: what could not
+   * be written is written with the next request of the conversation.
+   */
+  async #claim(owners: Ownership, project: string, { outcomes }: Spliced): Promise<void> {
+    const cut = outcomes.flatMap(({ pruneId }) => pruneId ?? []);
+    await owners.claim(project, cut).catch((cause: unknown) => this.#options.onFailure('not_claimed', cause));
   }
 
   #remember(

@@ -70,9 +70,10 @@ export function rewritten(prepared: PreparedRequest, result: Spliced, fallbacks:
 }
 
 /** The request of a conversation that goes as it came. */
-export function leftAlone({ body, read, known, steps, bound, signal }: PreparedRequest): Rewritten {
+export function leftAlone(prepared: PreparedRequest): Rewritten {
+  const { body, read, known } = prepared;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
-  const untouched = { body, read: nothing, known: { ...known, sent: new Map() }, found: [], steps, bound, signal };
+  const untouched = { ...prepared, read: nothing, known: { ...known, sent: new Map() }, found: [] };
   const unchanged = { body, edits: [], outcomes: [], counts: [] };
   return { ...rewritten(untouched, unchanged, []), refusedBefore: true };
 }

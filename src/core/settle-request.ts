@@ -6,6 +6,7 @@ import { type Settled, settleTexts } from './decide/for-request.ts';
 import type { Turns } from './decide/turns.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { FoundText } from './find-texts.ts';
+import type { Ownership } from './ownership.ts';
 import type { SentMessage } from './ports/sent.ts';
 import type { Decision, NewDecision, Store } from './ports.ts';
 import { inTurn, type PreparedRequest } from './prepare-request.ts';
@@ -33,6 +34,8 @@ export interface SettleOptions {
   readonly render: RenderOptions;
   readonly sent: SentMemory;
   readonly turns: Turns;
+  /** Where originals belong to projects. */
+  readonly owners?: Ownership | undefined;
   readonly onFailure: TellFailure;
 }
 
@@ -64,7 +67,7 @@ export class Settler {
     }
     try {
       const lost = await lostOriginals(found, known.sent, store);
-      const settlers = { store, decisions, sent: known.sent, past: known.past };
+      const settlers = { store: this.#asSeenBy(prepared.project), decisions, sent: known.sent, past: known.past };
       const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
       const settled = await within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
       return settled ? await this.#makeDurable(prepared, settled, lost) : this.newWhole(prepared, TIMED_OUT);
@@ -72,6 +75,16 @@ export class Settler {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       return this.newWhole(prepared, cause);
     }
+  }
+
+  /** A marker of another project's is one that nobody knows. */
+  #asSeenBy(project: string): Pick<Store, 'wasServed' | 'knownPruneIds'> {
+    const { store, owners } = this.#options;
+    if (owners === undefined) return store;
+    return {
+      wasServed: (hashes) => store.wasServed(hashes),
+      knownPruneIds: async (ids) => store.knownPruneIds(await owners.among(project, ids)),
+    };
   }
 
   /** What was sent before is sent again, and what is new stays whole. */
@@ -98,7 +111,7 @@ export class Settler {
     { results, fresh, fallbacks }: Settled,
     lost: readonly NewDecision[],
   ): Promise<SettledRequest> {
-    const { decisions, turns, sent } = this.#options;
+    const { decisions, turns, sent, owners } = this.#options;
     const { body, read, known, signal } = prepared;
     const final = new Map(results);
     const decisionOf = (text: FoundText): Decision | null => final.get(text) ?? null;
@@ -106,7 +119,9 @@ export class Settler {
     const attempt = () => inTurn(turns, body.length, () => this.#spliceAndRecord(prepared, decisionOf));
     let made = await attempt();
     signal?.throwIfAborted();
-    let stored = await decisions.makeDurable([...unique.values()], made.records, read.conversationId);
+    const owner = owners && prepared.project;
+    let stored = await decisions.makeDurable([...unique.values()], made.records, read.conversationId, owner);
+    owners?.remember(prepared.project, cutIn(unique.values(), stored.refused));
     if (stored.instead.size + stored.refused.size > 0) {
       for (const [text, { key }] of final) {
         if (known.sent.has(text)) continue; // it went out: that holds
@@ -142,6 +157,11 @@ export class Settler {
   ): Spliced {
     return splice(body, { found, editsBefore, outcomesBefore }, decisionOf, this.#options.render, unsettled);
   }
+}
+
+/** The prunes of decisions that were not refused. */
+function cutIn(fresh: Iterable<NewDecision>, refused: ReadonlySet<string>): string[] {
+  return [...fresh].flatMap(({ decision: { key, pruneId } }) => (pruneId === null || refused.has(key) ? [] : pruneId));
 }
 
 /** Records of the new messages that go whole, where that must be known. */

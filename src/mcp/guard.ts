@@ -8,6 +8,8 @@ export interface LocalGuardOptions {
   readonly allowedHosts: readonly string[];
   /** Pages beside our own that may call. */
   readonly allowedOrigins?: readonly string[];
+  /** Programs may address us by any name, because each has shown who it is already. */
+  readonly anyHost?: boolean;
   /** When set, each request must carry it as `Authorization: Bearer …`. */
   readonly bearerToken?: string;
   /** Takes the token as `?token=…` too, for clients that can be told an address and no header. */
@@ -20,10 +22,10 @@ export interface LocalGuardOptions {
  * token is configured it decides in the place of `Host`, since no page knows it; a wrong or missing one is 401.
  */
 export function localGuard(options: LocalGuardOptions): RequestHandler {
-  const { allowedHosts, allowedOrigins = [], bearerToken, tokenInUrl = false } = options;
+  const { allowedHosts, allowedOrigins = [], bearerToken, tokenInUrl = false, anyHost = false } = options;
   if (bearerToken === '') throw new Error('the bearer token is empty'); // would let a missing one pass
   const token = bearerToken === undefined ? null : digest(bearerToken);
-  const allowed = allowedCallers(allowedHosts, allowedOrigins, token !== null);
+  const allowed = allowedCallers(allowedHosts, allowedOrigins, token !== null || anyHost);
 
   return (req, res, next) => {
     const { origin, host, authorization, 'sec-fetch-site': site } = req.headers;

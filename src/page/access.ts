@@ -7,7 +7,19 @@ export interface PageAccessOptions {
   readonly allowed: Allowed;
   /** What callers must show; `null` where this machine's own pages and programs are let in without. */
   readonly token: string | null;
+  /** Where callers show keys instead, of which there are many. */
+  readonly keys?: PageKeys;
   readonly clock: Clock;
+}
+
+/** Keys as the page knows them. */
+export interface PageKeys {
+  /** The id of a key that a user typed, `null` for none that opens anything. */
+  enter(shown: string): Promise<string | null>;
+  /** What a cookie for this key is sealed with; `null` once the key is void. */
+  secretOf(keyId: string): string | null;
+  /** Whether a request came with a key of its own. */
+  cameWithKey(req: IncomingMessage): boolean;
 }
 
 /** Why a request is turned away. */
@@ -32,9 +44,14 @@ export class PageAccess {
     this.#options = options;
   }
 
+  /** Whether keys are shown, in the place of a token. */
+  get takesKeys(): boolean {
+    return this.#options.keys !== undefined;
+  }
+
   /** Whether a token must be shown at all. */
   get asksForToken(): boolean {
-    return this.#options.token !== null;
+    return this.#options.token !== null || this.#options.keys !== undefined;
   }
 
   /**
@@ -67,11 +84,20 @@ export class PageAccess {
     return createHmac('sha256', this.#ownKey).update(session).digest('base64url');
   }
 
-  /** @returns the cookie for a caller who shows the right token, else `null` */
-  enter(req: IncomingMessage, token: string): string | null {
-    if (this.#options.token === null || !isSame(token, this.#options.token)) return null;
-    const untilMs = Math.trunc(this.#options.clock.nowMs()) + SESSION_MS;
-    return cookie(req, `${untilMs}.${this.#seal(untilMs)}`, SESSION_MS / 1000);
+  /** @returns the cookie for a caller who shows the right token, or a key; else `null` */
+  async enter(req: IncomingMessage, shown: string): Promise<string | null> {
+    const { token, keys, clock } = this.#options;
+    const keyId = keys ? await keys.enter(shown) : token !== null && isSame(shown, token) ? '' : null;
+    if (keyId === null) return null;
+    const untilMs = Math.trunc(clock.nowMs()) + SESSION_MS;
+    const seal = this.#seal(untilMs, keyId);
+    return seal === null ? null : cookie(req, [untilMs, ...(keys ? [keyId] : []), seal].join('.'), SESSION_MS / 1000);
+  }
+
+  /** The key that a caller showed for the cookie, or `null`. */
+  keyOf(req: IncomingMessage): string | null {
+    const session = this.#sessionOf(req);
+    return this.#options.keys === undefined ? null : (session?.split('.')[1] ?? null);
   }
 
   /** The cookie that takes the place of the one given by `enter`. */
@@ -80,7 +106,8 @@ export class PageAccess {
   }
 
   #shows(req: IncomingMessage): boolean {
-    const { token } = this.#options;
+    const { token, keys } = this.#options;
+    if (keys) return keys.cameWithKey(req) || this.#sessionOf(req) !== null;
     if (token === null || this.#sessionOf(req) !== null) return true;
     const [, bearer = ''] = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
     return isSame(bearer, token);
@@ -89,16 +116,20 @@ export class PageAccess {
   /** The value of the cookie if it is one that we gave and its time is not over. */
   #sessionOf(req: IncomingMessage): string | null {
     const value = cookiesOf(req).get(cookieName(req));
-    const [until = '', seal = ''] = value?.split('.') ?? [];
+    const [until = '', ...rest] = value?.split('.') ?? [];
     if (!/^\d{1,16}$/.test(until) || Number(until) <= this.#options.clock.nowMs()) return null;
-    return value !== undefined && isSame(seal, this.#seal(Number(until))) ? value : null;
+    const [keyId = '', given = ''] = this.#options.keys ? rest : ['', ...rest];
+    const seal = this.#seal(Number(until), keyId);
+    return value !== undefined && seal !== null && isSame(given, seal) ? value : null;
   }
 
-  /** Survives a restart, and is void once the configured token is another one. */
-  #seal(untilMs: number): string {
-    return createHmac('sha256', this.#options.token ?? this.#ownKey)
-      .update(`mcp-pruner page ${untilMs}`)
-      .digest('base64url');
+  /** Survives a restart, and is void once the configured token is another one, or the key is; `null` for a void key. */
+  #seal(untilMs: number, keyId: string): string | null {
+    const { token, keys } = this.#options;
+    const secret = keys ? keys.secretOf(keyId) : (token ?? this.#ownKey);
+    return secret === null
+      ? null
+      : createHmac('sha256', secret).update(`mcp-pruner page ${untilMs}`).digest('base64url');
   }
 }
 

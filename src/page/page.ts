@@ -131,9 +131,11 @@ function only(reason: (req: Request) => Refusal | null): RequestHandler {
 
 /** Takes the token and gives the cookie for it. */
 function enter({ access }: PageParts): Answer {
-  return (req, res) => {
-    const cookie = access.enter(req, bodyOf(req, z.strictObject({ token: z.string().max(1_000) })).token);
-    if (cookie === null) throw new Refused('unauthorized', 'This is not the token.');
+  return async (req, res) => {
+    const { token } = bodyOf(req, z.strictObject({ token: z.string().max(1_000) }));
+    const cookie = await access.enter(req, token);
+    if (cookie === null)
+      throw new Refused('unauthorized', access.takesKeys ? 'This is no key of this server.' : 'This is not the token.');
     res.setHeader('Set-Cookie', cookie);
     return {};
   };

@@ -77,7 +77,7 @@ async function enter(
 }
 
 /** Whether a path is that of a request to a model, however it is spelt: providers forgive much. */
-function asksModel(path: string): boolean {
+export function asksModel(path: string): boolean {
   try {
     const plain = decodeURIComponent(new URL(`http://child${path}`).pathname);
     return MODEL_REQUEST.test(

@@ -11,10 +11,19 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
   // a body that was not looked at belongs to no conversation: it is a run of its own
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;
-  const { childId = null } = report;
+  const { childId = null, project } = report;
   const events: EventRecord[] = [];
   const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
-    events.push({ tsMs, runId, opId, kind, level, payload, ...(childId !== null && { childId }) });
+    events.push({
+      tsMs,
+      runId,
+      opId,
+      kind,
+      level,
+      payload,
+      ...(childId !== null && { childId }),
+      ...(project !== undefined && { project }),
+    });
   };
   add('request', report.status >= 400 ? 'warn' : 'info', {
     wire: report.wire,

@@ -9,6 +9,8 @@ export interface RequestReport {
   readonly requestId: string;
   /** The child that sent it, if one did. */
   readonly childId?: string | null;
+  /** Whose it is, where things belong to projects. */
+  readonly project?: string;
   /** A web page of somebody else may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
   /** The format that it and its answer are in. */

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type Front, namesChild } from './child-door.ts';
 import type { Hops } from './hops.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
+import { bareAnswer } from './websocket/bare-answer.ts';
 import { refuseUpgrade } from './websocket/handler.ts';
 import { serveOrdinary } from './websocket/not-taken-up.ts';
 
@@ -40,6 +41,8 @@ export interface Routes {
   readonly app: RequestListener;
   /** May answer first, or change who asks for what. */
   readonly front?: Front;
+  /** As `front`, for who asks for a WebSocket; `answer` makes what it is refused with. */
+  readonly socketFront?: (req: IncomingMessage, answer: () => ServerResponse, next: () => void) => void;
 }
 
 export interface ServerOptions {
@@ -157,14 +160,19 @@ function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: 
 
 function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buffer): void {
   if (socket.destroyed) return;
-  const { sockets, hops, onUpgradeRefused } = routes;
-  if (hops.isCircle(req.headers)) refuseUpgrade(req, socket, 'loop_detected');
-  // a child's limits are kept by POST: over a WebSocket it would be without
-  else if (sockets?.claims(pathOf(req)) && !namesChild(req)) void sockets.handle(req, socket, head);
-  else {
-    onUpgradeRefused?.();
-    refuseUpgrade(req, socket, 'upgrade_refused');
-  }
+  const { sockets, hops, onUpgradeRefused, socketFront } = routes;
+  const go = (): void => {
+    if (socket.destroyed) return;
+    if (hops.isCircle(req.headers)) refuseUpgrade(req, socket, 'loop_detected');
+    // a child's limits are kept by POST: over a WebSocket it would be without
+    else if (sockets?.claims(pathOf(req)) && !namesChild(req)) void sockets.handle(req, socket, head);
+    else {
+      onUpgradeRefused?.();
+      refuseUpgrade(req, socket, 'upgrade_refused');
+    }
+  };
+  if (socketFront) socketFront(req, () => bareAnswer(req, socket), go);
+  else go();
 }
 
 function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {

@@ -35,6 +35,8 @@ export interface WireOptions extends PruneStepOptions {
   readonly counts?: ExactCounts;
   /** Whether somebody keeps account of what requests cost. */
   readonly keepsLedger?: boolean;
+  /** Whether things belong to projects. */
+  readonly hasProjects?: boolean;
 }
 
 /** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
@@ -231,6 +233,7 @@ class WireExchange {
     const known: RequestReport = {
       requestId: this.#requestId,
       childId: childOf(this.#req),
+      ...(this.#options.hasProjects && { project: scopeOf(this.#req.headers, '').project }),
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       ...contentOf(rewritten),

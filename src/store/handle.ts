@@ -60,4 +60,6 @@ export interface StoreHandle extends Store {
   pressed(): boolean;
   /** Calls back when another process noted a refused conversation, until the returned function is called. */
   onRefused(listener: () => void): () => void;
+  /** Calls back when another process changed keys and the store was told, until the returned function is called. */
+  onKeys(listener: () => void): () => void;
 }

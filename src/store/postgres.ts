@@ -93,6 +93,7 @@ class DatabaseStore implements PostgresStore {
   readonly #brought: LRUCache<string, { readonly row: DecisionRow | null }>;
   readonly #ready: Promise<void>;
   readonly #refusedListeners = new Set<() => void>();
+  readonly #keyListeners = new Set<() => void>();
   #seenEpoch = '';
   #sweeping: Promise<boolean> | null = null;
 
@@ -112,6 +113,9 @@ class DatabaseStore implements PostgresStore {
       database: this.#database,
       onRefused: () => {
         for (const listener of this.#refusedListeners) listener();
+      },
+      onKeys: () => {
+        for (const listener of this.#keyListeners) listener();
       },
     });
     this.#uses = new PendingUses(this.#ttlMs, this.#sentTtlMs);
@@ -155,6 +159,11 @@ class DatabaseStore implements PostgresStore {
 
   async look(): Promise<void> {
     await this.#view.lookAnew();
+  }
+
+  onKeys(listener: () => void): () => void {
+    this.#keyListeners.add(listener);
+    return () => this.#keyListeners.delete(listener);
   }
 
   onRefused(listener: () => void): () => void {

@@ -122,6 +122,11 @@ class FileStore implements SqliteStore {
     return () => undefined;
   }
 
+  /** Nobody is told of what another process wrote into a file. */
+  onKeys(): () => void {
+    return () => undefined;
+  }
+
   failingSinceMs(): number | null {
     return this.#holder.writeFailure?.sinceMs ?? null;
   }

@@ -1,4 +1,4 @@
-import { mkdtempSync, openSync, rmSync } from 'node:fs';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildPage } from '../../build-page.mjs';
@@ -24,6 +24,8 @@ export interface Stage {
   readonly url: string;
   readonly upstream: FakeUpstream;
   readonly dbPath: string;
+  /** All that was logged so far. */
+  log(): string;
   /** Calls a tool over `/rpc`. */
   call(name: string, args: object): Promise<RpcAnswer>;
   restart(): Promise<void>;
@@ -52,6 +54,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     MCP_PRUNER_PORT: '0',
     MCP_PRUNER_UPSTREAM_URL: upstream.url,
     MCP_PRUNER_ANTHROPIC_URL: upstream.url,
+    MCP_PRUNER_GEMINI_URL: upstream.url,
     MCP_PRUNER_DB_PATH: dbPath,
     MCP_PRUNER_DRAIN_TIMEOUT_MS: '2000',
     MCP_PRUNER_TIMEOUT_MS: '10000',
@@ -72,6 +75,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const { url } = server;
   return {
     ...{ url, upstream, dbPath },
+    log: () => readFileSync(join(folder, 'proxy.log'), 'utf8'),
     async call(name, args) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } });
       const headers = { 'content-type': 'application/json' };

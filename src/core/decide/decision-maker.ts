@@ -76,9 +76,16 @@ export class DecisionMaker {
    * As `DecideOnce.makeDurable`.
    *
    * @param conversation - whose originals they are
+   * @param owner - the project that owns them, where that is asked for
    */
-  makeDurable(fresh: readonly NewDecision[], sent: readonly SentMessage[], conversation: string): Promise<Stored> {
-    const batch = { decisions: fresh, touch: [], sent, ...(conversation !== '' && { conversation }) };
+  makeDurable(
+    fresh: readonly NewDecision[],
+    sent: readonly SentMessage[],
+    conversation: string,
+    owner?: string,
+  ): Promise<Stored> {
+    const of = { ...(conversation !== '' && { conversation }), ...(owner !== undefined && { owner }) };
+    const batch = { decisions: fresh, touch: [], sent, ...of };
     return this.#options.once.makeDurable(batch, this.#options.timeoutMs);
   }
 

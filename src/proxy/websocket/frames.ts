@@ -19,6 +19,8 @@ export interface FrameOptions extends PruneStepOptions {
   readonly onReport: (report: () => RequestReport) => void;
   /** Whether somebody keeps account of what requests cost. */
   readonly keepsLedger?: boolean;
+  /** Whether things belong to projects. */
+  readonly hasProjects?: boolean;
   /** Told of what passed unread because nobody knows what it is. */
   readonly onNotUnderstood: (reason: string) => void;
 }
@@ -151,7 +153,8 @@ export class Frames implements BridgeWatch {
         void rewriter.accepted(rewritten);
       }
       const report = exchange.report(status, end, upstreamError);
-      onReport(() => report);
+      const of = this.#options.hasProjects ? { project: scopeOf(this.#connected.headers, '').project } : {};
+      onReport(() => ({ ...report, ...of }));
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }

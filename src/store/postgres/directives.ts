@@ -34,7 +34,7 @@ export async function directivesOf(client: Queryable, project: string): Promise<
   return { generation: row?.generation ?? 0, directives, steps };
 }
 
-/** Inside the caller's transaction. Returns the prunes that nobody may find any more. */
+/** Inside the caller's transaction. Returns the prunes that nobody of the project may find any more. */
 export async function changeDirectives(client: Queryable, change: DirectiveChange): Promise<readonly string[]> {
   const { project, set, clear, step, erase = [] } = change;
   const everywhere = set.filter(({ scope }) => scope === '');
@@ -77,7 +77,7 @@ async function insert(client: Queryable, project: string, directives: readonly D
   );
 }
 
-/** The prunes that hold lines of deleted segments, and `more` of them, but for those that another segment needs. */
+/** The prunes that hold lines of deleted segments, and `more` of them, but for those that another of the project needs. */
 export async function prunesOfDeleted(
   client: Queryable,
   project: string,
@@ -89,15 +89,18 @@ export async function prunesOfDeleted(
        SELECT unnest($3::text[]) AS prune_id
        UNION SELECT p.prune_id FROM mcp_pruner.segment_prune p JOIN mcp_pruner.segment s ON s.id = p.segment
          WHERE s.project = $1 AND s.name = ANY ($2)
-     ) g WHERE NOT EXISTS (
-       SELECT 1 FROM mcp_pruner.segment_prune p JOIN mcp_pruner.segment s ON s.id = p.segment
-       WHERE p.prune_id = g.prune_id AND NOT EXISTS (
-         SELECT 1 FROM mcp_pruner.directive d
-         WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete'))`,
+     ) g WHERE NOT EXISTS (${NEEDED} AND split_part(s.project, chr(10), 1) = split_part($1, chr(10), 1))`,
     [toPg(project), segments.map(toPg), more.map(toPg)],
   );
   return rows.map(({ prune_id }) => prune_id);
 }
+
+/** A segment that is not deleted and holds lines of the prune `g`. */
+const NEEDED = `
+  SELECT 1 FROM mcp_pruner.segment_prune p JOIN mcp_pruner.segment s ON s.id = p.segment
+  WHERE p.prune_id = g.prune_id AND NOT EXISTS (
+    SELECT 1 FROM mcp_pruner.directive d
+    WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete')`;
 
 /**
  * Erases prunes for a project, their texts where no other needs them, and kept answers that may hold lines of them; what
@@ -122,7 +125,7 @@ export async function erasePrunes(client: Queryable, project: string, named: rea
   return gone.length;
 }
 
-/** Takes prunes from a project. Returns those that belong to nobody now, and those that are not there. */
+/** Takes prunes from a project. Returns those that nobody has or needs now. */
 async function released(client: Queryable, project: string, pruneIds: readonly string[]): Promise<string[]> {
   const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
   await client.query(
@@ -131,8 +134,8 @@ async function released(client: Queryable, project: string, pruneIds: readonly s
     [pruneIds, toPg(owner)],
   );
   const rows = await client.query<{ prune_id: string }>(
-    `SELECT named.prune_id FROM unnest($1::text[]) named (prune_id) WHERE NOT EXISTS (
-       SELECT 1 FROM mcp_pruner.prune p JOIN mcp_pruner.prune_owner o ON o.prune = p.id WHERE p.prune_id = named.prune_id)`,
+    `SELECT g.prune_id FROM unnest($1::text[]) g (prune_id) WHERE NOT EXISTS (${NEEDED}) AND NOT EXISTS (
+       SELECT 1 FROM mcp_pruner.prune p JOIN mcp_pruner.prune_owner o ON o.prune = p.id WHERE p.prune_id = g.prune_id)`,
     [pruneIds],
   );
   return rows.map(({ prune_id }) => prune_id);

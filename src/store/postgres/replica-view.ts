@@ -6,6 +6,8 @@ export interface ReplicaViewOptions {
   readonly database: Database;
   /** Told when conversations were refused, by this process or another. */
   readonly onRefused: () => void;
+  /** Told when keys were made, changed or revoked. */
+  readonly onKeys: () => void;
 }
 
 /** What others did is looked for so often; told by a notification it is looked for at once. */
@@ -20,6 +22,7 @@ interface Known {
   readonly directiveGeneration: number;
   readonly servedSeq: number;
   readonly refusedSeq: number;
+  readonly keyGeneration: number;
 }
 
 interface KnownRow {
@@ -27,6 +30,7 @@ interface KnownRow {
   readonly directives: number;
   readonly served: number;
   readonly refused: number;
+  readonly keys: number;
 }
 
 /**
@@ -128,7 +132,7 @@ export class ReplicaView {
   }
 
   async #look(): Promise<void> {
-    const { database, onRefused } = this.#options;
+    const { database, onRefused, onKeys } = this.#options;
     const wasAway = database.isAway;
     if (wasAway) {
       await database.retry();
@@ -138,6 +142,7 @@ export class ReplicaView {
     const [row] = await database.query<KnownRow>(
       `SELECT (SELECT value FROM mcp_pruner.meter WHERE name = 'deleted_generation') AS deleted,
               (SELECT value FROM mcp_pruner.meter WHERE name = 'directive_generation') AS directives,
+              (SELECT value FROM mcp_pruner.meter WHERE name = 'key_generation') AS keys,
               (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'served') AS served,
               (SELECT seq FROM mcp_pruner.log_seq WHERE log = 'left_alone') AS refused`,
     );
@@ -149,8 +154,10 @@ export class ReplicaView {
       directiveGeneration: row.directives,
       servedSeq: row.served,
       refusedSeq: row.refused,
+      keyGeneration: row.keys,
     };
     if (before !== null && before.refusedSeq !== row.refused) onRefused();
+    if (before !== null && before.keyGeneration !== row.keys) onKeys();
   }
 
   async #readServed(after: number): Promise<void> {

@@ -28,6 +28,7 @@ export class DirectiveTable {
   readonly #insertStep;
   readonly #prunesOf;
   readonly #needed;
+  readonly #neededIn;
   readonly #trim;
   readonly #dropOf;
   readonly #dropSteps;
@@ -55,12 +56,12 @@ export class DirectiveTable {
         `SELECT prune_id FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE s.project = ? AND s.name = ?`,
       )
       .pluck();
-    this.#needed = db
-      .prepare<[string], number>(
-        `SELECT 1 FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE p.prune_id = ? AND NOT EXISTS (
-           SELECT 1 FROM directive d
-           WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete') LIMIT 1`,
-      )
+    const needed = `SELECT 1 FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE p.prune_id = ? AND NOT EXISTS (
+      SELECT 1 FROM directive d
+      WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete')`;
+    this.#needed = db.prepare<[string], number>(`${needed} LIMIT 1`).pluck();
+    this.#neededIn = db
+      .prepare<[string, string], number>(`${needed} AND ? IN (s.project, ${unbound('s.project')}) LIMIT 1`)
       .pluck();
     this.#trim = db.prepare<[number]>(
       'DELETE FROM directive WHERE id IN (SELECT id FROM directive ORDER BY id LIMIT ?)',
@@ -93,7 +94,7 @@ export class DirectiveTable {
     return { generation, directives, steps: this.#stepsOf.all(project) };
   }
 
-  /** Inside the caller's transaction. Returns the prunes that nobody may find any more. */
+  /** Inside the caller's transaction. Returns the prunes that nobody of the project may find any more. */
   change({ project, set, clear, step, erase = [] }: DirectiveChange): string[] {
     for (const segment of clear) this.#clear.run(project, segment);
     if (step) this.#insertStep.run(project, step.scope, step.conversation, step.messages);
@@ -106,10 +107,16 @@ export class DirectiveTable {
     return deleted.flatMap(({ segment }) => this.ofDeleted(project, segment, erase));
   }
 
-  /** The prunes that hold lines of a deleted segment, and `more` of them, but for those that another segment needs. */
+  /** The prunes that hold lines of a deleted segment, and `more` of them, but for those that another of the project needs. */
   ofDeleted(project: string, segment: string, more: readonly string[]): string[] {
     const all = new Set([...more, ...this.#prunesOf.all(project, segment)]);
-    return [...all].filter((pruneId) => this.#needed.get(pruneId) === undefined);
+    const [plain = ''] = project.split('\n', 1);
+    return [...all].filter((pruneId) => this.#neededIn.get(pruneId, plain) === undefined);
+  }
+
+  /** Whether a segment of any project needs a prune. */
+  isNeeded(pruneId: string): boolean {
+    return this.#needed.get(pruneId) !== undefined;
   }
 
   /** Deletes the oldest directives beyond the bound; returns how many. */
@@ -123,4 +130,9 @@ export class DirectiveTable {
     this.#dropOf.run(conversation);
     this.#dropSteps.run(conversation);
   }
+}
+
+/** A project's own name, where conversations are noted apart, behind a line break. */
+export function unbound(column: string): string {
+  return `CASE WHEN instr(${column}, char(10)) > 0 THEN substr(${column}, 1, instr(${column}, char(10)) - 1) ELSE ${column} END`;
 }

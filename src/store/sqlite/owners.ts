@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { unbound } from './directives.ts';
 
 /** Which projects a prune belongs to. Its statements are prepared with their first use: most stores are never asked. */
 export class Owners {
@@ -71,9 +72,9 @@ function prepare(db: Database) {
          SELECT p.id, p.prune_id FROM prune p
          WHERE p.id > (SELECT value FROM meter WHERE name = 'prunes_adopted')
            AND NOT EXISTS (SELECT 1 FROM prune_owner o WHERE o.prune = p.id))
-       SELECT n.id, ${NAMED('c.project')} FROM nobodys n JOIN charge h ON h.prune = n.id
+       SELECT n.id, ${unbound('c.project')} FROM nobodys n JOIN charge h ON h.prune = n.id
          JOIN conversation c ON c.name = h.conversation
-       UNION SELECT n.id, ${NAMED('s.project')} FROM nobodys n JOIN segment_prune l ON l.prune_id = n.prune_id
+       UNION SELECT n.id, ${unbound('s.project')} FROM nobodys n JOIN segment_prune l ON l.prune_id = n.prune_id
          JOIN segment s ON s.id = l.segment
        UNION SELECT n.id, 'default' FROM nobodys n WHERE NOT EXISTS (SELECT 1 FROM charge h WHERE h.prune = n.id)
          AND NOT EXISTS (SELECT 1 FROM segment_prune l WHERE l.prune_id = n.prune_id)`,
@@ -82,9 +83,4 @@ function prepare(db: Database) {
       `UPDATE meter SET value = max(value, (SELECT coalesce(max(id), 0) FROM prune)) WHERE name = 'prunes_adopted'`,
     ),
   };
-}
-
-/** A project's own name, where conversations were noted apart because their provider checks the past. */
-function NAMED(column: string): string {
-  return `CASE WHEN instr(${column}, char(10)) > 0 THEN substr(${column}, 1, instr(${column}, char(10)) - 1) ELSE ${column} END`;
 }

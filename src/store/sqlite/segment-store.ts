@@ -139,10 +139,14 @@ export class FileSegmentStore implements SegmentStore {
  * Erases prunes for a project, and kept answers that may hold lines of them; what belongs to another project as well stays
  * with that one. Returns how many prunes are gone.
  */
-function erase({ decisions, owners, replies, sent }: Tables, project: string, pruneIds: readonly string[]): number {
+function erase(
+  { decisions, directives, owners, replies, sent }: Tables,
+  project: string,
+  pruneIds: readonly string[],
+): number {
   if (pruneIds.length === 0) return 0;
   const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
-  const gone = owners.release(owner, pruneIds);
+  const gone = owners.release(owner, pruneIds).filter((pruneId) => !directives.isNeeded(pruneId));
   const erased = decisions.erase(gone);
   if (erased > 0) replies.forgetPrunes();
   for (const pruneId of gone) sent.forget(pruneId);

@@ -22,10 +22,10 @@ export function SignIn({ onIn }: { onIn: () => void }) {
         <img src="/page/icon.svg" alt="" width="40" height="40" />
         <h1>mcp-pruner</h1>
         <p class="quiet">
-          This server asks for its token: the one of <code>MCP_PRUNER_AUTH_TOKEN</code>, or of the file{' '}
-          <code>local-token</code> beside the store.
+          This server asks for your key (<code>mpk_…</code>), or for its token: the one of{' '}
+          <code>MCP_PRUNER_AUTH_TOKEN</code>, or of the file <code>local-token</code> beside the store.
         </p>
-        <label for="token">Token</label>
+        <label for="token">Token or key</label>
         <input
           id="token"
           name="token"

@@ -1,0 +1,103 @@
+import { setMaxListeners } from 'node:events';
+import { LRUCache } from 'lru-cache';
+import { MCP_RUN } from '../core/event-log.ts';
+import type { Admitted } from '../core/ports/key-gate.ts';
+import type { LedgerReader } from '../core/ports/ledger.ts';
+import type { Viewer } from '../core/ports/projects.ts';
+import { boundProject } from '../core/segments/bound-project.ts';
+import { NarrowedStore } from '../keys/narrowed/store.ts';
+import { readReport } from '../ledger/ledger.ts';
+import { PageAccess, type PageKeys } from '../page/access.ts';
+import { viewerOf } from '../proxy/key-door.ts';
+import { callersOf } from './callers.ts';
+import type { OpenKeys } from './keys.ts';
+import type { MountParts, View, ViewParts } from './mounts.ts';
+import { openContextGc, openIdempotency, openPruners, openResources } from './services.ts';
+import type { Events } from './storage.ts';
+import { openTools, type ToolFace } from './tools.ts';
+
+/** Kinds of viewers whose routes are kept. */
+const MAX_VIEWS = 200;
+/** Whoever has shown no key: there is nothing to be seen. */
+const NOBODY: Viewer = { projects: [], project: '' };
+
+/**
+ * What is answered to whom: the tools, `/prune` and the page, built anew for each viewer over a store that holds nothing
+ * but what is the viewer's. None of them knows of keys, and none can reach beyond its store.
+ *
+ * @param mount - puts the routes of one viewer together
+ */
+export function keyViews(parts: MountParts, keys: OpenKeys, face: ToolFace, mount: (parts: ViewParts) => View): View {
+  const { settings, clock, stopping } = parts;
+  setMaxListeners(0, stopping); // each page that follows what happens is told when the server stops
+  const access = new PageAccess({ allowed: callersOf(settings), token: null, keys: pageKeys(keys), clock });
+  const views = new LRUCache<string, View>({ max: MAX_VIEWS });
+  return (req, res, next) => {
+    const viewer = viewerOf(req) ?? keys.viewer(access.keyOf(req)) ?? NOBODY;
+    const name = JSON.stringify(viewer);
+    const view = views.get(name) ?? mount(viewPartsOf(parts, keys, face, viewer, access));
+    views.set(name, view);
+    view(req, res, next);
+  };
+}
+
+function pageKeys({ gate }: OpenKeys): PageKeys {
+  const usable = (found: Admitted | string): string | null => {
+    if (typeof found !== 'string') return found.keyId;
+    gate.refused('key_unknown', null);
+    return null;
+  };
+  return {
+    enter: async (shown) => usable(await gate.admit(shown, '')),
+    secretOf: (keyId) => gate.known(keyId)?.hash ?? null,
+    cameWithKey: (req) => viewerOf(req) !== null,
+  };
+}
+
+function viewPartsOf(
+  parts: MountParts,
+  keys: OpenKeys,
+  face: ToolFace,
+  viewer: Viewer,
+  pageAccess: PageAccess,
+): ViewParts {
+  const own = (ids: readonly string[]): Promise<void> => keys.owners.claim(viewer.project, ids);
+  const ofPruner = openPruners({ ...parts, events: eventsOf(parts.events, viewer.project) }, own);
+  if (viewer.projects === 'all') return { ...parts, ...ofPruner, pageAccess };
+  const wide = { store: parts.store, projects: keys.projects, boundProject };
+  const store = new NarrowedStore(wide, viewer, viewer.projects);
+  const events = eventsOf(parts.events, viewer.project);
+  const storage = { ...parts, store, events };
+  const narrowed = {
+    ...storage,
+    ...openPruners(storage, own),
+    contextGc: openContextGc(storage, () => parts.recorder.flush()),
+    resources: openResources(storage),
+    idempotency: openIdempotency(storage),
+    hasFleet: false,
+  };
+  return { ...narrowed, tools: openTools(narrowed, face), pageLedger: ledgerOf(parts, store), pageAccess };
+}
+
+/** The same log, in which everything that is added belongs to a project. What another one did with a prune is not told. */
+function eventsOf(events: Events, project: string): Events {
+  return {
+    add: (added) => events.add(added.map((event) => ({ ...event, project }))),
+    runOf: () => MCP_RUN,
+    flush: () => events.flush(),
+    onWritten: (listener) => events.onWritten(listener),
+  };
+}
+
+function ledgerOf({ ledger }: MountParts, { ledger: store }: NarrowedStore): LedgerReader {
+  return {
+    async report(query) {
+      await ledger.flush();
+      return readReport(store, query);
+    },
+    async turns(query) {
+      await ledger.flush();
+      return store.turns(query);
+    },
+  };
+}

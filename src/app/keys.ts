@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http';
+import { Ownership } from '../core/ownership.ts';
+import type { KeyGate } from '../core/ports/key-gate.ts';
+import type { KeyStore } from '../core/ports/keys.ts';
+import type { ProjectStore, Viewer } from '../core/ports/projects.ts';
+import { Gate } from '../keys/gate.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { Refusals } from '../keys/refusals.ts';
+import { KeyDoor } from '../proxy/key-door.ts';
+import type { ErrorBody } from '../proxy/openai-error.ts';
+import type { Storage } from './storage.ts';
+
+/** Keys as this server asks for them. */
+export interface OpenKeys {
+  readonly gate: KeyGate;
+  readonly owners: Ownership;
+  readonly projects: () => Promise<ProjectStore>;
+  /** Whose a key is that is known by its id; `null` where there is none, or it is void. */
+  viewer(keyId: string | null): Viewer | null;
+  /** @param isWire - whether a request goes to a model: such a one has no other way in */
+  door(errorBodyFor: (req: IncomingMessage) => ErrorBody, isWire: (req: IncomingMessage) => boolean): KeyDoor;
+  /** Writes what waits to be told. */
+  close(): void;
+}
+
+/** Reads the keys, and follows them. Loaded only where requests must name one. */
+export async function openKeys({ store, events, clock, log, failures }: Storage): Promise<OpenKeys> {
+  const onFailure = failures.of('keys');
+  const keys = kept<KeyStore>(() => store.keys());
+  const projects = kept<ProjectStore>(() => store.projects());
+  const ring = new KeyRing({ keys, clock, onKeys: (listener) => store.onKeys(listener), onFailure });
+  const refusals = new Refusals(events, clock);
+  const gate = new Gate({ ring, keys, refusals, clock, onFailure });
+  await ring.start();
+  if (ring.size === 0) log.warn('keys are required and there is none: mcp-pruner keys create makes one');
+  await (await projects()).adopt().catch((cause: unknown) => onFailure('not_adopted', cause));
+  return {
+    gate,
+    owners: new Ownership(projects, store),
+    projects,
+    viewer: (keyId) => (keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null)),
+    door: (errorBodyFor, isWire) => new KeyDoor({ gate, errorBodyFor, isWire, onFailure }),
+    close() {
+      ring.close();
+      refusals.flush();
+    },
+  };
+}
+
+/** What is opened once, with its first use. */
+function kept<T>(open: () => Promise<T>): () => Promise<T> {
+  let opened: Promise<T> | undefined;
+  return () => {
+    opened ??= open();
+    return opened;
+  };
+}

@@ -1,0 +1,55 @@
+import { LRUCache } from 'lru-cache';
+import type { ProjectStore } from './ports/projects.ts';
+import type { Store } from './ports.ts';
+
+/** Pairs of a project and a prune that are remembered as written. */
+const MAX_REMEMBERED = 200_000;
+
+/**
+ * Which project has brought the text of which original, remembered so that a conversation asks once. What is remembered
+ * holds for one epoch of the store: with a prune that goes its owners go.
+ */
+export class Ownership {
+  readonly #projects: () => Promise<ProjectStore>;
+  readonly #store: Pick<Store, 'epoch'>;
+  readonly #written = new LRUCache<string, true>({ max: MAX_REMEMBERED });
+  #epoch = '';
+
+  constructor(projects: () => Promise<ProjectStore>, store: Pick<Store, 'epoch'>) {
+    this.#projects = projects;
+    this.#store = store;
+  }
+
+  /** Takes note that prunes were stored with this owner. */
+  remember(project: string, pruneIds: Iterable<string>): void {
+    for (const id of pruneIds) this.#written.set(nameOf(project, id), true);
+  }
+
+  /** Makes prunes a project's whose texts it brought; durable when it resolves. @throws StoreUnavailable */
+  async claim(project: string, pruneIds: Iterable<string>): Promise<void> {
+    const fresh = this.#unknown(project, pruneIds);
+    if (fresh.length === 0) return;
+    await (await this.#projects()).claim(project, fresh);
+    this.remember(project, fresh);
+  }
+
+  /** Those of the prunes that are a project's. @throws StoreUnavailable */
+  async among(project: string, pruneIds: Iterable<string>): Promise<string[]> {
+    const all = [...pruneIds];
+    const asked = this.#unknown(project, all);
+    const owned = asked.length === 0 ? new Set<string>() : await (await this.#projects()).owned([project], asked);
+    this.remember(project, owned);
+    return all.filter((id) => this.#written.has(nameOf(project, id)));
+  }
+
+  #unknown(project: string, pruneIds: Iterable<string>): string[] {
+    const epoch = this.#store.epoch();
+    if (epoch !== this.#epoch) this.#written.clear();
+    this.#epoch = epoch;
+    return [...new Set(pruneIds)].filter((id) => !this.#written.has(nameOf(project, id)));
+  }
+}
+
+function nameOf(project: string, pruneId: string): string {
+  return `${pruneId} ${project}`;
+}

@@ -1,0 +1,43 @@
+import type { Viewer } from './projects.ts';
+
+/** Why a request may not come in. */
+export type KeyRefusal =
+  | 'key_missing'
+  | 'key_unknown'
+  | 'key_expired'
+  | 'key_revoked'
+  | 'key_project'
+  | 'key_misplaced'
+  | 'keys_unavailable';
+
+/** A request that came in with a key. */
+export interface Admitted {
+  readonly keyId: string;
+  readonly viewer: Viewer;
+  /** Requests to a model count against a limit; `tokens`: what they come to as well. */
+  readonly limited: 'no' | 'requests' | 'tokens';
+}
+
+/** A request that goes beyond a limit of its key. */
+export interface OverLimit {
+  readonly code: 'key_requests_used_up' | 'key_tokens_used_up';
+  /** When there is room again, in seconds from now, at least 1. */
+  readonly retryAfterS: number;
+}
+
+/** What the faces ask about keys. None of its promises rejects. */
+export interface KeyGate {
+  /**
+   * @param shown - the text of a key as a client sent it
+   * @param project - the project that the request names, or `''`
+   */
+  admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal>;
+  /** Who a key is that was admitted before and shown otherwise since (a cookie); `null` once it is void. */
+  known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null;
+  /** Counts one request before it is forwarded. Where it cannot be counted, it goes on. */
+  take(admitted: Admitted, tokens: number): Promise<OverLimit | null>;
+  /** Tells what a request came to, of which so many tokens were counted before it. */
+  settle(admitted: Admitted, counted: number, tokens: number): Promise<void>;
+  /** Takes note of a request that was refused. */
+  refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void;
+}

@@ -1,0 +1,118 @@
+import type { Admitted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
+import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../core/ports/keys.ts';
+import type { Viewer } from '../core/ports/projects.ts';
+import type { Clock } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
+import type { KeyRing } from './key-ring.ts';
+import { ALL_PROJECTS, hashOfKey, isKeyText } from './key-text.ts';
+import type { Refusals } from './refusals.ts';
+
+export interface GateOptions {
+  readonly ring: KeyRing;
+  readonly keys: () => Promise<KeyStore>;
+  readonly refusals: Refusals;
+  readonly clock: Clock;
+  readonly onFailure: TellFailure;
+}
+
+/** The project of whoever names none, where the key opens all. */
+const DEFAULT_PROJECT = 'default';
+const SPAN_MS: Readonly<Record<LimitedSpan, number>> = { minute: 60_000, day: 86_400_000 };
+
+/** Lets requests in by their key, to its projects and within its limits. */
+export class Gate implements KeyGate {
+  readonly #options: GateOptions;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal> {
+    const { ring } = this.#options;
+    const hash = hashOfKey(shown);
+    const found = isKeyText(shown) ? ring.find(hash) : 'key_unknown';
+    if (typeof found === 'object') return admitted(found, project);
+    if (!isKeyText(shown) || found === 'key_revoked' || found === 'key_expired') return found;
+    // it may have been made a moment ago
+    return ring.lookAnew().then(() => {
+      const now = ring.find(hash);
+      return typeof now === 'object' ? admitted(now, project) : now;
+    });
+  }
+
+  known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null {
+    const key = this.#options.ring.byId(keyId);
+    if (typeof key !== 'object') return null;
+    const made = admitted(key, '');
+    return typeof made === 'object' ? { admitted: made, hash: key.hash } : null;
+  }
+
+  async take({ keyId }: Admitted, tokens: number): Promise<OverLimit | null> {
+    const { ring, keys, clock, onFailure } = this.#options;
+    const key = ring.byId(keyId);
+    if (typeof key !== 'object') return null; // admitted a moment ago
+    const nowMs = clock.nowMs();
+    const tolls = tollsOf(key, nowMs, tokens);
+    if (tolls.length === 0) return null;
+    try {
+      const room = await (await keys()).count(keyId, tolls);
+      const over = tolls.find(({ span }) => !room.has(span));
+      return over === undefined ? null : overLimit(over, nowMs);
+    } catch (cause) {
+      onFailure('not_counted', cause, { key: keyId });
+      return null;
+    }
+  }
+
+  async settle({ keyId }: Admitted, counted: number, tokens: number): Promise<void> {
+    const { keys, clock, onFailure } = this.#options;
+    if (tokens === counted) return;
+    try {
+      const at = spanAt('day', clock.nowMs());
+      await (await keys()).correct(keyId, { span: 'day', at, add: tokens - counted });
+    } catch (cause) {
+      onFailure('not_counted', cause, { key: keyId });
+    }
+  }
+
+  refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void {
+    this.#options.refusals.add(reason, keyId);
+  }
+}
+
+/** A key for all projects is for the one that is named; any other for one of its own, by default the first. */
+function admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
+  const { id: keyId, projects, requestsPerMinute, tokensPerDay } = key;
+  const limited = tokensPerDay !== null ? 'tokens' : requestsPerMinute !== null ? 'requests' : 'no';
+  const viewer = viewerOf(projects, project);
+  return viewer === null ? 'key_project' : { keyId, viewer, limited };
+}
+
+function viewerOf(projects: readonly string[], project: string): Viewer | null {
+  if (projects.includes(ALL_PROJECTS)) return { projects: 'all', project: project || DEFAULT_PROJECT };
+  if (project !== '' && !projects.includes(project)) return null;
+  const [first = ''] = projects;
+  return { projects, project: project || first };
+}
+
+function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): Toll[] {
+  return [
+    ...(requestsPerMinute === null
+      ? []
+      : [{ span: 'minute', at: spanAt('minute', nowMs), add: 1, most: requestsPerMinute } as const]),
+    ...(tokensPerDay === null
+      ? []
+      : [{ span: 'day', at: spanAt('day', nowMs), add: tokens, most: tokensPerDay } as const]),
+  ];
+}
+
+function spanAt(span: LimitedSpan, nowMs: number): number {
+  return Math.floor(nowMs / SPAN_MS[span]);
+}
+
+function overLimit({ span, at }: Toll, nowMs: number): OverLimit {
+  return {
+    code: span === 'minute' ? 'key_requests_used_up' : 'key_tokens_used_up',
+    retryAfterS: Math.max(1, Math.ceil(((at + 1) * SPAN_MS[span] - nowMs) / 1000)),
+  };
+}

@@ -1,0 +1,111 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
+import type { Clock } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
+
+export interface KeyRingOptions {
+  readonly keys: () => Promise<KeyStore>;
+  readonly clock: Clock;
+  /** Calls back when another process may have changed keys, until the returned function is called. */
+  readonly onKeys: (listener: () => void) => () => void;
+  readonly onFailure: TellFailure;
+}
+
+/** Others change keys too: it is looked so often whether they did, so that one that is revoked ends within a second. */
+const LOOK_MS = 500;
+/** An unknown key may have been made a moment ago; the store is asked so often for its sake at the most. */
+const LOOK_AGAIN_MS = 100;
+
+/** Why a key opens nothing. */
+export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
+
+/** All keys of the store, by the hash of their text. They are few: a request asks nobody. */
+export class KeyRing {
+  readonly #options: KeyRingOptions;
+  #byHash = new Map<string, AccessKey>();
+  #byId = new Map<string, AccessKey>();
+  #generation: number | null = null;
+  #looking: Promise<void> | null = null;
+  #lookingAnew: Promise<void> | null = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #stopTelling = (): void => {};
+  #failing = false;
+
+  constructor(options: KeyRingOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the keys, and from then on again whenever they changed. Never rejects. */
+  async start(): Promise<void> {
+    this.#stopTelling = this.#options.onKeys(() => void this.look());
+    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
+    await this.look();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#stopTelling();
+  }
+
+  /** How many keys there are, or `null` while they could not be read. */
+  get size(): number | null {
+    return this.#generation === null ? null : this.#byHash.size;
+  }
+
+  /** Looks once more, a moment later where it was looked just now: all who wait do so together. Never rejects. */
+  lookAnew(): Promise<void> {
+    this.#lookingAnew ??= this.#lookLater().finally(() => {
+      this.#lookingAnew = null;
+    });
+    return this.#lookingAnew;
+  }
+
+  find(hash: string): AccessKey | Void {
+    if (this.#generation === null) return 'keys_unavailable';
+    return this.#alive(this.#byHash.get(hash));
+  }
+
+  byId(id: string): AccessKey | Void {
+    return this.#alive(this.#byId.get(id));
+  }
+
+  /** Reads the keys if they changed. Never rejects: while the store is away, those that are known hold. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #lookLater(): Promise<void> {
+    await this.#looking;
+    await sleep(Math.max(0, this.#lookedAt + LOOK_AGAIN_MS - performance.now()));
+    await this.look();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const store = await this.#options.keys();
+      const generation = await store.generation();
+      this.#lookedAt = performance.now();
+      this.#failing = false;
+      if (generation === this.#generation) return;
+      const all = await store.all();
+      this.#byHash = new Map(all.map((key) => [key.hash, key]));
+      this.#byId = new Map(all.map((key) => [key.id, key]));
+      this.#generation = generation;
+    } catch (cause) {
+      this.#lookedAt = performance.now();
+      if (!this.#failing) this.#options.onFailure('keys_not_read', cause);
+      this.#failing = true;
+    }
+  }
+
+  #alive(key: AccessKey | undefined): AccessKey | Void {
+    if (key === undefined) return 'key_unknown';
+    if (key.revokedMs !== null) return 'key_revoked';
+    if (key.expiresMs !== null && key.expiresMs <= this.#options.clock.nowMs()) return 'key_expired';
+    return key;
+  }
+}

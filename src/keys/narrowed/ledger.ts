@@ -1,0 +1,65 @@
+import type { BoldnessStep, LedgerConversation, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import { StoreUnavailable } from '../../errors.ts';
+
+/** Requests that are read at a time in search of those of the viewer's projects. */
+const PAGE = 500;
+
+/** What requests of some projects cost. */
+export class NarrowedLedger implements LedgerStore {
+  readonly #wide: LedgerStore;
+  readonly #mine: readonly string[];
+
+  constructor(wide: LedgerStore, mine: readonly string[]) {
+    this.#wide = wide;
+    this.#mine = mine;
+  }
+
+  /** Requests are billed by whoever forwards them. */
+  add(): Promise<void> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
+    const all = await Promise.all(this.#asked(project).map((one) => this.#wide.sums({ sinceDay, project: one })));
+    return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  }
+
+  /** Two projects may begin a conversation with the same words: it has one name then. */
+  async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
+    const found: LedgerTurn[] = [];
+    for (let behind = after; found.length < limit; ) {
+      const from = behind === undefined ? {} : { after: behind };
+      const page = await this.#wide.turns({ conversationId, limit: PAGE, ...from });
+      found.push(...page.filter(({ project }) => this.#mine.includes(project)));
+      behind = page.at(-1)?.requestId;
+      if (page.length < PAGE) break;
+    }
+    return found.slice(0, limit);
+  }
+
+  async conversations({
+    sinceMs,
+    project,
+    limit,
+  }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
+    const all = await Promise.all(
+      this.#asked(project).map((one) => this.#wide.conversations({ sinceMs, limit, project: one })),
+    );
+    return all
+      .flat()
+      .sort((a, b) => b.lastMs - a.lastMs)
+      .slice(0, limit);
+  }
+
+  async steps(): Promise<readonly BoldnessStep[]> {
+    return (await this.#wide.steps()).filter(({ project }) => this.#mine.includes(project));
+  }
+
+  addStep(): Promise<BoldnessStep> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  #asked(project: string | undefined): readonly string[] {
+    return project === undefined ? this.#mine : this.#mine.filter((one) => one === project);
+  }
+}

@@ -1,0 +1,95 @@
+import type { ProjectStore } from '../../core/ports/projects.ts';
+import type {
+  ChildSummary,
+  ListedPrune,
+  PruneSummary,
+  Records,
+  Reply,
+  RunSummary,
+  StoreAges,
+  StoredChildLog,
+} from '../../core/ports/records.ts';
+
+/** Lists of what is of some projects. Agents that were started belong to none, and are not shown. */
+export class NarrowedRecords implements Records {
+  readonly #wide: Records;
+  readonly #mine: readonly string[];
+  readonly #project: string;
+  readonly #projects: () => Promise<ProjectStore>;
+
+  /** @param project - whose answers are kept */
+  constructor(wide: Records, mine: readonly string[], project: string, projects: () => Promise<ProjectStore>) {
+    this.#wide = wide;
+    this.#mine = mine;
+    this.#project = project;
+    this.#projects = projects;
+  }
+
+  async runs(query: Parameters<Records['runs']>[0]): Promise<readonly RunSummary[]> {
+    return (await this.#projects()).runs(this.#mine, query);
+  }
+
+  async lastSeqOfRun(runId: string): Promise<number> {
+    return (await this.#projects()).lastSeq(this.#mine, runId);
+  }
+
+  async lastSeq(): Promise<number> {
+    return (await this.#projects()).lastSeq(this.#mine);
+  }
+
+  async prunes(query: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
+    return (await this.#projects()).prunes(this.#mine, query);
+  }
+
+  async prunesByAge(page: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
+    return (await this.#projects()).prunesByAge(this.#mine, page);
+  }
+
+  async ages(): Promise<StoreAges> {
+    const { oldestMs, newestMs, nextExpiryMs, lastExpiryMs } = await (await this.#projects()).sizes(this.#mine);
+    return { oldestMs, newestMs, nextExpiryMs, lastExpiryMs };
+  }
+
+  async pruneState(pruneId: string): ReturnType<Records['pruneState']> {
+    const owned = await (await this.#projects()).owned(this.#mine, [pruneId]);
+    return owned.has(pruneId) ? this.#wide.pruneState(pruneId) : 'unknown';
+  }
+
+  children(): Promise<readonly ChildSummary[]> {
+    return Promise.resolve([]);
+  }
+
+  lastSeqOfChild(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  childLogs(): Promise<readonly StoredChildLog[]> {
+    return Promise.resolve([]);
+  }
+
+  /** Agents write their logs by themselves, into the whole store. */
+  addChildLogs(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {
+    return this.#wide.claimReply(tool, this.#own(key), argsHash, ttlMs);
+  }
+
+  holdReply(tool: string, key: string, ttlMs: number): Promise<void> {
+    return this.#wide.holdReply(tool, this.#own(key), ttlMs);
+  }
+
+  keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string> {
+    return this.#wide.keepReply(tool, this.#own(key), argsHash, text, ttlMs);
+  }
+
+  dropReply(tool: string, key: string, kept: boolean): Promise<void> {
+    return this.#wide.dropReply(tool, this.#own(key), kept);
+  }
+
+  /** The same key of two projects stands for two calls: no name of a project holds a line break. */
+  #own(key: string): string {
+    return `${this.#project}\n${key}`;
+  }
+}

@@ -1,0 +1,179 @@
+import type { LedgerStore } from '../../core/ports/ledger.ts';
+import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
+import type { Records } from '../../core/ports/records.ts';
+import type { SegmentStore } from '../../core/ports/segments.ts';
+import type { SentMessage } from '../../core/ports/sent.ts';
+import type {
+  Committed,
+  Decision,
+  EventRecord,
+  Store,
+  StoreBatch,
+  StoredEvent,
+  StoredPrune,
+  UsageTotal,
+} from '../../core/ports.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { StoreHandle } from '../../store/handle.ts';
+import { NarrowedLedger } from './ledger.ts';
+import { NarrowedRecords } from './records.ts';
+import { NarrowedSegments } from './segments.ts';
+
+/** A store and what it knows of projects. */
+export interface Wide {
+  readonly store: StoreHandle;
+  readonly projects: () => Promise<ProjectStore>;
+  /** As `boundProject` of the core: under which name conversations of a project are noted that cannot change. */
+  readonly boundProject: (project: string) => string;
+}
+
+/**
+ * A store as the holder of a key sees it: with what is of its projects, and nothing else. It implements the same ports as
+ * the whole store, and whatever is built over it (a tool, a view, a service) can reach no further; a method that a port
+ * gets later does not compile until it is narrowed here. What is another project's is answered as what is not there, by the
+ * very same question to the store.
+ */
+export class NarrowedStore implements StoreHandle {
+  readonly segments: SegmentStore;
+  readonly records: Records;
+  readonly ledger: LedgerStore;
+  readonly #wide: Wide;
+  readonly #mine: readonly string[];
+  readonly #viewer: Viewer;
+
+  /** @param mine - the viewer's projects */
+  constructor(wide: Wide, viewer: Viewer, mine: readonly string[]) {
+    const { store, projects } = wide;
+    this.#wide = wide;
+    this.#viewer = viewer;
+    this.#mine = mine;
+    this.segments = new NarrowedSegments(store.segments, mine, wide);
+    this.records = new NarrowedRecords(store.records, mine, viewer.project, projects);
+    this.ledger = new NarrowedLedger(store.ledger, mine);
+  }
+
+  ready(): Promise<void> {
+    return this.#wide.store.ready();
+  }
+
+  problem(): StoreUnavailable | null {
+    return this.#wide.store.problem();
+  }
+
+  failingSinceMs(): number | null {
+    return this.#wide.store.failingSinceMs();
+  }
+
+  pressed(): boolean {
+    return this.#wide.store.pressed();
+  }
+
+  epoch(): string {
+    return this.#wide.store.epoch();
+  }
+
+  async findPrune(pruneId: string): Promise<StoredPrune | null> {
+    return (await this.#owned([pruneId])).has(pruneId) ? this.#wide.store.findPrune(pruneId) : null;
+  }
+
+  async findOriginal(pruneId: string): Promise<string | null> {
+    return (await this.#owned([pruneId])).has(pruneId) ? this.#wide.store.findOriginal(pruneId) : null;
+  }
+
+  async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
+    const owned = await this.#owned(pruneIds);
+    return this.#wide.store.knownPruneIds(pruneIds.filter((id) => owned.has(id)));
+  }
+
+  async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
+    const found = await this.#wide.store.findDecisions(keys);
+    const owned = await this.#owned([...found.values()].flatMap(({ pruneId }) => pruneId ?? []));
+    return new Map([...found].filter(([, { pruneId }]) => pruneId !== null && owned.has(pruneId)));
+  }
+
+  async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
+    const owned = await this.#owned(batch.touch);
+    const touch = batch.touch.filter((id) => owned.has(id));
+    const missing = batch.touch.filter((id) => !owned.has(id));
+    const done = await this.#wide.store.commit({ ...batch, touch, owner: this.#viewer.project }, waitMs);
+    return { ...done, missing: [...missing, ...done.missing] };
+  }
+
+  /** What was sent of a message is found by all that stands before it, which a viewer has not. */
+  findSent(): Promise<Map<string, SentMessage>> {
+    return Promise.resolve(new Map());
+  }
+
+  markServed(textHashes: readonly string[]): Promise<void> {
+    return this.#wide.store.markServed(textHashes);
+  }
+
+  wasServed(): Promise<Set<string>> {
+    return Promise.resolve(new Set());
+  }
+
+  markRefused(): Promise<void> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  refusedConversations(): Promise<readonly string[]> {
+    return Promise.resolve([]);
+  }
+
+  onRefused(): () => void {
+    return () => undefined;
+  }
+
+  onKeys(): () => void {
+    return () => undefined;
+  }
+
+  addUsage(): Promise<void> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  /** Totals by day, model and tool are of all projects together. */
+  usage(): Promise<readonly UsageTotal[]> {
+    return Promise.resolve([]);
+  }
+
+  addEvents(events: readonly EventRecord[]): Promise<void> {
+    return this.#wide.store.addEvents(events.map((event) => ({ ...event, project: this.#viewer.project })));
+  }
+
+  async events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    return (await this.#wide.projects()).events(this.#mine, query);
+  }
+
+  async stats(): ReturnType<Store['stats']> {
+    const { prunes, snapshots, bytes } = await (await this.#wide.projects()).sizes(this.#mine);
+    return { prunes, snapshots, bytes };
+  }
+
+  /** Upkeep is the whole store's. */
+  sweep(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  /** The fleet knows no projects. */
+  fleet(): Promise<never> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  projects(): Promise<never> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  keys(): Promise<never> {
+    return Promise.reject(new StoreUnavailable('unsupported'));
+  }
+
+  /** It ends with the store that it is a part of. */
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #owned(pruneIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return (await this.#wide.projects()).owned(this.#mine, pruneIds);
+  }
+}

@@ -1,0 +1,65 @@
+import type { Clock, EventRecord, EventSink } from '../core/ports.ts';
+
+/** The run of all that happens to keys. It belongs to no project: only keys of all projects see it. */
+const KEYS_RUN = 'keys';
+
+/** Refusals of one kind within this time are one event, beside the first. */
+const TOGETHER_MS = 10_000;
+/** Kinds that are told apart at a time; whoever guesses makes one kind, however often. */
+const MAX_KINDS = 200;
+
+interface Counted {
+  readonly reason: string;
+  readonly keyId: string | null;
+  times: number;
+}
+
+/**
+ * Events of what was refused, bounded whatever comes: the first of a kind (a reason and the key, where one is known) at
+ * once, and how many more there were in the ten seconds after it.
+ */
+export class Refusals {
+  readonly #events: EventSink;
+  readonly #clock: Clock;
+  readonly #counted = new Map<string, Counted>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(events: EventSink, clock: Clock) {
+    this.#events = events;
+    this.#clock = clock;
+  }
+
+  add(reason: string, keyId: string | null): void {
+    const kind = `${reason} ${keyId ?? ''}`;
+    const known = this.#counted.get(kind);
+    if (known) {
+      known.times++;
+      return;
+    }
+    if (this.#counted.size >= MAX_KINDS) return;
+    this.#counted.set(kind, { reason, keyId, times: 0 });
+    this.#tell({ reason, keyId, times: 1 });
+    this.#timer ??= setTimeout(() => this.flush(), TOGETHER_MS).unref();
+  }
+
+  /** Tells what was counted so far. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const counted of this.#counted.values()) if (counted.times > 0) this.#tell(counted);
+    this.#counted.clear();
+  }
+
+  #tell({ reason, keyId, times }: Counted): void {
+    this.#events.add([keyEvent('key_refused', this.#clock.nowMs(), { reason, key_id: keyId, times })]);
+  }
+}
+
+/** An event about a key. The payload holds no text of one. */
+export function keyEvent(
+  kind: 'key_created' | 'key_revoked' | 'key_rotated' | 'key_refused',
+  tsMs: number,
+  payload: EventRecord['payload'],
+): EventRecord {
+  return { tsMs, kind, level: kind === 'key_refused' ? 'warn' : 'info', runId: KEYS_RUN, opId: null, payload };
+}

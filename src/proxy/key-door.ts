@@ -1,0 +1,166 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Admitted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
+import type { Viewer } from '../core/ports/projects.ts';
+import type { TellFailure } from '../failures.ts';
+import { asksModel, childOf } from './child-door.ts';
+import { ChildUsage } from './child-usage.ts';
+import { type ErrorBody, sendError } from './openai-error.ts';
+import { scopeOf } from './scope.ts';
+import { readAway } from './unread-upload.ts';
+
+const HEADER = 'x-mcp-pruner-key';
+const PROJECT = 'x-mcp-pruner-project';
+const PREFIX = 'mpk_';
+/** `…/k/<key>/v1`: whatever stands in the place of the key goes no further. */
+const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
+/** Where clients put the provider's key. */
+const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+/** What is answered here and asks no model: it is in no limit. */
+const OWN = /^\/(?:$|rpc(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
+/** What has a way in of its own: the page, which asks for the key by itself, and the metrics. */
+const OWN_DOOR = /^\/(?:$|page(?:\/|$)|metrics$|favicon\.ico$)/;
+const BYTES_PER_TOKEN = 4;
+
+const admitted = new WeakMap<IncomingMessage, Admitted>();
+
+/** Whose request it is, where it came in with a key; `null` otherwise. */
+export function viewerOf(req: IncomingMessage): Viewer | null {
+  return admitted.get(req)?.viewer ?? null;
+}
+
+export interface KeyDoorOptions {
+  readonly gate: KeyGate;
+  /** Whether a request goes to a model, whatever else its path looks like. */
+  readonly isWire: (req: IncomingMessage) => boolean;
+  /** How whoever asked reads an error. */
+  readonly errorBodyFor: (req: IncomingMessage) => ErrorBody;
+  readonly onFailure: TellFailure;
+}
+
+type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
+
+/** A request on its way in. `answer` makes what it is answered with; called only for one that may not come in, or is counted. */
+interface Coming {
+  readonly req: IncomingMessage;
+  readonly answer: () => ServerResponse;
+  readonly next: () => void;
+  readonly kind: 'request' | 'upgrade';
+}
+
+/**
+ * Where requests come in that must name a key. The key is taken off the request here, and neither header nor path goes any
+ * further; in the place of the project that the request names stands from here on one that the key opens.
+ */
+export class KeyDoor {
+  readonly #options: KeyDoorOptions;
+
+  constructor(options: KeyDoorOptions) {
+    this.#options = options;
+  }
+
+  /** Lets a request in by calling its `next`, or answers it. */
+  enter(coming: Coming): void {
+    const { req, next } = coming;
+    if (childOf(req) !== null)
+      next(); // it came in by its own token
+    else this.#ask(coming, takeKey(req));
+  }
+
+  #ask(coming: Coming, shown: string | null): void {
+    const { req, next } = coming;
+    const { gate, onFailure } = this.#options;
+    if (isMisplaced(req)) this.#refuse(coming, 'key_misplaced');
+    else if (shown === null && this.#isAmong(OWN_DOOR, req)) next();
+    else if (shown === null) this.#refuse(coming, 'key_missing');
+    else {
+      const found = gate.admit(shown, projectNamed(req));
+      if (!(found instanceof Promise)) this.#answered(coming, found);
+      else {
+        found.then(
+          (late) => this.#answered(coming, late),
+          (cause: unknown) => {
+            onFailure('internal_error', cause);
+            this.#refuse(coming, 'keys_unavailable');
+          },
+        );
+      }
+    }
+  }
+
+  #answered(coming: Coming, found: Admitted | KeyRefusal): void {
+    if (typeof found === 'string') this.#refuse(coming, found);
+    else {
+      admitted.set(coming.req, found);
+      coming.req.headers[PROJECT] = Buffer.from(found.viewer.project, 'utf8').toString('latin1');
+      this.#withinLimits(coming, found);
+    }
+  }
+
+  #withinLimits(coming: Coming, by: Admitted): void {
+    const { req, next, kind } = coming;
+    if (by.limited === 'no' || this.#isAmong(OWN, req)) next();
+    // the limits of a key are kept request by request: over a WebSocket it would be without
+    else if (kind === 'upgrade') this.#refuse(coming, 'upgrade_refused');
+    else {
+      this.#count(coming, by).then(
+        (over) => (over === null ? next() : this.#refuse(coming, over.code, by.keyId, over.retryAfterS)),
+        (cause: unknown) => {
+          this.#options.onFailure('internal_error', cause);
+          next();
+        },
+      );
+    }
+  }
+
+  /** Counts a request; what it comes to is told when it is over. */
+  async #count({ req, answer }: Coming, by: Admitted): Promise<OverLimit | null> {
+    const { gate } = this.#options;
+    const asks = req.method === 'POST' && asksModel(pathOf(req));
+    const tokens = asks ? Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN) : 0;
+    const over = await gate.take(by, tokens);
+    if (over !== null || by.limited !== 'tokens' || !asks) return over;
+    const res = answer();
+    const usage = new ChildUsage(req, res);
+    res.once('close', () => {
+      void usage.total().then(({ tokensIn, tokensOut }) => gate.settle(by, tokens, tokensIn + tokensOut));
+    });
+    return null;
+  }
+
+  /** What a wire claims goes to a model, whatever else its path looks like. */
+  #isAmong(paths: RegExp, req: IncomingMessage): boolean {
+    return paths.test(pathOf(req)) && !this.#options.isWire(req);
+  }
+
+  #refuse({ req, answer }: Coming, code: Refused, keyId: string | null = null, retryAfterS = 0): void {
+    const { gate, errorBodyFor } = this.#options;
+    if (code !== 'upgrade_refused') gate.refused(code, keyId);
+    const res = answer();
+    const waitS = code === 'keys_unavailable' ? 1 : retryAfterS;
+    if (waitS > 0) res.setHeader('Retry-After', String(waitS));
+    sendError(res, code, undefined, undefined, errorBodyFor(req));
+    readAway(req);
+  }
+}
+
+/** The key that a request shows, which it holds no more afterwards; `null` where it shows none. */
+function takeKey(req: IncomingMessage): string | null {
+  const header = req.headers[HEADER];
+  delete req.headers[HEADER];
+  const [whole, inPath, path = '/', query = ''] = PATH.exec(req.url ?? '') ?? [];
+  if (whole !== undefined) req.url = path + query;
+  return typeof header === 'string' ? header : (inPath ?? null);
+}
+
+function isMisplaced(req: IncomingMessage): boolean {
+  return PROVIDERS.some((name) => req.headers[name]?.includes(PREFIX)) || req.url?.includes(PREFIX) === true;
+}
+
+function projectNamed({ headers }: IncomingMessage): string {
+  return headers[PROJECT] === undefined ? '' : scopeOf(headers, '').project;
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}
