@@ -91,7 +91,7 @@ export class Settler {
   newWhole(prepared: PreparedRequest, cause: unknown): SettledRequest {
     const { known } = prepared;
     const decisionOf = (text: FoundText): Decision | null => known.sent.get(text) ?? null;
-    this.#options.sent.add(wholeRecords(prepared));
+    if (prepared.bound) this.#options.sent.add(wholeRecords(prepared));
     const reason = cause === TIMED_OUT ? 'timeout' : reasonOf(cause);
     this.#options.onFailure(reason, cause);
     const result = this.#splice(prepared, decisionOf, reason);
@@ -164,14 +164,20 @@ function cutIn(fresh: Iterable<NewDecision>, refused: ReadonlySet<string>): stri
   return [...fresh].flatMap(({ decision: { key, pruneId } }) => (pruneId === null || refused.has(key) ? [] : pruneId));
 }
 
-/** Records of the new messages that go whole, where that must be known. */
-function wholeRecords({ bound, known, read }: PreparedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
-  if (!bound) return [];
+/**
+ * Records of the new messages that go whole. Where the provider checks the past, those of all that other settings might
+ * cut; elsewhere of those that were decided about, or another request that means the same might be cut, and then this one.
+ */
+function wholeRecords(
+  { bound, known, read, found }: PreparedRequest,
+  cut: ReadonlySet<string> = new Set(),
+): SentMessage[] {
   const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
+  const decided = new Set(found.flatMap(({ skip, messageIndex }) => (skip === '' ? messageIndex : [])));
   const from = Math.max(read.first, read.tail);
   return read.messages.flatMap((message, i) => {
     const prefix = read.prefixes[i];
-    if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i) || !mayBeCut(message)) return [];
-    return wholeRecord(prefix);
+    if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i)) return [];
+    return (bound ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
   });
 }

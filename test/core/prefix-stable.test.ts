@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tempFolder } from '../helpers/afterwards.ts';
-import { chatBody, contentAt, messageBytes, messagesOf, oneResult } from '../helpers/chat.ts';
+import { chatBody, contentAt, messageBytes, messagesOf, oneResult, toolTurn } from '../helpers/chat.ts';
 import { agentConversation, withMovingMark, withoutMarks } from '../helpers/conversation.ts';
 import {
   type ChatRewriter,
@@ -164,12 +164,30 @@ describe('a decision once made', () => {
       for (const when of [0, TTL_MS / 20]) {
         clock.now += when;
         const again = await rewriter.rewrite(request);
-        expect(verdicts(again)).toEqual(['carries_markers']);
+        expect(verdicts(again)).toEqual([i === 0 ? 'carries_markers' : 'past']); // a record says so from then on
         expect(again.body.equals(request)).toBe(true);
       }
       clock.now += TTL_MS / 2;
       while (await store.sweep());
       expect(await store.findOriginal(first.outcomes[0]?.pruneId ?? '')).toBe(log);
+    }
+  });
+
+  it('to leave a text whole holds for a body that means the same and would be decided otherwise, before and after', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const rewriter = openRewriter({ store: openStore(path) });
+    const bodyWith = (command: string): Buffer =>
+      chatBody([...oneResult(log, { id: 'a' }), ...toolTurn('b', 'bash', { command }, log)]);
+    const repeated = bodyWith('npm start');
+    // arguments stand for nothing in the records: clients spell them anew
+    const other = bodyWith('npm test');
+    await rewriter.rewrite(chatBody(oneResult(log, { id: 'a' })));
+    const first = await rewriter.rewrite(repeated);
+    expect(verdicts(first)).toEqual(['cut', 'reread']);
+    const between = await rewriter.rewrite(other);
+    expect(contentAt(between.body, -1)).toBe(log);
+    for (const again of [rewriter, openRewriter({ store: openStore(path) })]) {
+      expect((await again.rewrite(repeated)).body.equals(first.body)).toBe(true);
     }
   });
 });
