@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../src/core/ports.ts';
 import { run } from '../cli/fake-io.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
@@ -26,12 +27,13 @@ const EVERYTHING = {
 };
 
 /** A server that asks for keys, with all of its tools on. */
-export async function startTeam(place: Place, env: Place = {}): Promise<Stage> {
+export async function startTeam(place: Place, env: Place = {}, clock?: Clock): Promise<Stage> {
   const { MCP_PRUNER_DB_PATH: dbPath } = place;
   const stage = await openStage({
     env: { MCP_PRUNER_REQUIRE_KEY: 'true', ...EVERYTHING, ...place, ...env },
     pageFolder: aPage(),
     ...(dbPath !== undefined && { dbPath }),
+    ...(clock && { clock }),
   });
   afterwards(() => stage.close());
   return stage;
