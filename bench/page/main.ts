@@ -137,6 +137,14 @@ async function pictures(): Promise<void> {
     },
   );
   await draw(
+    'page-tools.png',
+    'tools',
+    { colorScheme: 'light', viewport: { width: 1200, height: 760 } },
+    async (page) => {
+      await page.getByText('Learnt from regret').waitFor();
+    },
+  );
+  await draw(
     'page-phone.png',
     'conversations',
     { colorScheme: 'light', viewport: { width: 390, height: 844 } },

@@ -20,7 +20,7 @@ const CAUSES: readonly MissCause[] = ['first_request', 'expired', 'message_chang
 /** A share from 0 to 1 that follows from its number alone. */
 const chance = (n: number): number => ((Math.imul(n + 7, 2_654_435_761) >>> 9) % 10_000) / 10_000;
 
-/** What a month of work on two projects comes to, a quarter of it held out; made up, and always the same. */
+/** What a month of work on two projects comes to, a third of it held out; made up, and always the same. */
 export async function addMonth(store: LedgerStore, nowMs: number): Promise<void> {
   const turns: LedgerTurn[] = [];
   const sums: LedgerSum[] = [];
@@ -39,7 +39,7 @@ export async function addMonth(store: LedgerStore, nowMs: number): Promise<void>
 function aConversation(turns: LedgerTurn[], sums: LedgerSum[], dayMs: number, seed: number): void {
   const { model, ...price } = MODELS[seed % 3 === 0 ? 1 : 0] ?? MODELS[0];
   const project = seed % 4 === 0 ? 'billing-api' : 'checkout';
-  const arm = seed % 4 === 1 ? 'control' : 'pruned';
+  const arm = seed % 3 === 1 ? 'control' : 'pruned';
   const day = new Date(dayMs).toISOString().slice(0, 10);
   const add = (slice: LedgerSum['slice'], key: string, field: string, value: number): void => {
     sums.push({ day, project, slice, key, field, value });
