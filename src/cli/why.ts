@@ -71,7 +71,7 @@ function preface(found: Why, { basis, boldness, goal, whole, lines, cuts }: Deci
       : '',
     boldness ? boldnessWords(boldness) : '',
     ranked && threshold !== null && cuts.length > 0
-      ? `a region goes when its worth is below ${threshold.toFixed(2)}; 1.00 is what the text's average token is worth`
+      ? `a region goes when its worth is below ${threshold.toFixed(2)}; 1.00 is what the text's average token is worth${basis?.hints.origin === 'read' ? '; the smaller a file that was read, the lower it lies' : ''}`
       : '',
     ranked && whole !== '' ? `left whole: ${wholeWords(whole)}` : '',
     caveat(told, whole),

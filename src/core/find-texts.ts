@@ -7,7 +7,7 @@ import type { CallInContext, Conversation } from '../goal/conversation.ts';
 import { decodeString, type Span } from '../json/cursor.ts';
 import { longJsonFields } from '../json/fields.ts';
 import { encodeEdits } from '../json/strings.ts';
-import { shownFiles } from '../transcript/call-targets.ts';
+import { movesWindow, shownFiles, withWindowFile } from '../transcript/call-targets.ts';
 import { findFrame } from '../transcript/frames.ts';
 import { type CallFacts, callFacts, isRecovery, namesRecovery, type ToolCall } from '../transcript/tools.ts';
 import type { Job } from './decide/decision.ts';
@@ -117,7 +117,7 @@ function readResult(
 ): FoundText[] {
   const [first] = texts;
   if (!first) return [];
-  const call = conversation.callOf(first.callId, first.name);
+  const call = callAnswered(bytes, first, conversation);
   const again = conversation.isShownAgain(shownFiles(call));
   const may = texts.filter(({ literal }) => literal.end - literal.start - 2 >= leastChars(settings));
   if (may.length === 0 || message.opaque) return [];
@@ -132,6 +132,13 @@ function readResult(
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
     return textsOf(piece, result, reread, settings);
   });
+}
+
+/** The call that a result answers; one that moved a viewer's window with the file that the window shows. */
+function callAnswered(bytes: Buffer, { callId, name, literal }: ScannedText, conversation: Conversation) {
+  const call = conversation.callOf(callId, name);
+  if (!call || !movesWindow(call)) return call;
+  return withWindowFile(call, decodeString(bytes, literal.start, literal.end) ?? '');
 }
 
 /** What decides about the texts of one result beside these themselves. */
@@ -257,7 +264,7 @@ function readTextResult(
 ): FoundText[] {
   const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];
   if (!result) return [];
-  const call = result.call ? conversation.textCall(result.call) : undefined;
+  const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
   const again = conversation.isShownAgain(shownFiles(call));
   if (may.length === 0) return [];
   const context = resultOf(call, '', conversation);

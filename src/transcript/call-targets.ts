@@ -60,6 +60,26 @@ export function shownFiles(call: ToolCall | undefined): string[] {
   return shows ? [path.slice(0, MAX_PATH_CHARS)] : [];
 }
 
+/** Tools of a windowed viewer: where the window stands is nothing that their arguments name. */
+const WINDOW_NAME = /^(?:open|goto|scroll_up|scroll_down|edit|insert)$/;
+const WINDOW_HEADER = /^\[File: ([^\n]{1,500}) \(\d{1,9} lines total\)\]$/m;
+const MAX_HEADER_CHARS = 600;
+
+/** Whether a call moves the window of a viewer. */
+export function movesWindow({ name }: ToolCall): boolean {
+  return WINDOW_NAME.test(name);
+}
+
+/** A call with the file that its result names, where it moved the window of a viewer (`goto 120`) and named none itself. */
+export function withWindowFile<Call extends ToolCall>(call: Call, result: string): Call {
+  if (!movesWindow(call)) return call;
+  const [, path] = WINDOW_HEADER.exec(result.slice(0, MAX_HEADER_CHARS)) ?? [];
+  const args = path === undefined ? null : parseArgs(call.args);
+  return args === null || stringOf(args, PATH_KEYS) !== ''
+    ? call
+    : { ...call, args: JSON.stringify({ ...args, path }) };
+}
+
 /** Which lines of a file a call asks for. */
 export function askedLines(call: ToolCall | undefined): FileLines {
   const args = call ? parseArgs(call.args) : null;

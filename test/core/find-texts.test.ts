@@ -291,6 +291,23 @@ describe('a file that is read a second time', () => {
     expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread', undefined, 'reread', undefined]);
   });
 
+  it('goes whole where a viewer only moves its window over it, by native calls or in words', () => {
+    const window = `[File: /w/src/big.ts (900 lines total)]\n(100 more lines above)\n${FILE}`;
+    const words = [
+      { role: 'assistant', content: 'Further down.\n\n```\ngoto 300\n```' },
+      { role: 'user', content: `OBSERVATION:\n${window}` },
+    ];
+    const texts = foundIn([
+      asked,
+      ...toolTurn('1', 'open', { path: 'src/big.ts' }, window),
+      ...toolTurn('2', 'goto', { line_number: 300 }, window),
+      ...words,
+      ...toolTurn('3', 'goto', { line_number: 9 }, window.replace('big.ts', 'small.ts')),
+    ]);
+    expect(texts.map(({ job }) => job.hints.origin)).toEqual(['read', 'read', 'read', 'read']);
+    expect(texts.map(({ job }) => job.keepWhole)).toEqual([undefined, 'reread', 'reread', undefined]);
+  });
+
   it('goes whole too where the first reading was too small to be cut', () => {
     const texts = foundIn([
       asked,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { askedLines, editedFiles, shownFiles } from '../../src/transcript/call-targets.ts';
+import { askedLines, editedFiles, shownFiles, withWindowFile } from '../../src/transcript/call-targets.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 
 const call = (name: string, args: object | string) => ({
@@ -99,5 +99,26 @@ describe('the files that a call shows', () => {
 
   it('are none where there is no call', () => {
     expect(shownFiles(undefined)).toEqual([]);
+  });
+});
+
+describe('a call that moves the window of a viewer', () => {
+  const window = '[File: /w/src/a.py (940 lines total)]\n(40 more lines above)\n41:import os\n';
+  const moved = (name: string, args: object, result = window) => shownFiles(withWindowFile(call(name, args), result));
+
+  it('shows the file that its result names', () => {
+    expect(moved('goto', {})).toEqual(['/w/src/a.py']);
+    expect(moved('scroll_down', {})).toEqual(['/w/src/a.py']);
+    expect(moved('goto', { line_number: 41 }, `Moved.\n${window}`)).toEqual(['/w/src/a.py']);
+  });
+
+  it('shows what it named itself where it did, and nothing where the result names none', () => {
+    expect(moved('open', { path: 'src/b.py' })).toEqual(['src/b.py']);
+    expect(moved('goto', {}, '41:import os\n')).toEqual([]);
+    expect(moved('edit', {})).toEqual([]);
+  });
+
+  it('is no other tool, whatever its result holds', () => {
+    expect(moved('run_tests', {})).toEqual([]);
   });
 });

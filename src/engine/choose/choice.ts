@@ -34,14 +34,18 @@ const STEP = 2;
 /**
  * What a share of the size is worth against the same share of what the goal needs. At 1 a line goes when it is thought
  * to hold less of what is needed than its share of the size. The ratio says how bold the caller is, up to the ceiling; how
- * the text came says how bold one may be, whatever the ratio, unless the caller asked for this very text to be cut. So a
- * larger ratio never saves less.
+ * the text came, and how large a file is that was read, say how bold one may be, whatever the ratio, unless the caller
+ * asked for this very text to be cut. So a larger ratio never saves less.
  */
-function boldness({ maxPruneRatio }: Limits, { atCeiling, mild, deep }: Boldness, caution: Caution): number {
+function boldness(limits: Limits, own: Boldness, caution: Caution, size: number): number {
+  const { atCeiling, mild, deep, readSize = size } = own;
   const { hints, asked, boldness: steps = 0 } = caution;
-  const ratio = Math.min(maxPruneRatio, CEILING);
-  const bold = (ratio > MILD ? deep : mild) / (1 - ratio);
-  return STEP ** steps * (asked === true ? bold : Math.min(bold, atCeiling[hints?.origin ?? 'unknown']));
+  const ratio = Math.min(limits.maxPruneRatio, CEILING);
+  const bold = STEP ** steps * ((ratio > MILD ? deep : mild) / (1 - ratio));
+  if (asked === true) return bold;
+  const origin = hints?.origin ?? 'unknown';
+  const bySize = origin === 'read' && size < readSize ? size / readSize : 1;
+  return Math.min(bold, STEP ** steps * atCeiling[origin] * bySize);
 }
 
 type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
@@ -83,7 +87,8 @@ function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: Choic
   const { limits, hints } = input;
   const { tokens } = view;
   const size = sizesOf(tokens, view.lines.starts);
-  const price = boldness(limits, kind.boldness, input) / Math.max(1, sumOf(size));
+  const total = sumOf(size);
+  const price = boldness(limits, kind.boldness, input, total) / Math.max(1, total);
   const marker = `${formatMarker({ pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' })}\n`;
   const markerSize = sizeOf(estimateTokens(marker), marker.length);
   const isRead = hints?.origin === 'read';

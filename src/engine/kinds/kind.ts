@@ -79,6 +79,11 @@ export type CutNature =
 export interface Boldness {
   /** At most, by how the text came, unless the caller asked for this very text to be cut. */
   readonly atCeiling: Readonly<Record<Origin, number>>;
+  /**
+   * Size, as a choice counts it, from which on a file is cut this boldly where it is read. In smaller ones a line is as dear
+   * as in one of this size: less is won there, and more of it is come back to. Absent: the size has no say.
+   */
+  readonly readSize?: number;
   /** For each unit of `1 / (1 - ratio)`: in a mild cut, and in a deep one. */
   readonly mild: number;
   readonly deep: number;
@@ -141,3 +146,6 @@ export interface Kind {
 export function always(boldness: number): Record<Origin, number> {
   return { read: boldness, command: boldness, search: boldness, listing: boldness, unknown: boldness };
 }
+
+/** About 16,000 characters. Chosen by `bench -- bill`. */
+export const READ_SIZE = 5_000;

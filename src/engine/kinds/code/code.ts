@@ -1,7 +1,7 @@
 import { measureProse, rankByMeasures } from '../../rank/prose.ts';
 import { CODE_WEIGHTS } from '../../rank/weights.ts';
 import { protectByContract } from '../contract.ts';
-import type { Kind } from '../kind.ts';
+import { type Kind, READ_SIZE } from '../kind.ts';
 import { definitionsOf } from './definitions.ts';
 import { protectSource } from './protect.ts';
 import { codeUnits } from './units.ts';
@@ -50,6 +50,7 @@ export const code: Kind = {
   boldness: {
     // a file that is read may be worked on, a program's output is looked through
     atCeiling: { read: 0.75, command: 2.6, search: 1, listing: 1, unknown: 1.8 },
+    readSize: READ_SIZE,
     mild: 0.27,
     deep: 0.27,
   },

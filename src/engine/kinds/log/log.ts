@@ -42,7 +42,7 @@ export const log: Kind = {
   rank: (reading) => rankByMeasures(log.measure?.(reading) ?? [], reading.view.n),
   measure: (reading) => [{ measures: measureLog(reading), weights: LOG_WEIGHTS, factor: 1 }],
   // logs repeat themselves: a caller that asks for a deep cut of one gets it
-  boldness: { atCeiling: always(1), mild: 0.19, deep: 0.75 },
+  boldness: { atCeiling: { ...always(1), command: 1.2 }, mild: 0.19, deep: 0.75 },
   cutWhenSmall: true,
   natureOf: natureOfCut,
 };
