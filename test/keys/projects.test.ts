@@ -45,6 +45,14 @@ describe.each([
       // and it says of what is another's no more than of what is not there
       if (sameFor) expect([what, withoutIds(answer)]).toEqual([what, withoutIds(JSON.stringify(await sameFor(api)))]);
     }
+    // they are ways that lead there: its own key has something of it by most of those that only read
+    const reading = attempts.filter(([what]) => !/^(?:context_gc_(?:un)?pin|stash|delete) |header/.test(what));
+    const shown: string[] = [];
+    for (const [what, attempt] of reading) {
+      const answer = JSON.stringify(await attempt(web));
+      if (words.some((word) => !what.includes(word) && answer.includes(word))) shown.push(what);
+    }
+    expect(shown.length).toBeGreaterThan(reading.length / 2);
     // nothing of it was touched
     expect(JSON.stringify(await web.recover(pruneId))).toContain(SECRET);
     const after = (await web.page(`conversation?name=${conversation.name}`)) as { texts: { directed: unknown }[] };

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/ports.ts';
 import { run } from '../cli/fake-io.ts';
@@ -57,6 +58,9 @@ export async function keys(place: Place, ...args: string[]): Promise<string> {
 export const newKey = (place: Place, project: string, ...more: string[]): Promise<string> =>
   keys(place, 'create', '--name', `of ${project}`, '--project', project, ...more);
 
+/** Hundreds of attempts need no connection each. */
+const agent = new Agent({ keepAlive: true });
+
 /** Someone with a key, in front of one server. */
 export class Member {
   readonly #url: string;
@@ -72,6 +76,7 @@ export class Member {
     return send(`${this.#url}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { 'content-type': 'application/json', 'x-mcp-pruner-key': this.#key, ...headers },
+      agent,
       ...(text !== undefined && { body: text }),
     });
   }

@@ -1,0 +1,125 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
+import { SocketClient } from '../helpers/socket-client.ts';
+import { until } from '../helpers/until.ts';
+import { send } from '../helpers/wire.ts';
+import { aLog, keys, Member, members, newKey, onFile, startTeam } from './team.ts';
+
+const TOKEN = 'a-token-that-nobody-guesses-0123456789';
+
+describe('what a key shows', () => {
+  it('the page asks for once, and remembers by a cookie that ends with the key', async () => {
+    const place = await onFile();
+    const stage = await startTeam(place);
+    const [web, api] = await Promise.all([newKey(place, 'web'), newKey(place, 'api')]);
+    await new Member(stage, web).prunes(stage, aLog(1));
+    const own = { origin: stage.url, 'content-type': 'application/json' };
+    const enter = (token: string) =>
+      send(`${stage.url}/page/api/session`, { method: 'POST', headers: own, body: JSON.stringify({ token }) });
+    const see = async (cookie: string | undefined, path: string) => {
+      const { status, body } = await send(`${stage.url}/page/api/${path}`, { headers: { cookie: cookie ?? '' } });
+      return [status, JSON.parse(body.toString())] as const;
+    };
+    expect(await see(undefined, 'session')).toEqual([200, { known: false, asksForToken: true }]);
+    expect((await enter(`mpk_${'A'.repeat(43)}`)).status).toBe(401);
+    const [set] = (await enter(web)).headers['set-cookie'] ?? [];
+    expect(set).toMatch(/; HttpOnly; SameSite=Strict$/);
+    expect(set).not.toContain(web.slice(4));
+    const cookie = set?.split(';')[0];
+    const seen = await until(async () => {
+      const [, page] = (await see(cookie, 'conversations')) as [number, { conversations: { project: string }[] }];
+      return page.conversations.length > 0 && page.conversations;
+    });
+    expect(seen.map(({ project }) => project)).toEqual(['web']);
+    const other = (await enter(api)).headers['set-cookie']?.[0]?.split(';')[0];
+    expect(await see(other, 'conversations')).toMatchObject([200, { conversations: [] }]);
+    // nobody changes whose cookie it is, and none outlives its key
+    const forged = cookie?.replace(/\.key_[^.]+/, `.${other?.split('.')[1]}`);
+    expect((await see(forged, 'conversations'))[0]).toBe(401);
+    await keys(place, 'revoke', 'of web');
+    await until(async () => (await see(cookie, 'conversations'))[0] === 401);
+    expect((await see(other, 'conversations'))[0]).toBe(200);
+  });
+
+  it('is what happens in its projects, as it happens, and nothing else', async () => {
+    const place = await onFile();
+    const stage = await startTeam(place);
+    const { web, api } = await members(stage, place, ['web', 'api'] as const);
+    const key = await keys(place, 'create', '--name', 'live', '--project', 'api');
+    let heard = '';
+    const following = request(`${stage.url}/page/api/live?from=1`, { headers: { 'x-mcp-pruner-key': key } }, (res) => {
+      res.on('data', (chunk: Buffer) => {
+        heard += chunk.toString();
+      });
+    });
+    following.on('error', () => {});
+    following.end();
+    const theirs = await web.prunes(stage, aLog(1), 'Why does the payment of web fail?');
+    const mine = await api.prunes(stage, aLog(2));
+    await until(() => heard.includes(mine));
+    expect(heard).not.toContain(theirs);
+    following.destroy();
+  });
+
+  it('is an answer of its own for the same idempotency key of another project', async () => {
+    const place = await onFile();
+    const stage = await startTeam(place);
+    const { web, api } = await members(stage, place, ['web', 'api'] as const);
+    const options = {
+      max_prune_ratio: 0.9,
+      min_keep_lines: 3,
+      timeout_ms: 5_000,
+      annotate_lines: false,
+      include_markers: true,
+    };
+    const call = { text: aLog(3), goal_hint: 'payment', source_type: 'logs', options, idempotency_key: 'k' };
+    expect(await web.call('prune_text', call)).toMatchObject({ idempotent: false });
+    expect(await web.call('prune_text', call)).toMatchObject({ idempotent: true });
+    // no conflict with arguments that nobody of this project gave, and no answer that was another's
+    expect(await api.call('prune_text', { ...call, text: aLog(4) })).toMatchObject({ idempotent: false });
+  });
+
+  it('is the fleet only where it opens all projects', async () => {
+    const place = await onFile();
+    const stage = await startTeam(place, { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_AUTH_TOKEN: TOKEN });
+    const { api, '*': all } = await members(stage, place, ['api', '*'] as const);
+    const set = { key: 'plan:web', value: 'secret of web' };
+    expect(await all.call('bb_set', set)).toMatchObject({ key: 'plan:web' });
+    const tools = async (by: Member) =>
+      ((await by.rpc('tools/list', {})).result as { tools: { name: string }[] }).tools.map(({ name }) => name);
+    expect(await tools(all)).toContain('bb_get');
+    expect((await tools(api)).filter((name) => /^(?:bb|graph|child|plan|stig|tx|cnp)_/.test(name))).toEqual([]);
+    for (const name of ['bb_get', 'bb_query', 'child_list', 'graph_mutate']) {
+      expect(await api.call(name, { key: 'plan:web' })).toMatchObject({ error: { code: -32602 } });
+    }
+    expect(JSON.stringify(await all.call('resources_list', {}))).toContain('blackboard');
+    expect(JSON.stringify(await api.call('resources_list', {}))).not.toContain('blackboard');
+    expect(await api.page('fleet')).toEqual({ off: true });
+    // the token of the operator opens the metrics, and no project
+    const asOperator = { authorization: `Bearer ${TOKEN}` };
+    expect((await send(`${stage.url}/metrics`, { headers: asOperator })).status).toBe(200);
+    expect((await all.send('/metrics')).status).toBe(200);
+    expect((await api.send('/metrics')).status).toBe(401);
+    expect((await send(`${stage.url}/rpc`, { method: 'POST', headers: asOperator, body: '{}' })).status).toBe(401);
+  });
+
+  it('is a WebSocket to the model, whose upstream hears nothing of the key', async () => {
+    const upstream = await startSocketUpstream();
+    const place = await onFile();
+    const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_URL: upstream.url });
+    const key = await newKey(place, 'web');
+    const url = stage.url.replace('http', 'ws');
+    for (const [path, headers] of [
+      [`/k/${key}/v1/responses`, {}],
+      ['/v1/responses', { 'x-mcp-pruner-key': key }],
+    ] as const) {
+      const client = new SocketClient(`${url}${path}`, [], { headers: { authorization: 'Bearer sk', ...headers } });
+      await until(() => client.answer);
+      client.socket.terminate();
+    }
+    const asked = upstream.connections.map(({ request: { url: path, rawHeaders } }) => [path, rawHeaders]);
+    expect(JSON.stringify(asked)).not.toContain(key);
+    expect(asked.map(([path]) => path)).toEqual(['/v1/responses', '/v1/responses']);
+  });
+});
