@@ -6,34 +6,13 @@ import type { RequestFacts } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter } from '../core/rewrite-request.ts';
-import type { Rewritten } from '../core/rewritten.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import type { SessionRequest } from '../eval/sessions/recorded.ts';
-import { factsOf } from '../proxy/ledger-facts.ts';
+import { unprunedFacts } from '../proxy/ledger-facts.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
 const BYTES_PER_TOKEN = 4;
-
-/**
- * What the ledger is told of a request that went out whole: what would have been cut counts as removed from nothing, so the
- * twin bill is the pruned one.
- */
-export function unprunedFacts(
-  rewritten: Rewritten,
-  about: Pick<RequestFacts, 'requestId' | 'project' | 'wire'>,
-): Omit<RequestFacts, 'atMs' | 'usage'> {
-  const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
-  const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
-  // as it came, by the estimate that the cuts are told in
-  const removedNew = pruned.messages.slice(pruned.fresh.from).reduce((sum, { removed }) => sum + removed, 0);
-  return {
-    ...whole,
-    messages: whole.messages.map((message, i) => ({ ...message, removed: -(pruned.messages[i]?.removed ?? 0) })),
-    texts: pruned.texts,
-    fresh: { from: whole.fresh.from, tokens: pruned.fresh.tokens + removedNew },
-  };
-}
 
 /**
  * Sends the requests of one session that is over through the very code of the proxy, and tells what pruning would have

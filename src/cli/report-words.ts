@@ -1,4 +1,4 @@
-import type { Difference, LedgerReport, MissCause, Share } from '../core/ports/ledger.ts';
+import type { Difference, LedgerReport, LedgerTotals, MissCause, Share } from '../core/ports/ledger.ts';
 
 /** Causes of cache misses as people read them. */
 const CAUSES: Readonly<Record<MissCause, string>> = {
@@ -207,5 +207,10 @@ export function headline(told: LedgerReport): (readonly [string, string])[] {
     ['saved, gross', money(totals.gross)],
     ['regret', money(totals.regretDollars)],
     ['saved, net', `${money(totals.net)} (${percent(told.shares.ofBill.share)} of the bill)`],
+    ...(totals.wouldRemove > 0 ? [wouldBe(totals)] : []),
   ];
+}
+
+function wouldBe({ wouldSave, wouldRemove }: LedgerTotals): readonly [string, string] {
+  return ['would be saved (shadow mode)', `${money(wouldSave)}, ${count(wouldRemove)} tokens`];
 }

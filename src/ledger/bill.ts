@@ -50,7 +50,7 @@ export function billOf(
   removedScale = calibration,
 ): Bill {
   const rules = price ?? UNPRICED;
-  const usage = facts.usage === null ? expected(facts, known, calibration) : countsOf(facts.usage);
+  const usage = facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage);
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
@@ -68,8 +68,8 @@ export function billOf(
     system: facts.system,
     messages: remembered(facts, stretches, known, common, exactly !== null),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
-    cached: standing(usage, facts, rules),
-    cachedWithout: standing(without, facts, rules),
+    cached: standing(usage, rules),
+    cachedWithout: standing(without, rules),
     tokens: total,
     tokensWithout: inputOf(without),
     output: usage.output,
@@ -141,12 +141,17 @@ function countsOf({ input, output, read, written, written1h }: ReportedUsage): T
   };
 }
 
-/** An estimate where nothing was reported: what the last request left in the cache is read, the rest is fresh. */
-function expected(facts: RequestFacts, known: Known | null, calibration: number): TokenCounts {
+/**
+ * An estimate where nothing was reported: what the last request left in the cache is read, and the rest is fresh, or written
+ * where the client asks for that.
+ */
+function expected(facts: RequestFacts, known: Known | null, calibration: number, rules: CacheRules): TokenCounts {
   const total = (facts.bytes / BYTES_PER_TOKEN) * calibration;
   const hits =
     known !== null && goesOn(known, facts, shared(known, facts.messages, true)) ? Math.min(known.cached, total) : 0;
-  return { fresh: total - hits, write5m: 0, write1h: 0, read: hits, output: 0 };
+  const writes = !isAutomatic(rules) && facts.cacheUpTo !== null && total >= rules.minPrefix;
+  const rest = total - hits;
+  return { fresh: writes ? 0 : rest, write5m: writes ? rest : 0, write1h: 0, read: hits, output: 0 };
 }
 
 /** Whether the cache that a request left can still be read by another one, all of it. */
@@ -168,11 +173,10 @@ function isAutomatic({ cacheStep }: CacheRules): boolean {
 }
 
 /** Tokens that stand in the cache after a request. */
-function standing(usage: TokenCounts, facts: RequestFacts, rules: CacheRules): number {
+function standing(usage: TokenCounts, rules: CacheRules): number {
   const told = usage.read + usage.write5m + usage.write1h;
   if (!isAutomatic(rules)) return told;
-  const whole = inputOf(usage);
-  return facts.usage === null || whole < rules.minPrefix ? told : Math.max(told, stepped(whole, rules));
+  return Math.max(told, stepped(inputOf(usage), rules));
 }
 
 function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {

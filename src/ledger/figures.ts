@@ -25,6 +25,8 @@ export type TotalField =
   | 'lookedRemoved'
   | 'reported'
   | 'guessed'
+  | 'wouldRemove'
+  | 'wouldSave'
   | 'checked'
   | 'checkFailed'
   | 'checkedExact'
@@ -54,6 +56,8 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
     lookedRemoved: texts.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0),
     reported: counted.reported,
     guessed: counted.guessed,
+    wouldRemove: counted.would?.removed ?? 0,
+    wouldSave: counted.would?.dollars ?? 0,
     checked: counted.checked === null ? 0 : 1,
     checkFailed: counted.checkFailed ? 1 : 0,
     checkedExact: counted.checked?.exact ?? 0,
@@ -85,6 +89,8 @@ export interface Guess {
 export interface Counted extends Guess, Pick<Bill, 'checked'> {
   /** The provider was asked in vain. */
   readonly checkFailed: boolean;
+  /** In shadow mode: tokens that would have been cut, and what that would have saved. */
+  readonly would: { readonly removed: number; readonly dollars: number } | null;
 }
 
 /** What new texts add to the figures of their tool and kind. @param entering - dollars of a new token */

@@ -172,9 +172,15 @@ export class Ledger implements LedgerSink, LedgerReader {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
     }
-    const turn = turnOf(facts, bill);
+    const shadow = facts.shadow === true;
+    const turn = turnOf(facts, shadow ? asSent(bill) : bill);
     const checkFailed = facts.counted !== undefined && bill.checked === null;
-    const counted = { ...this.#count(facts, bill, known), checked: bill.checked, checkFailed };
+    const counted = {
+      ...this.#count(facts, bill, known),
+      checked: bill.checked,
+      checkFailed,
+      would: shadow ? wouldBe(bill) : null,
+    };
     if (bill.checked) this.#check(facts.model, bill.checked);
     this.#addSums(turnSums(turn, facts.texts, counted));
     this.#addSums(textSums(turn, facts.texts, bill.entering ?? 0));
@@ -284,6 +290,15 @@ function newest(remembered: Remembered | undefined, facts: RequestFacts): Known 
     if (common > most) [best, most] = [known, common];
   }
   return best;
+}
+
+/** The bill of a request that went out whole, without what was only looked at. */
+function asSent(bill: Bill): Bill {
+  return { ...bill, without: bill.usage, dollarsWithout: bill.dollars, removed: 0, removedNew: 0 };
+}
+
+function wouldBe({ removed, dollars, dollarsWithout }: Bill): { readonly removed: number; readonly dollars: number } {
+  return { removed: -removed, dollars: (dollars ?? 0) - (dollarsWithout ?? 0) };
 }
 
 function isCut({ cut }: TextFacts): boolean {

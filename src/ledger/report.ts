@@ -100,6 +100,8 @@ function totalsOf(fields: Fields): LedgerTotals {
     regretTokens: get('regretTokens'),
     missTokens: get('missTokens'),
     missDollars: get('missDollars'),
+    wouldRemove: get('wouldRemove'),
+    wouldSave: get('wouldSave'),
   };
 }
 

@@ -46,6 +46,34 @@ export function factsOf(rewritten: Rewritten, { forwardedOriginal, ...about }: C
   };
 }
 
+/**
+ * What the ledger is told of a request that went out whole: what would have been cut counts as removed from nothing, so the
+ * twin bill is the pruned one.
+ */
+export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, 'forwardedOriginal'>): OpenFacts {
+  const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
+  const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
+  // as it came, by the estimate that the cuts are told in
+  const removedNew = pruned.messages.slice(pruned.fresh.from).reduce((sum, { removed }) => sum + removed, 0);
+  return {
+    ...whole,
+    messages: whole.messages.map((message, i) => ({ ...message, removed: -(pruned.messages[i]?.removed ?? 0) })),
+    texts: pruned.texts,
+    fresh: { from: whole.fresh.from, tokens: pruned.fresh.tokens + removedNew },
+  };
+}
+
+/** Of a request that went out whole only to see what would have been cut. */
+export function shadowFacts(rewritten: Rewritten, about: Omit<Circumstances, 'forwardedOriginal'>): OpenFacts {
+  const { outcomes } = rewritten;
+  const tail = tailOf(rewritten.messages);
+  // nothing is remembered from request to request: what an answer stands behind was new before
+  const seen = outcomes.filter(({ messageIndex }) => messageIndex < tail).length;
+  const facts = unprunedFacts({ ...rewritten, newFrom: seen }, about);
+  const texts = facts.texts.map((text) => ({ ...text, cut: false, tokensAfter: text.tokensBefore }));
+  return { ...facts, texts, shadow: true };
+}
+
 /** What a provider reports, as the ledger has it; `null` where it says nothing. */
 export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   if (usage === null || usage.promptTokens === null) return null;

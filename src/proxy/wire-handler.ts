@@ -11,7 +11,7 @@ import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
 import type { ExactCounts } from './exact-counts.ts';
 import { requestHeaders } from './headers.ts';
-import { factsOf, type OpenFacts } from './ledger-facts.ts';
+import { factsOf, type OpenFacts, shadowFacts } from './ledger-facts.ts';
 import { sendError } from './openai-error.ts';
 import type { Decline, Exchange } from './pass-on.ts';
 import { type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
@@ -209,9 +209,11 @@ class WireExchange {
     if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#purpose !== 'generate') return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { project } = scopeOf(this.#req.headers, this.#requestId);
-    const about = { requestId: this.#requestId, project, wire: this.#options.dialect.name, forwardedOriginal };
+    const { shadow, dialect } = this.#options;
+    const about = { requestId: this.#requestId, project, wire: dialect.name };
     try {
-      return factsOf(rewritten, about);
+      if (shadow && forwardedOriginal) return shadowFacts(rewritten, about);
+      return factsOf(rewritten, { ...about, forwardedOriginal });
     } catch (cause) {
       this.#options.onFailure('not_billed', cause, { requestId: this.#requestId });
       return null;

@@ -159,6 +159,9 @@ export interface LedgerTotals extends TokenCounts {
   readonly regretTokens: number;
   readonly missTokens: number;
   readonly missDollars: number;
+  /** In shadow mode: tokens that would have been cut, and dollars that would have been saved. */
+  readonly wouldRemove: number;
+  readonly wouldSave: number;
 }
 
 export interface LedgerDay extends LedgerTotals {
@@ -337,6 +340,8 @@ export interface RequestFacts {
   readonly cacheUpTo: number | null;
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
+  /** It went out whole only to see what would have been cut: what is `removed` from its messages counts below 0. */
+  readonly shadow?: true;
   /** Tokens of what is new since `from` messages and no answer of the model's, as forwarded, estimated. */
   readonly fresh: { readonly from: number; readonly tokens: number };
 }

@@ -1,5 +1,5 @@
 import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
-import { factsOf, type OpenFacts } from '../ledger-facts.ts';
+import { factsOf, type OpenFacts, shadowFacts } from '../ledger-facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { contentOf, type RequestReport } from '../request-report.ts';
 
@@ -86,8 +86,9 @@ export class FrameExchange {
     const { rewritten } = this.pruned;
     if (rewritten === null || this.#project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project: this.#project, wire: this.#dialect.name, forwardedOriginal };
-    return factsOf(rewritten, about);
+    const about = { requestId: this.requestId, project: this.#project, wire: this.#dialect.name };
+    const onlyLooked = forwardedOriginal && !this.#wasRefused && rewritten.edits.length > 0;
+    return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }
 
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {

@@ -132,6 +132,12 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
           </>
         )}
       </dl>
+      {totals.wouldRemove > 0 && (
+        <p class="quiet">
+          In shadow mode {compact(totals.wouldRemove)} tokens would have been cut of what went out
+          {isPriced && `, and ${dollars(totals.wouldSave)} saved`}.
+        </p>
+      )}
       {(unpriced > 0 || estimated > 0) && (
         <p class="quiet small notes">
           {unpriced > 0 &&

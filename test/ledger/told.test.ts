@@ -1,0 +1,163 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pruneIdsIn } from '../../src/core/hash.ts';
+import type { LedgerReport } from '../../src/core/ports/ledger.ts';
+import { readReport } from '../../src/ledger/ledger.ts';
+import { run } from '../cli/fake-io.ts';
+import { Agent } from '../gc/agent.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { serverLog, sourceFile } from '../helpers/texts.ts';
+
+const MODEL = 'a-priced-model';
+const PRICES = `[[price]]
+model = "*"
+provider = "fake"
+input = 10.0
+cache_read = 1.0
+output = 0.0
+min_prefix = 0
+cache_step = 128
+day = "2026-11-23"
+source = "made up"
+`;
+
+function priceFile(text = PRICES): string {
+  const path = join(tempFolder(), 'prices.toml');
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Answers without a word of what was used, or with it. */
+const answering = (usage: object | null) =>
+  startUpstream((_, res) =>
+    json(res, 200, {
+      model: MODEL,
+      choices: [{ message: { role: 'assistant', content: 'ok' } }],
+      ...(usage && { usage }),
+    }),
+  );
+
+const USED = { prompt_tokens: 50_000, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 0 } };
+
+/** What the ledger holds once the proxy is gone. */
+async function told(proxy: TestProxy): Promise<LedgerReport> {
+  await proxy.stop();
+  return readReport(openStore(proxy.dbPath).ledger, { sinceDay: '2000-01-01' });
+}
+
+/** An agent that has read a file of which lines were cut. */
+async function reader(upstream: FakeUpstream, env: Record<string, string> = {}) {
+  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile(), ...env } });
+  const agent = new Agent(proxy, upstream);
+  const text = sourceFile(60);
+  agent.tool('read_file', { path: 'src/orders.ts' }, text);
+  await agent.send();
+  const sent = upstream.last.body.toString();
+  const cutLine = text.split('\n').find((line) => line.includes("'store of") && !sent.includes(line.slice(4, -3)));
+  return { proxy, agent, text, sent, cutLine: cutLine ?? '' };
+}
+
+const fileOf = ({ tools }: LedgerReport) => tools.find(({ tool }) => tool === 'read_file');
+
+describe('regret', () => {
+  it('is a line that is asked back', async () => {
+    const { proxy, sent } = await reader(await answering(USED));
+    await proxy.requestLines(1);
+    await proxy.recover(pruneIdsIn(sent)[0] ?? '', 1, 40);
+    const report = await told(proxy);
+    expect(fileOf(report)).toMatchObject({ regrets: { recovered: 1, reread: 0, quoted: 0 }, texts: 1, cut: 1 });
+    const { regretTokens = 0, regretDollars } = fileOf(report) ?? {};
+    expect(regretTokens).toBeGreaterThan(100);
+    expect(regretDollars).toBeCloseTo((regretTokens * 10) / 1e6, 9);
+    expect(report.totals.net).toBeCloseTo(report.totals.gross - (regretDollars ?? 0), 9);
+  });
+
+  it('is a file that is read again', async () => {
+    const { proxy, agent, text } = await reader(await answering(USED));
+    agent.tool('read_file', { path: 'src/orders.ts' }, text);
+    await agent.send();
+    const report = await told(proxy);
+    expect(fileOf(report)?.regrets).toEqual({ recovered: 0, reread: 1, quoted: 0 });
+    expect(fileOf(report)?.regretTokens).toBeGreaterThan(1_000);
+  });
+
+  it('is a line that an edit quotes though it had been cut, and none that was shown', async () => {
+    const { proxy, agent, cutLine } = await reader(await answering(USED));
+    expect(cutLine).not.toBe('');
+    agent.tool('edit_file', { path: 'src/orders.ts', old_string: cutLine, new_string: '' }, 'done');
+    await agent.send();
+    const shown = "import { database } from './database.ts';";
+    agent.tool('edit_file', { path: 'src/orders.ts', old_string: shown, new_string: '' }, 'done');
+    await agent.send();
+    expect(fileOf(await told(proxy))?.regrets).toEqual({ recovered: 0, reread: 0, quoted: 1 });
+  });
+});
+
+describe('what is not reported', () => {
+  it('is estimated, and says so', async () => {
+    const upstream = await answering(null);
+    const { proxy, agent } = await reader(upstream);
+    const first = upstream.last.body.length;
+    agent.chatter(1);
+    await agent.send();
+    const { totals, misses } = await told(proxy);
+    expect(totals).toMatchObject({ requests: 2, estimated: 2, output: 0 });
+    // a byte is a quarter of a token; what the first request left in the cache is read
+    expect(totals.read).toBeGreaterThan(0.8 * (first / 4) - 128);
+    expect(totals.fresh + totals.read).toBeCloseTo((first + upstream.last.body.length) / 4, -1);
+    expect(totals.dollars).toBeCloseTo((totals.fresh * 10 + totals.read) / 1e6, 6);
+    expect(totals.gross).toBeGreaterThan(0);
+    expect(misses).toEqual([]);
+  });
+});
+
+describe('shadow mode', () => {
+  it('tells what would have been cut and saved, and counts nothing as saved', async () => {
+    const { proxy, agent, sent, text } = await reader(await answering(USED), { MCP_PRUNER_MODE: 'shadow' });
+    expect(sent).toContain(JSON.stringify(text).slice(1, 2_000));
+    agent.tool('bash', { command: 'npm start' }, serverLog(300));
+    await agent.send();
+    const report = await told(proxy);
+    expect(report.totals).toMatchObject({ requests: 2, gross: 0, removed: 0, removedNew: 0 });
+    expect(report.totals.wouldRemove).toBeGreaterThan(2_000);
+    expect(report.totals.wouldSave).toBeCloseTo((report.totals.wouldRemove * 10) / 1e6, 2);
+    expect(report.tools.map(({ tool, texts, cut }) => [tool, texts, cut])).toEqual(
+      expect.arrayContaining([
+        ['read_file', 1, 0],
+        ['bash', 1, 0],
+      ]),
+    );
+  });
+});
+
+describe('a file of prices that was named', () => {
+  it.each([
+    ['no TOML', 'price = = 3', 'no table of prices'],
+    [
+      'a model without a price',
+      '[[price]]\nmodel = "m"\nprovider = "p"\nday = "2026-01-01"\nsource = "s"',
+      'price.0.input',
+    ],
+    ['a price below nothing', PRICES.replace('10.0', '-1'), 'price.0.input'],
+    ['a key that nobody knows', `${PRICES}colour = "blue"\n`, 'price.0'],
+    ['a day that is none', PRICES.replace('2026-11-23', 'today'), 'price.0.day'],
+  ])('is refused in one line with %s', async (_, text, words) => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'log.jsonl'), '{"model":"m","messages":[{"role":"user","content":"x"}]}\n');
+    const env = { MCP_PRUNER_PRICES: priceFile(text) };
+    const { code, err } = await run(['replay', 'log.jsonl'], { cwd: folder, env });
+    expect([code, err.trimEnd().split('\n').length]).toEqual([1, 1]);
+    expect(err).toContain(words);
+  });
+
+  it('leaves the proxy at work without dollars where it is wrong, and the log says why', async () => {
+    const { proxy } = await reader(await answering(USED), { MCP_PRUNER_PRICES: priceFile('price = 3') });
+    const { totals } = await told(proxy);
+    expect(totals).toMatchObject({ requests: 1, unpriced: 1, dollars: 0, fresh: 50_000 });
+    expect(await proxy.logText()).toContain('prices_not_read');
+  });
+});
