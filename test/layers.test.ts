@@ -52,6 +52,7 @@ const layers: Readonly<Record<string, Layer>> = {
   eval: { from: [...ENGINE, 'transcript', 'core'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
   workers: { from: [...ENGINE, 'core'] },
+  fleet: { from: [...ENGINE, 'core/ports'] },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
   resources: { ...SERVICE, types: ['core/ports', 'store'] },
   keys: { ...SERVICE, types: ['core/ports', 'store'] },

@@ -66,7 +66,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     if (!keys || !views) return openMounts(mountParts);
     return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
   }, failures.of('loading'));
-  const fronts = await frontsOf(settings, wires, keys, fleet?.fleet.children ?? null, mountParts);
+  const fronts = await frontsOf(settings, wires, keys, fleet?.fleet.children?.gate ?? null, mountParts);
   return {
     wires,
     ...fronts,

@@ -2,7 +2,8 @@ import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Clock } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { Board } from './blackboard/board.ts';
-import { Children, type ChildrenOptions } from './children/children.ts';
+import { Children } from './children/children.ts';
+import type { ChildrenOptions } from './children/options.ts';
 import { hasEnded } from './children/spec.ts';
 import { Contracts } from './contract-net/contracts.ts';
 import { Graphs } from './graph/graphs.ts';
@@ -67,7 +68,7 @@ export class Fleet {
     // children have a heart of their own
     if (this.children === null) this.#heart = setInterval(() => void this.#beat().catch(failed), HEARTBEAT_MS).unref();
     this.#timer = setInterval(() => {
-      this.graphs.sweep().catch(failed);
+      this.graphs.transactions.sweep().catch(failed);
       this.#failInterrupted().catch(failed);
     }, SWEEP_MS);
     this.#timer.unref();

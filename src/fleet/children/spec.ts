@@ -28,8 +28,6 @@ export interface SpawnInput extends Omit<Hints, 'child_id'> {
   readonly child_id_hint?: string | undefined;
 }
 
-export const MAX_MANIFEST_BYTES = 64 * 1024;
-
 const ENDED_STATES = ['terminated', 'error', 'killed', 'lost'] as const;
 
 export function hasEnded({ state }: Pick<ChildRecord, 'state'>): boolean {

@@ -1,3 +1,4 @@
+import type { GraphLock } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { GraphShapeError, GraphSizeError } from './model.ts';
 import { GraphOperationError } from './operations.ts';
@@ -22,4 +23,20 @@ export async function graphFault<T>(work: () => Promise<T>): Promise<T> {
     }
     throw cause;
   }
+}
+
+export function conflict(graphId: string, expected: number | null, found: number): PrunerError {
+  return new PrunerError('E-GRAPH-VERSION-CONFLICT', { graph_id: graphId, expected, found });
+}
+
+export function notFound(graphId: string, version?: number): PrunerError {
+  return new PrunerError('E-GRAPH-NOT-FOUND', { graph_id: graphId, ...(version !== undefined && { version }) });
+}
+
+export function lockData({ graphId, holder, lockId, expiresMs }: GraphLock) {
+  return { graph_id: graphId, holder, lock_id: lockId, expires_at: expiresMs };
+}
+
+export function locked(lock: GraphLock): PrunerError {
+  return new PrunerError('E-GRAPH-MUTATION-LOCKED', lockData(lock));
 }

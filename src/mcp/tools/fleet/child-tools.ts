@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { childFields, limitChanges, role } from '../../../core/ports/child-input.ts';
 import { PrunerError } from '../../../errors.ts';
 import type { Children } from '../../../fleet/children/children.ts';
 import type { Manifest } from '../../../fleet/children/spec.ts';
@@ -10,56 +11,11 @@ import { callerOf, hintFields, id } from './inputs.ts';
 const family = { namespace: 'children', faces: ['rpc'] as const, flag: '--enable-children' };
 const fine = { ...family, flag: '--enable-child-ops-fine' };
 
-const atLeastOne = (limits: object): boolean => Object.keys(limits).length > 0;
-const limits = z
-  .strictObject({
-    messages: z.int().min(0).optional(),
-    tokens: z.int().min(0).optional(),
-    cost_usd: z.number().positive().optional(),
-    wallclock_ms: z.int().positive().optional(),
-    memory_mb: z.int().positive().optional(),
-    cpu_percent: z.number().min(1).optional(),
-  })
-  .refine(atLeastOne, { error: 'name at least one limit' });
-const limitChanges = z
-  .strictObject({
-    messages: z.int().min(0).nullable().optional(),
-    tokens: z.int().min(0).nullable().optional(),
-    cost_usd: z.number().positive().nullable().optional(),
-    wallclock_ms: z.int().positive().nullable().optional(),
-    memory_mb: z.int().positive().nullable().optional(),
-    cpu_percent: z.number().min(1).nullable().optional(),
-  })
-  .refine(atLeastOne, { error: 'name at least one limit' });
-
-const role = z.string().min(1).max(120);
-const KIB = 1024;
-const metadata = z
-  .record(z.string().max(200), z.unknown())
-  .refine((value) => JSON.stringify(value).length <= 16 * KIB, { error: `at most ${16 * KIB} characters of JSON` });
-const env = z
-  .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(32 * KIB))
-  .refine((value) => Object.keys(value).length <= 32, { error: 'at most 32 variables' });
 const { child_id: _, ...createHints } = hintFields;
 
 const createInput = z.strictObject({
   child_id: id.optional(),
-  agent: z.string().min(1).max(200).optional(),
-  command: z.string().min(1).max(4096).optional(),
-  args: z
-    .array(z.string().max(32 * KIB))
-    .max(64)
-    .optional(),
-  prompt: z
-    .string()
-    .max(256 * KIB)
-    .optional(),
-  model: z.string().min(1).max(200).optional(),
-  cwd: z.string().min(1).max(4096).optional(),
-  env: env.optional(),
-  role: role.optional(),
-  limits: limits.optional(),
-  metadata: metadata.optional(),
+  ...childFields,
   start: z.boolean().default(true),
   ...createHints,
 });
@@ -67,8 +23,8 @@ const createInput = z.strictObject({
 const spawnInput = z.strictObject({
   child_id: id,
   manifest_path: z.string().min(1).max(4096).default('codex.json'),
-  role: role.optional(),
-  limits: limits.optional(),
+  role: childFields.role,
+  limits: childFields.limits,
   ...createHints,
   child_id_hint: id.optional(),
 });

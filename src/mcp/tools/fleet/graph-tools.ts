@@ -95,7 +95,7 @@ export function graphTools(graphs: Graphs): Tool[] {
         'Lock a graph for a holder: changes by others are refused until graph_unlock or the end of ttl_ms. The same holder ' +
         'asking again keeps its lock_id and begins the time anew. Readers are not held up.',
       input: z.strictObject({ graph_id: id, holder: z.string().trim().min(1).max(120), ttl_ms: ttl }),
-      run: ({ graph_id, holder, ttl_ms }, context) => graphs.lock(graph_id, holder, ttl_ms, callerOf(context)),
+      run: ({ graph_id, holder, ttl_ms }, context) => graphs.locks.take(graph_id, holder, ttl_ms, callerOf(context)),
     }),
     defineTool({
       ...family,
@@ -105,7 +105,7 @@ export function graphTools(graphs: Graphs): Tool[] {
       summary: 'Free a lock of a graph.',
       description: 'Free a lock by its lock_id. expired says whether its time was over already.',
       input: z.strictObject({ lock_id: z.uuid() }),
-      run: ({ lock_id }, context) => graphs.unlock(lock_id, callerOf(context)),
+      run: ({ lock_id }, context) => graphs.locks.free(lock_id, callerOf(context)),
     }),
     ...transactionTools(graphs),
   ];
@@ -165,7 +165,7 @@ function transactionTools(graphs: Graphs): Tool[] {
         job_id: hintFields.job_id,
       }),
       run: ({ graph_id, expected_version, owner: who, note: why, ttl_ms, graph, ...hints }, context) =>
-        graphs.begin(
+        graphs.transactions.begin(
           { graphId: graph_id, expectedVersion: expected_version, ttlMs: ttl_ms, graph },
           { owner: who, note: why, hints, caller: callerOf(context) },
         ),
@@ -177,7 +177,7 @@ function transactionTools(graphs: Graphs): Tool[] {
       summary: 'Change the working copy of a transaction.',
       description: `Apply operations to the working copy of a transaction; a call that fails leaves it as it was. ${RECORDS}.`,
       input: z.strictObject({ tx_id: z.uuid(), operations }),
-      run: ({ tx_id, operations: list }) => graphs.apply(tx_id, list),
+      run: ({ tx_id, operations: list }) => graphs.transactions.apply(tx_id, list),
     }),
     defineTool({
       ...tx,
@@ -187,7 +187,7 @@ function transactionTools(graphs: Graphs): Tool[] {
       description:
         'Commit a transaction. When the graph has moved on meanwhile it is refused and stays open until tx_rollback.',
       input: byId,
-      run: ({ tx_id }, context) => graphs.commit(tx_id, callerOf(context)),
+      run: ({ tx_id }, context) => graphs.transactions.commit(tx_id, callerOf(context)),
     }),
     defineTool({
       ...tx,
@@ -196,7 +196,7 @@ function transactionTools(graphs: Graphs): Tool[] {
       summary: 'Drop a transaction.',
       description: 'Drop the working copy of a transaction; the graph stays as it is. Also allowed while it is locked.',
       input: byId,
-      run: ({ tx_id }, context) => graphs.rollback(tx_id, callerOf(context)),
+      run: ({ tx_id }, context) => graphs.transactions.rollback(tx_id, callerOf(context)),
     }),
   ];
 }

@@ -1,0 +1,62 @@
+import type { FleetEvent } from './events.ts';
+
+export interface BoardEntry {
+  readonly key: string;
+  readonly value: unknown;
+  readonly tags: readonly string[];
+  readonly createdMs: number;
+  readonly updatedMs: number;
+  readonly expiresMs: number | null;
+  readonly version: number;
+}
+
+export interface BoardWrite {
+  readonly key: string;
+  readonly namespace: string;
+  /** JSON. */
+  readonly value: string;
+  readonly tags: readonly string[];
+  readonly ttlMs: number | null;
+}
+
+export interface BoardEvent {
+  readonly version: number;
+  readonly kind: 'set' | 'delete' | 'expire';
+  readonly key: string;
+  readonly tsMs: number;
+  readonly reason: 'ttl' | null;
+  readonly entry: BoardEntry | null;
+  readonly previous: BoardEntry | null;
+}
+
+/** Told of each change with its version. */
+export type BoardEvents = (change: Pick<BoardEvent, 'kind' | 'key' | 'version'>) => readonly FleetEvent[];
+
+/** Key → value, with one sequence of versions over all changes. Expired entries are never served. */
+export interface BoardStore {
+  /** All or nothing; `null` when there is no room. */
+  set(writes: readonly BoardWrite[], events: BoardEvents): Promise<readonly BoardEntry[] | null>;
+  get(key: string): Promise<BoardEntry | null>;
+  delete(key: string, events: BoardEvents): Promise<boolean>;
+  /** Newest version first, those below `before`. */
+  query(query: {
+    readonly keys?: readonly string[];
+    readonly tags: readonly string[];
+    readonly namespace: string | null;
+    readonly before: number | null;
+    readonly limit: number;
+  }): Promise<readonly BoardEntry[]>;
+  /** Changes with a version above `after`, ascending. */
+  changes(query: { readonly after: number; readonly namespace: string | null; readonly limit: number }): Promise<{
+    readonly events: readonly BoardEvent[];
+    /** The highest version that is no longer kept, 0 for none. */
+    readonly dropped: number;
+  }>;
+  /** Tells what has expired; returns whether there was anything. */
+  expire(events: BoardEvents): Promise<boolean>;
+  namespaces(query: {
+    readonly prefix: string;
+    readonly limit: number;
+  }): Promise<readonly { readonly namespace: string; readonly entries: number; readonly updatedMs: number }[]>;
+  lastVersion(): Promise<number>;
+}

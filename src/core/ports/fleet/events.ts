@@ -1,0 +1,14 @@
+import type { EventRecord } from '../../ports.ts';
+
+/** An event of the fleet; the store says when it happened. */
+export type FleetEvent = Omit<EventRecord, 'tsMs'>;
+
+/** Correlation of what a call made. */
+export interface Correlation {
+  readonly runId: string | null;
+  readonly opId: string | null;
+  readonly jobId: string | null;
+  readonly graphId: string | null;
+  readonly nodeId: string | null;
+  readonly childId: string | null;
+}

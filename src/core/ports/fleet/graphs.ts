@@ -1,0 +1,132 @@
+import type { FleetEvent } from './events.ts';
+
+/** The committed version of a graph. */
+export interface GraphHead {
+  readonly graphId: string;
+  readonly version: number;
+  readonly committedMs: number;
+}
+
+/** One version of a graph, as text that only the fleet reads. */
+export interface GraphVersion {
+  readonly text: string;
+  readonly committedMs: number;
+}
+
+export type SnapshotState = 'pending' | 'committed' | 'rolled_back' | 'expired';
+
+/** A commit, or a transaction that may become one. Graphs are named by version, not copied. */
+export interface GraphSnapshot {
+  readonly graphId: string;
+  readonly txId: string;
+  readonly baseVersion: number;
+  readonly startedMs: number;
+  readonly state: SnapshotState;
+  /** When it was committed, rolled back or expired. */
+  readonly endedMs: number | null;
+  readonly finalVersion: number | null;
+  readonly owner: string | null;
+  readonly note: string | null;
+  readonly expiresMs: number | null;
+}
+
+/** A transaction that is open, with its working copy. */
+export interface OpenTransaction extends GraphSnapshot {
+  /** Counts changes of the working copy. */
+  readonly revision: number;
+  /** `null` while it is the base version itself. */
+  readonly text: string | null;
+}
+
+export interface GraphLock {
+  readonly lockId: string;
+  readonly graphId: string;
+  readonly holder: string;
+  readonly acquiredMs: number;
+  readonly refreshedMs: number;
+  readonly expiresMs: number | null;
+}
+
+export interface GraphCommit {
+  readonly graphId: string;
+  /** The version that was read; 0: there is none yet. */
+  readonly baseVersion: number;
+  /** The new version; `null` when the graph stays as it is. */
+  readonly text: string | null;
+  /** Who commits, for the lock. */
+  readonly owner: string | null;
+  readonly note: string | null;
+  /** Of the snapshot; that of an open transaction ends it. */
+  readonly txId: string;
+  /** Whether `txId` is an open transaction. */
+  readonly isTransaction: boolean;
+  /** Told with the version that the graph has afterwards. */
+  readonly events: (version: number) => readonly FleetEvent[];
+}
+
+/** What became of a commit. */
+export type CommitOutcome =
+  | { readonly kind: 'committed'; readonly version: number; readonly committedMs: number }
+  | { readonly kind: 'conflict'; readonly found: number }
+  | { readonly kind: 'locked'; readonly lock: GraphLock }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'full' };
+
+/** Versioned graphs, their locks and transactions. */
+export interface GraphStore {
+  head(graphId: string): Promise<GraphHead | null>;
+  version(graphId: string, version: number): Promise<GraphVersion | null>;
+  /** Graphs whose id begins with a prefix, the one committed last first. */
+  heads(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphHead[]>;
+  /** Checks base version and lock and writes version, snapshot and events, all or nothing. */
+  commit(commit: GraphCommit): Promise<CommitOutcome>;
+
+  /** The lock that stands now. */
+  activeLock(graphId: string): Promise<GraphLock | null>;
+  /** Takes or renews the lock; the lock of another holder comes back as it is. */
+  lock(
+    asked: { readonly graphId: string; readonly holder: string; readonly ttlMs: number | null; readonly newId: string },
+    events: (lock: GraphLock) => readonly FleetEvent[],
+  ): Promise<GraphLock>;
+  /** Frees a lock; `null` when there is none of this id. */
+  unlock(
+    lockId: string,
+    events: (lock: GraphLock, expired: boolean) => readonly FleetEvent[],
+  ): Promise<{ readonly lock: GraphLock; readonly expired: boolean; readonly releasedMs: number } | null>;
+
+  /** Opens a transaction on the committed version. */
+  begin(
+    asked: {
+      readonly graphId: string;
+      readonly txId: string;
+      readonly baseVersion: number;
+      readonly owner: string | null;
+      readonly note: string | null;
+      readonly ttlMs: number | null;
+      readonly text: string | null;
+    },
+    events: readonly FleetEvent[],
+  ): Promise<
+    | { readonly kind: 'begun'; readonly snapshot: GraphSnapshot }
+    | { readonly kind: 'locked'; readonly lock: GraphLock }
+    | { readonly kind: 'conflict'; readonly found: number }
+    | { readonly kind: 'full' }
+  >;
+  /** An open transaction; one whose time is over becomes `expired` and is told once. */
+  transaction(
+    txId: string,
+    expired: (snapshot: GraphSnapshot) => readonly FleetEvent[],
+  ): Promise<OpenTransaction | 'expired' | null>;
+  /** Replaces the working copy; `false` when another call was faster or the transaction has ended. */
+  stage(
+    txId: string,
+    revision: number,
+    text: string,
+    owner: string | null,
+  ): Promise<'staged' | 'stale' | { readonly lock: GraphLock }>;
+  rollback(txId: string, events: readonly FleetEvent[]): Promise<GraphSnapshot | null>;
+  snapshot(graphId: string, txId: string): Promise<GraphSnapshot | null>;
+  snapshots(query: { readonly prefix: string; readonly limit: number }): Promise<readonly GraphSnapshot[]>;
+  /** Lets go of what is over: locks after a day, snapshots beyond their number and age. */
+  sweep(expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void>;
+}

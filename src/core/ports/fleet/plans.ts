@@ -1,0 +1,31 @@
+import type { FleetEvent } from './events.ts';
+
+export type PlanState = 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+
+export interface PlanRecord {
+  readonly runId: string;
+  readonly opId: string;
+  readonly mode: 'bt' | 'reactive';
+  readonly state: PlanState;
+  readonly progress: number;
+  readonly startedMs: number;
+  readonly updatedMs: number;
+  readonly finishedMs: number | null;
+  readonly pausedMs: number | null;
+  readonly dryRun: boolean;
+  readonly reason: string | null;
+  readonly result: unknown;
+  readonly instanceId: string;
+}
+
+export interface PlanStore {
+  /** Writes a run that begins, in the place of an ended one of the same id; `false` while that one is under way. */
+  begin(record: Omit<PlanRecord, 'startedMs' | 'updatedMs'>, events: readonly FleetEvent[]): Promise<PlanRecord | null>;
+  /** Beyond `atMost` the oldest that have ended go. */
+  save(record: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void>;
+  get(runId: string): Promise<PlanRecord | null>;
+  /** Runs that are not ended, of one operation if that is named. */
+  open(opId?: string): Promise<readonly PlanRecord[]>;
+  /** The newest run of an operation. */
+  byOperation(opId: string): Promise<PlanRecord | null>;
+}

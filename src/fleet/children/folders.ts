@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The private folder of each child: what it reads at its start, and what it writes. */
+export class ChildFolders {
+  readonly #root: string;
+
+  /** @param root - holds those of all children */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Named by a hash: an id may hold anything. */
+  of(childId: string): string {
+    return join(this.#root, createHash('sha256').update(childId).digest('hex').slice(0, 32));
+  }
+
+  /** An empty folder that only its owner can enter. */
+  fresh(childId: string): string {
+    const folder = this.of(childId);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+    for (const stream of ['stdout', 'stderr']) writeFileSync(join(folder, stream), '', { mode: 0o600 });
+    return folder;
+  }
+
+  /** Writes a file that the child reads. @returns its path */
+  write(folder: string, name: string, text: string): string {
+    const file = join(folder, name);
+    writeFileSync(file, text, { mode: 0o600 });
+    return file;
+  }
+
+  /** Writes what the child reads on stdin. @returns its path */
+  writePrompt(folder: string, prompt: string): string {
+    return this.write(folder, PROMPT, prompt);
+  }
+
+  removePrompt(childId: string): void {
+    rmSync(join(this.of(childId), PROMPT), { force: true });
+  }
+
+  remove(childId: string): void {
+    rmSync(this.of(childId), { recursive: true, force: true });
+  }
+}
+
+const PROMPT = 'prompt';

@@ -1,0 +1,31 @@
+import type { Limits } from './limits.ts';
+import type { GroupLoad } from './processes.ts';
+
+const SECOND_MS = 1_000;
+const CPU_WINDOW_S = 10;
+const CPU_MEANS = 3;
+
+/** A limit that is passed, and what was found. */
+export interface Passed {
+  readonly key: 'memory_mb' | 'cpu_percent';
+  readonly used: number;
+}
+
+/** Holds the load of one child against its limits, once a second. */
+export class LoadWatch {
+  #windowStartMs = 0;
+  #seconds = 0;
+  #meansAbove = 0;
+
+  /** @param load - as it is now */
+  passed({ memory_mb, cpu_percent }: Limits, load: GroupLoad): Passed | null {
+    if (memory_mb !== undefined && load.memoryMb > memory_mb) return { key: 'memory_mb', used: load.memoryMb };
+    if (cpu_percent === undefined) return null;
+    if (this.#seconds === 0) this.#windowStartMs = load.cpuMs;
+    if (this.#seconds++ < CPU_WINDOW_S) return null;
+    const percent = ((load.cpuMs - this.#windowStartMs) / (CPU_WINDOW_S * SECOND_MS)) * 100;
+    [this.#seconds, this.#windowStartMs] = [1, load.cpuMs];
+    this.#meansAbove = percent > cpu_percent ? this.#meansAbove + 1 : 0;
+    return this.#meansAbove >= CPU_MEANS ? { key: 'cpu_percent', used: percent } : null;
+  }
+}

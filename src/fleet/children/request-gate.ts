@@ -1,0 +1,84 @@
+import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.ts';
+import type { ChildRecord, ChildStore } from '../../core/ports/fleet.ts';
+import type { TellFailure } from '../../failures.ts';
+import { forbids } from './limits.ts';
+import { hashToken } from './output.ts';
+import { type ChildRecords, limitTold } from './records.ts';
+import { isActive } from './spec.ts';
+
+export interface RequestGateOptions {
+  readonly store: ChildStore;
+  readonly records: ChildRecords;
+  /** What a request cost in dollars; `null` without a price for its model. */
+  readonly costOf: (usage: ChildRequestUsage) => number | null;
+  /** The child behind the hash of a token, where this server looks after it. */
+  readonly knownBy: (tokenHash: string) => string | undefined;
+  /** Told that a request of a child was refused for a limit. */
+  readonly onRefused: (childId: string, limit: string) => void;
+  readonly onFailure: TellFailure;
+}
+
+/** Counts the model requests of children and refuses those beyond a limit. */
+export class RequestGate implements ChildGate {
+  readonly #options: RequestGateOptions;
+
+  constructor(options: RequestGateOptions) {
+    this.#options = options;
+  }
+
+  async admit(token: string) {
+    const { store, knownBy } = this.#options;
+    const hash = hashToken(token);
+    const known = knownBy(hash);
+    if (known !== undefined) return { childId: known };
+    const record = await store.byToken(hash);
+    if (record === null) return 'child_unknown' as const;
+    return isActive(record) ? { childId: record.childId } : ('child_ended' as const);
+  }
+
+  async reserve(childId: string): Promise<string | null> {
+    let refused: string | null = null;
+    try {
+      await this.#options.records.update(childId, (record) => {
+        refused = forbids(record);
+        if (refused !== null) return record.limitsTold.includes(refused) ? null : limitTold(record, refused);
+        return { record: { ...record, usage: { ...record.usage, messages: record.usage.messages + 1 } } };
+      });
+    } catch (cause) {
+      this.#options.onFailure('limits', cause); // the request goes on: an agent must not fail for our store
+      return null;
+    }
+    if (refused !== null) this.#options.onRefused(childId, refused);
+    return refused;
+  }
+
+  async settle(childId: string, told: ChildRequestUsage): Promise<void> {
+    const { tokensIn, tokensOut } = told;
+    if (tokensIn + tokensOut === 0) return; // it was refused
+    const { records, costOf, onFailure } = this.#options;
+    const cost = costOf(told);
+    await records
+      .update(childId, (record) => {
+        const { usage } = record;
+        return {
+          record: {
+            ...record,
+            usage: {
+              ...usage,
+              tokensIn: usage.tokensIn + tokensIn,
+              tokensOut: usage.tokensOut + tokensOut,
+              costUsd: cost === null ? usage.costUsd : (usage.costUsd ?? 0) + cost,
+            },
+            limitsUnenforced: cost === null ? withoutPrice(record) : record.limitsUnenforced,
+          },
+        };
+      })
+      .catch((cause: unknown) => onFailure('usage', cause));
+  }
+}
+
+/** A limit of cost that a request without a price has passed by. */
+function withoutPrice({ limits, limitsUnenforced }: ChildRecord): readonly string[] {
+  const isKept = limits.cost_usd === undefined || limitsUnenforced.includes('cost_usd');
+  return isKept ? limitsUnenforced : [...limitsUnenforced, 'cost_usd'];
+}

@@ -1,0 +1,21 @@
+import { inTurns } from '../turns.ts';
+import { conflict } from './faults.ts';
+import { type GraphDescriptor, type GraphDocument, sameDocument } from './model.ts';
+import type { Base } from './versions.ts';
+
+/** A descriptor of a known graph must be the committed version: by number if it names one, else by what it holds. */
+export async function checkGiven(
+  graphId: string,
+  { graph_version }: GraphDescriptor,
+  given: GraphDocument,
+  base: Base,
+) {
+  const isCommitted =
+    graph_version === undefined ? await inTurns(sameDocument(given, base.document)) : graph_version === base.version;
+  if (!isCommitted) throw conflict(graphId, graph_version ?? null, base.version);
+}
+
+/** @throws PrunerError `E-GRAPH-VERSION-CONFLICT` where another version is committed */
+export function checkExpected(graphId: string, expected: number | undefined, found: number): void {
+  if (expected !== undefined && expected !== found) throw conflict(graphId, expected, found);
+}

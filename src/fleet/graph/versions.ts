@@ -1,0 +1,66 @@
+import { LRUCache } from 'lru-cache';
+import type { GraphStore } from '../../core/ports/fleet.ts';
+import { inTurns } from '../turns.ts';
+import { notFound } from './faults.ts';
+import { EMPTY_GRAPH, type GraphDocument } from './model.ts';
+import { readGraph } from './text.ts';
+
+/** A version as it was read; 0 and nothing in it where there is none. */
+export interface Base {
+  readonly version: number;
+  readonly committedMs: number;
+  readonly document: GraphDocument;
+}
+
+/** What a graph is before its first version. */
+export const EMPTY: Base = { version: 0, committedMs: 0, document: EMPTY_GRAPH };
+
+/** Elements of all graphs that are kept in memory: some 50 MB. */
+const CACHED_ELEMENTS = 200_000;
+
+/** Committed versions of graphs, those read last kept in memory: a version never changes. */
+export class GraphVersions {
+  readonly #store: GraphStore;
+  readonly #documents = new LRUCache<string, Base>({
+    maxSize: CACHED_ELEMENTS,
+    sizeCalculation: ({ document }) => 1 + document.nodes.length + document.edges.length,
+  });
+
+  constructor(store: GraphStore) {
+    this.#store = store;
+  }
+
+  /** Keeps a version that was just committed. */
+  remember(graphId: string, base: Base): void {
+    this.#documents.set(keyOf(graphId, base.version), base);
+  }
+
+  /** The committed version; `EMPTY` where there is none yet. */
+  async latest(graphId: string): Promise<Base> {
+    const head = await this.#store.head(graphId);
+    return head === null ? EMPTY : this.version(graphId, head.version);
+  }
+
+  /** @throws PrunerError `E-GRAPH-NOT-FOUND` for a version that is not kept */
+  async version(graphId: string, version: number): Promise<Base> {
+    const base = version === 0 ? EMPTY : await this.stored(graphId, version);
+    if (base === null) throw notFound(graphId, version);
+    return base;
+  }
+
+  /** `null` where it is not kept. */
+  async stored(graphId: string, version: number): Promise<Base | null> {
+    const key = keyOf(graphId, version);
+    const known = this.#documents.get(key);
+    if (known) return known;
+    const stored = await this.#store.version(graphId, version);
+    if (stored === null) return null;
+    const base = { version, committedMs: stored.committedMs, document: await inTurns(readGraph(stored.text)) };
+    this.#documents.set(key, base);
+    return base;
+  }
+}
+
+function keyOf(graphId: string, version: number): string {
+  return `${graphId}@${version}`;
+}
