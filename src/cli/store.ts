@@ -30,11 +30,6 @@ export const store: Command = {
         const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
         if (io.errIsTerminal) io.err('\r\x1b[K');
         io.out(`moved ${total} rows; all are equal on both sides, and ${originals} originals have their hash\n`);
-        const left = await source.leftBehind();
-        if (left > 0)
-          io.out(
-            `${left} rows of the fleet (graphs, children, plans) stay in the SQLite file: PostgreSQL keeps none\n`,
-          );
         return 0;
       } finally {
         await target.close();

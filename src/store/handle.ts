@@ -44,7 +44,7 @@ export interface StoreHandle extends Store {
   readonly records: Records;
   /** What requests cost and what pruning changed. */
   readonly ledger: LedgerStore;
-  /** What the fleet keeps. Rejects with `StoreUnavailable` `unsupported` where it cannot be kept: on PostgreSQL. */
+  /** What the fleet keeps. */
   fleet(): Promise<FleetStore>;
   /** What belongs to which project; loaded only where keys are asked for. */
   projects(): Promise<ProjectStore>;

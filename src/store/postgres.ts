@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
@@ -132,8 +133,13 @@ class DatabaseStore implements PostgresStore {
     this.#ready = this.#view.start();
   }
 
-  fleet(): Promise<never> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
+  async fleet(): Promise<FleetStore> {
+    const [{ StoredFleet }, { DatabaseFleet }] = await Promise.all([
+      import('./fleet/fleet-store.ts'),
+      import('./postgres/fleet.ts'),
+    ]);
+    const parts = { database: this.#database, view: this.#view, nowMs: () => this.#nowMs() };
+    return new StoredFleet(new DatabaseFleet(parts, this.#options.maxEvents));
   }
 
   async projects(): Promise<ProjectStore> {

@@ -140,8 +140,11 @@ class FileStore implements SqliteStore {
   }
 
   async fleet(): Promise<FleetStore> {
-    const { FileFleetStore } = await import('./sqlite/fleet/fleet-store.ts');
-    return new FileFleetStore(this.#access, this.#options.maxEvents);
+    const [{ StoredFleet }, { FileFleet }] = await Promise.all([
+      import('./fleet/fleet-store.ts'),
+      import('./sqlite/fleet.ts'),
+    ]);
+    return new StoredFleet(new FileFleet(this.#access, this.#options.maxEvents));
   }
 
   async projects(): Promise<ProjectStore> {

@@ -32,7 +32,7 @@ export async function newDatabase(): Promise<string> {
 
 /** Makes the store in a database as empty as a new one, in a fraction of the time. */
 export async function emptyDatabase(url: string): Promise<void> {
-  const kept = "('schema_version', 'meter', 'log_seq', 'meter_delta')";
+  const kept = "('schema_version', 'meter', 'log_seq', 'meter_delta', 'fleet_counter')";
   await runSql(
     url,
     `DO $$ DECLARE t text; BEGIN
@@ -44,6 +44,7 @@ export async function emptyDatabase(url: string): Promise<void> {
        DELETE FROM mcp_pruner.meter_delta;
        DELETE FROM mcp_pruner.meter WHERE name LIKE 'moved_from:%';
        UPDATE mcp_pruner.meter SET value = 0;
+       UPDATE mcp_pruner.fleet_counter SET value = 0;
        UPDATE mcp_pruner.log_seq SET seq = 0;
      END $$`,
   );

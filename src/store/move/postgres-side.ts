@@ -3,7 +3,7 @@ import { shownUrl } from '../postgres/connection-config.ts';
 import { Database } from '../postgres/database.ts';
 import { fromPg, toPg } from '../postgres/text.ts';
 import { sideName } from './side-name.ts';
-import type { MovedTable, Side, Value } from './tables.ts';
+import { BOARD_GOES_ON, type MovedTable, type Side, type Value } from './tables.ts';
 
 const WAIT_MS = 60_000;
 
@@ -51,11 +51,9 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
     async finish() {
       for (const log of ['event', 'child_log']) await numbersGoOn(database, log, 'seq');
       for (const log of ['served', 'left_alone']) await numbersGoOn(database, log, 'id');
-      for (const table of IDENTITIES) {
-        await query(
-          `SELECT setval(pg_get_serial_sequence('mcp_pruner.${table}', 'id'), greatest((SELECT max(id) FROM mcp_pruner.${table}), 1))`,
-        );
-      }
+      for (const table of IDENTITIES) await identityGoesOn(database, table, 'id');
+      for (const table of NUMBERED) await identityGoesOn(database, table, 'seq');
+      for (const sql of BOARD_GOES_ON) await database.write(sql.replaceAll(/\bfleet_/g, 'mcp_pruner.fleet_'), []);
     },
     async origin() {
       const [row] = await query("SELECT name FROM mcp_pruner.meter WHERE name LIKE 'moved_from:%'");
@@ -66,7 +64,6 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
         `moved_from:${source}`,
       ]);
     },
-    leftBehind: async () => 0,
     close: () => database.close(),
   };
 }
@@ -83,7 +80,16 @@ const IDENTITIES = [
   'sent',
   'ledger_turn',
   'ledger_step',
+  'fleet_graph_version',
 ];
+const NUMBERED = ['fleet_child', 'fleet_plan', 'fleet_contract'];
+
+async function identityGoesOn(database: Database, table: string, column: string): Promise<void> {
+  await database.query(
+    `SELECT setval(pg_get_serial_sequence('mcp_pruner.${table}', '${column}'),
+       greatest((SELECT max(${column}) FROM mcp_pruner.${table}), 1))`,
+  );
+}
 
 async function numbersGoOn(database: Database, log: string, column: string): Promise<void> {
   await database.write(

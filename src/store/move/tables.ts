@@ -24,7 +24,7 @@ const table = (name: string, key: string, columns: string, text = '', page = 1_0
 
 /**
  * All that is moved, in an order in which no row refers to one that comes later. What triggers count (`meter`,
- * `conversation_bytes`, `directive_generation`) counts itself on the other side.
+ * `conversation_bytes`, `directive_generation`, `fleet_counter`) counts itself on the other side.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),
@@ -73,6 +73,59 @@ export const movedTables: readonly MovedTable[] = [
     'id hash name projects requests_per_minute tokens_per_day created_ms expires_ms revoked_ms',
   ),
   table('key_count', 'key span', 'key span at used most'),
+  table('fleet_graph', 'graph_id', 'graph_id version committed_ms', 'graph_id'),
+  table('fleet_graph_version', 'id', 'id graph_id version committed_ms bytes packed data', 'graph_id', 20),
+  table(
+    'fleet_snapshot',
+    'tx_id',
+    'tx_id graph_id base_version started_ms state ended_ms final_version owner note expires_ms revision bytes packed data',
+    'tx_id graph_id owner note',
+    20,
+  ),
+  table(
+    'fleet_lock',
+    'lock_id',
+    'lock_id graph_id holder acquired_ms refreshed_ms expires_ms',
+    'lock_id graph_id holder',
+  ),
+  table(
+    'fleet_board',
+    'key',
+    'key namespace value bytes tags created_ms updated_ms expires_ms version',
+    'key namespace',
+    100,
+  ),
+  table('fleet_board_tag', 'tag key', 'tag key', 'tag key'),
+  table(
+    'fleet_board_event',
+    'version',
+    'version kind key namespace ts_ms reason entry previous bytes',
+    'key namespace',
+    100,
+  ),
+  table('fleet_point', 'node_id type', 'node_id type intensity updated_ms', 'node_id type'),
+  table(
+    'fleet_child',
+    'seq',
+    'seq child_id state run_id token_hash ended_ms record spec stdout_at stderr_at',
+    'child_id run_id',
+    100,
+  ),
+  table('fleet_plan', 'seq', 'seq run_id op_id state record', 'run_id op_id', 100),
+  table('fleet_contract', 'seq', 'seq call_id agent_id status until_ms record', 'call_id agent_id', 100),
+];
+
+/**
+ * What triggers do not count of the blackboard: its last version, and the last one whose change is not kept any more. Both
+ * databases understand it, with `fleet_…` for tables.
+ */
+export const BOARD_GOES_ON = [
+  `UPDATE fleet_counter SET value = coalesce((SELECT max(version) FROM
+     (SELECT version FROM fleet_board UNION ALL SELECT version FROM fleet_board_event) known), 0)
+   WHERE name = 'board_version' AND value = 0`,
+  `UPDATE fleet_counter SET value = coalesce((SELECT min(version) - 1 FROM fleet_board_event),
+     (SELECT value FROM fleet_counter WHERE name = 'board_version'))
+   WHERE name = 'board_dropped' AND value = 0`,
 ];
 
 /** One side of a move: rows by pages in the order of their key. */
@@ -89,8 +142,6 @@ export interface Side {
   /** From which source rows were moved here before, or `null`. */
   origin(): Promise<string | null>;
   markOrigin(source: string): Promise<void>;
-  /** Rows that are not moved, because the other kind of store has no place for them. */
-  leftBehind(): Promise<number>;
   /** A name of what lies here that does not change while rows are added; for `origin`. */
   readonly name: string;
   close(): Promise<void>;

@@ -109,10 +109,21 @@ export class Database implements Queryable {
   /** Several statements, all of them or none. Off the request path. @throws StoreUnavailable */
   async transaction<T>(work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
     this.#refuseReadonly();
-    const result = await this.#attempt(waitMs, async (client) => {
+    const result = await this.#within('BEGIN', work, waitMs);
+    this.#worked(true);
+    return result;
+  }
+
+  /** Several statements that read one state of the database. Off the request path. @throws StoreUnavailable */
+  snapshot<T>(work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
+    return this.#within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work, waitMs);
+  }
+
+  #within<T>(begin: string, work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
+    return this.#attempt(waitMs, async (client) => {
       // in one round trip; both end with the transaction, so that a pooler keeps nothing of them
       const limit = Math.max(1, Math.trunc(waitMs));
-      await client.query(`BEGIN; SET LOCAL lock_timeout = ${limit}; SET LOCAL statement_timeout = ${limit}`);
+      await client.query(`${begin}; SET LOCAL lock_timeout = ${limit}; SET LOCAL statement_timeout = ${limit}`);
       try {
         const done = await work({
           query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
@@ -125,8 +136,6 @@ export class Database implements Queryable {
         throw cause;
       }
     });
-    this.#worked(true);
-    return result;
   }
 
   /** A connection of its own, to be told of what others did. The caller ends it. */

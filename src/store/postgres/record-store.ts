@@ -10,11 +10,11 @@ import type {
   StoredChildLog,
 } from '../../core/ports/records.ts';
 import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from '../log-rows.ts';
+import { addChildLogs } from './child-logs.ts';
 import type { Database } from './database.ts';
 import { type DecisionRow, decisionOf } from './decisions.ts';
-import { trimLog } from './events.ts';
 import type { ReplicaView } from './replica-view.ts';
-import { fromPg, toPg, toPgOrNull } from './text.ts';
+import { fromPg, toPg } from './text.ts';
 
 const MAX_ROWS = 10_000;
 const BACKGROUND_WAIT_MS = 5_000;
@@ -145,33 +145,8 @@ export class DatabaseRecords implements Records {
 
   async addChildLogs(entries: readonly ChildLogRecord[]): Promise<void> {
     if (entries.length === 0) return;
-    await this.#parts.database.transaction(async (client) => {
-      const [base] = await client.query<{ seq: number }>("SELECT mcp_pruner.next_seq('child_log', $1) AS seq", [
-        entries.length,
-      ]);
-      const seq = base?.seq ?? 0;
-      await client.query(
-        `INSERT INTO mcp_pruner.child_log
-           (seq, ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id)
-         SELECT $1 + n, t, c, r, s, m, p, o, j, g, d
-         FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-           $8::text[], $9::text[], $10::text[], $11::text[]) WITH ORDINALITY u (t, c, r, s, m, p, o, j, g, d, n)`,
-        [
-          seq,
-          entries.map(({ tsMs }) => Math.trunc(tsMs)),
-          entries.map(({ childId }) => toPg(childId)),
-          entries.map(({ runId }) => toPgOrNull(runId)),
-          entries.map(({ stream }) => stream),
-          entries.map(({ message }) => toPg(message)),
-          entries.map(({ parsed }) => (parsed === null ? null : JSON.stringify(parsed))),
-          entries.map(({ opId }) => toPgOrNull(opId)),
-          entries.map(({ jobId }) => toPgOrNull(jobId)),
-          entries.map(({ graphId }) => toPgOrNull(graphId)),
-          entries.map(({ nodeId }) => toPgOrNull(nodeId)),
-        ],
-      );
-      await trimLog(client, 'child_log', seq + entries.length - this.#maxEntries, entries.length * 2);
-    }, BACKGROUND_WAIT_MS);
+    const { database } = this.#parts;
+    await database.transaction((client) => addChildLogs(client, entries, this.#maxEntries), BACKGROUND_WAIT_MS);
   }
 
   async claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

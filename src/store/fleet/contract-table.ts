@@ -1,25 +1,18 @@
-import type { Database } from 'better-sqlite3';
-import type { ContractRecord } from '../../../core/ports/fleet.ts';
-import { Statements } from './statements.ts';
+import type { ContractRecord } from '../../core/ports/fleet.ts';
+import { all, change, one, type Steps } from './steps.ts';
 
 const MAX_CONTRACTS = 10_000;
 
 /** Awards of the contract net as JSON. */
 export class ContractTable {
-  readonly #sql: Statements;
-
-  constructor(db: Database) {
-    this.#sql = new Statements(db);
-  }
-
-  get(callId: string): ContractRecord | null {
-    const row = this.#sql.one<{ record: string }>('SELECT record FROM fleet_contract WHERE call_id = ?', callId);
+  *get(callId: string): Steps<ContractRecord | null> {
+    const row = yield* one<{ record: string }>('SELECT record FROM fleet_contract WHERE call_id = ?', callId);
     return row && (JSON.parse(row.record) as ContractRecord);
   }
 
   /** How many awards each agent has that are neither completed nor past their time. */
-  openAwards(nowMs: number): Map<string, number> {
-    const rows = this.#sql.all<{ agent: string; open: number }>(
+  *openAwards(nowMs: number): Steps<Map<string, number>> {
+    const rows = yield* all<{ agent: string; open: number }>(
       `SELECT agent_id AS agent, count(*) AS open FROM fleet_contract
        WHERE status = 'awarded' AND (until_ms IS NULL OR until_ms > ?) GROUP BY agent_id`,
       nowMs,
@@ -27,10 +20,10 @@ export class ContractTable {
     return new Map(rows.map(({ agent, open }) => [agent, open]));
   }
 
-  put(record: ContractRecord): void {
+  *put(record: ContractRecord): Steps<void> {
     const { callId, agentId, status, announcedMs, deadlineMs } = record;
     const untilMs = deadlineMs === null ? null : announcedMs + deadlineMs;
-    this.#sql.run(
+    yield* change(
       `INSERT INTO fleet_contract (call_id, agent_id, status, until_ms, record) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (call_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
       callId,
@@ -39,6 +32,6 @@ export class ContractTable {
       untilMs,
       JSON.stringify(record),
     );
-    this.#sql.run(`DELETE FROM fleet_contract WHERE seq <= (SELECT max(seq) FROM fleet_contract) - ?`, MAX_CONTRACTS);
+    yield* change(`DELETE FROM fleet_contract WHERE seq <= (SELECT max(seq) FROM fleet_contract) - ?`, MAX_CONTRACTS);
   }
 }

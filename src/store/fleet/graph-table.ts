@@ -1,6 +1,5 @@
-import type { Database } from 'better-sqlite3';
-import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../../core/ports/fleet.ts';
-import { Statements } from './statements.ts';
+import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../core/ports/fleet.ts';
+import { all, change, number, one, type Steps } from './steps.ts';
 
 interface SnapshotRow {
   readonly tx_id: string;
@@ -51,35 +50,27 @@ const LOCK = 'lock_id, graph_id, holder, acquired_ms, refreshed_ms, expires_ms';
 
 /** Versions of graphs, snapshots of commits, open transactions and locks. */
 export class GraphTable {
-  readonly #sql: Statements;
-
-  constructor(db: Database) {
-    this.#sql = new Statements(db);
-  }
-
-  head(graphId: string): GraphHead | null {
-    const row = this.#sql.one<{ version: number; committed_ms: number }>(
+  *head(graphId: string): Steps<GraphHead | null> {
+    const row = yield* one<{ version: number; committed_ms: number }>(
       'SELECT version, committed_ms FROM fleet_graph WHERE graph_id = ?',
       graphId,
     );
     return row ? { graphId, version: row.version, committedMs: row.committed_ms } : null;
   }
 
-  heads(prefix: string, limit: number): GraphHead[] {
-    return this.#sql
-      .all<{ graph_id: string; version: number; committed_ms: number }>(
-        `SELECT graph_id, version, committed_ms FROM fleet_graph
+  *heads(prefix: string, limit: number): Steps<GraphHead[]> {
+    return (yield* all<{ graph_id: string; version: number; committed_ms: number }>(
+      `SELECT graph_id, version, committed_ms FROM fleet_graph
        WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id LIMIT ?`,
-        prefix,
-        prefix,
-        limit,
-      )
-      .map(({ graph_id, version, committed_ms }) => ({ graphId: graph_id, version, committedMs: committed_ms }));
+      prefix,
+      prefix,
+      limit,
+    )).map(({ graph_id, version, committed_ms }) => ({ graphId: graph_id, version, committedMs: committed_ms }));
   }
 
-  version(graphId: string, version: number): (StoredText & { readonly committedMs: number }) | null {
-    return this.#sql.one(
-      `SELECT bytes, packed, data, committed_ms AS committedMs FROM fleet_graph_version
+  *version(graphId: string, version: number): Steps<(StoredText & { readonly committedMs: number }) | null> {
+    return yield* one(
+      `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM fleet_graph_version
        WHERE graph_id = ? AND version = ?`,
       graphId,
       version,
@@ -87,12 +78,12 @@ export class GraphTable {
   }
 
   /** Whether one more graph has room. */
-  hasRoom(): boolean {
-    return this.#sql.number('SELECT count(*) AS value FROM fleet_graph') < MAX_GRAPHS;
+  *hasRoom(): Steps<boolean> {
+    return (yield* number('SELECT count(*) AS value FROM fleet_graph')) < MAX_GRAPHS;
   }
 
-  addVersion(graphId: string, version: number, { bytes, packed, data }: StoredText, nowMs: number): void {
-    this.#sql.run(
+  *addVersion(graphId: string, version: number, { bytes, packed, data }: StoredText, nowMs: number): Steps<void> {
+    yield* change(
       `INSERT INTO fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
        VALUES (?, ?, ?, ?, ?, ?)`,
       graphId,
@@ -102,22 +93,22 @@ export class GraphTable {
       packed,
       data,
     );
-    this.#sql.run(
+    yield* change(
       `INSERT INTO fleet_graph VALUES (?, ?, ?)
        ON CONFLICT (graph_id) DO UPDATE SET version = excluded.version, committed_ms = excluded.committed_ms`,
       graphId,
       version,
       nowMs,
     );
-    this.#sql.run(
+    yield* change(
       'DELETE FROM fleet_graph_version WHERE graph_id = ? AND version <= ?',
       graphId,
       version - MAX_VERSIONS,
     );
   }
 
-  activeLock(graphId: string, nowMs: number): GraphLock | null {
-    const row = this.#sql.one<LockRow>(
+  *activeLock(graphId: string, nowMs: number): Steps<GraphLock | null> {
+    const row = yield* one<LockRow>(
       `SELECT ${LOCK} FROM fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`,
       graphId,
       nowMs,
@@ -125,13 +116,13 @@ export class GraphTable {
     return row && lockOf(row);
   }
 
-  lock(lockId: string): GraphLock | null {
-    const row = this.#sql.one<LockRow>(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, lockId);
+  *lock(lockId: string): Steps<GraphLock | null> {
+    const row = yield* one<LockRow>(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, lockId);
     return row && lockOf(row);
   }
 
-  putLock({ lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs }: GraphLock): void {
-    this.#sql.run(
+  *putLock({ lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs }: GraphLock): Steps<void> {
+    yield* change(
       `INSERT INTO fleet_lock VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (lock_id) DO UPDATE SET refreshed_ms = excluded.refreshed_ms, expires_ms = excluded.expires_ms`,
       lockId,
@@ -143,31 +134,31 @@ export class GraphTable {
     );
   }
 
-  dropLock(lockId: string): void {
-    this.#sql.run('DELETE FROM fleet_lock WHERE lock_id = ?', lockId);
+  *dropLock(lockId: string): Steps<void> {
+    yield* change('DELETE FROM fleet_lock WHERE lock_id = ?', lockId);
   }
 
-  openCount(graphId: string): number {
-    return this.#sql.number(
+  *openCount(graphId: string): Steps<number> {
+    return yield* number(
       "SELECT count(*) AS value FROM fleet_snapshot WHERE graph_id = ? AND state = 'pending'",
       graphId,
     );
   }
 
-  hasRoomToOpen(graphId: string): boolean {
-    return this.openCount(graphId) < MAX_OPEN;
+  *hasRoomToOpen(graphId: string): Steps<boolean> {
+    return (yield* this.openCount(graphId)) < MAX_OPEN;
   }
 
-  open(txId: string): OpenRow | null {
-    return this.#sql.one(
+  *open(txId: string): Steps<OpenRow | null> {
+    return yield* one(
       `SELECT ${SNAPSHOT}, revision, bytes, packed, data FROM fleet_snapshot WHERE tx_id = ? AND state = 'pending'`,
       txId,
     );
   }
 
-  addSnapshot(snapshot: GraphSnapshot, text: StoredText | null): void {
+  *addSnapshot(snapshot: GraphSnapshot, text: StoredText | null): Steps<void> {
     const { txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs } = snapshot;
-    this.#sql.run(
+    yield* change(
       `INSERT INTO fleet_snapshot (${SNAPSHOT}, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       txId,
       graphId,
@@ -183,7 +174,7 @@ export class GraphTable {
       text?.packed ?? null,
       text?.data ?? null,
     );
-    this.#sql.run(
+    yield* change(
       `DELETE FROM fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
          (SELECT started_ms FROM fleet_snapshot WHERE graph_id = ? ORDER BY started_ms DESC LIMIT 1 OFFSET ?)`,
       graphId,
@@ -193,23 +184,22 @@ export class GraphTable {
   }
 
   /** Replaces a working copy unless it was changed since. */
-  stage(txId: string, revision: number, { bytes, packed, data }: StoredText): boolean {
-    return (
-      this.#sql.run(
-        `UPDATE fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
+  *stage(txId: string, revision: number, { bytes, packed, data }: StoredText): Steps<boolean> {
+    const changed = yield* change(
+      `UPDATE fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
          WHERE tx_id = ? AND revision = ? AND state = 'pending'`,
-        bytes,
-        packed,
-        data,
-        txId,
-        revision,
-      ) === 1
+      bytes,
+      packed,
+      data,
+      txId,
+      revision,
     );
+    return changed === 1;
   }
 
   /** Ends an open transaction; its working copy goes. */
-  end(txId: string, state: SnapshotState, finalVersion: number | null, nowMs: number): void {
-    this.#sql.run(
+  *end(txId: string, state: SnapshotState, finalVersion: number | null, nowMs: number): Steps<void> {
+    yield* change(
       `UPDATE fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
        WHERE tx_id = ? AND state = 'pending'`,
       state,
@@ -219,36 +209,32 @@ export class GraphTable {
     );
   }
 
-  snapshot(txId: string): GraphSnapshot | null {
-    const row = this.#sql.one<SnapshotRow>(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, txId);
+  *snapshot(txId: string): Steps<GraphSnapshot | null> {
+    const row = yield* one<SnapshotRow>(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, txId);
     return row && snapshotOf(row);
   }
 
-  snapshots(prefix: string, limit: number): GraphSnapshot[] {
-    return this.#sql
-      .all<SnapshotRow>(
-        `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
-       ORDER BY started_ms DESC LIMIT ?`,
-        prefix,
-        prefix,
-        limit,
-      )
-      .map(snapshotOf);
+  *snapshots(prefix: string, limit: number): Steps<GraphSnapshot[]> {
+    return (yield* all<SnapshotRow>(
+      `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
+       ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?`,
+      prefix,
+      prefix,
+      limit,
+    )).map(snapshotOf);
   }
 
   /** Open transactions whose time is over. */
-  overdue(nowMs: number): GraphSnapshot[] {
-    return this.#sql
-      .all<SnapshotRow>(
-        `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
-        nowMs,
-      )
-      .map(snapshotOf);
+  *overdue(nowMs: number): Steps<GraphSnapshot[]> {
+    return (yield* all<SnapshotRow>(
+      `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
+      nowMs,
+    )).map(snapshotOf);
   }
 
-  sweep(nowMs: number): void {
-    this.#sql.run('DELETE FROM fleet_lock WHERE expires_ms <= ?', nowMs - EXPIRED_LOCK_MS);
-    this.#sql.run(
+  *sweep(nowMs: number): Steps<void> {
+    yield* change('DELETE FROM fleet_lock WHERE expires_ms <= ?', nowMs - EXPIRED_LOCK_MS);
+    yield* change(
       `DELETE FROM fleet_snapshot WHERE tx_id IN
          (SELECT tx_id FROM fleet_snapshot WHERE started_ms <= ? AND state <> 'pending' LIMIT 500)`,
       nowMs - SNAPSHOT_MS,

@@ -1,6 +1,5 @@
-import type { Database } from 'better-sqlite3';
-import type { BoardEntry, BoardEvent, BoardWrite } from '../../../core/ports/fleet.ts';
-import { Statements } from './statements.ts';
+import type { BoardEntry, BoardEvent, BoardWrite } from '../../core/ports/fleet.ts';
+import { all, change, number, one, type Steps } from './steps.ts';
 
 interface EntryRow {
   readonly key: string;
@@ -33,28 +32,22 @@ type Counter = 'board_version' | 'board_entries' | 'board_bytes' | 'board_event_
 
 /** The blackboard and the history of its changes. */
 export class BoardTable {
-  readonly #sql: Statements;
-
-  constructor(db: Database) {
-    this.#sql = new Statements(db);
-  }
-
-  counter(name: Counter): number {
-    return this.#sql.number('SELECT value FROM fleet_counter WHERE name = ?', name);
+  *counter(name: Counter): Steps<number> {
+    return yield* number('SELECT value FROM fleet_counter WHERE name = ?', name);
   }
 
   /** Whatever stands at the key, expired or not. */
-  entry(key: string): BoardEntry | null {
-    const row = this.#sql.one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, key);
+  *entry(key: string): Steps<BoardEntry | null> {
+    const row = yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, key);
     return row && entryOf(row);
   }
 
   /** Whether these writes fit, in the place of what they replace. */
-  hasRoomFor(writes: readonly BoardWrite[]): boolean {
+  *hasRoomFor(writes: readonly BoardWrite[]): Steps<boolean> {
     const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
-    let [entries, bytes] = [this.counter('board_entries'), this.counter('board_bytes')];
+    let [entries, bytes] = [yield* this.counter('board_entries'), yield* this.counter('board_bytes')];
     for (const [key, size] of last) {
-      const old = this.#sql.one<{ bytes: number }>('SELECT bytes FROM fleet_board WHERE key = ?', key);
+      const old = yield* one<{ bytes: number }>('SELECT bytes FROM fleet_board WHERE key = ?', key);
       if (old === null) entries++;
       bytes += size - (old?.bytes ?? 0);
     }
@@ -62,13 +55,17 @@ export class BoardTable {
   }
 
   /** Writes one entry in the place of what stands there, and the event of it. */
-  set({ key, namespace, value, tags, ttlMs }: BoardWrite, previous: BoardEntry | null, nowMs: number): BoardEntry {
-    const version = this.#nextVersion();
+  *set(
+    { key, namespace, value, tags, ttlMs }: BoardWrite,
+    previous: BoardEntry | null,
+    nowMs: number,
+  ): Steps<BoardEntry> {
+    const version = yield* this.#nextVersion();
     const expiresMs = ttlMs === null ? null : nowMs + ttlMs;
     const createdMs = previous?.createdMs ?? nowMs;
-    this.#remove(key);
+    yield* this.#remove(key);
     const bytes = Buffer.byteLength(value);
-    this.#sql.run(
+    yield* change(
       `INSERT INTO fleet_board (key, namespace, value, bytes, tags, created_ms, updated_ms, expires_ms, version)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       key,
@@ -81,34 +78,34 @@ export class BoardTable {
       expiresMs,
       version,
     );
-    for (const tag of tags) this.#sql.run('INSERT INTO fleet_board_tag VALUES (?, ?)', tag, key);
+    for (const tag of tags) yield* change('INSERT INTO fleet_board_tag VALUES (?, ?)', tag, key);
     const entry = { key, value: JSON.parse(value) as unknown, tags, createdMs, updatedMs: nowMs, expiresMs, version };
-    this.#record({ version, kind: 'set', key, tsMs: nowMs, reason: null, entry, previous }, namespace);
+    yield* this.#record({ version, kind: 'set', key, tsMs: nowMs, reason: null, entry, previous }, namespace);
     return entry;
   }
 
   /** Takes an entry away, because somebody wants it or its time is over. */
-  drop(previous: BoardEntry, kind: 'delete' | 'expire', namespace: string, nowMs: number): number {
-    const version = this.#nextVersion();
-    this.#remove(previous.key);
+  *drop(previous: BoardEntry, kind: 'delete' | 'expire', namespace: string, nowMs: number): Steps<number> {
+    const version = yield* this.#nextVersion();
+    yield* this.#remove(previous.key);
     const reason = kind === 'expire' ? 'ttl' : null;
     const { key } = previous;
-    this.#record({ version, kind, key, tsMs: nowMs, reason, entry: null, previous }, namespace);
+    yield* this.#record({ version, kind, key, tsMs: nowMs, reason, entry: null, previous }, namespace);
     return version;
   }
 
-  namespaceOf(key: string): string {
-    const row = this.#sql.one<{ namespace: string }>('SELECT namespace FROM fleet_board WHERE key = ?', key);
+  *namespaceOf(key: string): Steps<string> {
+    const row = yield* one<{ namespace: string }>('SELECT namespace FROM fleet_board WHERE key = ?', key);
     return row?.namespace ?? key;
   }
 
   /** Some of those whose time is over, the first to expire first. */
-  overdue(nowMs: number, limit: number): BoardEntry[] {
+  *overdue(nowMs: number, limit: number): Steps<BoardEntry[]> {
     const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
-    return this.#sql.all<EntryRow>(sql, nowMs, limit).map(entryOf);
+    return (yield* all<EntryRow>(sql, nowMs, limit)).map(entryOf);
   }
 
-  query(
+  *query(
     {
       keys,
       tags,
@@ -123,11 +120,11 @@ export class BoardTable {
       readonly limit: number;
     },
     nowMs: number,
-  ): BoardEntry[] {
+  ): Steps<BoardEntry[]> {
     const conditions = ['(expires_ms IS NULL OR expires_ms > ?)'];
     const values: unknown[] = [nowMs];
     if (keys) {
-      conditions.push('key IN (SELECT value FROM json_each(?))');
+      conditions.push('key IN LIST(?)');
       values.push(JSON.stringify(keys));
     }
     for (const tag of tags) {
@@ -143,15 +140,15 @@ export class BoardTable {
       values.push(before);
     }
     const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE ${conditions.join(' AND ')} ORDER BY version DESC LIMIT ?`;
-    return this.#sql.all<EntryRow>(sql, ...values, limit).map(entryOf);
+    return (yield* all<EntryRow>(sql, ...values, limit)).map(entryOf);
   }
 
-  changes(after: number, namespace: string | null, limit: number): BoardEvent[] {
+  *changes(after: number, namespace: string | null, limit: number): Steps<BoardEvent[]> {
     const where = namespace === null ? 'version > ?' : 'version > ? AND namespace = ?';
     const values = namespace === null ? [after] : [after, namespace];
     const sql = `SELECT version, kind, key, ts_ms, reason, entry, previous FROM fleet_board_event
                  WHERE ${where} ORDER BY version LIMIT ?`;
-    return this.#sql.all<EventRow>(sql, ...values, limit).map((row) => ({
+    return (yield* all<EventRow>(sql, ...values, limit)).map((row) => ({
       version: row.version,
       kind: row.kind,
       key: row.key,
@@ -162,11 +159,11 @@ export class BoardTable {
     }));
   }
 
-  namespaces(prefix: string, limit: number, nowMs: number) {
-    return this.#sql.all<{ namespace: string; entries: number; updatedMs: number }>(
-      `SELECT namespace, count(*) AS entries, max(updated_ms) AS updatedMs FROM fleet_board
+  *namespaces(prefix: string, limit: number, nowMs: number) {
+    return yield* all<{ namespace: string; entries: number; updatedMs: number }>(
+      `SELECT namespace, count(*) AS entries, max(updated_ms) AS "updatedMs" FROM fleet_board
        WHERE (expires_ms IS NULL OR expires_ms > ?) AND substr(namespace, 1, length(?)) = ?
-       GROUP BY namespace ORDER BY updatedMs DESC LIMIT ?`,
+       GROUP BY namespace ORDER BY "updatedMs" DESC LIMIT ?`,
       nowMs,
       prefix,
       prefix,
@@ -174,19 +171,18 @@ export class BoardTable {
     );
   }
 
-  #nextVersion(): number {
-    this.#sql.run("UPDATE fleet_counter SET value = value + 1 WHERE name = 'board_version'");
-    return this.counter('board_version');
+  *#nextVersion(): Steps<number> {
+    return yield* number("UPDATE fleet_counter SET value = value + 1 WHERE name = 'board_version' RETURNING value");
   }
 
-  #remove(key: string): void {
-    this.#sql.run('DELETE FROM fleet_board WHERE key = ?', key);
+  *#remove(key: string): Steps<void> {
+    yield* change('DELETE FROM fleet_board WHERE key = ?', key);
   }
 
-  #record({ version, kind, key, tsMs, reason, entry, previous }: BoardEvent, namespace: string): void {
+  *#record({ version, kind, key, tsMs, reason, entry, previous }: BoardEvent, namespace: string): Steps<void> {
     const [now, before] = [entry && JSON.stringify(entry), previous && JSON.stringify(previous)];
     const bytes = (now?.length ?? 0) + (before?.length ?? 0);
-    this.#sql.run(
+    yield* change(
       'INSERT INTO fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
       version,
       kind,
@@ -199,9 +195,9 @@ export class BoardTable {
       bytes,
     );
     // versions follow each other without a gap, one for each event
-    this.#sql.run('DELETE FROM fleet_board_event WHERE version <= ?', version - MAX_EVENTS);
-    while (this.counter('board_event_bytes') > MAX_EVENT_BYTES) {
-      this.#sql.run('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
+    yield* change('DELETE FROM fleet_board_event WHERE version <= ?', version - MAX_EVENTS);
+    while ((yield* this.counter('board_event_bytes')) > MAX_EVENT_BYTES) {
+      yield* change('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
     }
   }
 }

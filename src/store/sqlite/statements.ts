@@ -3,18 +3,17 @@ import type { Database, Statement } from 'better-sqlite3';
 /** Statements of one connection, each prepared with its first use. Their texts are constant, hence few. */
 export class Statements {
   readonly #db: Database;
+  readonly #spell: (sql: string) => string;
   readonly #prepared = new Map<string, Statement>();
 
-  constructor(db: Database) {
+  /** @param spell - the statement as SQLite takes it */
+  constructor(db: Database, spell: (sql: string) => string) {
     this.#db = db;
+    this.#spell = spell;
   }
 
-  one<Row>(sql: string, ...values: unknown[]): Row | null {
-    return (this.#statement(sql).get(...values) as Row | undefined) ?? null;
-  }
-
-  all<Row>(sql: string, ...values: unknown[]): Row[] {
-    return this.#statement(sql).all(...values) as Row[];
+  all(sql: string, ...values: unknown[]): unknown[] {
+    return this.#statement(sql).all(...values);
   }
 
   /** @returns how many rows it changed */
@@ -22,15 +21,10 @@ export class Statements {
     return this.#statement(sql).run(...values).changes;
   }
 
-  /** The number in the first column, as `value`; 0 where there is no row. */
-  number(sql: string, ...values: unknown[]): number {
-    return this.one<{ readonly value: number }>(sql, ...values)?.value ?? 0;
-  }
-
   #statement(sql: string): Statement {
     const known = this.#prepared.get(sql);
     if (known) return known;
-    const statement = this.#db.prepare(sql);
+    const statement = this.#db.prepare(this.#spell(sql));
     this.#prepared.set(sql, statement);
     return statement;
   }

@@ -1,0 +1,33 @@
+import type { FleetEvent, FleetStore } from '../../core/ports/fleet.ts';
+import { StoredBoard } from './board.ts';
+import { StoredChildren } from './children.ts';
+import { StoredContracts } from './contracts.ts';
+import { StoredField } from './field.ts';
+import { StoredGraphs } from './graphs.ts';
+import { StoredPlans } from './plans.ts';
+import { type FleetAccess, tell } from './steps.ts';
+
+/** `FleetStore` on the tables that `access` reads and writes. */
+export class StoredFleet implements FleetStore {
+  readonly graphs: StoredGraphs;
+  readonly board: StoredBoard;
+  readonly field: StoredField;
+  readonly children: StoredChildren;
+  readonly plans: StoredPlans;
+  readonly contracts: StoredContracts;
+  readonly #access: FleetAccess;
+
+  constructor(access: FleetAccess) {
+    this.#access = access;
+    this.graphs = new StoredGraphs(access);
+    this.board = new StoredBoard(access);
+    this.field = new StoredField(access);
+    this.children = new StoredChildren(access);
+    this.plans = new StoredPlans(access);
+    this.contracts = new StoredContracts(access);
+  }
+
+  async tell(events: readonly FleetEvent[]): Promise<void> {
+    if (events.length > 0) await this.#access.write((nowMs) => tell(events, nowMs));
+  }
+}
