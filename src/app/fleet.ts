@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from '../agents/one-shot.ts';
@@ -8,6 +8,7 @@ import { Places } from '../fleet/children/places.ts';
 import { SystemProcesses } from '../fleet/children/system-processes.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import { FleetResources } from '../fleet/resources.ts';
+import { serverOn } from '../fleet/servers.ts';
 import { dollarsOf, type Prices } from '../ledger/prices.ts';
 import { IDEMPOTENCY_FLAG } from '../mcp/idempotency.ts';
 import { enabledFlags } from '../mcp/info.ts';
@@ -42,7 +43,7 @@ export interface OpenFleet {
 export async function openFleet(services: Services, { url, faces, mayStart }: FleetPlace): Promise<OpenFleet> {
   const { settings, store, clock, failures, resources, env = {}, cwd = '/' } = services;
   const fleetStore = await store.fleet();
-  const instanceId = newUuid();
+  const instanceId = serverOn(hostname(), newUuid());
   const onFailure = failures.of('fleet');
   const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
   const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);

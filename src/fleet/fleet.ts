@@ -9,6 +9,7 @@ import { Contracts } from './contract-net/contracts.ts';
 import { Graphs } from './graph/graphs.ts';
 import type { Hints } from './hints.ts';
 import { type PlanChildren, Plans } from './plan/plans.ts';
+import { standings } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
 
 export interface FleetOptions {
@@ -27,8 +28,6 @@ export interface FleetOptions {
 
 const SWEEP_MS = 60_000;
 const HEARTBEAT_MS = 2_000;
-/** A server that was not heard of for so long has ended. */
-const STALE_MS = 10_000;
 const WAIT_MS = 30_000;
 const ALL = 1_000;
 
@@ -89,12 +88,9 @@ export class Fleet {
 
   /** Runs of servers that have ended have failed with them; those of another server that lives go on. */
   async #failInterrupted(): Promise<void> {
-    const { store, clock } = this.#options;
-    const alive = await store.children.aliveSince(Math.trunc(clock.nowMs()) - STALE_MS);
-    await this.plans.open((instanceId) => {
-      const pid = alive.get(instanceId);
-      return pid !== undefined && isThere(pid);
-    });
+    const { store, clock, instanceId } = this.#options;
+    const standing = await standings(store.children, instanceId, clock.nowMs(), isThere);
+    await this.plans.open((server) => standing(server).lives);
   }
 
   async #candidates() {

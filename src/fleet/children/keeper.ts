@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { ChildRecord, ChildState } from '../../core/ports/fleet.ts';
+import { isBeside } from '../servers.ts';
 import { adoptOrphans } from './adopt.ts';
 import { secretsOf } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
@@ -35,6 +36,8 @@ export class Keeper {
   readonly #folders: ChildFolders;
   readonly #live = new Map<string, Live>();
   readonly #byToken = new Map<string, string>();
+  /** Children that are being ended from here. */
+  readonly #ending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #lastSecond = 0;
   #lastBeat = 0;
@@ -135,14 +138,24 @@ export class Keeper {
 
   /** Tells a child to end, makes it end after the grace, and waits until it is gone. */
   async end(childId: string, reason: string, graceMs: number, why?: string): Promise<ChildRecord> {
-    const { processes } = this.#options;
+    this.#ending.add(childId);
+    try {
+      return await this.#end(childId, reason, graceMs, why);
+    } finally {
+      this.#ending.delete(childId);
+    }
+  }
+
+  async #end(childId: string, reason: string, graceMs: number, why: string | undefined): Promise<ChildRecord> {
+    const { processes, instanceId } = this.#options;
     const record = await this.#records.update(childId, (found) => {
       if (found.state !== 'starting' && found.state !== 'running') return null;
       const next: ChildRecord = { ...found, state: 'stopping', stopReason: found.stopReason ?? reason };
       return { record: next, logs: [meta(`stopping: ${reason}${why === undefined ? '' : ` (${why})`}`)] };
     });
-    const { pid, processStart } = record;
     if (!isActive(record)) return record;
+    // of a child elsewhere its own server, which sees that it is to stop
+    const { pid, processStart } = isBeside(record.instanceId, instanceId) ? record : { pid: null, processStart: null };
     const isThere = (): boolean => pid !== null && processes.startOf(pid) === processStart;
     const signalled = (signal: NodeJS.Signals): void => {
       // what a head that has ended left behind is still in its group
@@ -222,7 +235,10 @@ export class Keeper {
   async #checkLimits(live: Live): Promise<void> {
     const { processes, clock, store } = this.#options;
     const record = await store.children.get(live.record.childId);
-    if (record === null || record.state !== 'running' || record.pid === null) return;
+    if (record === null) return;
+    const { childId, stopReason } = record;
+    if (record.state === 'stopping' && !this.#ending.has(childId)) this.#stop(childId, stopReason ?? 'cancelled');
+    if (record.state !== 'running' || record.pid === null) return;
     const limits = record.limits as Limits;
     const over = forbids(record);
     // refused by whichever server its request came to
@@ -244,9 +260,11 @@ export class Keeper {
   }
 
   #endForLimit(childId: string, key: string): void {
-    void this.end(childId, `limit:${key}`, this.#options.graceMs).catch((cause: unknown) =>
-      this.#failed('limits', cause),
-    );
+    this.#stop(childId, `limit:${key}`);
+  }
+
+  #stop(childId: string, reason: string): void {
+    void this.end(childId, reason, this.#options.graceMs).catch((cause: unknown) => this.#failed('stop', cause));
   }
 
   async #adopt(): Promise<void> {
