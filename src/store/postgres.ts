@@ -49,6 +49,8 @@ export interface PostgresStoreOptions extends StoreOptions {
   readonly url: string;
   /** Connections of this process at most. */
   readonly connections?: number;
+  /** How long an absence of the database is waited out, in milliseconds; 3 seconds by default. */
+  readonly patienceMs?: number;
 }
 
 /** A `Store` on PostgreSQL, which any number of processes use at the same time. */
@@ -108,7 +110,9 @@ class DatabaseStore implements PostgresStore {
       clock: options.clock,
       log,
       readonly,
+      onAway: () => this.#view.hurry(),
       ...(options.connections !== undefined && { connections: options.connections }),
+      ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
     });
     this.#view = new ReplicaView({
       database: this.#database,
@@ -228,8 +232,8 @@ class DatabaseStore implements PostgresStore {
     const { owner } = batch;
     const rows =
       owner === undefined
-        ? await this.#database.write<CommitRow>(COMMIT, values, waitMs)
-        : await this.#database.write<CommitRow>(COMMIT_OWNED, [...values, toPg(owner)], waitMs);
+        ? await this.#database.write<CommitRow>(COMMIT, values, waitMs, 'repeatable')
+        : await this.#database.write<CommitRow>(COMMIT_OWNED, [...values, toPg(owner)], waitMs, 'repeatable');
     return this.#committed(batch, rows, nowMs);
   }
 
@@ -284,6 +288,8 @@ class DatabaseStore implements PostgresStore {
        INSERT INTO mcp_pruner.served (id, hash, expires_ms) SELECT seq + n, h, $2 FROM new, base
        ON CONFLICT (hash) DO UPDATE SET id = excluded.id, expires_ms = greatest(served.expires_ms, excluded.expires_ms)`,
       [textHashes.map(toPg), expiresMs],
+      undefined,
+      'repeatable',
     );
     await this.#view.lookAnew();
   }
@@ -303,6 +309,8 @@ class DatabaseStore implements PostgresStore {
        VALUES (mcp_pruner.next_seq('left_alone', 1) + 1, $1, $2)
        ON CONFLICT (prefix_hash) DO UPDATE SET id = excluded.id, expires_ms = excluded.expires_ms`,
       [toPg(prefixHash), this.#nowMs() + this.#sentTtlMs],
+      undefined,
+      'repeatable',
     );
   }
 

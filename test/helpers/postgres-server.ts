@@ -131,6 +131,7 @@ export class PostgresServer {
     this.#child = null;
     if (child === null || child.exitCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.ref(); // otherwise a process with nothing else to do ends here
     child.kill(signal);
     await ended;
   }

@@ -130,8 +130,8 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
       ...args: unknown[]
     ) {
       const [sql] = args;
-      // what runs by itself, once a second and when told
-      if (typeof sql === 'string' && !sql.includes("'deleted_generation'")) asked.push(sql);
+      // what runs by itself, once a second and when told; begin and commit go along with what stands between them
+      if (typeof sql === 'string' && !/^BEGIN;|^COMMIT$|'deleted_generation'/.test(sql)) asked.push(sql);
       return Reflect.apply(query, this, args) as never;
     });
     afterwards(() => spy.mockRestore());
@@ -252,7 +252,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
 
   it('fails calls at once, leaves what is remembered, and is back by itself', async () => {
     const way = await faultyWay(await emptyDatabase());
-    const store = await replica(way.url);
+    const store = await replica(way.url, { patienceMs: 0 });
     const rewriter = openRewriter({ store, clock });
     const known = chatBody(oneResult(serverLog(300, 4), { args: { command: 'job' } }));
     const sent = (await rewriter.rewrite(known)).body;
@@ -277,10 +277,62 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect((await rewriter.rewrite(known)).body.equals(sent)).toBe(true);
   });
 
+  it('is waited for when it is away for a moment: nothing is lost, written twice or sent otherwise', async () => {
+    const url = await emptyDatabase();
+    const way = await faultyWay(url);
+    const store = await replica(way.url, { patienceMs: 10_000 });
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
+    way.cut();
+    const event = { tsMs: 1, kind: 'k', level: 'info', runId: 'r', opId: null, payload: {} } as const;
+    const waiting = [
+      store.findOriginal(pruneIdOf('a')),
+      store.commit({ decisions: [aPrune('b', 'more')], touch: [] }, 2_000),
+      store.addEvents([event]),
+    ];
+    await expect(Promise.race([...waiting, sleep(50, 'none yet')])).resolves.toBe('none yet');
+    way.mend();
+    const [original, committed] = await Promise.all(waiting);
+    expect(original).toBe('text');
+    expect(committed).toEqual({ missing: [], refused: [], known: [] });
+    expect(await store.findOriginal(pruneIdOf('b'))).toBe('more');
+    expect(await store.events({ fromSeq: 0, limit: 10 })).toHaveLength(1);
+    expect(store.problem()).toBeNull();
+  });
+
+  it('is waited for at the start, too', async () => {
+    const way = await faultyWay(await emptyDatabase());
+    way.cut();
+    const opening = replica(way.url, { patienceMs: 10_000 });
+    await expect(Promise.race([opening, sleep(150, 'not yet')])).resolves.toBe('not yet');
+    way.mend();
+    expect((await opening).epoch()).toBeTypeOf('string');
+  });
+
+  it('gives up a statement in the time of the request, and does it not later either', async () => {
+    const url = await emptyDatabase();
+    const store = await replica(url);
+    const holder = await session(url);
+    await holder.query('BEGIN; LOCK TABLE mcp_pruner.prune IN ACCESS EXCLUSIVE MODE');
+    const late = store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 100);
+    await expect(late).rejects.toMatchObject({ reason: 'locked' });
+    const slow = store.findOriginal(pruneIdOf('a'));
+    await expect(slow).rejects.toMatchObject({ reason: 'locked' });
+    const left = await runSql(
+      url,
+      "SELECT 1 FROM pg_stat_activity WHERE state <> 'idle' AND query LIKE '%prune%' AND wait_event_type = 'Lock' AND datname = current_database()",
+    );
+    expect(left).toEqual([]); // the server itself has given up
+    await holder.query('COMMIT');
+    await holder.end();
+    expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
+    expect(store.problem()).toBeNull();
+  });
+
   it('need not be there at the start', async () => {
     const way = await faultyWay(await emptyDatabase());
     way.cut();
-    const store = await replica(way.url);
+    const store = await replica(way.url, { patienceMs: 0 });
     expect(store.problem()).toMatchObject({ reason: 'unreachable' });
     expect(() => store.epoch()).toThrow(expect.objectContaining({ reason: 'unreachable' }));
     way.mend();
@@ -315,8 +367,8 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
   });
 });
 
-/** Holds the lock of the upkeep as another replica would. */
-async function lockUpkeep(url: string): Promise<{ release(): Promise<void> }> {
+/** A connection of an outsider. */
+async function session(url: string): Promise<pg.Client> {
   const parsed = new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/'));
   const client = new pg.Client({
     host: parsed.searchParams.get('host') ?? '',
@@ -324,6 +376,12 @@ async function lockUpkeep(url: string): Promise<{ release(): Promise<void> }> {
     database: parsed.pathname.slice(1),
   });
   await client.connect();
+  return client;
+}
+
+/** Holds the lock of the upkeep as another replica would. */
+async function lockUpkeep(url: string): Promise<{ release(): Promise<void> }> {
+  const client = await session(url);
   await client.query('BEGIN; SELECT pg_advisory_xact_lock(1835233397)');
   await sleep(0);
   return {

@@ -14,6 +14,10 @@ export interface DatabaseOptions {
   readonly connections?: number;
   /** Nothing is migrated or written. */
   readonly readonly: boolean;
+  /** How long an absence is waited out, in milliseconds; 3 seconds by default. */
+  readonly patienceMs?: number;
+  /** Told when the database is found to be away: then `retry` is to be called soon. */
+  readonly onAway?: () => void;
 }
 
 /** How long a call that names no limit waits for its answer, the connection included. */
@@ -24,21 +28,34 @@ const GRACE_MS = 500;
 const IDLE_MS = 300_000;
 const CONNECTIONS = 8;
 const TRIES = 3;
+/** A restart is over by then; the time for a request (three times `timeout_ms`) is not. */
+const PATIENCE_MS = 3_000;
 
 /** A client inside a transaction, or the pool. */
 export interface Queryable {
   query<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
+/** Whether the same call may be made again though nobody knows whether the first one arrived. */
+type MayRepeat = () => boolean;
+const ALWAYS: MayRepeat = () => true;
+const NEVER: MayRepeat = () => false;
+
 /**
- * Connections to PostgreSQL. While the database is away calls fail at once instead of waiting each for themselves; `retry`
- * finds out whether it is back.
+ * Connections to PostgreSQL. A short absence (a restart, a broken connection) is waited out: what this process does not
+ * know of a conversation nobody else can tell it, and to send what was cut before as it came costs the provider's cache. While
+ * a longer one lasts calls fail at once instead of waiting each for themselves; `retry` finds out whether it is over.
  */
 export class Database implements Queryable {
   readonly #options: DatabaseOptions;
   #pool: Promise<Pool> | null = null;
   #migrated = false;
   #away: StoreUnavailable | null = null;
+  /** Since when, of `performance.now()`: the beginning of the call that failed, unless another was answered after that. */
+  #awaySinceMs = 0;
+  /** When an answer came last, of `performance.now()`. */
+  #answeredMs = 0;
+  readonly #waiting = new Set<() => void>();
   /** Since when writes or everything fail. */
   #failure: { readonly error: StoreUnavailable; readonly sinceMs: number } | null = null;
   #closed = false;
@@ -67,6 +84,11 @@ export class Database implements Queryable {
     return this.#closed;
   }
 
+  /** Whether calls wait for it to come back. */
+  get isAwaited(): boolean {
+    return this.#patienceLeftMs > 0;
+  }
+
   /**
    * Tries whether the database can be used, migrating it if that was not done yet.
    *
@@ -78,30 +100,37 @@ export class Database implements Queryable {
       const pool = await this.#open();
       if (!this.#migrated) await this.#migrate(pool);
       else await this.#on(pool, ANSWER_MS, (client) => client.query('SELECT 1'));
-      this.#worked(false);
       this.#away = null;
+      this.#worked(false);
+      this.#wake();
     } catch (cause) {
-      throw this.#failed(cause);
+      throw this.#failed(cause, performance.now());
     }
   }
 
-  /** One statement, which is a transaction of its own. @throws StoreUnavailable */
+  /** One statement, which is a transaction of its own and may be made twice. @throws StoreUnavailable */
   async query<Row extends QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
     waitMs: number = ANSWER_MS,
   ): Promise<Row[]> {
-    return this.#attempt(waitMs, async (client) => (await client.query<Row>(text, [...values])).rows);
+    return this.#attempt(waitMs, ALWAYS, (client) => alone<Row>(client, text, values, waitMs));
   }
 
-  /** As `query`, for a statement that writes: that it worked says that the database can be written. */
+  /**
+   * As `query`, for a statement that writes: that it worked says that the database can be written.
+   *
+   * @param again - `repeatable`: made twice it does what it does once, so that it is made again where the connection broke
+   */
   async write<Row extends QueryResultRow>(
     text: string,
     values: readonly unknown[],
     waitMs = ANSWER_MS,
+    again: 'once' | 'repeatable' = 'once',
   ): Promise<Row[]> {
     this.#refuseReadonly();
-    const rows = await this.query<Row>(text, values, waitMs);
+    const mayRepeat = again === 'repeatable' ? ALWAYS : NEVER;
+    const rows = await this.#attempt(waitMs, mayRepeat, (client) => alone<Row>(client, text, values, waitMs));
     this.#worked(true);
     return rows;
   }
@@ -120,15 +149,17 @@ export class Database implements Queryable {
   }
 
   #within<T>(begin: string, work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
-    return this.#attempt(waitMs, async (client) => {
-      // in one round trip; both end with the transaction, so that a pooler keeps nothing of them
-      const limit = Math.max(1, Math.trunc(waitMs));
-      await client.query(`${begin}; SET LOCAL lock_timeout = ${limit}; SET LOCAL statement_timeout = ${limit}`);
+    let isCommitting = false;
+    const mayRepeat = (): boolean => !isCommitting;
+    return this.#attempt(waitMs, mayRepeat, async (client) => {
+      isCommitting = false;
+      await client.query(beginWithin(waitMs, begin));
       try {
         const done = await work({
           query: async <Row extends QueryResultRow>(text: string, values: readonly unknown[] = []) =>
             (await client.query<Row>(text, [...values])).rows,
         });
+        isCommitting = true;
         await client.query('COMMIT');
         return done;
       } catch (cause) {
@@ -153,23 +184,63 @@ export class Database implements Queryable {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#wake();
     const pool = await this.#pool?.catch(() => null); // told to whoever connected
     await pool?.end().catch(() => undefined); // nobody needs it any more
   }
 
-  async #attempt<T>(waitMs: number, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  async #attempt<T>(waitMs: number, mayRepeat: MayRepeat, work: (client: ClientBase) => Promise<T>): Promise<T> {
+    const beganMs = performance.now();
+    for (let tries = 1; ; tries++) {
+      await this.#reachable();
+      const pool = await this.#open();
+      let isSent = false;
+      try {
+        return await this.#on(pool, waitMs, (client) => {
+          isSent = true;
+          return work(client);
+        });
+      } catch (cause) {
+        if (tries < TRIES && mayBeRepeated(cause) && !this.#closed) continue;
+        const error = this.#failed(cause, beganMs);
+        const isInTime = performance.now() < beganMs + this.#patienceMs;
+        if (error.reason !== 'unreachable' || (isSent && !mayRepeat()) || !isInTime) throw error;
+      }
+    }
+  }
+
+  /** Resolves when the database can be asked; one that went away a moment ago is waited for. @throws StoreUnavailable */
+  async #reachable(): Promise<void> {
+    this.#refuseClosed();
+    if (this.isAwaited) await this.#untilBack(this.#patienceLeftMs);
     this.#refuseClosed();
     if (this.#away !== null) throw this.#away;
     if (!this.#migrated) throw new StoreUnavailable('unreachable');
-    const pool = await this.#open();
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#on(pool, waitMs, work);
-      } catch (cause) {
-        if (tries < TRIES && mayBeRepeated(cause) && !this.#closed) continue;
-        throw this.#failed(cause);
-      }
-    }
+  }
+
+  get #patienceMs(): number {
+    return this.#options.patienceMs ?? PATIENCE_MS;
+  }
+
+  get #patienceLeftMs(): number {
+    if (this.#away?.reason !== 'unreachable') return 0;
+    return Math.max(0, this.#awaySinceMs + this.#patienceMs - performance.now());
+  }
+
+  #untilBack(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiting.add(done);
+    });
+  }
+
+  #wake(): void {
+    for (const done of this.#waiting) done();
   }
 
   /** Runs work on a connection; one that does not answer in time is cut, and its transaction ends with it. */
@@ -177,13 +248,15 @@ export class Database implements Queryable {
     let client: PoolClient | undefined;
     let timer: NodeJS.Timeout | undefined;
     let late = false;
-    const endMs = performance.now() + waitMs;
+    const limitMs = answerMs(waitMs);
+    const endMs = performance.now() + limitMs;
     const limit = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         late = true;
         client?.release(true);
-        reject(new StoreUnavailable('unreachable'));
-      }, waitMs + GRACE_MS);
+        // where others were answered meanwhile it is this that takes long
+        reject(new StoreUnavailable(this.#answeredMs > endMs - limitMs / 2 ? 'locked' : 'unreachable'));
+      }, limitMs + GRACE_MS);
     });
     const run = async (): Promise<T> => {
       const connected = await this.#connected(pool, endMs);
@@ -195,6 +268,7 @@ export class Database implements Queryable {
       this.#roundTrips++;
       try {
         const result = await work(connected);
+        this.#answeredMs = performance.now();
         if (!late) connected.release();
         return result;
       } catch (cause) {
@@ -241,6 +315,7 @@ export class Database implements Queryable {
       max: this.#options.connections ?? CONNECTIONS,
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
+      pipeline: true,
       idleTimeoutMillis: IDLE_MS,
       allowExitOnIdle: true,
       types: {
@@ -269,10 +344,11 @@ export class Database implements Queryable {
     if (this.#options.readonly) throw new StoreUnavailable('readonly');
   }
 
-  #failed(cause: unknown): StoreUnavailable {
+  /** @param beganMs - when the call that failed began, of `performance.now()` */
+  #failed(cause: unknown, beganMs: number): StoreUnavailable {
     if (this.#closed) return new StoreUnavailable('closed');
     const error = failureOf(cause);
-    if (isAway(error)) this.#away = error;
+    if (isAway(error)) this.#wentAway(error, beganMs);
     if (this.#failure?.error.reason !== error.reason) {
       const detail = error.cause instanceof Error ? error.cause.message : error.message;
       this.#options.log?.warn(
@@ -284,10 +360,58 @@ export class Database implements Queryable {
     return error;
   }
 
+  #wentAway(error: StoreUnavailable, beganMs: number): void {
+    const wasAway = this.#away !== null;
+    this.#away = error;
+    if (wasAway) return;
+    this.#awaySinceMs = Math.max(beganMs, this.#answeredMs);
+    this.#dropPool();
+    this.#options.onAway?.();
+  }
+
+  /** Where one connection broke the others did, and nobody has found out yet. */
+  #dropPool(): void {
+    const dropped = this.#pool;
+    this.#pool = null;
+    // those in use end when they are given back
+    void dropped?.then((pool) => pool.end()).catch(() => undefined); // it could not be opened: its caller was told
+  }
+
   /** @param wrote - a write that worked; what only reads says nothing about a full disk */
   #worked(wrote: boolean): void {
+    // an answer that was on its way when the database went
+    if (this.#away !== null) return;
     if (this.#failure === null || (!wrote && !isAway(this.#failure.error))) return;
     this.#options.log?.info({ was: this.#failure.error.reason }, 'store back');
     this.#failure = null;
   }
+}
+
+/** A transaction that ends itself when it takes too long; the limits end with it, so that a pooler keeps nothing of them. */
+function beginWithin(waitMs: number, begin = 'BEGIN'): string {
+  const lockMs = Math.max(1, Math.trunc(waitMs));
+  return `${begin}; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${answerMs(waitMs)}`;
+}
+
+/** How long an answer may take when others may be waited for so long: the work itself takes its time, too. */
+function answerMs(waitMs: number): number {
+  return Math.max(ANSWER_MS, Math.trunc(waitMs));
+}
+
+/**
+ * One statement that the server itself gives up in time: what failed then was not done, and is not done later. Begin, statement
+ * and end are sent together and answered together (the connections pipeline): one round trip.
+ */
+async function alone<Row extends QueryResultRow>(
+  client: ClientBase,
+  text: string,
+  values: readonly unknown[],
+  waitMs: number,
+): Promise<Row[]> {
+  const began = client.query(beginWithin(waitMs));
+  const asked = client.query<Row>(text, [...values]);
+  const ended = client.query('COMMIT');
+  const all = await Promise.allSettled([began, asked, ended]); // a connection is free once all are answered
+  for (const one of all) if (one.status === 'rejected') throw one.reason;
+  return (await asked).rows;
 }

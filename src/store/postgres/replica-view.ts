@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { StoreUnavailable } from '../../errors.ts';
 import type { Database } from './database.ts';
@@ -12,6 +13,8 @@ export interface ReplicaViewOptions {
 
 /** What others did is looked for so often; told by a notification it is looked for at once. */
 const POLL_MS = 1_000;
+/** While calls wait for a database that went away a moment ago. */
+const HURRY_MS = 100;
 /** How many served texts are remembered; as many as the table holds. */
 const MAX_SERVED = 100_000;
 /** A connection that cannot listen (a pooler in transaction mode) is tried again after so long. */
@@ -78,9 +81,21 @@ export class ReplicaView {
     return this.#served.get(hash);
   }
 
-  /** Looks now, and from then on by itself. Never rejects: `Database.failure` says what was wrong. */
+  /**
+   * Looks now, again while a database that is not there is waited for, and from then on by itself. Never rejects:
+   * `Database.failure` says what was wrong.
+   */
   async start(): Promise<void> {
     await this.look();
+    while (this.#options.database.isAwaited && !this.#closed) {
+      await pause(HURRY_MS);
+      await this.look();
+    }
+    this.#schedule();
+  }
+
+  /** The database went away: others wait for it, so it is looked for at once and often. */
+  hurry(): void {
     this.#schedule();
   }
 
@@ -117,7 +132,9 @@ export class ReplicaView {
 
   #schedule(): void {
     if (this.#closed) return;
-    this.#timer = setTimeout(() => void this.look().then(() => this.#schedule()), POLL_MS).unref();
+    clearTimeout(this.#timer);
+    const delayMs = this.#options.database.isAwaited ? HURRY_MS : POLL_MS;
+    this.#timer = setTimeout(() => void this.look().then(() => this.#schedule()), delayMs).unref();
   }
 
   async #lookUntilStill(): Promise<void> {

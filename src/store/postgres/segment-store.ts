@@ -84,6 +84,7 @@ export class DatabaseSegments implements SegmentStore {
   async note(batches: readonly SegmentBatch[]): Promise<void> {
     if (batches.length === 0) return;
     const erased = await this.#parts.database.transaction(async (client) => {
+      await takeTurns(client, batches);
       for (const batch of batches) await noteBatch(client, batch);
       let gone = 0;
       for (const { project, segments } of batches) {
@@ -168,6 +169,19 @@ export class DatabaseSegments implements SegmentStore {
 
 function asGiven(row: ConversationRow): ConversationRow {
   return { ...row, project: fromPg(row.project), name: fromPg(row.name), task: fromPg(row.task) };
+}
+
+/**
+ * Lets through one at a time that notes segments of a project: conversations that began alike share segments, so that two
+ * who note several of them would wait for each other in a circle.
+ */
+async function takeTurns(client: Queryable, batches: readonly SegmentBatch[]): Promise<void> {
+  const projects = [...new Set(batches.map(({ project }) => toPg(project)))].sort();
+  await client.query(
+    `SELECT pg_advisory_xact_lock(hashtext('mcp_pruner.segment'), hashtext(p)) FROM unnest($1::text[]) WITH ORDINALITY u (p, n)
+     ORDER BY n`,
+    [projects],
+  );
 }
 
 async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> {
