@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/origin.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
+import type { EventRecord } from '../core/ports.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import { wayTo } from '../core/route-way.ts';
 import { dialects } from '../dialects/all.ts';
@@ -150,7 +151,7 @@ async function handlerOptions(
       ...(scorer && { scorer }),
       ...(learner && { boldness: learner }),
       ...(settings.holdout > 0 && { isHeldOut: (id: string) => isHeldOut(id, settings.holdout) }),
-      segments: segmentsOf(services),
+      segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
       ...(owners && { owners }),
     }),
@@ -173,10 +174,10 @@ async function handlerOptions(
 }
 
 /** What was asked of single segments, where they are taken down, and the budget if there is one. */
-function segmentsOf({ settings, store, recorder, clock, log, failures }: Services): SegmentPorts {
+function segmentsOf({ settings, store, recorder, clock, log, failures }: Services, hasProjects: boolean): SegmentPorts {
   const collector = new ContextBudget({
     store: store.segments,
-    events: store,
+    events: hasProjects ? { addEvents: (events) => store.addEvents(events.map(withProject)) } : store,
     clock,
     tokens: settings.contextBudgetTokens,
     onStep: (step) =>
@@ -191,4 +192,9 @@ function segmentsOf({ settings, store, recorder, clock, log, failures }: Service
     onSeen: (request) => recorder.noteOnceRead(request),
     ...(settings.contextBudgetTokens > 0 && { collector }),
   };
+}
+
+/** An event that names its project, as one of that project. */
+function withProject(event: EventRecord): EventRecord {
+  return { ...event, project: String(event.payload.project) };
 }

@@ -81,7 +81,8 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   const log = createLog({ level: settings.logLevel, fd: logFile.fd });
   // the token that others know is not needed: nobody else is to find this proxy
   const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
-  const own: Settings = { ...settings, host: '127.0.0.1', port: 0, authToken: ownToken, drainTimeoutMs: 0 };
+  const here = { host: '127.0.0.1', port: 0, requireKey: false } as const;
+  const own: Settings = { ...settings, ...here, authToken: ownToken, drainTimeoutMs: 0 };
   const app = await startHttp(own, { log, version: io.version });
   const about = `started for this run, log ${logFile.path}`;
   const sameStore = settings.dbPath !== ':memory:';

@@ -20,8 +20,13 @@ export class Ownership {
     this.#store = store;
   }
 
-  /** Takes note that prunes were stored with this owner. */
+  /** Takes note that prunes were stored with this owner. Never throws. */
   remember(project: string, pruneIds: Iterable<string>): void {
+    try {
+      this.#forgetOldEpoch();
+    } catch {
+      return; // the store has just gone: it is asked again
+    }
     for (const id of pruneIds) this.#written.set(nameOf(project, id), true);
   }
 
@@ -42,10 +47,14 @@ export class Ownership {
     return all.filter((id) => this.#written.has(nameOf(project, id)));
   }
 
-  #unknown(project: string, pruneIds: Iterable<string>): string[] {
+  #forgetOldEpoch(): void {
     const epoch = this.#store.epoch();
     if (epoch !== this.#epoch) this.#written.clear();
     this.#epoch = epoch;
+  }
+
+  #unknown(project: string, pruneIds: Iterable<string>): string[] {
+    this.#forgetOldEpoch();
     return [...new Set(pruneIds)].filter((id) => !this.#written.has(nameOf(project, id)));
   }
 }

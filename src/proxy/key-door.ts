@@ -10,7 +10,8 @@ import { readAway } from './unread-upload.ts';
 
 const HEADER = 'x-mcp-pruner-key';
 const PROJECT = 'x-mcp-pruner-project';
-const PREFIX = 'mpk_';
+/** A whole key: what a provider gives out may hold its first letters by chance. */
+const KEY = /(?<![\w-])mpk_[\w-]{43}(?![\w-])/;
 /** `…/k/<key>/v1`: whatever stands in the place of the key goes no further. */
 const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
 /** Where clients put the provider's key. */
@@ -153,7 +154,7 @@ function takeKey(req: IncomingMessage): string | null {
 }
 
 function isMisplaced(req: IncomingMessage): boolean {
-  return PROVIDERS.some((name) => req.headers[name]?.includes(PREFIX)) || req.url?.includes(PREFIX) === true;
+  return PROVIDERS.some((name) => KEY.test(String(req.headers[name] ?? ''))) || KEY.test(req.url ?? '');
 }
 
 function projectNamed({ headers }: IncomingMessage): string {

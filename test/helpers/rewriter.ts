@@ -2,6 +2,7 @@ import type { BulkPruner, Pruner } from '../../src/core/api.ts';
 import type { Decider } from '../../src/core/decide/decider.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
+import type { Ownership } from '../../src/core/ownership.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { createPruner, type PrunerOptions } from '../../src/core/prune-text.ts';
@@ -55,6 +56,7 @@ export interface RewriterParts {
   readonly includeMarkers?: boolean;
   readonly shortMarkers?: boolean;
   readonly isHeldOut?: (conversationId: string) => boolean;
+  readonly owners?: Ownership;
 }
 
 /** A pipeline for bodies of chat completions. */
@@ -102,6 +104,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
     },
     memoBytes: 10_000_000,
     ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
+    ...(parts.owners && { owners: parts.owners }),
   });
 }
 

@@ -7,7 +7,8 @@ import { type DecisionRow, decisionOf } from './decisions.ts';
 import { fromPg, toPg, toPgOrNull } from './text.ts';
 
 const MAX_ROWS = 10_000;
-const WAIT_MS = 5_000;
+/** Adopting reads all prunes that nobody has, once. */
+const ADOPT_WAIT_MS = 60_000;
 const COLUMNS = 'id, prune_id, decision_key AS key, body, created_ms, expires_ms';
 const OWNED = 'id IN (SELECT prune FROM mcp_pruner.prune_owner WHERE project = ANY ($1))';
 
@@ -56,7 +57,7 @@ export class DatabaseProjects implements ProjectStore {
         `UPDATE mcp_pruner.meter SET value = greatest(value, (SELECT coalesce(max(id), 0) FROM mcp_pruner.prune))
          WHERE name = 'prunes_adopted'`,
       );
-    }, WAIT_MS);
+    }, ADOPT_WAIT_MS);
   }
 
   async events(

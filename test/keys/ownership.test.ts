@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { Ownership } from '../../src/core/ownership.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+import { openPostgresStore, type PostgresStore } from '../../src/store/postgres.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
+import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
+import { manualClock, openRewriter, openStore, TTL_MS } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+const scope = (project: string) => ({ project, task: '', requestId: 'r' });
+const first = oneResult(serverLog(300, 1));
+const second = [...first, ...toolTurn('call_2', 'bash', { command: 'again' }, serverLog(300, 2))];
+
+function owning(store: StoreHandle): Ownership {
+  const projects = store.projects();
+  return new Ownership(() => projects, store);
+}
+
+describe('whose an original is', () => {
+  it.skipIf(!hasPostgres)(
+    'costs a turn no round trip, but for the first of a conversation that another proxy began',
+    async () => {
+      const url = await sharedDatabase()();
+      const open = async (): Promise<PostgresStore> => {
+        const store = openPostgresStore({ url, clock: manualClock(), ttlMs: TTL_MS, maxBytes: 1e9, maxEvents: 100 });
+        afterwards(() => store.close());
+        await store.ready();
+        return store;
+      };
+      const [one, two] = [await open(), await open()];
+      const clock = manualClock();
+      const [here, there] = [one, two].map((store) => openRewriter({ store, clock, owners: owning(store) }));
+      const cost = async (store: PostgresStore, work: () => Promise<unknown> | undefined): Promise<number> => {
+        const before = store.roundTrips;
+        await work();
+        return store.roundTrips - before;
+      };
+      // look up and commit, as without keys
+      expect(await cost(one, () => here?.rewrite(chatBody(first), scope('web')))).toBe(2);
+      expect(await cost(one, () => here?.rewrite(chatBody(first), scope('web')))).toBe(0);
+      expect(await cost(one, () => here?.rewrite(chatBody(second), scope('web')))).toBe(2);
+      // the other proxy looks up, and notes whose they are
+      expect(await cost(two, () => there?.rewrite(chatBody(second), scope('web')))).toBeLessThanOrEqual(3);
+      expect(await cost(two, () => there?.rewrite(chatBody(second), scope('web')))).toBe(0);
+    },
+  );
+
+  it("lets nobody keep alive what is another project's by naming it", async () => {
+    const clock = manualClock();
+    const store = openStore(':memory:', clock);
+    const owners = owning(store);
+    const rewriter = openRewriter({ store, clock, owners });
+    const { outcomes } = await rewriter.rewrite(chatBody(first), scope('web'));
+    const pruneId = outcomes[0]?.pruneId ?? '';
+    const named = chatBody([{ role: 'user', content: `⟦PRUNÉ: prune_id=${pruneId} lignes 3-9 (7) raison=x⟧` }]);
+    const until = async () => (await store.findPrune(pruneId))?.expiresAtMs ?? 0;
+    const atFirst = await until();
+    clock.now += TTL_MS / 2;
+    await rewriter.rewrite(named, scope('api'));
+    expect(await until()).toBe(atFirst);
+    await rewriter.rewrite(named, scope('web'));
+    expect(await until()).toBeGreaterThan(atFirst);
+  });
+
+  it('is forgotten with a prune that went, and written anew with one that came again', async () => {
+    const clock = manualClock();
+    const store = openStore(':memory:', clock);
+    const owners = owning(store);
+    const projects = await store.projects();
+    const rewriter = openRewriter({ store, clock, owners });
+    const { outcomes } = await rewriter.rewrite(chatBody(first), scope('web'));
+    const pruneId = outcomes[0]?.pruneId ?? '';
+    clock.now += 3 * TTL_MS;
+    while (await store.sweep());
+    expect((await projects.owned(['web'], [pruneId])).size).toBe(0);
+    await openRewriter({ store, clock, owners }).rewrite(chatBody(first), scope('web'));
+    expect((await projects.owned(['web'], [pruneId])).size).toBe(1);
+  });
+});
