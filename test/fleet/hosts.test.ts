@@ -92,7 +92,7 @@ describe('a child of a server on another host', () => {
     const [owner, other] = [childrenOn('there', store, there), childrenOn('here', store, here)];
     await Promise.all([owner.open(), other.open()]);
     await owner.create({ child_id: 'c', command: process.execPath }, {}, { childId: null });
-    const cancelled = other.cancel('c', undefined, { reason: 'enough' });
+    const cancelled = other.cancel('c', 5_000, { reason: 'enough' });
     await vi.advanceTimersByTimeAsync(10_000);
     expect(await cancelled).toMatchObject({ stop_reason: 'enough' });
     expect(await owner.status('c', 0, never)).toMatchObject({ state: 'killed', signal: 'SIGTERM' });
