@@ -54,6 +54,7 @@ const server = spawn(process.execPath, [cli, 'serve', '--enable-fleet', '--port'
   cwd: folder,
   env: {
     PATH: process.env.PATH,
+    ...(process.env.MCP_PRUNER_DATABASE_URL && { MCP_PRUNER_DATABASE_URL: process.env.MCP_PRUNER_DATABASE_URL }),
     HOME: folder,
     MCP_PRUNER_UPSTREAM_URL: `http://127.0.0.1:${provider.address().port}/v1`,
     MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
