@@ -67,6 +67,7 @@ export function billOf(
     tools: facts.tools,
     system: facts.system,
     messages: remembered(facts, stretches, known, common, exactly !== null),
+    counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
     cached: standing(usage, rules),
     cachedWithout: standing(without, rules),
@@ -101,9 +102,9 @@ function sumOfRemoved({ messages }: RequestFacts): number {
   return messages.reduce((sum, { removed }) => sum + removed, 0);
 }
 
-/** What is known exactly of the messages that two requests share. */
+/** What is known exactly of the messages that two requests share; nothing where no request was ever counted. */
 function exactOf(known: Known | null, common: number): readonly (number | undefined)[] {
-  return known === null ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
+  return known === null || !known.counted ? [] : known.messages.slice(0, common).map(({ exact }) => exact);
 }
 
 /** Messages as they are remembered, with what was cut from each where the provider's count says so. */
@@ -115,7 +116,7 @@ function remembered(
   counted: boolean,
 ): Known['messages'] {
   const exact = exactOf(known, common);
-  if (!counted && exact.every((removed) => removed === undefined)) return messages;
+  if (!counted && exact.length === 0) return messages;
   return messages.map(({ prefix, cuts }, i) => {
     const removed = counted ? stretches[i]?.removed : exact[i];
     return { prefix, cuts, ...(removed !== undefined && { exact: removed }) };

@@ -1,7 +1,8 @@
-import type { LedgerSum, LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
+import type { LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
 import type { Bill } from './bill.ts';
 import { dayOf } from './days.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';
+import type { SumGroup } from './waiting-sums.ts';
 
 /** Names of the figures that a request adds to its day. */
 export type TotalField =
@@ -33,7 +34,7 @@ export type TotalField =
   | 'checkedEstimated';
 
 /** What a request adds to the figures of its day, as a whole and by model. */
-export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): LedgerSum[] {
+export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): SumGroup[] {
   const priced = turn.dollars !== null;
   const fields: Readonly<Partial<Record<TotalField, number>>> = {
     requests: 1,
@@ -64,19 +65,12 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
     checkedEstimated: counted.checked?.estimated ?? 0,
   };
   const day = dayOf(turn.atMs);
-  const { project } = turn;
-  const sums: LedgerSum[] = [];
-  for (const [field, value] of Object.entries(fields)) {
-    if (value === 0) continue;
-    sums.push({ day, project, slice: 'all', key: '', field, value });
-    sums.push({ day, project, slice: 'model', key: turn.model, field, value });
-  }
-  if (turn.miss !== null) {
-    const miss = { day, project, slice: 'miss', key: turn.miss } as const;
-    sums.push({ ...miss, field: 'requests', value: 1 }, { ...miss, field: 'tokens', value: turn.missTokens });
-    sums.push({ ...miss, field: 'dollars', value: turn.missDollars ?? 0 });
-  }
-  return sums;
+  const { project, miss, missTokens: tokens } = turn;
+  const all: SumGroup = { day, project, slice: 'all', key: '', fields };
+  const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
+  const dollars = turn.missDollars ?? 0;
+  if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
+  return groups;
 }
 
 /** Tokens of new messages: as the provider counted them, and as they were estimated. */
@@ -94,43 +88,30 @@ export interface Counted extends Guess, Pick<Bill, 'checked'> {
 }
 
 /** What new texts add to the figures of their tool and kind. @param entering - dollars of a new token */
-export function textSums(
-  about: Pick<LedgerTurn, 'atMs' | 'project'>,
-  texts: readonly TextFacts[],
-  entering: number,
-): LedgerSum[] {
-  return texts.flatMap(({ tool, kind, cut, tokensBefore, tokensAfter }) => {
+export function textSums(about: About, texts: readonly TextFacts[], entering: number): SumGroup[] {
+  return texts.map(({ tool, kind, cut, tokensBefore, tokensAfter }) => {
     const removed = tokensBefore - tokensAfter;
     const fields = { texts: 1, cut: cut ? 1 : 0, tokens: tokensBefore, removed, saved: removed * entering };
     return toolSums(about, tool, kind, fields);
   });
 }
 
+type About = Pick<LedgerTurn, 'atMs' | 'project'>;
+
 /** What a regret adds to the figures of its tool and kind. */
-export function regretSums(
-  about: Pick<LedgerTurn, 'atMs' | 'project'>,
-  { how, tool, kind, tokens }: RegretFacts,
-  entering: number,
-): LedgerSum[] {
+export function regretSums(about: About, { how, tool, kind, tokens }: RegretFacts, entering: number): SumGroup {
   return toolSums(about, tool, kind, { [how]: 1, regretTokens: tokens, regretDollars: tokens * entering });
 }
 
-function toolSums(
-  { atMs, project }: Pick<LedgerTurn, 'atMs' | 'project'>,
-  tool: string,
-  kind: string,
-  fields: Readonly<Record<string, number>>,
-): LedgerSum[] {
-  const about = { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}` } as const;
-  return Object.entries(fields).flatMap(([field, value]) => (value === 0 ? [] : { ...about, field, value }));
+function toolSums({ atMs, project }: About, tool: string, kind: string, fields: SumGroup['fields']): SumGroup {
+  return { day: dayOf(atMs), project, slice: 'tool', key: `${tool}\t${kind}`, fields };
 }
 
-/** What is learnt from: how many texts were cut by each boldness step, and how many of them regretted. */
+/** What is learnt from: a text that was cut by a boldness step, or one of those that was regretted. */
 export function stepSums(
-  { atMs, project }: Pick<LedgerTurn, 'atMs' | 'project'>,
-  texts: readonly Pick<TextFacts, 'tool' | 'kind' | 'boldness'>[],
+  { atMs, project }: About,
+  text: Pick<TextFacts, 'tool' | 'kind' | 'boldness'>,
   field: keyof typeof STEP_FIELDS,
-): LedgerSum[] {
-  const about = { day: dayOf(atMs), project, slice: 'step', field: STEP_FIELDS[field], value: 1 } as const;
-  return texts.map((text) => ({ ...about, key: stepKey(text) }));
+): SumGroup {
+  return { day: dayOf(atMs), project, slice: 'step', key: stepKey(text), fields: { [STEP_FIELDS[field]]: 1 } };
 }

@@ -11,6 +11,8 @@ export interface Known {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly KnownMessage[];
+  /** Some of them have an `exact`. */
+  readonly counted: boolean;
   /** What each request so far was billed for, by the messages that it had; only of messages that still stand. */
   readonly marks: readonly Mark[];
   /** Tokens that stood in the cache after it: as it was forwarded, and as it would have without cuts. */
@@ -28,7 +30,9 @@ export interface Known {
 export function shared(known: Known, messages: readonly MessageFacts[], withCuts: boolean): number {
   const most = Math.min(known.messages.length, messages.length);
   for (let i = 0; i < most; i++) {
-    const [a, b] = [known.messages[i], messages[i]];
+    const a = known.messages[i];
+    const b = messages[i];
+    if (a === b) continue; // most are the very same objects
     if (a?.prefix !== b?.prefix || (withCuts && a?.cuts !== b?.cuts)) return i;
   }
   return most;

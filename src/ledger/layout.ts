@@ -65,6 +65,7 @@ export function settled(
   exact: readonly (number | undefined)[],
   total: number | null,
 ): readonly Stretch[] {
+  if (total === null && exact.length === 0) return stretches;
   const known = stretches.map((one, i) => ({ ...one, removed: exact[i] ?? one.removed }));
   if (total === null) return known;
   const fixed = known.reduce((sum, { removed }, i) => sum + (exact[i] === undefined ? 0 : removed), 0);
@@ -92,11 +93,14 @@ export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[]): 
   const at1h = usage.read + usage.write1h;
   const at5m = at1h + usage.write5m;
   const all = stretches.reduce((sum, { removed }) => sum + removed, 0);
+  const read = cutsUpTo(usage.read);
+  const long = usage.write1h > 0 ? cutsUpTo(at1h) : read;
+  const short = usage.write5m > 0 ? cutsUpTo(at5m) : long;
   return {
-    read: usage.read + cutsUpTo(usage.read),
-    write1h: usage.write1h + cutsUpTo(at1h) - cutsUpTo(usage.read),
-    write5m: usage.write5m + cutsUpTo(at5m) - cutsUpTo(at1h),
-    fresh: usage.fresh + all - cutsUpTo(at5m),
+    read: usage.read + read,
+    write1h: usage.write1h + long - read,
+    write5m: usage.write5m + short - long,
+    fresh: usage.fresh + all - short,
     output: usage.output,
   };
 }

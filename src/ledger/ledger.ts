@@ -4,11 +4,9 @@ import type {
   LedgerReport,
   LedgerSink,
   LedgerStore,
-  LedgerSum,
   LedgerTurn,
   RegretFacts,
   RequestFacts,
-  TextFacts,
 } from '../core/ports/ledger.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
@@ -20,6 +18,7 @@ import { type Known, shared } from './known.ts';
 import type { Learner } from './learning.ts';
 import type { Prices } from './prices.ts';
 import { reportOf } from './report.ts';
+import { WaitingSums } from './waiting-sums.ts';
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
@@ -35,9 +34,8 @@ export interface LedgerOptions {
   readonly onBilled?: (turn: LedgerTurn) => void;
 }
 
-/** Requests and figures that wait to be written at most; past it new ones are left out, and the log says so. */
+/** Requests that wait to be written at most; past it new ones are left out. */
 const MAX_TURNS = 5_000;
-const MAX_SUMS = 20_000;
 /** Messages of remembered conversations in all. */
 const MAX_MESSAGES = 400_000;
 /** Newest requests of one conversation that may be gone on from: agents branch off. */
@@ -51,9 +49,6 @@ const MAX_REGRETTED = 10_000;
 const DAYS_OF_CALIBRATION = 30;
 const MAX_CONVERSATIONS = 10_000;
 const DAY_MS = 86_400_000;
-
-/** A figure that still grows. */
-type Waiting = { -readonly [Field in keyof LedgerSum]: LedgerSum[Field] };
 
 interface Remembered {
   readonly branches: readonly Known[];
@@ -79,7 +74,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   /** Prune ids of texts that were regretted. */
   readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
   #turns: LedgerTurn[] = [];
-  #sums = new Map<string, Waiting>();
+  readonly #sums = new WaitingSums();
   #unfinished = new Set<Promise<void>>();
   readonly #behind = new WriteBehind(() => this.#write());
 
@@ -129,13 +124,10 @@ export class Ledger implements LedgerSink, LedgerReader {
         const about = { atMs: clock.nowMs(), project: from?.project ?? 'default' };
         const entering = from?.entering ?? 0;
         const regret: RegretFacts = { how: 'recovered', tool, kind, tokens, pruneId, boldness: boldness?.number ?? 0 };
-        this.#addSums(regretSums(about, regret, entering));
+        this.#sums.add(regretSums(about, regret, entering));
         this.#regret(about, regret);
-        const day = { day: dayOf(about.atMs), project: about.project, slice: 'all', key: '' } as const;
-        this.#addSums([
-          { ...day, field: 'regretTokens', value: tokens },
-          { ...day, field: 'regretDollars', value: tokens * entering },
-        ]);
+        const fields = { regretTokens: tokens, regretDollars: tokens * entering };
+        this.#sums.add({ day: dayOf(about.atMs), project: about.project, slice: 'all', key: '', fields });
         this.#behind.soon();
       },
       (cause: unknown) => onFailure('regret_not_noted', cause),
@@ -182,11 +174,13 @@ export class Ledger implements LedgerSink, LedgerReader {
       would: shadow ? wouldBe(bill) : null,
     };
     if (bill.checked) this.#check(facts.model, bill.checked);
-    this.#addSums(turnSums(turn, facts.texts, counted));
-    this.#addSums(textSums(turn, facts.texts, bill.entering ?? 0));
-    if (this.#options.learner) this.#addSums(stepSums(turn, facts.texts.filter(isCut), 'cut'));
+    for (const group of turnSums(turn, facts.texts, counted)) this.#sums.add(group);
+    for (const group of textSums(turn, facts.texts, bill.entering ?? 0)) this.#sums.add(group);
+    if (this.#options.learner) {
+      for (const text of facts.texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));
+    }
     for (const regret of facts.regrets) {
-      this.#addSums(regretSums(turn, regret, bill.entering ?? 0));
+      this.#sums.add(regretSums(turn, regret, bill.entering ?? 0));
       this.#regret(turn, regret);
     }
     if (this.#turns.length < MAX_TURNS) this.#turns.push(turn);
@@ -202,7 +196,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
     if (!this.#options.learner || this.#regretted.has(regret.pruneId)) return;
     this.#regretted.set(regret.pruneId, true);
-    this.#addSums(stepSums(about, [regret], 'regretted'));
+    this.#sums.add(stepSums(about, regret, 'regretted'));
   }
 
   #calibration(model: string): number {
@@ -238,23 +232,10 @@ export class Ledger implements LedgerSink, LedgerReader {
     return told;
   }
 
-  #addSums(sums: readonly LedgerSum[]): void {
-    for (const sum of sums) {
-      const id = `${sum.day}\0${sum.project}\0${sum.slice}\0${sum.key}\0${sum.field}`;
-      const waiting = this.#sums.get(id);
-      if (waiting) waiting.value += sum.value;
-      else if (this.#sums.size < MAX_SUMS) {
-        // field by field: what V8 copies by spreading is slow to make and to read
-        const { day, project, slice, key, field, value } = sum;
-        this.#sums.set(id, { day, project, slice, key, field, value });
-      }
-    }
-  }
-
   async #write(): Promise<void> {
-    const [turns, sums] = [this.#turns, [...this.#sums.values()]];
+    const turns = this.#turns;
     this.#turns = [];
-    this.#sums = new Map();
+    const sums = this.#sums.take();
     try {
       await this.#options.store.add(turns, sums);
     } catch (cause) {
@@ -299,10 +280,6 @@ function asSent(bill: Bill): Bill {
 
 function wouldBe({ removed, dollars, dollarsWithout }: Bill): { readonly removed: number; readonly dollars: number } {
   return { removed: -removed, dollars: (dollars ?? 0) - (dollarsWithout ?? 0) };
-}
-
-function isCut({ cut }: TextFacts): boolean {
-  return cut;
 }
 
 function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {

@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import type { Arm, MessageFacts, RegretFacts, ReportedUsage, RequestFacts, TextFacts } from '../core/ports/ledger.ts';
-import type { BodyEdit, TextOutcome } from '../core/prefix-memo.ts';
+import type { TextOutcome } from '../core/prefix-memo.ts';
 import { tailOf } from '../core/read-request.ts';
 import type { Rewritten } from '../core/rewritten.ts';
-import type { ProviderUsage } from '../dialects/dialect.ts';
+import type { ProviderUsage, ScannedMessage } from '../dialects/dialect.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** What the ledger is told beside what the request itself says. */
@@ -27,8 +28,7 @@ const MAX_MODEL_CHARS = 200;
 export function factsOf(rewritten: Rewritten, { forwardedOriginal, ...about }: Circumstances): OpenFacts {
   const { received, body, outcomes, newFrom, heldOut } = rewritten;
   const tail = tailOf(rewritten.messages);
-  const edits = forwardedOriginal ? [] : rewritten.edits;
-  const messages = messagesOf(rewritten, edits, forwardedOriginal ? [] : outcomes);
+  const messages = messagesOf(rewritten, forwardedOriginal);
   const fresh = outcomes.slice(newFrom);
   const arm: Arm = heldOut ? 'control' : 'pruned';
   return {
@@ -104,42 +104,49 @@ function besideOf({ received, beside, messages }: Rewritten): { tools: string; s
   return { tools: tools.toString(36), system: system.toString(36) };
 }
 
-function messagesOf(
-  { messages, prefixes }: Rewritten,
-  edits: readonly BodyEdit[],
-  outcomes: readonly TextOutcome[],
-): MessageFacts[] {
-  const removed = new Map<number, number>();
-  for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
-    removed.set(messageIndex, (removed.get(messageIndex) ?? 0) + tokensBefore - tokensAfter);
-  }
+/** What was told of the messages of a conversation's newest request, and whether they went out as they came. */
+interface Told {
+  readonly messages: readonly ScannedMessage[];
+  readonly facts: readonly MessageFacts[];
+  readonly whole: boolean;
+}
+
+/** Conversations whose messages need not be told anew with each request. */
+const told = new LRUCache<string, Told>({ max: 100 });
+
+/** Messages that are known from an earlier request are the very same objects, and so are their edits. */
+function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts[] {
+  const { messages, prefixes, conversationId } = rewritten;
+  const edits = whole ? [] : rewritten.edits;
+  const outcomes = whole ? [] : rewritten.outcomes;
+  const before = told.get(conversationId);
+  let known = 0;
+  if (before?.whole === whole) while (known < messages.length && messages[known] === before.messages[known]) known++;
+  const facts = before ? before.facts.slice(0, known) : [];
+  const from = messages[known]?.span.start ?? Number.POSITIVE_INFINITY;
   let at = 0;
-  return messages.map(({ span }, i) => {
-    let bytes = span.end - span.start;
+  while ((edits[at]?.start ?? from) < from) at++;
+  let outcomeAt = 0;
+  for (let i = known; i < messages.length; i++) {
+    const { start, end } = messages[i]?.span ?? NO_SPAN;
+    let bytes = end - start;
     let cuts = 0;
-    for (let edit = edits[at]; edit && edit.start < span.end; edit = edits[++at]) {
+    for (let edit = edits[at]; edit && edit.start < end; edit = edits[++at]) {
       bytes += edit.bytes.length - (edit.end - edit.start);
-      cuts = (Math.imul(cuts, 31) + standsFor(edit)) >>> 0;
+      cuts = (Math.imul(cuts, 31) + crc32(edit.bytes)) >>> 0;
     }
-    return {
-      prefix: prefixes[i] ?? '',
-      bytes,
-      removed: removed.get(i) ?? 0,
-      cuts: cuts === 0 ? '' : cuts.toString(36),
-    };
-  });
+    let removed = 0;
+    while ((outcomes[outcomeAt]?.messageIndex ?? i) < i) outcomeAt++;
+    for (let own = outcomes[outcomeAt]; own?.messageIndex === i; own = outcomes[++outcomeAt]) {
+      removed += own.tokensBefore - own.tokensAfter;
+    }
+    facts.push({ prefix: prefixes[i] ?? '', bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36) });
+  }
+  if (conversationId !== '') told.set(conversationId, { messages, facts, whole });
+  return facts;
 }
 
-/** Edits of earlier messages are the very same objects from request to request. */
-const known = new WeakMap<BodyEdit, number>();
-
-function standsFor(edit: BodyEdit): number {
-  const before = known.get(edit);
-  if (before !== undefined) return before;
-  const value = crc32(edit.bytes);
-  known.set(edit, value);
-  return value;
-}
+const NO_SPAN = { start: 0, end: 0 };
 
 /** Messages at the end among which clients put the last place that is to be cached; the whole body is not searched. */
 const LAST_MESSAGES = 4;

@@ -22,12 +22,12 @@ const MAX_ARGS_BYTES = 256 * 1024;
 export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
   const { received, messages, edits } = rewritten;
   const message = messages[tailOf(messages) - 1];
-  if (!message || edits.length === 0) return [];
+  const calls = edits.length === 0 ? [] : (message?.calls.filter(({ name }) => EDITING.test(name)) ?? []);
+  if (!message || calls.length === 0) return [];
   const before = edits.filter(({ end }) => end <= message.span.start);
   if (before.length === 0) return [];
   const regrets: RegretFacts[] = [];
-  for (const call of message.calls.slice(0, MAX_CALLS)) {
-    if (!EDITING.test(call.name)) continue;
+  for (const call of calls.slice(0, MAX_CALLS)) {
     for (const line of quotedLines(received, call)) {
       const cut = cutLine(received, message.span.start, before, line);
       const outcome = cut && outcomeAt(rewritten, cut);
