@@ -6,7 +6,7 @@ import type { ChildGate } from '../core/ports/child-gate.ts';
 import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import type { Front } from '../proxy/child-door.ts';
+import type { ChildDoor } from '../proxy/child-door.ts';
 import type { Routes, Wire } from '../proxy/server.ts';
 import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
@@ -108,7 +108,7 @@ async function frontsOf(
   const { upstreamApiKey, anthropicApiKey } = settings;
   const ofChildren = children && (await frontOf(children, parts));
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
-  if (!keys && !hasProviderKey) return ofChildren ? { front: ofChildren } : {};
+  if (!keys && !hasProviderKey) return ofChildren ?? {};
   const { errorBodyFor, providerOf, wireOf } = await import('./provider-of.ts');
   const door = keys?.door(
     (req) => errorBodyFor(wires, req),
@@ -126,10 +126,14 @@ async function frontsOf(
   return {
     front: (req, res, go) => {
       const next = (): void => enter(req, () => res, go, 'request');
-      if (ofChildren) ofChildren(req, res, next);
+      if (ofChildren) ofChildren.front(req, res, next);
       else next();
     },
-    socketFront: (req, answer, go) => enter(req, answer, go, 'upgrade'),
+    socketFront: (req, answer, go) => {
+      const next = (): void => enter(req, answer, go, 'upgrade');
+      if (ofChildren) ofChildren.socketFront(req, answer, next);
+      else next();
+    },
   };
 }
 
@@ -145,7 +149,7 @@ async function lenderOf(
   );
 }
 
-async function frontOf(gate: ChildGate, parts: MountParts): Promise<Front> {
+async function frontOf(gate: ChildGate, parts: MountParts): Promise<ChildDoor> {
   const [{ childDoor }, { childRpc }, { listenersByChild }] = await Promise.all([
     import('../proxy/child-door.ts'),
     import('./mounts.ts'),

@@ -1,24 +1,42 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { ChildGate } from '../core/ports/child-gate.ts';
+import type { ChildGate, ChildRequestUsage } from '../core/ports/child-gate.ts';
 import type { TellFailure } from '../failures.ts';
+import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { ChildUsage } from './child-usage.ts';
 import { sendError } from './openai-error.ts';
+import type { BridgeWatch } from './websocket/bridge.ts';
+import { MeteredFrames } from './websocket/metered-frames.ts';
 
 /** Where a child may name itself instead of in the path. */
 const HEADER = 'x-mcp-pruner-child';
 const PATH = /^\/child\/([0-9a-f]{32})(\/[^?]*)?(\?.*)?$/;
-const MODEL_REQUEST = /\/(?:chat\/completions|responses(?:\/compact)?|messages|[^/]*:(?:stream)?generatecontent)$/;
+/** What leads to a provider: a child has no other way through the proxy. */
+const TO_PROVIDER = /^\/v1(?:beta)?\//;
+/** What a child may post without being counted: it asks for the size of a request, and no model. */
+const COUNTS_ONLY =
+  /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$|^\/v1(?:beta)?\/models\/[\w.-]+:countTokens$/;
+/** Many requests in one, whose cost comes later and by another way: no limit could hold. */
+const BATCH = /batch/i;
 
-const children = new WeakMap<IncomingMessage, string>();
+/** A child at the door. */
+interface Entered {
+  readonly childId: string;
+  /** Counts one request. @returns why it may not go on, or `null` */
+  readonly reserve: () => Promise<ChildRefusal | null>;
+  readonly settle: (usage: ChildRequestUsage) => Promise<void>;
+}
+
+const children = new WeakMap<IncomingMessage, Entered>();
 
 /** The child that a request came from, or `null`. */
 export function childOf(req: IncomingMessage): string | null {
-  return children.get(req) ?? null;
+  return children.get(req)?.childId ?? null;
 }
 
-/** Whether a request names the child that it comes from by a field. */
-export function namesChild({ headers }: IncomingMessage): boolean {
-  return headers[HEADER] !== undefined;
+/** Looks at the messages of a child's WebSocket as `watch` does, and counts and limits its requests; others pass as they are. */
+export function meteredByChild(req: IncomingMessage, watch: BridgeWatch, tell: (frame: Buffer) => void): BridgeWatch {
+  const entered = children.get(req);
+  return entered ? new MeteredFrames({ ...entered, watch, tell }) : watch;
 }
 
 export interface ChildDoorOptions {
@@ -31,78 +49,134 @@ export interface ChildDoorOptions {
 /** Whoever may answer before the routes do: calls `next` for what is an ordinary request from then on. */
 export type Front = (req: IncomingMessage, res: ServerResponse, next: () => void) => void;
 
+/** The door for requests, and the one for who asks for a WebSocket; `answer` makes what that is refused with. */
+export interface ChildDoor {
+  readonly front: Front;
+  readonly socketFront: (req: IncomingMessage, answer: () => ServerResponse, next: () => void) => void;
+}
+
 /**
  * Where children come in: `/child/<token>/v1/…` becomes `/v1/…` of that child, whose limits hold from here on. Neither
  * path nor header goes further.
  */
-export function childDoor(options: ChildDoorOptions): Front {
-  return (req, res, next) => {
-    const named = req.headers[HEADER];
-    const isOurs = req.url?.startsWith('/child/') === true;
-    if (!isOurs && named === undefined) return next();
-    enter(options, req, res, next).catch((cause: unknown) => {
-      options.onFailure('internal_error', cause);
-      sendError(res, 'internal_error');
-    });
+export function childDoor(options: ChildDoorOptions): ChildDoor {
+  return {
+    front: (req, res, next) =>
+      pass(options, { req, answer: () => res, next }, (entered) => ordinary(options, entered, req, res, next)),
+    // the requests in its frames are counted one by one
+    socketFront: (req, answer, next) => pass(options, { req, answer, next }, async () => next()),
   };
 }
 
-async function enter(
-  { gate, rpc }: ChildDoorOptions,
+/** A request on its way in; `answer` makes what it is answered with, called only for one that may not come in. */
+interface Coming {
+  readonly req: IncomingMessage;
+  readonly answer: () => ServerResponse;
+  readonly next: () => void;
+}
+
+/** Lets a child in, by `then`; what is no child's goes its way. */
+function pass(
+  { gate, onFailure }: ChildDoorOptions,
+  { req, answer, next }: Coming,
+  then: (entered: Entered) => Promise<void>,
+): void {
+  if (req.url?.startsWith('/child/') !== true && req.headers[HEADER] === undefined) {
+    next();
+    return;
+  }
+  const entering = async (): Promise<void> => {
+    const entered = await enter(gate, req);
+    if ('type' in entered) refuse(answer(), entered);
+    else if (!TO_PROVIDER.test(pathOf(req)) && !isRpc(req)) sendError(answer(), 'not_found');
+    else await then(entered);
+  };
+  entering().catch((cause: unknown) => {
+    onFailure('internal_error', cause);
+    sendError(answer(), 'internal_error');
+  });
+}
+
+const RPC = '/rpc';
+/** Requests that came in by the path, and not by the field. */
+const byPath = new WeakSet<IncomingMessage>();
+
+/** Takes off the request what names a child, and finds that child. */
+async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | ChildRefusal> {
+  const [, inPath, path = '/', query = ''] = PATH.exec(req.url ?? '') ?? [];
+  const named = req.headers[HEADER];
+  delete req.headers[HEADER];
+  const token = inPath ?? (typeof named === 'string' ? named : '');
+  const admitted = await gate.admit(token);
+  if (typeof admitted === 'string') return childRefusal(admitted);
+  if (inPath !== undefined) {
+    req.url = path + query;
+    byPath.add(req);
+  }
+  const { childId } = admitted;
+  const entered: Entered = {
+    childId,
+    reserve: async () => {
+      const now = await gate.admit(token); // a connection may outlive the child that opened it
+      if (typeof now === 'string') return childRefusal(now);
+      const limit = await gate.reserve(childId);
+      return limit === null ? null : childRefusal('child_limit_exceeded', limit);
+    },
+    settle: (usage) => gate.settle(childId, usage),
+  };
+  children.set(req, entered);
+  return entered;
+}
+
+async function ordinary(
+  { rpc }: ChildDoorOptions,
+  { childId, reserve, settle }: Entered,
   req: IncomingMessage,
   res: ServerResponse,
   next: () => void,
 ): Promise<void> {
-  const [, token, path = '/', query = ''] = PATH.exec(req.url ?? '') ?? [];
-  const named = req.headers[HEADER];
-  const key = token ?? (typeof named === 'string' ? named : '');
-  const admitted = await gate.admit(key);
-  if (typeof admitted === 'string') return refuse(res, admitted, admitted);
-  const { childId } = admitted;
-  if (token !== undefined) req.url = path + query;
-  children.set(req, childId);
-  if (path === '/rpc' && token !== undefined) {
-    req.url = `/${query}`;
+  const path = pathOf(req);
+  if (isRpc(req)) {
+    req.url = (req.url ?? '').replace(RPC, '/');
     return rpc(childId)(req, res);
   }
-  const [asked = ''] = (req.url ?? '').split('?');
-  if (!asked.startsWith('/v1/')) return sendError(res, 'not_found');
-  if (req.method === 'POST' && asksModel(asked)) {
-    const limit = await gate.reserve(childId);
-    if (limit !== null) return refuse(res, 'child_limit_exceeded', limit);
+  if (req.method === 'POST' && asksModel(path)) {
+    if (BATCH.test(plainPath(path))) return sendError(res, 'not_found');
+    const refusal = await reserve();
+    if (refusal !== null) return refuse(res, refusal);
     const usage = new ChildUsage(req, res);
-    res.once('close', () => void usage.total().then((total) => gate.settle(childId, total)));
+    res.once('close', () => void usage.total().then(settle));
   }
   next();
 }
 
-/** Whether a path is that of a request to a model, however it is spelt: providers forgive much. */
+function isRpc(req: IncomingMessage): boolean {
+  return byPath.has(req) && pathOf(req) === RPC;
+}
+
+/** Whether what is posted to a path asks a model, as far as anybody can say: all that is not known to ask none. */
 export function asksModel(path: string): boolean {
+  return !COUNTS_ONLY.test(path);
+}
+
+/** A path as a forgiving provider reads it. */
+function plainPath(path: string): string {
   try {
-    const plain = decodeURIComponent(new URL(`http://child${path}`).pathname);
-    return MODEL_REQUEST.test(
-      plain
-        .toLowerCase()
-        .replace(/\/{2,}/g, '/')
-        .replace(/\/$/, ''),
-    );
+    return decodeURIComponent(path);
   } catch {
-    return true; // counted rather than let through
+    return path;
   }
 }
 
-type Refusal = 'child_unknown' | 'child_ended' | 'child_limit_exceeded';
-
-const WORDS: Readonly<Record<Refusal, string>> = {
-  child_unknown: 'No child of this server has this token.',
-  child_ended: 'The child of this token has ended; its address ended with it.',
-  child_limit_exceeded: 'This agent has used up a limit that it was started with; it must end now.',
-};
+function pathOf({ url = '' }: IncomingMessage): string {
+  const [path = ''] = url.split('?');
+  return path;
+}
 
 /** In the shape of OpenAI's errors, and in words that make no client try again. */
-function refuse(res: ServerResponse, type: Refusal, code: string): void {
+function refuse(res: ServerResponse, error: ChildRefusal): void {
   if (res.destroyed) return;
-  const body = Buffer.from(JSON.stringify({ error: { message: WORDS[type], type, param: null, code } }));
+  const body = Buffer.from(JSON.stringify({ error }));
   res.shouldKeepAlive = false; // what was sent of the request is not read
   res
     .writeHead(403, { 'content-type': 'application/json', 'content-length': body.length, 'x-should-retry': 'false' })

@@ -44,11 +44,7 @@ export class ChildUsage {
     if (statusCode >= 400 || this.#bytes === 0) return NOTHING;
     const told = usageIn(await this.#text().catch(() => '') /* unreadable: estimated */);
     if (told.tokensIn + told.tokensOut > 0) return told;
-    return {
-      ...told,
-      tokensIn: Math.ceil(this.#requestBytes / BYTES_PER_TOKEN),
-      tokensOut: Math.ceil(this.#bytes / BYTES_PER_TOKEN),
-    };
+    return { ...estimated(this.#requestBytes, this.#bytes), model: told.model };
   }
 
   #take(chunk: unknown): void {
@@ -87,13 +83,19 @@ export class ChildUsage {
   }
 }
 
+/** What a request came to of which nobody says it. */
+export function estimated(bytesIn: number, bytesOut: number): ChildRequestUsage {
+  const [tokensIn, tokensOut] = [Math.ceil(bytesIn / BYTES_PER_TOKEN), Math.ceil(bytesOut / BYTES_PER_TOKEN)];
+  return { ...NOTHING, tokensIn, tokensOut };
+}
+
 const NOTHING: ChildRequestUsage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWritten: 0, model: null };
 const MODEL = /"model(?:Version)?"\s{0,8}:\s{0,8}"([^"\\]{1,200})"/;
 const FIELD =
   /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|cachedContentTokenCount)"\s{0,8}:\s{0,8}(\d{1,15})/g;
 
 /** The largest number of each kind: an answer that is streamed tells its usage several times, each time the sum so far. */
-function usageIn(text: string): ChildRequestUsage {
+export function usageIn(text: string): ChildRequestUsage {
   const most = new Map<string, number>();
   for (const [, name = '', digits = ''] of text.matchAll(FIELD)) {
     most.set(name, Math.max(most.get(name) ?? 0, Number(digits)));

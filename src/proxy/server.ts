@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Front, namesChild } from './child-door.ts';
+import type { Front } from './child-door.ts';
 import type { Hops } from './hops.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
@@ -164,8 +164,7 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
   const go = (): void => {
     if (socket.destroyed) return;
     if (hops.isCircle(req.headers)) refuseUpgrade(req, socket, 'loop_detected');
-    // a child's limits are kept by POST: over a WebSocket it would be without
-    else if (sockets?.claims(pathOf(req)) && !namesChild(req)) void sockets.handle(req, socket, head);
+    else if (sockets?.claims(pathOf(req))) void sockets.handle(req, socket, head);
     else {
       onUpgradeRefused?.();
       refuseUpgrade(req, socket, 'upgrade_refused');

@@ -8,7 +8,7 @@ const INHERITED_PREFIXES = ['LC_', 'XDG_', 'SSL_CERT_'];
 const NEVER = new Set(['MCP_PRUNER_AUTH_TOKEN', 'DEEPINFRA_API_KEY']);
 /** What a call must not set: where programs are found and what is loaded into them. */
 const RESERVED =
-  /^(?:PATH|NODE_OPTIONS|LD_.*|DYLD_.*|MCP_PRUNER_.*|OPENAI_BASE_URL|OPENAI_API_BASE|ANTHROPIC_BASE_URL|NO_PROXY|no_proxy)$/;
+  /^(?:PATH|NODE_OPTIONS|LD_.*|DYLD_.*|MCP_PRUNER_.*|OPENAI_BASE_URL|OPENAI_API_BASE|ANTHROPIC_BASE_URL|GOOGLE_GEMINI_BASE_URL|NO_PROXY|no_proxy)$/;
 const LOOPBACK = '127.0.0.1,localhost,::1';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -54,6 +54,7 @@ export function childEnvironment(
     OPENAI_BASE_URL: `${url}/v1`,
     OPENAI_API_BASE: `${url}/v1`,
     ANTHROPIC_BASE_URL: url,
+    GOOGLE_GEMINI_BASE_URL: url,
     MCP_PRUNER_CHILD_ID: childId,
     MCP_PRUNER_CHILD_TOKEN: token,
     MCP_PRUNER_RPC_URL: `${url}/rpc`,

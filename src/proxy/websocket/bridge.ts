@@ -3,8 +3,8 @@ import type { RawData } from 'ws';
 
 /** What looks at the messages on their way. */
 export interface BridgeWatch {
-  /** What goes to the upstream in place of a message of the client's: its own bytes, mostly. Never rejects. */
-  fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer>;
+  /** What goes to the upstream in place of a message of the client's: its own bytes, mostly; `null`: nothing. Never rejects. */
+  fromClient(data: Buffer, isBinary: boolean): Buffer | null | Promise<Buffer | null>;
   /** Whether a message of the upstream's goes to the client. Never throws. */
   fromUpstream(data: Buffer, isBinary: boolean): boolean;
   /** The connection has ended. `clientFirst`: by the client. Told once. */
@@ -46,6 +46,11 @@ export class Bridge {
     this.#upstream.send(text, false, () => {});
   }
 
+  /** Sends the client what the upstream did not. */
+  tell(text: Buffer): void {
+    this.#client.send(text, false, () => {});
+  }
+
   /** Ends both sides with a close code. */
   close(code: number, reason: string): void {
     this.#client.close(code, Buffer.from(reason));
@@ -71,7 +76,9 @@ export class Bridge {
     this.#client.hold(); // what comes behind it waits in the client's own buffers
     this.#inOrder = this.#inOrder
       .then(() => this.#watch.fromClient(data, isBinary))
-      .then((out) => pass(out, isBinary, this.#client, this.#upstream))
+      .then((out) => {
+        if (out !== null) pass(out, isBinary, this.#client, this.#upstream);
+      })
       .finally(() => this.#client.release());
   }
 }

@@ -1,5 +1,15 @@
 import { JsonCursor } from '../../json/cursor.ts';
 
+/** The frame that asks for an answer. */
+export const REQUEST = 'response.create';
+/** The last events of an answer. */
+const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
+
+/** Whether an event of this type ends an answer. */
+export function isLastEvent(type: string): boolean {
+  return LAST.has(type);
+}
+
 /** Where clients and providers write the type of a frame. */
 const FIRST_BYTES = 120;
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/;

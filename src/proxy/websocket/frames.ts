@@ -9,7 +9,7 @@ import { scopeOf } from '../scope.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
-import { typeOfFrame } from './frame-type.ts';
+import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
 
 export interface FrameOptions extends PruneStepOptions {
   readonly rewriter: RequestRewriter;
@@ -31,15 +31,14 @@ export interface Connected {
   readonly headers: IncomingHttpHeaders;
   /** A web page of somebody else may have opened it: nothing is read or stored. */
   readonly foreign: boolean;
+  /** The child that opened it, or `null`. */
+  readonly childId: string | null;
   /** Sends the upstream what the client did not. */
   readonly send: (text: Buffer) => void;
   /** The connection has ended. */
   readonly onClosed: () => void;
 }
 
-const REQUEST = 'response.create';
-/** The last events of an answer. */
-const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 /** Errors of a connection that the same request would meet again, whatever was cut in it. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
 
@@ -115,7 +114,7 @@ export class Frames implements BridgeWatch {
     if (type === 'error') return this.#error(exchange, frame);
     if (!exchange.started) this.#accepted(exchange);
     exchange.event(frame);
-    if (LAST.has(type)) this.#end(200, 'answered', null);
+    if (isLastEvent(type)) this.#end(200, 'answered', null);
     return true;
   }
 
@@ -154,7 +153,7 @@ export class Frames implements BridgeWatch {
       }
       const report = exchange.report(status, end, upstreamError);
       const of = this.#options.hasProjects ? { project: scopeOf(this.#connected.headers, '').project } : {};
-      onReport(() => ({ ...report, ...of }));
+      onReport(() => ({ ...report, ...of, childId: this.#connected.childId }));
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }

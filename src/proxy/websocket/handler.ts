@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import type { Dialect } from '../../dialects/dialect.ts';
+import { childOf, meteredByChild } from '../child-door.ts';
 import { pairsOf, responseHeaders } from '../headers.ts';
 import { sendError, sendUpstreamError } from '../openai-error.ts';
 import { bareAnswer } from './bare-answer.ts';
@@ -110,7 +111,8 @@ export class WebSocketHandler {
     if (!joined) upstream.terminate(); // it asks for a WebSocket in a way that is none
   }
 
-  #bridge({ headers }: IncomingMessage, client: WebSocket, upstream: WebSocket): void {
+  #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket): void {
+    const { headers } = req;
     const foreign = this.#options.isForeign(headers);
     const onReport: FrameOptions['onReport'] = (report) => {
       this.#options.onReport(report);
@@ -122,11 +124,13 @@ export class WebSocketHandler {
       {
         headers,
         foreign,
+        childId: childOf(req),
         send: (text) => open.bridge.send(text),
         onClosed: () => this.#open.delete(open),
       },
     );
-    const open: Open = { frames, bridge: new Bridge(client, upstream, frames) };
+    const watch = meteredByChild(req, frames, (frame) => open.bridge.tell(frame));
+    const open: Open = { frames, bridge: new Bridge(client, upstream, watch) };
     this.#open.add(open);
     if (this.#draining) this.drain();
   }

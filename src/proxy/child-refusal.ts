@@ -1,0 +1,20 @@
+/** Why a child may not go on, in the shape of OpenAI's errors. */
+export interface ChildRefusal {
+  readonly message: string;
+  readonly type: Refused;
+  readonly param: null;
+  /** The limit, or what the matter is with the child. */
+  readonly code: string;
+}
+
+type Refused = 'child_unknown' | 'child_ended' | 'child_limit_exceeded';
+
+const WORDS: Readonly<Record<Refused, string>> = {
+  child_unknown: 'No child of this server has this token.',
+  child_ended: 'The child of this token has ended; its address ended with it.',
+  child_limit_exceeded: 'This agent has used up a limit that it was started with; it must end now.',
+};
+
+export function childRefusal(type: Refused, code: string = type): ChildRefusal {
+  return { message: WORDS[type], type, param: null, code };
+}
