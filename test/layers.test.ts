@@ -138,4 +138,18 @@ describe('the layers of the house', () => {
     );
     expect(eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load/.test(target ?? ''))).toEqual([]);
   });
+
+  it('let a server that asks for no keys load nothing of them', () => {
+    const ofKeys = /^(?:keys\/|app\/key|store\/(?:\w+\/(?:keys|projects)|key-rows)$)/;
+    const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
+    const eager = files
+      .filter((file) => !inside(file))
+      .flatMap((file) =>
+        [...sourceOf(file).matchAll(/^import (?!type\b)[^'"]*from '(\.[^']+)'/gm)]
+          .map(([, target = '']) => posix.join(posix.dirname(file), target).replace(/\.ts$/, ''))
+          .filter((target) => ofKeys.test(target))
+          .map((target) => `${file} imports ${target}`),
+      );
+    expect(eager).toEqual([]);
+  });
 });

@@ -23,6 +23,9 @@ export interface OpenKeys {
   close(): void;
 }
 
+/** What belonged to nobody is given its owners once the store can be written. */
+const ADOPT_AGAIN_MS = 10_000;
+
 /** Reads the keys, and follows them. Loaded only where requests must name one. */
 export async function openKeys({ store, events, clock, log, failures }: Storage): Promise<OpenKeys> {
   const onFailure = failures.of('keys');
@@ -33,7 +36,16 @@ export async function openKeys({ store, events, clock, log, failures }: Storage)
   const gate = new Gate({ ring, keys, refusals, clock, onFailure });
   await ring.start();
   if (ring.size === 0) log.warn('keys are required and there is none: mcp-pruner keys create makes one');
-  await (await projects()).adopt().catch((cause: unknown) => onFailure('not_adopted', cause));
+  let adopting: NodeJS.Timeout | undefined;
+  const adopt = async (): Promise<void> => {
+    try {
+      await (await projects()).adopt();
+    } catch (cause) {
+      onFailure('not_adopted', cause);
+      adopting = setTimeout(() => void adopt(), ADOPT_AGAIN_MS).unref();
+    }
+  };
+  await adopt();
   return {
     gate,
     owners: new Ownership(projects, store),
@@ -41,6 +53,7 @@ export async function openKeys({ store, events, clock, log, failures }: Storage)
     viewer: (keyId) => (keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null)),
     door: (errorBodyFor, isWire) => new KeyDoor({ gate, errorBodyFor, isWire, onFailure }),
     close() {
+      clearTimeout(adopting);
       ring.close();
       refusals.flush();
     },

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { chatBody, oneResult } from '../helpers/chat.ts';
 import { hasPostgres } from '../helpers/postgres.ts';
 import { until } from '../helpers/until.ts';
-import { aLog, type Member, members, onFile, onPostgres, startTeam } from './team.ts';
+import { aLog, Member, members, onFile, onPostgres, startTeam } from './team.ts';
 
 const SECRET = 'payment 4711 of project web';
 const UNKNOWN = 'prn_000000000000';
@@ -83,6 +84,31 @@ describe.each([
     expect(await api.call('context_gc_prune', deletion)).toMatchObject({ pruned_segments: ids });
     expect(await api.recover(id)).toMatchObject({ error: { message: 'prune_id_not_found' } });
     expect(await web.recover(id)).toMatchObject({ metadata: { prune_id: id } });
+  });
+});
+
+describe('originals from before keys were asked for', () => {
+  it('belong to the projects that they were seen in', async () => {
+    const place = await onFile();
+    const before = await startTeam(place, { MCP_PRUNER_REQUIRE_KEY: 'false' });
+    const anybody = new Member(before, 'none');
+    const body = chatBody(oneResult(aLog(6)));
+    const headers = { authorization: 'Bearer sk-provider', 'x-mcp-pruner-project': 'web' };
+    expect((await anybody.send('/v1/chat/completions', body, headers)).status).toBe(200);
+    const [, id = ''] = /prune_id=(prn_\w{12})/.exec(before.upstream.requests[0]?.body.toString() ?? '') ?? [];
+    const called = (await anybody.call('prune_text', pruneText(aLog(7)))) as { prune_id: string };
+    await before.close();
+    const stage = await startTeam(place);
+    const { web, api, default: rest } = await members(stage, place, ['web', 'api', 'default'] as const);
+    expect(await web.recover(id)).toMatchObject({ metadata: { prune_id: id } });
+    expect(await rest.recover(called.prune_id)).toMatchObject({ metadata: { prune_id: called.prune_id } });
+    for (const [by, other] of [
+      [api, id],
+      [rest, id],
+      [web, called.prune_id],
+    ] as const) {
+      expect(await by.recover(other)).toMatchObject({ error: { message: 'prune_id_not_found' } });
+    }
   });
 });
 

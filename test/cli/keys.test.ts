@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hashOfKey } from '../../src/keys/key-text.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { run } from './fake-io.ts';
+
+const aPlace = () => ({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') });
+
+describe('mcp-pruner keys', () => {
+  it('prints a key once, alone, and shows everything of it but the key afterwards', async () => {
+    const env = aPlace();
+    const options = [
+      '--name',
+      'ci',
+      '--project',
+      'web, api',
+      '--requests-per-minute',
+      '60',
+      '--tokens-per-day',
+      '1_000',
+    ];
+    const made = await run(['keys', 'create', ...options, '--expires', '90d'], { env });
+    expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^mpk_[\w-]{43}\n$/) });
+    expect(made.err).toMatch(/^key_[\w-]{12} \(ci\) opens web, api\. The key is shown this once/);
+    const { out } = await run(['keys', 'list'], { env });
+    expect(out).toMatch(
+      /^key_[\w-]{12} {2}open {5}ci: opens web, api, 60 requests\/min, 1000 tokens\/day, made 2026-01-10, until 2026-04-10\n$/,
+    );
+    const all = out + (await run(['keys', 'list', '--json'], { env })).out;
+    expect(all).not.toContain(made.out.trim().slice(4));
+    expect(all).not.toContain(hashOfKey(made.out.trim()));
+    const later = { env, clock: { nowMs: () => Date.UTC(2026, 5, 1) } };
+    expect((await run(['keys', 'list'], later)).out).toContain('expired');
+    const rotated = await run(['keys', 'rotate', 'ci'], { env });
+    expect(rotated.out).toMatch(/^mpk_[\w-]{43}\n$/);
+    expect(rotated.out).not.toBe(made.out);
+    expect((await run(['keys', 'revoke', 'ci'], { env })).out).toMatch(/^key_[\w-]{12} \(ci\) is revoked\n$/);
+    expect((await run(['keys', 'list'], { env })).out).toContain('revoked');
+  });
+
+  it.each([
+    [['keys'], 'too few arguments'],
+    [['keys', 'make'], 'there is create, list, revoke, rotate'],
+    [['keys', 'create', '--project', 'web'], '--name is missing'],
+    [['keys', 'create', '--name', 'ci'], '--project needs'],
+    [['keys', 'create', '--name', 'ci', '--project', 'a\tb'], '--project needs'],
+    [['keys', 'create', '--name', 'ci', '--project', '*,web'], "'*' opens all"],
+    [['keys', 'create', '--name', 'ci', '--project', 'web', '--requests-per-minute', '0'], 'a whole number from 1 on'],
+    [['keys', 'create', '--name', 'ci', '--project', 'web', '--tokens-per-day', '1e3'], 'a whole number from 1 on'],
+    [['keys', 'create', '--name', 'ci', '--project', 'web', '--expires', 'soon'], 'such as 90d'],
+    [['keys', 'revoke'], 'needs a key'],
+    [['keys', 'list', 'ci'], 'takes no argument'],
+  ])('%j is told what is wrong, and makes nothing', async (args, words) => {
+    const env = aPlace();
+    const { code, err } = await run(args, { env });
+    expect([code, err]).toEqual([2, expect.stringContaining(words)]);
+    expect(await run(['keys', 'list'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('no store') });
+  });
+
+  it('says which key is meant where names do not', async () => {
+    const env = aPlace();
+    const create = ['keys', 'create', '--name', 'twice', '--project', 'web'];
+    const { out } = await run(create, { env });
+    await run(create, { env });
+    expect((await run(['keys', 'revoke', 'twice'], { env })).err).toMatch(
+      /several keys are named twice: .*key_.*, key_/,
+    );
+    expect((await run(['keys', 'revoke', 'nobody'], { env })).err).toContain('there is no key nobody');
+    const byText = await run(['keys', 'revoke', out.trim()], { env });
+    expect(byText).toMatchObject({ code: 1, err: expect.stringContaining('name it by its id') });
+    expect(byText.err).not.toContain(out.trim());
+    expect((await run(['keys', 'list'], { env: { MCP_PRUNER_DB_PATH: ':memory:' } })).err).toContain(
+      'memory of each process',
+    );
+  });
+});
