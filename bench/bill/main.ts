@@ -1,6 +1,6 @@
 /**
  * What recorded conversations would have cost, and which of the lines that they came back to would have stood there:
- *   node bench/run.mjs bill <recordings.jsonl>… [--part seen|unseen|all] [--agent <name>] [--set KEY=value]…
+ *   node bench/run.mjs bill <recordings.jsonl>… [--part seen|unseen|all] [--agent <name>] [--set KEY=value]… [--long]
  *
  * Each conversation is sent as the growing requests of its agent through the proxy's own code. A third of them, told by a
  * hash of their names, is unseen: looked at only when a rule is settled.
@@ -13,11 +13,14 @@ import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { type RecordedMessage, textOf, textResultOf } from '../../src/eval/replay/messages.ts';
 import { Replay, type ReplayTotals } from '../../src/eval/replay/replay.ts';
 import { type ReplayReport, replayReport } from '../../src/eval/replay/report.ts';
 import { table } from '../../src/eval/table.ts';
+import { DirectiveBook } from '../../src/gc/directive-book.ts';
+import { PayingSteps } from '../../src/gc/paying-steps.ts';
 import { callFacts } from '../../src/transcript/tools.ts';
-import type { Recording } from '../recordings/conversation.ts';
+import type { Message, Recording } from '../recordings/conversation.ts';
 import { isUnseen, play, recordingsIn, sumOf } from '../recordings/play.ts';
 
 const { values, positionals } = parseArgs({
@@ -27,6 +30,7 @@ const { values, positionals } = parseArgs({
     agent: { type: 'string' },
     set: { type: 'string', multiple: true },
     lost: { type: 'boolean' },
+    long: { type: 'boolean' },
     each: { type: 'boolean' },
   },
 });
@@ -41,17 +45,44 @@ const { settings } = loadSettings({
 });
 const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: 600_000 };
 
+/** Long conversations with large results: so many requests, and so many characters of results. */
+const LONG_REQUESTS = 40;
+const LONG_CHARS = 200_000;
+
+function isLong({ messages }: Recording): boolean {
+  const chars = messages.reduce((sum, message, i) => {
+    const isResult = message.role === 'tool' || textResultOf(asRecorded(message), asRecorded(messages[i - 1])) !== null;
+    return isResult ? sum + textOf(asRecorded(message)).length : sum;
+  }, 0);
+  return messages.filter(({ role }) => role === 'assistant').length >= LONG_REQUESTS && chars >= LONG_CHARS;
+}
+
+function asRecorded(message: Message | undefined): RecordedMessage {
+  return { ...message, role: String(message?.role ?? '') };
+}
+
+function noop(): void {}
+
 /** A replay of its own for each agent, all with the proxy's own way of rewriting. */
 async function replayOf(): Promise<{ replay: Replay; close: () => Promise<void> }> {
   const store = await openStore(offline, { clock });
+  const onFailure = (reason: string, cause: unknown): never => {
+    throw new Error(reason, { cause });
+  };
+  const stepOptions = { store: store.segments, events: store, clock, onStep: noop, onFailure };
   const rewriter = rewriterOf(offline, {
     store,
     clock,
     once: decideOnceOf(offline, store, clock),
     refused: new RefusedConversations(store),
-    onFailure: (reason, cause) => {
-      throw new Error(reason, { cause });
-    },
+    onFailure,
+    ...(settings.stashSeenAgain && {
+      segments: {
+        directives: new DirectiveBook(store.segments),
+        onSeen: noop,
+        payer: new PayingSteps(stepOptions),
+      },
+    }),
   });
   const replay = new Replay({
     rewrite: async (body) => (await rewriter.rewrite({ body, dialect: openaiChat })).body,
@@ -84,6 +115,7 @@ function rowOf(name: string, report: ReplayReport): string[] {
 const byAgent = new Map<string, Recording[]>();
 for await (const recording of recordingsIn(positionals)) {
   if (values.part !== 'all' && isUnseen(recording) !== (values.part === 'unseen')) continue;
+  if (values.long === true && !isLong(recording)) continue;
   if (values.agent !== undefined && values.agent !== recording.agent) continue;
   byAgent.set(recording.agent, [...(byAgent.get(recording.agent) ?? []), recording]);
 }

@@ -11,6 +11,8 @@ import { countBody } from '../dialects/anthropic-messages/count-body.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
+import { PayingSteps } from '../gc/paying-steps.ts';
+import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { ExactCounts } from '../proxy/exact-counts.ts';
 import { Hops } from '../proxy/hops.ts';
@@ -173,24 +175,26 @@ async function handlerOptions(
   };
 }
 
-/** What was asked of single segments, where they are taken down, and the budget if there is one. */
+const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {
+  budget: 'context over its budget, parts stashed',
+  payoff: 'what was looked at again since is stashed, for that pays now',
+};
+
+/** What was asked of single segments, where they are taken down, and who sets parts aside, if anybody does. */
 function segmentsOf({ settings, store, recorder, clock, log, failures }: Services, hasProjects: boolean): SegmentPorts {
-  const collector = new ContextBudget({
+  const options: StepOptions = {
     store: store.segments,
     events: hasProjects ? { addEvents: (events) => store.addEvents(events.map(withProject)) } : store,
     clock,
-    tokens: settings.contextBudgetTokens,
-    onStep: (step) =>
-      log.info(
-        { ...step, tokensSaved: step.tokensBefore - step.tokensAfter },
-        'context over its budget, parts stashed',
-      ),
+    onStep: (step) => log.info({ ...step, tokensSaved: step.tokensBefore - step.tokensAfter }, STEP_WORDS[step.by]),
     onFailure: failures.of('segments'),
-  });
+  };
+  const collector = new ContextBudget({ ...options, tokens: settings.contextBudgetTokens });
   return {
     directives: new DirectiveBook(store.segments),
     onSeen: (request) => recorder.noteOnceRead(request),
     ...(settings.contextBudgetTokens > 0 && { collector }),
+    ...(settings.stashSeenAgain && { payer: new PayingSteps(options) }),
   };
 }
 

@@ -12,7 +12,7 @@ import { requestTokens } from './message-tokens.ts';
 import type { Ownership } from './ownership.ts';
 import type { KeptAnswers } from './ports/answers.ts';
 import type { BoldnessSteps } from './ports/boldness.ts';
-import type { DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
+import type { Collector, DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Store } from './ports.ts';
 import { PrefixBytes } from './prefix-bytes.ts';
 import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody } from './prefix-memo.ts';
@@ -84,7 +84,7 @@ export class RequestRewriter {
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
-    const counting = segments?.collector !== undefined;
+    const counting = (segments?.collector ?? segments?.payer) !== undefined;
     this.#preparer = new Preparer({
       find,
       counting,
@@ -165,7 +165,8 @@ export class RequestRewriter {
       this.#remember(request, prepared, result, validityOf(state, prepared, failed));
       const bound = request.dialect.binding === 'must';
       this.#segmentReporter?.tell(bound ? boundRequest(decided, viewFor(request.dialect, directives)) : decided);
-      if (bound && this.#overBudget(decided, prepared, result) !== null) {
+      const { collector } = this.#options.segments ?? {};
+      if (bound && collector && this.#calling([collector], decided, prepared, result)) {
         return this.#done(prepared, result, [...fallbacks, WAITS]);
       }
     }
@@ -255,30 +256,32 @@ export class RequestRewriter {
     );
   }
 
-  /** Tokens of a request whose conversation passed its budget; `null` when it did not, or has none. */
-  #overBudget(
+  /** The first to want a step of a request of this size, and its tokens; `null` where none does. */
+  #calling(
+    collectors: readonly Collector[],
     { body, scope, conversationId, messages }: DecidedRequest,
     { read }: PreparedRequest,
     { outcomes }: Spliced,
-  ): number | null {
-    const collector = this.#options.segments?.collector;
-    if (!collector) return null;
+  ): { readonly collector: Collector; readonly tokens: number } | null {
+    if (collectors.length === 0) return null;
     const tokens = requestTokens(body, messages, read.tokens, outcomes);
-    return collector.wants(scope, conversationId, tokens) ? tokens : null;
+    const collector = collectors.find((one) => one.wants(scope, conversationId, tokens));
+    return collector ? { collector, tokens } : null;
   }
 
-  /** Whether the conversation passed its budget and a step was taken, so that the request is to be rewritten anew. */
+  /** Whether parts of the conversation were set aside in a step, so that the request is to be rewritten anew. */
   async #collected(
     request: IncomingRequest,
     decided: DecidedRequest,
     prepared: PreparedRequest,
     result: Spliced,
   ): Promise<boolean> {
-    const collector = this.#options.segments?.collector;
     // where the provider checks the past, nothing of it may be set aside later
-    if (!collector || !this.#segmentReporter || request.dialect.binding === 'must') return false;
-    const tokens = this.#overBudget(decided, prepared, result);
-    if (tokens === null) return false;
+    if (!this.#segmentReporter || request.dialect.binding === 'must') return false;
+    const { collector: budget, payer } = this.#options.segments ?? {};
+    const collectors = [budget, payer].filter((one) => one !== undefined);
+    const calling = this.#calling(collectors, decided, prepared, result);
+    if (!calling) return false;
     const { scope, conversationId, directives } = decided;
     const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
     const hash = prepared.read.prefixes[messages - 1];
@@ -291,7 +294,9 @@ export class RequestRewriter {
     }
     try {
       const step = { scope: hash, conversation: conversationId, messages };
-      return await collector.collect({ scope, request: this.#segmentReporter.seen(all), tokens, step });
+      const seen = this.#segmentReporter.seen(all);
+      const shareFrom = sharesOf(decided);
+      return await calling.collector.collect({ scope, request: seen, tokens: calling.tokens, step, shareFrom });
     } catch (cause) {
       this.#options.onFailure('not_collected', cause);
       return false;
@@ -407,6 +412,12 @@ function decidedRequest(
   directives: DirectivesView,
 ): DecidedRequest {
   return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
+}
+
+/** What share of a body stands from a message on. */
+function sharesOf({ body, messages }: DecidedRequest): (ordinal: number) => number {
+  const end = messages.at(-1)?.span.end ?? 0;
+  return (ordinal) => (end - (messages[ordinal]?.span.start ?? end)) / Math.max(1, body.length);
 }
 
 /** As it is noted where the provider checks the past: apart from what can be set aside, with pins alone. */

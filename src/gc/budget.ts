@@ -1,36 +1,14 @@
 import { LRUCache } from 'lru-cache';
-import type {
-  Collector,
-  Directive,
-  OverBudget,
-  RequestScope,
-  SeenRequest,
-  SegmentStore,
-} from '../core/ports/segments.ts';
-import type { Clock, EventRecord, Store } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { Collector, OverBudget, RequestScope } from '../core/ports/segments.ts';
 import { factsOf } from './facts.ts';
+import { newestOf } from './newest.ts';
 import { goesFirst, planOf } from './plan.ts';
 import { type Candidate, Sweep } from './sweep.ts';
+import { type StepOptions, takeStep } from './take-step.ts';
 
-export interface BudgetOptions {
-  readonly store: SegmentStore;
-  readonly events: Pick<Store, 'addEvents'>;
-  readonly clock: Clock;
+export interface BudgetOptions extends StepOptions {
   /** Tokens of a request above which a step is taken. */
   readonly tokens: number;
-  readonly onStep: (step: TakenStep) => void;
-  readonly onFailure: TellFailure;
-}
-
-/** What a step did, for the log. */
-export interface TakenStep {
-  readonly requestId: string;
-  readonly project: string;
-  readonly conversationId: string;
-  readonly segments: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
 }
 
 /** A step brings a conversation down to this share of its budget, so that the next one is far away. */
@@ -39,9 +17,6 @@ const DOWN_TO = 0.6;
 const WORTHWHILE = 0.1;
 /** One that leaves the conversation over its budget, because what must stay is larger, frees at least this share of it. */
 const WORTHWHILE_OVER = 1 / 3;
-/** The newest messages are never touched: so many, and the results of the newest turns however many these are. */
-const NEWEST_MESSAGES = 12;
-const NEWEST_TURNS = 3;
 const MAX_CONVERSATIONS = 10_000;
 
 /**
@@ -61,7 +36,8 @@ export class ContextBudget implements Collector {
     return tokens > Math.max(this.#options.tokens, this.#futile.get(`${conversationId} ${project}`) ?? 0);
   }
 
-  async collect({ scope, request, tokens, step }: OverBudget): Promise<boolean> {
+  async collect(over: OverBudget): Promise<boolean> {
+    const { scope, request, tokens, step } = over;
     const budget = this.#options.tokens;
     const candidates: Candidate[] = [];
     const roots = { newest: newestOf(request), ids: NO_IDS, mentions: new Uint32Array(), file: '', task: '' };
@@ -80,55 +56,10 @@ export class ContextBudget implements Collector {
       this.#futile.set(key, tokens + budget * WORTHWHILE);
       return false;
     }
-    const set = chosen.map(
-      ({ id }): Directive => ({ segment: id, action: 'stash', scope: step.scope, upTo: step.messages }),
-    );
-    await this.#options.store.change({ project: scope.project, set, clear: [], step });
-    await this.#tell(scope, request.conversationId, chosen, tokens, after);
+    const aside = chosen.map(({ id }) => ({ id, upTo: step.messages }));
+    await takeStep(this.#options, 'budget', over, aside, after);
     return true;
   }
-
-  async #tell(
-    { project, requestId }: RequestScope,
-    conversationId: string,
-    chosen: readonly Candidate[],
-    tokensBefore: number,
-    tokensAfter: number,
-  ): Promise<void> {
-    const { clock, events, onStep, onFailure } = this.#options;
-    onStep({ requestId, project, conversationId, segments: chosen.length, tokensBefore, tokensAfter });
-    const event: EventRecord = {
-      tsMs: clock.nowMs(),
-      kind: 'stashed',
-      level: 'info',
-      runId: conversationId,
-      opId: requestId === '' ? null : requestId,
-      payload: {
-        project,
-        by: 'budget',
-        segments: chosen.length,
-        segment_ids: chosen.slice(0, MOST_NAMED).map(({ id }) => id),
-        tokens_before: tokensBefore,
-        tokens_after: tokensAfter,
-      },
-    };
-    await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
-  }
-}
-
-/** How many messages at the end belong to the newest turns; results of calls made together stand in a row. */
-function newestOf({ messages, segments }: SeenRequest): number {
-  let turns = 0;
-  let start = messages + 1;
-  for (let i = segments.length - 1; i >= 0; i--) {
-    const { role, ordinal = 0 } = segments[i] ?? {};
-    if (role !== 'tool' || ordinal === start) continue;
-    if (ordinal < start - 1 && ++turns > NEWEST_TURNS) break;
-    start = ordinal;
-  }
-  return Math.max(NEWEST_MESSAGES, messages - start);
 }
 
 const NO_IDS: ReadonlySet<string> = new Set();
-/** Segments that the event names. */
-const MOST_NAMED = 100;

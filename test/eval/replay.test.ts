@@ -59,6 +59,15 @@ describe('the lines that a conversation needed later', () => {
     ]);
   });
 
+  it('count by what the model had when it used them, though the result was set aside afterwards', () => {
+    const edit = call('2', 'edit', { old: '    return value * RATE\n', new: '    return value * rate()\n' });
+    const gone = [...read.with(2, result('1', 'MARKER\n')), edit];
+    const uses = (until: number) =>
+      usedLines([...read, edit], gone, target, new Map([[2, [{ until, message: read[2] ?? ask('') }]]]));
+    expect(uses(3)).toMatchObject([{ line: 'return value * RATE', at: 3, kept: true, visible: true }]);
+    expect(uses(2)).toMatchObject([{ line: 'return value * RATE', at: 3, kept: false, visible: false }]);
+  });
+
   it('are those of results that an agent without native calls sends as a user message', () => {
     const said: RecordedMessage = { role: 'assistant', content: 'I look.\n\n```bash\ncat a.py\n```' };
     const framed = (text: string): RecordedMessage => ({

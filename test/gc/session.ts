@@ -8,10 +8,12 @@ import { boundProject } from '../../src/core/segments/bound-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
-import { ContextBudget, type TakenStep } from '../../src/gc/budget.ts';
+import { ContextBudget } from '../../src/gc/budget.ts';
 import { ContextGc } from '../../src/gc/context-gc.ts';
 import { DirectiveBook } from '../../src/gc/directive-book.ts';
+import { PayingSteps } from '../../src/gc/paying-steps.ts';
 import { Recorder } from '../../src/gc/recorder.ts';
+import type { TakenStep } from '../../src/gc/take-step.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';
 import { chatBody, type Message, toolTurn } from '../helpers/chat.ts';
 import { manualClock, openStore, TTL_MS } from '../helpers/rewriter.ts';
@@ -22,6 +24,8 @@ export interface ReplicaParts {
   readonly minPruneChars?: number;
   /** Tokens; 0 for no budget. */
   readonly budget?: number;
+  /** Sets aside what was looked at again, where it pays. */
+  readonly paying?: boolean;
   readonly neverPruneTool?: (name: string) => boolean;
 }
 
@@ -46,7 +50,8 @@ export class Replica {
     this.gc = new ContextGc({ store: store.segments, events: store, clock, flush, stashId, boundProject, onFailure });
     const onStep = (step: TakenStep): void => void this.steps.push(step);
     const tokens = parts.budget ?? 0;
-    const collector = new ContextBudget({ store: store.segments, events: store, clock, tokens, onStep, onFailure });
+    const options = { store: store.segments, events: store, clock, onStep, onFailure };
+    const collector = new ContextBudget({ ...options, tokens });
     this.#rewriter = new RequestRewriter({
       store,
       clock,
@@ -69,16 +74,21 @@ export class Replica {
         directives: new DirectiveBook(store.segments),
         onSeen: (request) => this.recorder.noteOnceRead(request),
         ...(tokens > 0 && { collector }),
+        ...(parts.paying && { payer: new PayingSteps(options) }),
       },
     });
   }
 
   /** What a request is rewritten to, once its segments have been taken down. */
-  async send(messages: readonly Message[], scope: Partial<RequestScope> = {}): Promise<Rewritten> {
+  async send(
+    messages: readonly Message[],
+    scope: Partial<RequestScope> = {},
+    dialect = openaiChat,
+  ): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
     const rewritten = await this.#rewriter.rewrite({
       body: chatBody(messages),
-      dialect: openaiChat,
+      dialect,
       past: 'decide',
       scope: whole,
     });

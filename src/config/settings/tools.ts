@@ -12,6 +12,13 @@ export const toolsSettings = {
     unit: 'tokens',
     doc: 'Size of a conversation above which old parts of it are stashed by themselves; 0 never does.',
   }),
+  stashSeenAgain: setting({
+    env: ['MCP_PRUNER_STASH_SEEN_AGAIN'],
+    toml: 'stash_seen_again',
+    rule: onOff(),
+    fallback: false,
+    doc: 'Whether older readings of files that were read again, and older results of calls that were made again, are stashed by themselves where that pays for what the provider must read anew.',
+  }),
   enableMcpIntrospection: setting({
     env: ['MCP_PRUNER_ENABLE_MCP_INTROSPECTION'],
     toml: 'enable_mcp_introspection',

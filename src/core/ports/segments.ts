@@ -230,11 +230,13 @@ export interface OverBudget {
   readonly tokens: number;
   /** Where a step would take hold. */
   readonly step: Step;
+  /** The share of the request that stands from a message on, 0..1, by its bytes. */
+  readonly shareFrom: (ordinal: number) => number;
 }
 
-/** Keeps conversations within a budget of tokens. */
+/** Sets parts of conversations aside by itself, in steps. */
 export interface Collector {
-  /** Whether a request of this size calls for a step. Cheap: once a request. */
+  /** Whether a request of this size may call for a step. Cheap: once a request. */
   wants(scope: RequestScope, conversationId: string, tokens: number): boolean;
   /**
    * Takes one big step where that pays.
@@ -252,5 +254,8 @@ export interface SegmentPorts {
    * the order of requests; a promise that rejects is told elsewhere.
    */
   readonly onSeen: (request: Promise<SeenRequest>) => void;
+  /** Keeps conversations within a budget of tokens. */
   readonly collector?: Collector;
+  /** Sets aside what pays for being set aside; asked where the budget does not call. */
+  readonly payer?: Collector;
 }

@@ -74,12 +74,19 @@ export function namedRange({ name, args }: RecordedCall): { first: number; last:
   return from === undefined ? null : { first: Number(from), last: Number(to) };
 }
 
+/** How a message was sent in requests of up to so many messages, before it was sent otherwise. */
+export interface EarlierForm {
+  readonly until: number;
+  readonly message: RecordedMessage;
+}
+
 interface Result {
   readonly at: number;
   /** The bare lines that are long enough to be known again. */
   readonly lines: ReadonlySet<string>;
   readonly raw: readonly string[];
-  readonly forwarded: ReadonlySet<string>;
+  /** What was forwarded of it, by the time: the first form whose `until` is not passed counts. */
+  readonly forms: readonly { readonly until: number; readonly lines: ReadonlySet<string> }[];
   readonly target: CallTarget;
   readonly callKey: string;
 }
@@ -91,28 +98,34 @@ const MAX_RANGE = 2000;
  * Finds the lines of tool results that a conversation came back to, and whether they had been forwarded.
  *
  * @param messages - the conversation as recorded
- * @param forwarded - the same messages as the proxy sent them
+ * @param forwarded - the same messages as the proxy sent them last
  * @param targetOf - what a call is about
+ * @param earlier - how messages were sent before, by their index, oldest form first
  */
 export function usedLines(
   messages: readonly RecordedMessage[],
   forwarded: readonly RecordedMessage[],
   targetOf: (call: RecordedCall) => CallTarget,
+  earlier: ReadonlyMap<number, readonly EarlierForm[]> = new Map(),
 ): UsedLine[] {
   const out = new Map<string, UsedLine>();
   const note = (use: Use, line: string, at: number, from: Result | undefined): void => {
     const id = `${use}\0${line}`;
-    const kept = from?.forwarded.has(line) ?? true;
-    // the first time decides: a line that stood there then is still there later on
-    if (!out.has(id)) {
-      out.set(id, { use, line, at, from: from?.at ?? -1, kept, visible: kept || visible.has(line) });
-    }
+    // the first time decides
+    if (out.has(id)) return;
+    const kept = from === undefined || formAt(from, at).has(line);
+    out.set(id, {
+      use,
+      line,
+      at,
+      from: from?.at ?? -1,
+      kept,
+      visible: kept || results.some((result) => formAt(result, at).has(line)),
+    });
   };
   const results: Result[] = [];
   /** Lines that tool results held, by their longest word. */
   const byWord = new Map<string, Set<string>>();
-  /** All lines that were forwarded so far in tool results. */
-  const visible = new Set<string>();
   /** What others than tools said so far: a line that stands here does not depend on a result. */
   const said: string[] = [];
   const calls = new Map<string, RecordedCall>();
@@ -144,13 +157,13 @@ export function usedLines(
       return;
     }
     const call = framed ? framed.call : calls.get(String(message.tool_call_id ?? message.name ?? ''));
-    const result = resultOf(at, message, forwarded[at] ?? message, call, targetOf);
-    const earlier = results.findLast((other) => isSameTarget(other, result));
-    if (earlier) {
-      for (const line of result.lines) if (earlier.lines.has(line)) note('read again', line, at, earlier);
+    const forms = [...(earlier.get(at) ?? []), { until: Number.POSITIVE_INFINITY, message: forwarded[at] ?? message }];
+    const result = resultOf(at, message, forms, call, targetOf);
+    const before = results.findLast((other) => isSameTarget(other, result));
+    if (before) {
+      for (const line of result.lines) if (before.lines.has(line)) note('read again', line, at, before);
     }
     results.push(result);
-    for (const line of result.forwarded) visible.add(line);
     for (const line of result.lines) {
       const word = keyWord(line);
       const list = byWord.get(word);
@@ -164,7 +177,7 @@ export function usedLines(
 function resultOf(
   at: number,
   message: RecordedMessage,
-  forwarded: RecordedMessage,
+  forms: readonly EarlierForm[],
   call: RecordedCall | undefined,
   targetOf: (call: RecordedCall) => CallTarget,
 ): Result {
@@ -173,11 +186,21 @@ function resultOf(
     at,
     raw,
     lines: new Set(raw.map(bareLine).filter(isDistinctive)),
-    forwarded: new Set(resultLines(textOf(forwarded)).map(bareLine)),
+    forms: forms.map((form) => ({
+      until: form.until,
+      lines: new Set(resultLines(textOf(form.message)).map(bareLine)),
+    })),
     target: shownFile(raw, call) ?? (call ? targetOf(call) : { reads: false, path: '' }),
     callKey: call ? `${call.name}\0${call.args}` : '',
   };
 }
+
+/** The lines that a model had of a result when it answered a request of so many messages. */
+function formAt({ forms }: Result, messages: number): ReadonlySet<string> {
+  return forms.find(({ until }) => messages <= until)?.lines ?? NO_LINES;
+}
+
+const NO_LINES: ReadonlySet<string> = new Set();
 
 /**
  * The file that a windowed viewer says it shows (`[File: a.py (94 lines total)]`), when it was asked to show it: edits

@@ -8,7 +8,7 @@ import {
   type RecordedWire,
   wireOf,
 } from './messages.ts';
-import { type CallTarget, type Use, type UsedLine, usedLines } from './regret.ts';
+import { type CallTarget, type EarlierForm, type Use, type UsedLine, usedLines } from './regret.ts';
 
 export interface ReplayParts {
   /** The proxy's own way from a body to the body that it forwards. */
@@ -54,6 +54,8 @@ interface Open {
   readonly after: Prompt;
   /** What the model answered to it: stands for the message that a next request would bring. */
   readonly answer: readonly RecordedMessage[];
+  /** How messages were forwarded before they were forwarded otherwise, by their index. */
+  readonly earlier: ReadonlyMap<number, readonly EarlierForm[]>;
 }
 
 const MAX_OPEN = 500;
@@ -79,6 +81,20 @@ function beginsWith(longer: readonly RecordedMessage[], shorter: readonly Record
     longer.length >= shorter.length &&
     shorter.every((message, i) => identityOf(message) === identityOf(longer[i] ?? { role: '' }))
   );
+}
+
+const NO_FORMS: Open['earlier'] = new Map();
+
+/** The earlier forms of messages, with those that a request forwards otherwise than the one before. */
+function earlierForms({ after: { messages }, earlier }: Open, sent: readonly RecordedMessage[]): Open['earlier'] {
+  const changed = messages.flatMap((message, i) => (identityOf(message) === identityOf(sent[i] ?? message) ? [] : [i]));
+  if (changed.length === 0) return earlier;
+  const forms = new Map(earlier);
+  for (const i of changed) {
+    const form = { until: messages.length, message: messages[i] ?? { role: '' } };
+    forms.set(i, [...(forms.get(i) ?? []), form]);
+  }
+  return forms;
 }
 
 /**
@@ -144,7 +160,8 @@ export class Replay {
       if (beginsWith(sent, previous.after.messages)) totals.stable++;
     }
     if (full.length > 0) this.#open = this.#open.filter((open) => open !== previous);
-    this.#open.push({ key, before, after, answer: answer ? [answer] : [] });
+    const earlier = full.length > 0 && previous ? earlierForms(previous, sent) : NO_FORMS;
+    this.#open.push({ key, before, after, answer: answer ? [answer] : [], earlier });
     if (this.#open.length > MAX_OPEN) this.#close(this.#open.shift());
   }
 
@@ -164,12 +181,12 @@ export class Replay {
 
   #close(open: Open | undefined): void {
     if (!open) return;
-    const { before, after, answer } = open;
+    const { before, after, answer, earlier } = open;
     before.messages.forEach((message, i) => {
       if (identityOf(message) !== identityOf(after.messages[i] ?? message)) this.totals.prunedMessages++;
     });
     const said = [...before.messages, ...answer];
-    for (const used of usedLines(said, [...after.messages, ...answer], this.#parts.targetOf)) {
+    for (const used of usedLines(said, [...after.messages, ...answer], this.#parts.targetOf, earlier)) {
       const sum = this.totals.uses[used.use];
       sum.used++;
       if (used.kept) sum.kept++;

@@ -1,0 +1,75 @@
+import type { Directive, OverBudget, SegmentStore } from '../core/ports/segments.ts';
+import type { Clock, EventRecord, Store } from '../core/ports.ts';
+import type { TellFailure } from '../failures.ts';
+
+/** Where steps are written down, and who hears of them. */
+export interface StepOptions {
+  readonly store: SegmentStore;
+  readonly events: Pick<Store, 'addEvents'>;
+  readonly clock: Clock;
+  readonly onStep: (step: TakenStep) => void;
+  readonly onFailure: TellFailure;
+}
+
+/** What a step did, for the log. */
+export interface TakenStep {
+  readonly requestId: string;
+  readonly project: string;
+  readonly conversationId: string;
+  /** Why it was taken: the conversation passed its budget, or it pays. */
+  readonly by: 'budget' | 'payoff';
+  readonly segments: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
+/** A segment that is set aside. */
+export interface SetAside {
+  readonly id: string;
+  /** Largest index of a message that shows it and gives way. */
+  readonly upTo: number;
+}
+
+/**
+ * Sets segments aside for every request that begins as this one does; durable when it resolves.
+ *
+ * @param tokensAfter - of the request without them
+ * @throws StoreUnavailable
+ */
+export async function takeStep(
+  { store, events, clock, onStep, onFailure }: StepOptions,
+  by: TakenStep['by'],
+  { scope: { project, requestId }, request: { conversationId }, tokens, step }: OverBudget,
+  chosen: readonly SetAside[],
+  tokensAfter: number,
+): Promise<void> {
+  const set = chosen.map(
+    ({ id, upTo }): Directive => ({
+      segment: id,
+      action: 'stash',
+      scope: step.scope,
+      upTo: Math.min(upTo, step.messages),
+    }),
+  );
+  await store.change({ project, set, clear: [], step });
+  onStep({ requestId, project, conversationId, by, segments: chosen.length, tokensBefore: tokens, tokensAfter });
+  const event: EventRecord = {
+    tsMs: clock.nowMs(),
+    kind: 'stashed',
+    level: 'info',
+    runId: conversationId,
+    opId: requestId === '' ? null : requestId,
+    payload: {
+      project,
+      by,
+      segments: chosen.length,
+      segment_ids: chosen.slice(0, MOST_NAMED).map(({ id }) => id),
+      tokens_before: tokens,
+      tokens_after: tokensAfter,
+    },
+  };
+  await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
+}
+
+/** Segments that the event names. */
+const MOST_NAMED = 100;

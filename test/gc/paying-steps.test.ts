@@ -1,0 +1,129 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { contentAt, messageBytes, messagesOf } from '../helpers/chat.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { sourceFile } from '../helpers/texts.ts';
+import { Replica, type ReplicaParts, Work } from './session.ts';
+
+const PARTS: ReplicaParts = { paying: true, minPruneChars: 1e9 };
+const BIG = 'src/big.ts';
+
+function stashed(body: Buffer): number[] {
+  return messagesOf(body).flatMap(({ content }, i) =>
+    typeof content === 'string' && parseMarker(content.trimEnd())?.reason === 'mis de côté' ? [i] : [],
+  );
+}
+
+/** Small turns of an agent that runs one command after the other. */
+function small(turns: number, work: Work, from = 0): Work {
+  for (let i = from; i < from + turns; i++) work.tool('bash', { command: `ls part${i}` }, `part${i}.ts\n`);
+  return work;
+}
+
+/** A large file that is read, and read again some turns later; then small turns go on until a step is taken. */
+async function untilStep(replica: Replica, work: Work, most = 120): Promise<Buffer[]> {
+  const sent: Buffer[] = [];
+  for (let turn = 0; turn < most && replica.steps.length === 0; turn++) {
+    sent.push((await replica.send(small(1, work, 1_000 + turn).messages)).body);
+  }
+  return sent;
+}
+
+function readTwice(work = new Work()): { readonly work: Work; readonly first: number; readonly again: number } {
+  const first = work.tool('read_file', { path: BIG }, sourceFile(80));
+  small(3, work);
+  const again = work.tool('read_file', { path: BIG, offset: 300 }, sourceFile(20, 5));
+  return { work, first, again };
+}
+
+describe('a file that was read again', () => {
+  it('gives its older reading away once that pays, in one step that stays', async () => {
+    const replica = new Replica(PARTS);
+    const { work, first, again } = readTwice();
+    const sent = await untilStep(replica, work);
+    expect(replica.steps).toMatchObject([{ by: 'payoff', segments: 1 }]);
+    expect(sent.length).toBeGreaterThan(12); // not while the conversation is young
+    const last = sent.at(-1) ?? Buffer.alloc(0);
+    expect(stashed(last)).toEqual([first]);
+    expect(contentAt(last, again)).toBe(work.messages[again]?.content);
+    const before = messageBytes(last);
+    const next = messageBytes((await replica.send(small(2, work, 500).messages)).body);
+    expect(next.subarray(0, before.length)).toEqual(before);
+    expect(replica.steps).toHaveLength(1);
+    expect(replica.failures).toEqual([]);
+  });
+
+  it('keeps it where little of it was shown again, where another file has its name, and where it is pinned', async () => {
+    const keeps: ((work: Work) => void)[] = [
+      (work) => void work.tool('read_file', { path: BIG, offset: 3 }, 'const a = 1;\n'),
+      (work) => void work.tool('read_file', { path: `packages/b/${BIG}` }, sourceFile(80, 3)),
+      (work) => void work.tool('edit_file', { path: BIG, old: 'a', new: 'b' }, sourceFile(80)),
+    ];
+    for (const act of keeps) {
+      const replica = new Replica(PARTS);
+      const work = new Work();
+      work.tool('read_file', { path: BIG }, sourceFile(80));
+      act(work);
+      await replica.send(small(60, work).messages);
+      expect(replica.steps).toEqual([]);
+    }
+    const replica = new Replica(PARTS);
+    const { work, first } = readTwice();
+    await replica.send(work.messages);
+    await replica.recorder.flush();
+    const [conversation] = await replica.store.segments.conversations('default');
+    if (!conversation) throw new Error('no conversation');
+    const segments = await replica.store.segments.segments(conversation, { limit: 100 });
+    const held = segments.find(({ ordinal }) => ordinal === first);
+    await replica.gc.pin('default', [held?.id ?? '']);
+    await replica.send(small(60, work, 300).messages);
+    expect(replica.steps).toEqual([]);
+  });
+
+  it('never gives away the newest reading, though it is the very same text', async () => {
+    const replica = new Replica(PARTS);
+    const work = new Work();
+    const first = work.tool('read_file', { path: BIG }, sourceFile(80));
+    small(3, work);
+    const again = work.tool('read_file', { path: BIG }, sourceFile(80));
+    const body = (await untilStep(replica, work)).at(-1) ?? Buffer.alloc(0);
+    expect(stashed(body)).toEqual([first]);
+    expect(contentAt(body, again)).toBe(work.messages[again]?.content);
+  });
+
+  it('has the same bytes from another process, after a restart, and where no step would be taken any more', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const here = new Replica({ ...PARTS, store: openStore(path) });
+    const { work } = readTwice();
+    const body = (await untilStep(here, work)).at(-1);
+    expect(here.steps).toHaveLength(1);
+    for (const parts of [PARTS, { ...PARTS, paying: false }]) {
+      const there = new Replica({ ...parts, store: openStore(path) });
+      expect((await there.send(work.messages)).body).toEqual(body);
+      expect(there.steps).toEqual([]);
+    }
+  });
+
+  it('stays whole in a branch that parted before the step', async () => {
+    const replica = new Replica(PARTS);
+    const { work } = readTwice();
+    await untilStep(replica, work);
+    const branch = [...work.messages.slice(0, 12), { role: 'user', content: 'No, look elsewhere.' }];
+    expect(messagesOf((await replica.send(branch)).body)).toEqual(branch);
+  });
+
+  it('stays on a wire whose provider checks the past, and nobody is said to wait', async () => {
+    const replica = new Replica(PARTS);
+    const { work } = readTwice();
+    small(80, work);
+    const { body, fallbacks } = await replica.send(work.messages, {}, { ...openaiChat, binding: 'must' });
+    expect(messagesOf(body)).toEqual(work.messages);
+    expect(fallbacks).toEqual([]);
+    expect(replica.steps).toEqual([]);
+    await replica.send(work.messages);
+    expect(replica.steps).toHaveLength(1);
+  });
+});
