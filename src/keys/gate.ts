@@ -1,4 +1,5 @@
-import type { Admitted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
+import { LRUCache } from 'lru-cache';
+import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
 import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../core/ports/keys.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { Clock } from '../core/ports.ts';
@@ -17,11 +18,15 @@ export interface GateOptions {
 
 /** The project of whoever names none, where the key opens all. */
 const DEFAULT_PROJECT = 'default';
+/** How much of what a request came to still counts with the next. Chosen: the tenth after it is forgotten to a third. */
+const FADING = 0.9;
 const SPAN_MS: Readonly<Record<LimitedSpan, number>> = { minute: 60_000, day: 86_400_000 };
 
 /** Lets requests in by their key, to its projects and within its limits. */
 export class Gate implements KeyGate {
   readonly #options: GateOptions;
+  /** Tokens of the larger of a key's last requests. */
+  readonly #typical = new LRUCache<string, number>({ max: 10_000 });
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -47,29 +52,32 @@ export class Gate implements KeyGate {
     return typeof made === 'object' ? { admitted: made, hash: key.hash } : null;
   }
 
-  async take({ keyId }: Admitted, tokens: number): Promise<OverLimit | null> {
+  async take({ keyId }: Admitted, tokens: number): Promise<OverLimit | Counted> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);
-    if (typeof key !== 'object') return null; // admitted a moment ago
+    // what is under way counts as much as those before it came to
+    const counted = { tokens: tokens === 0 ? 0 : Math.max(tokens, this.#typical.get(keyId) ?? 0) };
+    if (typeof key !== 'object') return counted; // admitted a moment ago
     const nowMs = clock.nowMs();
-    const tolls = tollsOf(key, nowMs, tokens);
-    if (tolls.length === 0) return null;
+    const tolls = tollsOf(key, nowMs, counted.tokens);
+    if (tolls.length === 0) return counted;
     try {
       const room = await (await keys()).count(keyId, tolls);
       const over = tolls.find(({ span }) => !room.has(span));
-      return over === undefined ? null : overLimit(over, nowMs);
+      return over === undefined ? counted : overLimit(over, nowMs);
     } catch (cause) {
       onFailure('not_counted', cause, { key: keyId });
-      return null;
+      return counted;
     }
   }
 
-  async settle({ keyId }: Admitted, counted: number, tokens: number): Promise<void> {
+  async settle({ keyId }: Admitted, counted: Counted, tokens: number): Promise<void> {
     const { keys, clock, onFailure } = this.#options;
-    if (tokens === counted) return;
+    this.#typical.set(keyId, Math.max(tokens, Math.floor((this.#typical.get(keyId) ?? 0) * FADING)));
+    if (tokens === counted.tokens) return;
     try {
       const at = spanAt('day', clock.nowMs());
-      await (await keys()).correct(keyId, { span: 'day', at, add: tokens - counted });
+      await (await keys()).correct(keyId, { span: 'day', at, add: tokens - counted.tokens });
     } catch (cause) {
       onFailure('not_counted', cause, { key: keyId });
     }

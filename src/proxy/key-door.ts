@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Admitted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
+import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { TellFailure } from '../failures.ts';
 import { asksModel, childOf } from './child-door.ts';
@@ -104,7 +104,7 @@ export class KeyDoor {
     else if (kind === 'upgrade') this.#refuse(coming, 'upgrade_refused');
     else {
       this.#count(coming, by).then(
-        (over) => (over === null ? next() : this.#refuse(coming, over.code, by.keyId, over.retryAfterS)),
+        (taken) => ('code' in taken ? this.#refuse(coming, taken.code, by.keyId, taken.retryAfterS) : next()),
         (cause: unknown) => {
           this.#options.onFailure('internal_error', cause);
           next();
@@ -114,18 +114,18 @@ export class KeyDoor {
   }
 
   /** Counts a request; what it comes to is told when it is over. */
-  async #count({ req, answer }: Coming, by: Admitted): Promise<OverLimit | null> {
+  async #count({ req, answer }: Coming, by: Admitted): Promise<OverLimit | Counted> {
     const { gate } = this.#options;
     const asks = req.method === 'POST' && asksModel(pathOf(req));
-    const tokens = asks ? Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN) : 0;
-    const over = await gate.take(by, tokens);
-    if (over !== null || by.limited !== 'tokens' || !asks) return over;
+    const estimated = Math.max(1, Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN));
+    const taken = await gate.take(by, asks ? estimated : 0);
+    if ('code' in taken || by.limited !== 'tokens' || !asks) return taken;
     const res = answer();
     const usage = new ChildUsage(req, res);
     res.once('close', () => {
-      void usage.total().then(({ tokensIn, tokensOut }) => gate.settle(by, tokens, tokensIn + tokensOut));
+      void usage.total().then(({ tokensIn, tokensOut }) => gate.settle(by, taken, tokensIn + tokensOut));
     });
-    return null;
+    return taken;
   }
 
   /** What a wire claims goes to a model, whatever else its path looks like. */

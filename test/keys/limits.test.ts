@@ -85,6 +85,34 @@ describe.each([
     expect((await ask(4)).status).toBe(200);
   });
 
+  it.skipIf(!runs)(
+    'count what is under way: forty requests at once pass the tokens of a day by one at the most',
+    async () => {
+      clock = aClock();
+      const place = await open();
+      const stages = await Promise.all([1, 2].map(() => startTeam(place, {}, clock)));
+      for (const { upstream } of stages) {
+        upstream.answer = (_request, res) =>
+          json(res, 200, { choices: [], usage: { prompt_tokens: 900, completion_tokens: 100 } });
+      }
+      const key = await keys(place, 'create', '--name', 't', '--project', 'p', '--tokens-per-day', '10500');
+      const ask = (n: number) =>
+        Promise.all(
+          stages
+            .slice(n % 2, (n % 2) + 1)
+            .map((stage) => new Member(stage, key).send('/v1/chat/completions', HELLO, PROVIDER)),
+        );
+      await ask(0);
+      await ask(1);
+      // each server has seen what a request comes to
+      await until(async () => stages.every(({ upstream }) => upstream.requests.length === 1));
+      await Promise.all(Array.from({ length: 40 }, (_, n) => ask(n)));
+      const sent = stages.reduce((sum, { upstream }) => sum + upstream.requests.length, 0);
+      expect(sent).toBeGreaterThanOrEqual(10);
+      expect(sent).toBeLessThanOrEqual(12);
+    },
+  );
+
   it.skipIf(!runs)('are kept by POST: a WebSocket is refused to a key that has some', async () => {
     clock = aClock();
     const place = await open();

@@ -25,6 +25,11 @@ export interface OverLimit {
   readonly retryAfterS: number;
 }
 
+/** A request that was counted, with so many tokens until it is known what it came to. */
+export interface Counted {
+  readonly tokens: number;
+}
+
 /** What the faces ask about keys. None of its promises rejects. */
 export interface KeyGate {
   /**
@@ -34,10 +39,14 @@ export interface KeyGate {
   admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal>;
   /** Who a key is that was admitted before and shown otherwise since (a cookie); `null` once it is void. */
   known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null;
-  /** Counts one request before it is forwarded. Where it cannot be counted, it goes on. */
-  take(admitted: Admitted, tokens: number): Promise<OverLimit | null>;
-  /** Tells what a request came to, of which so many tokens were counted before it. */
-  settle(admitted: Admitted, counted: number, tokens: number): Promise<void>;
+  /**
+   * Counts one request before it is forwarded. Where it cannot be counted, it goes on.
+   *
+   * @param tokens - estimated; 0 for what asks no model
+   */
+  take(admitted: Admitted, tokens: number): Promise<OverLimit | Counted>;
+  /** Tells what a request came to. */
+  settle(admitted: Admitted, counted: Counted, tokens: number): Promise<void>;
   /** Takes note of a request that was refused. */
   refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void;
 }
