@@ -9,14 +9,20 @@ export class WriteBehind {
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param write - writes all that waits; must not reject */
-  constructor(write: () => Promise<void>) {
+  readonly #delayMs: number;
+
+  /**
+   * @param write - writes all that waits; must not reject
+   * @param delayMs - how long it waits at the most
+   */
+  constructor(write: () => Promise<void>, delayMs = DELAY_MS) {
     this.#write = write;
+    this.#delayMs = delayMs;
   }
 
   /** There is something to write. */
   soon(): void {
-    this.#timer ??= setTimeout(() => void this.flush(), DELAY_MS).unref();
+    this.#timer ??= setTimeout(() => void this.flush(), this.#delayMs).unref();
   }
 
   /** Writes now. Resolves when all that waited at the call is written or lost. */

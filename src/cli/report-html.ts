@@ -18,7 +18,7 @@ export function reportHtml(told: LedgerReport, version: string): string {
         .map((row) => `<tr>${cells(row, 'td')}</tr>`)
         .join('')}</tbody></table></div></section>`;
     }),
-    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${told.totals.estimated > 0 ? `, but for ${text(count(told.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
+    `<section><h2>How this was counted</h2><p>Tokens are those that the providers reported${told.totals.estimated > 0 ? `, but for ${text(count(told.totals.estimated))} requests where they are estimates` : ''}. Removed tokens are ${told.checked === null ? '' : `counted by the provider in ${text(count(told.checked.requests))} requests; all others are `}estimates, scaled by what was reported. "Without pruning" is the same request billed without any cut, with the prompt cache hit where it did hit. Gross is that minus what was spent; regret is what came again because it had been cut; net is gross minus regret.</p></section>`,
   ];
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>mcp-pruner: what pruning changed</title><style>${STYLE}</style></head><body><main>${body.join('\n')}</main></body></html>\n`;
 }

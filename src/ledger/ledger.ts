@@ -34,6 +34,8 @@ export interface LedgerOptions {
   readonly onBilled?: (turn: LedgerTurn) => void;
 }
 
+/** Accounts wait so long to be written together: who asks for them has them written first. */
+const WRITE_MS = 3_000;
 /** Requests that wait to be written at most; past it new ones are left out. */
 const MAX_TURNS = 5_000;
 /** Messages of remembered conversations in all. */
@@ -76,7 +78,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   #turns: LedgerTurn[] = [];
   readonly #sums = new WaitingSums();
   #unfinished = new Set<Promise<void>>();
-  readonly #behind = new WriteBehind(() => this.#write());
+  readonly #behind = new WriteBehind(() => this.#write(), WRITE_MS);
 
   constructor(options: LedgerOptions) {
     this.#options = options;

@@ -68,9 +68,17 @@ export function OverviewView() {
 }
 
 function Report({ report, days }: { report: LedgerReport; days: number }) {
+  const { checked } = report;
   return (
     <>
       <Totals report={report} />
+      {checked !== null && (
+        <p class="quiet">
+          The provider counted {plural(checked.requests, 'request')} as they came
+          {checked.failed > 0 && `, and ${number(checked.failed)} in vain`}: {compact(checked.exact)} tokens were cut,{' '}
+          {compact(checked.estimated)} by the estimate.
+        </p>
+      )}
       <ByDay report={report} days={days} />
       <div class="two">
         <Shares shares={report.shares} />
