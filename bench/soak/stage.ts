@@ -13,9 +13,13 @@ export interface Server {
   readonly port: number;
 }
 
-/** Starts `dist/cli.js serve` on a free port and waits until it listens. */
-export async function startServer(env: Readonly<Record<string, string>>): Promise<Server> {
-  const child = spawn(process.execPath, [join(root, 'dist', 'cli.js'), 'serve', '--port', '0'], {
+/**
+ * Starts `dist/cli.js serve` on a free port and waits until it listens.
+ *
+ * @param from - the folder of another build
+ */
+export async function startServer(env: Readonly<Record<string, string>>, from = root): Promise<Server> {
+  const child = spawn(process.execPath, [join(from, 'dist', 'cli.js'), 'serve', '--port', '0'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,5 +1,6 @@
 // Several replicas on one PostgreSQL while everything happens to them that may. Needs a build:
-//   npm run build && node bench/run.mjs team [--only race] [--seed 1] [--conversations 200] [--turns 6]
+//   npm run build && node bench/run.mjs team [--only race,killed] [--seed 1] [--conversations 200] [--turns 6] [--old folder]
+// `--old` is a folder with an earlier build (its dist), which the upgrade begins with. disk-full needs root, pooler PgBouncer.
 // Prints one line for each trial; the exit code is 1 when one of them failed.
 import { parseArgs } from 'node:util';
 import { trials } from './trials.ts';
@@ -11,12 +12,14 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     conversations: { type: 'string', default: '200' },
     turns: { type: 'string', default: '6' },
+    old: { type: 'string', default: process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd() },
   },
 });
 const plan = {
   seed: Number(values.seed),
   conversations: Number(values.conversations),
   turns: Number(values.turns),
+  old: values.old,
 };
 let failed = false;
 for (const name of values.only.split(',')) {

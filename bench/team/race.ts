@@ -56,15 +56,15 @@ function firstDifference(before: string, now: string): string {
 }
 
 /** Agents that take their turns by whichever replica chance names. */
-class Agents {
+export class Agents {
   readonly #team: Team;
   readonly #random: () => number;
   readonly wrong: string[] = [];
-  readonly conversations: readonly Conversation[];
+  readonly conversations: Conversation[];
   turnsDone = 0;
   again = 0;
 
-  constructor(team: Team, { seed, conversations }: RacePlan) {
+  constructor(team: Team, { seed, conversations }: Pick<RacePlan, 'seed' | 'conversations'>) {
     this.#team = team;
     this.#random = chance(seed);
     this.conversations = Array.from({ length: conversations }, (_, i) => new Conversation(i));
@@ -82,6 +82,26 @@ class Agents {
       }
     };
     await Promise.all(Array.from({ length: atOnce }, work));
+  }
+
+  /** Turn by turn until it is over; conversations that are long enough make room for new ones. */
+  async runUntil(isOver: () => boolean, { turns, atOnce }: Pick<RacePlan, 'turns' | 'atOnce'>): Promise<void> {
+    const work = async (): Promise<void> => {
+      let one = this.add();
+      while (!isOver()) {
+        if (one.texts.length >= turns) one = this.add();
+        one.next();
+        await this.#turn(one);
+        this.turnsDone++;
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, work));
+  }
+
+  add(): Conversation {
+    const added = new Conversation(this.conversations.length);
+    this.conversations.push(added);
+    return added;
   }
 
   async #turn(conversation: Conversation): Promise<void> {

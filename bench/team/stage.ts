@@ -31,11 +31,11 @@ export class Team {
     return [...this.#replicas.values()];
   }
 
-  /** @param env - settings of this one alone; `MCP_PRUNER_BENCH_ROOT` names another build */
-  async start(number: number, env: Readonly<Record<string, string>> = {}): Promise<Replica> {
+  /** @param root - the folder of another build than this one */
+  async start(number: number, root?: string): Promise<Replica> {
     const lives = (this.#lives.get(number) ?? 0) + 1;
     this.#lives.set(number, lives);
-    const server = await startServer({ ...this.#env, ...env });
+    const server = await startServer(this.#env, root);
     const replica = { number, lives, url: server.url, server };
     if (server.child.stdout) createInterface({ input: server.child.stdout }).on('line', this.#count);
     this.#replicas.set(number, replica);

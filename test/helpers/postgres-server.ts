@@ -116,7 +116,7 @@ export class PostgresServer {
     await new Promise<void>((resolve, reject) => {
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         said = (said + text).slice(-20_000);
-        if (text.includes('ready to accept connections')) resolve();
+        if (/ready to accept (read-only )?connections/.test(text)) resolve();
       });
       child.once('exit', (code) => reject(new Error(`postgres ended with ${code}: ${said}`)));
     });
