@@ -37,6 +37,17 @@ describe('servingProblem', () => {
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '[::1]' }))).toBeNull();
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_LOCAL_TOKEN: 'auto' }))).toBeNull();
   });
+
+  it('asks for keys where a shared store is opened to other machines, unless it is told not to', () => {
+    const shared = { MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_DATABASE_URL: 'postgres://u:p@db/pruner' };
+    expect(settingsOf(shared).requireKey).toBe(true);
+    expect(servingProblem(settingsOf(shared))).toBeNull();
+    expect(settingsOf({ ...shared, MCP_PRUNER_HOST: '127.0.0.1' }).requireKey).toBe(false);
+    expect(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0' }).requireKey).toBe(false);
+    const open = settingsOf({ ...shared, MCP_PRUNER_REQUIRE_KEY: 'false' });
+    expect(open.requireKey).toBe(false);
+    expect(servingProblem(open)).toContain('MCP_PRUNER_AUTH_TOKEN');
+  });
 });
 
 describe('shownSettings', () => {

@@ -21,7 +21,7 @@ export const serverSettings = {
     rule: hostName(),
     fallback: '127.0.0.1',
     flag: 'host',
-    doc: 'Address to listen on. Any other than loopback requires MCP_PRUNER_AUTH_TOKEN.',
+    doc: 'Address to listen on. Any other than loopback requires MCP_PRUNER_AUTH_TOKEN or MCP_PRUNER_REQUIRE_KEY.',
   }),
   port: setting({
     env: ['MCP_PRUNER_PORT'],
