@@ -3,6 +3,7 @@ import type { Decider } from '../../src/core/decide/decider.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Ownership } from '../../src/core/ownership.ts';
+import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
 import { createPruner, type PrunerOptions } from '../../src/core/prune-text.ts';
@@ -56,6 +57,7 @@ export interface RewriterParts {
   readonly includeMarkers?: boolean;
   readonly shortMarkers?: boolean;
   readonly isHeldOut?: (conversationId: string) => boolean;
+  readonly boldness?: BoldnessSteps;
   readonly owners?: Ownership;
 }
 
@@ -104,6 +106,7 @@ export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
     },
     memoBytes: 10_000_000,
     ...(parts.isHeldOut && { isHeldOut: parts.isHeldOut }),
+    ...(parts.boldness && { boldness: parts.boldness }),
     ...(parts.owners && { owners: parts.owners }),
   });
 }
