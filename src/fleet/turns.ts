@@ -19,7 +19,12 @@ export async function inTurns<T>(work: Turns<T>): Promise<T> {
     const step = work.next();
     if (step.done) return step.value;
     if (performance.now() < endMs) continue;
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     endMs = performance.now() + TURN_MS;
   }
+}
+
+/** Lets other events be served before what follows. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -8,6 +8,7 @@ import {
   valueTexts,
 } from '../../src/fleet/blackboard/entry.ts';
 import { decayed, normaliseType, strongestFirst, totalsOf } from '../../src/fleet/stigmergy/field.ts';
+import { atOnce } from '../../src/fleet/turns.ts';
 
 const at = fc.integer({ min: 0, max: 10_000_000 });
 const point = fc.record({
@@ -73,10 +74,10 @@ describe('an entry of the blackboard', () => {
 
   it('is refused when it is too large, too deep or one too much of a batch', () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
-    expect(valueTexts([undefined, { a: 1 }, deep(MAX_DEPTH)])).toEqual(['null', '{"a":1}', expect.any(String)]);
-    expect(() => valueTexts([1, deep(MAX_DEPTH + 1)])).toThrow(expect.objectContaining({ index: 1 }));
-    expect(() => valueTexts(['x'.repeat(MAX_VALUE_BYTES)])).toThrow(expect.objectContaining({ index: 0 }));
+    expect(atOnce(valueTexts([undefined, { a: 1 }, deep(MAX_DEPTH)]))).toEqual(['null', '{"a":1}', expect.any(String)]);
+    expect(() => atOnce(valueTexts([1, deep(MAX_DEPTH + 1)]))).toThrow(expect.objectContaining({ index: 1 }));
+    expect(() => atOnce(valueTexts(['x'.repeat(MAX_VALUE_BYTES)]))).toThrow(expect.objectContaining({ index: 0 }));
     const many = Array.from({ length: 5 }, () => 'x'.repeat(MAX_VALUE_BYTES - 2));
-    expect(() => valueTexts(many)).toThrow(expect.objectContaining({ index: 4 }));
+    expect(() => atOnce(valueTexts(many))).toThrow(expect.objectContaining({ index: 4 }));
   });
 });

@@ -2,6 +2,7 @@ import type { BoardEntry, BoardEvent, BoardEvents, BoardStore, BoardWrite } from
 import { PrunerError } from '../../errors.ts';
 import { Changes } from '../changes.ts';
 import { type Caller, eventOf } from '../hints.ts';
+import { inTurns, nextTurn } from '../turns.ts';
 import { namespaceOf, normaliseTags, ValueError, valueTexts } from './entry.ts';
 
 /** What is asked to be written. */
@@ -26,7 +27,7 @@ export class Board {
 
   /** Writes all of the entries or none. */
   async set(inputs: readonly BoardInput[], caller: Caller) {
-    const texts = valuesOf(inputs);
+    const texts = await valuesOf(inputs);
     const writes = inputs.map(
       ({ key, tags, ttl_ms }, index): BoardWrite => ({
         key,
@@ -36,9 +37,11 @@ export class Board {
         ttlMs: ttl_ms ?? null,
       }),
     );
+    await nextTurn();
     const entries = await this.#store.set(writes, tell(caller));
     if (entries === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'entries of the blackboard' });
     this.changes.tell();
+    await nextTurn(); // large values are written into the answer
     return entries.map(shownEntry);
   }
 
@@ -134,9 +137,9 @@ export class Board {
   }
 }
 
-function valuesOf(inputs: readonly BoardInput[]): string[] {
+async function valuesOf(inputs: readonly BoardInput[]): Promise<string[]> {
   try {
-    return valueTexts(inputs.map(({ value }) => value));
+    return await inTurns(valueTexts(inputs.map(({ value }) => value)));
   } catch (cause) {
     if (!(cause instanceof ValueError)) throw cause;
     throw new PrunerError('E-BB-VALUE', { index: cause.index, reason: cause.message }, { cause });

@@ -1,3 +1,5 @@
+import type { Turns } from '../turns.ts';
+
 /** Bytes of JSON that one value may take. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
@@ -32,17 +34,20 @@ export function normaliseTags(tags: readonly string[]): string[] {
  *
  * @throws ValueError for the first value that is too large or too deep
  */
-export function valueTexts(values: readonly unknown[]): string[] {
+export function* valueTexts(values: readonly unknown[]): Turns<string[]> {
   let total = 0;
-  return values.map((value, index) => {
+  const texts: string[] = [];
+  for (const [index, value] of values.entries()) {
     if (isDeeper(value, MAX_DEPTH)) throw new ValueError(index, `a value is at most ${MAX_DEPTH} levels deep`);
     const text = JSON.stringify(value ?? null);
     const bytes = Buffer.byteLength(text);
     total += bytes;
     if (bytes > MAX_VALUE_BYTES) throw new ValueError(index, `a value takes at most ${MAX_VALUE_BYTES} bytes of JSON`);
     if (total > MAX_BATCH_BYTES) throw new ValueError(index, `a batch takes at most ${MAX_BATCH_BYTES} bytes of JSON`);
-    return text;
-  });
+    texts.push(text);
+    yield;
+  }
+  return texts;
 }
 
 /** Whether objects and lists are nested in each other more than so many times. Goes no deeper than that itself. */

@@ -2,6 +2,7 @@ import type { FieldStore, PointChange, StoredPoint } from '../../core/ports/flee
 import { PrunerError } from '../../errors.ts';
 import { Changes } from '../changes.ts';
 import { type Caller, eventOf } from '../hints.ts';
+import { nextTurn } from '../turns.ts';
 import { decayed, normaliseType, shownIntensity, strongestFirst, totalsOf } from './field.ts';
 
 export interface Mark {
@@ -41,16 +42,18 @@ export class Stigmergy {
       tell(caller),
     );
     this.changes.tell();
+    await nextTurn();
     return { changes: changes.map(shown) };
   }
 
   async snapshot() {
     const { points, atMs } = await this.#store.points();
-    return {
-      generated_at: atMs,
-      points: strongestFirst(points).map(shownPoint),
-      totals: totalsOf(points).map(shownTotal),
-    };
+    await nextTurn();
+    const strongest = strongestFirst(points).map(shownPoint);
+    await nextTurn();
+    const totals = totalsOf(points).map(shownTotal);
+    await nextTurn();
+    return { generated_at: atMs, points: strongest, totals };
   }
 
   /** The pheromone of every node. */

@@ -1,7 +1,8 @@
 import type { BoardEntry, BoardEvent, BoardWrite } from '../../core/ports/fleet.ts';
 import { all, change, number, one, type Steps } from './steps.ts';
 
-interface EntryRow {
+/** An entry as it is kept: its value and its tags are JSON, and stay so while nobody wants to see them. */
+export interface EntryRow {
   readonly key: string;
   readonly value: string;
   readonly tags: string;
@@ -37,9 +38,8 @@ export class BoardTable {
   }
 
   /** Whatever stands at the key, expired or not. */
-  *entry(key: string): Steps<BoardEntry | null> {
-    const row = yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, key);
-    return row && entryOf(row);
+  *entry(key: string): Steps<EntryRow | null> {
+    return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, key);
   }
 
   /** Whether these writes fit, in the place of what they replace. */
@@ -55,43 +55,40 @@ export class BoardTable {
   }
 
   /** Writes one entry in the place of what stands there, and the event of it. */
-  *set(
-    { key, namespace, value, tags, ttlMs }: BoardWrite,
-    previous: BoardEntry | null,
-    nowMs: number,
-  ): Steps<BoardEntry> {
-    const version = yield* this.#nextVersion();
-    const expiresMs = ttlMs === null ? null : nowMs + ttlMs;
-    const createdMs = previous?.createdMs ?? nowMs;
+  *set({ key, namespace, value, tags, ttlMs }: BoardWrite, previous: EntryRow | null, nowMs: number): Steps<EntryRow> {
+    const entry: EntryRow = {
+      ...{ key, value, tags: JSON.stringify(tags), version: yield* this.#nextVersion() },
+      ...{ created_ms: previous?.created_ms ?? nowMs, updated_ms: nowMs },
+      expires_ms: ttlMs === null ? null : nowMs + ttlMs,
+    };
     yield* this.#remove(key);
-    const bytes = Buffer.byteLength(value);
     yield* change(
       `INSERT INTO fleet_board (key, namespace, value, bytes, tags, created_ms, updated_ms, expires_ms, version)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      key,
-      namespace,
-      value,
-      bytes,
-      JSON.stringify(tags),
-      createdMs,
-      nowMs,
-      expiresMs,
-      version,
+      ...[key, namespace, value, Buffer.byteLength(value), entry.tags],
+      ...[entry.created_ms, nowMs, entry.expires_ms, entry.version],
     );
     for (const tag of tags) yield* change('INSERT INTO fleet_board_tag VALUES (?, ?)', tag, key);
-    const entry = { key, value: JSON.parse(value) as unknown, tags, createdMs, updatedMs: nowMs, expiresMs, version };
-    yield* this.#record({ version, kind: 'set', key, tsMs: nowMs, reason: null, entry, previous }, namespace);
+    yield* this.#record({ version: entry.version, kind: 'set', key, nowMs, entry, previous, namespace });
     return entry;
   }
 
-  /** Takes an entry away, because somebody wants it or its time is over. */
-  *drop(previous: BoardEntry, kind: 'delete' | 'expire', namespace: string, nowMs: number): Steps<number> {
+  /** Takes an entry away, because somebody wants it or its time is over. @returns the version of that */
+  *drop(previous: EntryRow, kind: 'delete' | 'expire', namespace: string, nowMs: number): Steps<number> {
     const version = yield* this.#nextVersion();
-    yield* this.#remove(previous.key);
-    const reason = kind === 'expire' ? 'ttl' : null;
     const { key } = previous;
-    yield* this.#record({ version, kind, key, tsMs: nowMs, reason, entry: null, previous }, namespace);
+    yield* this.#remove(key);
+    yield* this.#record({ version, kind, key, nowMs, entry: null, previous, namespace });
     return version;
+  }
+
+  /** Lets go of the oldest changes beyond what is kept. @param version - the latest one */
+  *trimHistory(version: number): Steps<void> {
+    // versions follow each other without a gap, one for each event
+    yield* change('DELETE FROM fleet_board_event WHERE version <= ?', version - MAX_EVENTS);
+    while ((yield* this.counter('board_event_bytes')) > MAX_EVENT_BYTES) {
+      yield* change('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
+    }
   }
 
   *namespaceOf(key: string): Steps<string> {
@@ -100,9 +97,9 @@ export class BoardTable {
   }
 
   /** Some of those whose time is over, the first to expire first. */
-  *overdue(nowMs: number, limit: number): Steps<BoardEntry[]> {
+  *overdue(nowMs: number, limit: number): Steps<EntryRow[]> {
     const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
-    return (yield* all<EntryRow>(sql, nowMs, limit)).map(entryOf);
+    return yield* all<EntryRow>(sql, nowMs, limit);
   }
 
   *query(
@@ -179,30 +176,35 @@ export class BoardTable {
     yield* change('DELETE FROM fleet_board WHERE key = ?', key);
   }
 
-  *#record({ version, kind, key, tsMs, reason, entry, previous }: BoardEvent, namespace: string): Steps<void> {
-    const [now, before] = [entry && JSON.stringify(entry), previous && JSON.stringify(previous)];
+  *#record({ version, kind, key, nowMs, entry, previous, namespace }: Recorded): Steps<void> {
+    const [now, before] = [entry && textOf(entry), previous && textOf(previous)];
     const bytes = (now?.length ?? 0) + (before?.length ?? 0);
+    const reason = kind === 'expire' ? 'ttl' : null;
     yield* change(
       'INSERT INTO fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      version,
-      kind,
-      key,
-      namespace,
-      tsMs,
-      reason,
-      now,
-      before,
-      bytes,
+      ...[version, kind, key, namespace, nowMs, reason, now, before, bytes],
     );
-    // versions follow each other without a gap, one for each event
-    yield* change('DELETE FROM fleet_board_event WHERE version <= ?', version - MAX_EVENTS);
-    while ((yield* this.counter('board_event_bytes')) > MAX_EVENT_BYTES) {
-      yield* change('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
-    }
   }
 }
 
-function entryOf(row: EntryRow): BoardEntry {
+/** A change as it is written down. */
+interface Recorded {
+  readonly version: number;
+  readonly kind: BoardEvent['kind'];
+  readonly key: string;
+  readonly nowMs: number;
+  readonly entry: EntryRow | null;
+  readonly previous: EntryRow | null;
+  readonly namespace: string;
+}
+
+/** The JSON of a `BoardEntry`, without reading what is in it: values are large. */
+function textOf({ key, value, tags, created_ms, updated_ms, expires_ms, version }: EntryRow): string {
+  const times = `"createdMs":${created_ms},"updatedMs":${updated_ms},"expiresMs":${expires_ms}`;
+  return `{"key":${JSON.stringify(key)},"value":${value},"tags":${tags},${times},"version":${version}}`;
+}
+
+export function entryOf(row: EntryRow): BoardEntry {
   return {
     key: row.key,
     value: JSON.parse(row.value) as unknown,

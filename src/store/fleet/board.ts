@@ -1,5 +1,5 @@
-import type { BoardEntry, BoardEvents, BoardStore, BoardWrite } from '../../core/ports/fleet.ts';
-import { BoardTable } from './board-table.ts';
+import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../../core/ports/fleet.ts';
+import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
 import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 /** Entries that one transaction lets expire; the rest waits for the next. */
@@ -18,31 +18,37 @@ export class StoredBoard implements BoardStore {
   set(writes: readonly BoardWrite[], events: BoardEvents): Promise<readonly BoardEntry[] | null> {
     return this.#access.write(function* (nowMs): Steps<readonly BoardEntry[] | null> {
       if (!(yield* board.hasRoomFor(writes))) return null;
-      const entries: BoardEntry[] = [];
+      const entries: EntryRow[] = [];
+      const told: FleetEvent[] = [];
       for (const write of writes) {
-        const previous = yield* living(write.key, nowMs, events);
+        const previous = yield* living(write.key, nowMs, events, told);
         const entry = yield* board.set(write, previous, nowMs);
-        yield* tell(events({ kind: 'set', key: write.key, version: entry.version }), nowMs);
+        told.push(...events({ kind: 'set', key: write.key, version: entry.version }));
         entries.push(entry);
       }
-      return entries;
+      yield* finish(entries.at(-1)?.version ?? 0, told, nowMs);
+      return entries.map(entryOf);
     });
   }
 
   get(key: string): Promise<BoardEntry | null> {
     return this.#access.read(function* (nowMs) {
       const entry = yield* board.entry(key);
-      return entry !== null && (entry.expiresMs === null || entry.expiresMs > nowMs) ? entry : null;
+      return entry !== null && isLiving(entry, nowMs) ? entryOf(entry) : null;
     });
   }
 
   delete(key: string, events: BoardEvents): Promise<boolean> {
     return this.#access.write(function* (nowMs) {
-      const entry = yield* living(key, nowMs, events);
-      if (entry === null) return false;
-      const version = yield* board.drop(entry, 'delete', yield* board.namespaceOf(key), nowMs);
-      yield* tell(events({ kind: 'delete', key, version }), nowMs);
-      return true;
+      const told: FleetEvent[] = [];
+      const entry = yield* living(key, nowMs, events, told);
+      let version = 0;
+      if (entry !== null) {
+        version = yield* board.drop(entry, 'delete', yield* board.namespaceOf(key), nowMs);
+        told.push(...events({ kind: 'delete', key, version }));
+      }
+      yield* finish(version, told, nowMs);
+      return entry !== null;
     });
   }
 
@@ -62,7 +68,10 @@ export class StoredBoard implements BoardStore {
     if (due.length === 0) return false;
     return this.#access.write(function* (nowMs) {
       const overdue = yield* board.overdue(nowMs, EXPIRED_AT_ONCE);
-      for (const entry of overdue) yield* expire(entry, nowMs, events);
+      const told: FleetEvent[] = [];
+      let version = 0;
+      for (const entry of overdue) version = yield* expire(entry, nowMs, events, told);
+      yield* finish(version, told, nowMs);
       return overdue.length > 0;
     });
   }
@@ -77,14 +86,25 @@ export class StoredBoard implements BoardStore {
 }
 
 /** What stands at a key; what has expired there is told as such first. */
-function* living(key: string, nowMs: number, events: BoardEvents): Steps<BoardEntry | null> {
+function* living(key: string, nowMs: number, events: BoardEvents, told: FleetEvent[]): Steps<EntryRow | null> {
   const entry = yield* board.entry(key);
-  if (entry === null || entry.expiresMs === null || entry.expiresMs > nowMs) return entry;
-  yield* expire(entry, nowMs, events);
+  if (entry === null || isLiving(entry, nowMs)) return entry;
+  yield* expire(entry, nowMs, events, told);
   return null;
 }
 
-function* expire(entry: BoardEntry, nowMs: number, events: BoardEvents): Steps<void> {
+function isLiving({ expires_ms }: EntryRow, nowMs: number): boolean {
+  return expires_ms === null || expires_ms > nowMs;
+}
+
+function* expire(entry: EntryRow, nowMs: number, events: BoardEvents, told: FleetEvent[]): Steps<number> {
   const version = yield* board.drop(entry, 'expire', yield* board.namespaceOf(entry.key), nowMs);
-  yield* tell(events({ kind: 'expire', key: entry.key, version }), nowMs);
+  told.push(...events({ kind: 'expire', key: entry.key, version }));
+  return version;
+}
+
+/** Tells of all changes of a transaction at once. @param version - the latest one */
+function* finish(version: number, told: readonly FleetEvent[], nowMs: number): Steps<void> {
+  if (version > 0) yield* board.trimHistory(version);
+  yield* tell(told, nowMs);
 }

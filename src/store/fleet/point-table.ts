@@ -11,6 +11,17 @@ export class PointTable {
     );
   }
 
+  /** The next ones behind a point, or the first, by node and type. */
+  *after({ nodeId, type }: Pick<StoredPoint, 'nodeId' | 'type'>, limit: number): Steps<StoredPoint[]> {
+    return yield* all(
+      `SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM fleet_point
+       WHERE (node_id, type) > (?, ?) ORDER BY node_id, type LIMIT ?`,
+      nodeId,
+      type,
+      limit,
+    );
+  }
+
   *find(nodeId: string, type: string): Steps<StoredPoint | null> {
     return yield* one(
       `SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM fleet_point

@@ -19,7 +19,11 @@ export interface FieldStore {
     marks: readonly { readonly nodeId: string; readonly type: string; readonly intensity: number }[],
     events: (change: PointChange) => readonly FleetEvent[],
   ): Promise<readonly PointChange[] | null>;
-  /** Replaces every point by what `change` makes of it; intensity 0 removes it. Pure: it may be called again. */
+  /**
+   * Replaces every point by what `change` makes of it, some hundred in each transaction; intensity 0 removes it.
+   *
+   * @param change - pure: it may be called again, and what it comes to is the same in one step as in several
+   */
   update(
     change: (point: StoredPoint, nowMs: number) => StoredPoint,
     events: (change: PointChange) => readonly FleetEvent[],
