@@ -11,6 +11,7 @@ const ONE_SHOT: Readonly<Record<string, readonly string[]>> = {
   qwen: ['-p'],
   cline: ['--yolo'],
   copilot: ['-p'],
+  gemini: ['--prompt'],
 };
 
 export interface OneShot {

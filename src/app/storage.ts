@@ -72,6 +72,7 @@ export async function openStorage(base: Base): Promise<Storage> {
         // no more than the origin: an address may hold a key
         upstream: new URL(settings.upstreamUrl).origin,
         anthropic_upstream: new URL(settings.anthropicUrl).origin,
+        gemini_upstream: new URL(settings.geminiUrl).origin,
         ...(backendState !== undefined && { backend_state: backendState }),
       };
       return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');

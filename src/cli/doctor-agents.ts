@@ -9,8 +9,8 @@ import { fileReader } from './file-reader.ts';
 import type { Finding } from './finding.ts';
 import { rpcAddress } from './local-access.ts';
 import { postStatus } from './probe.ts';
-import { upstreamKey } from './run.ts';
 import { type ProxyHealth, proxyUrl } from './run-proxy.ts';
+import { routeOf } from './wire-routes.ts';
 
 export interface AgentFindings {
   readonly findings: readonly Finding[];
@@ -103,13 +103,13 @@ function missingExport(
   { url, io }: Machine,
 ): { readonly what: string; readonly advice: string } | null {
   const wanted = client.exports?.({ baseUrl: `${url}/v1`, origin: url, mcp: null, model: null }) ?? {};
-  const [variable] = Object.entries(wanted).find(([, value]) => value === `${url}/v1`) ?? [];
+  const [variable, address] = Object.entries(wanted).find(([, value]) => value.startsWith(url)) ?? [];
   if (variable === undefined) return null;
   const values = [io.env[variable], ...shellValues(io, variable).map(({ value }) => value)];
   if (values.some((value) => value?.startsWith(url))) return null;
   return {
     what: `${client.title} has the MCP server, but ${variable} does not lead to the proxy: nothing is pruned`,
-    advice: `export ${variable}=${url}/v1 (mcp-pruner setup ${client.name} prints all that it needs)`,
+    advice: `export ${variable}=${address} (mcp-pruner setup ${client.name} prints all that it needs)`,
   };
 }
 
@@ -119,12 +119,11 @@ function otherUpstream(
   { url, place, running }: Machine,
 ): { readonly what: string; readonly advice: string } | null {
   const wanted = client.upstream?.(place) ?? null;
-  const key = upstreamKey(client);
-  const told = key === 'anthropicUrl' ? running?.anthropic_upstream : running?.upstream;
+  const { field, variable } = routeOf(client.wire);
+  const told = running?.[field];
   if (wanted === null || told === undefined || !URL.canParse(wanted)) return null;
   const { origin } = new URL(wanted);
   if (origin === url || origin === told) return null;
-  const variable = key === 'anthropicUrl' ? 'MCP_PRUNER_ANTHROPIC_URL' : 'MCP_PRUNER_UPSTREAM_URL';
   return {
     what: `${client.title} is logged in for ${origin}, but the proxy forwards to ${told}`,
     advice: `start the proxy with ${variable}=${wanted}, or use mcp-pruner run ${client.name}`,

@@ -1,10 +1,11 @@
 import type { WireName } from '../agents/clients/client.ts';
 import type { Loaded } from '../config/load.ts';
-import type { SettingKey, Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings.ts';
 import { wayTo } from '../core/route-way.ts';
 import type { Finding } from './finding.ts';
 import { probe } from './probe.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
+import { openaiRoute, otherRoutes, routeOf, type WireRoute } from './wire-routes.ts';
 
 export interface PortFinding {
   readonly finding: Finding;
@@ -27,43 +28,23 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
   return none({ level: 'note', what: `no proxy runs at ${url}`, advice: 'start it: mcp-pruner serve' });
 }
 
-/** A wire that is forwarded somewhere: the setting that says where, and the field of `/health` that does. */
-interface Route {
-  readonly title: string;
-  readonly key: Extract<SettingKey, 'upstreamUrl' | 'anthropicUrl'>;
-  readonly variable: string;
-  readonly field: 'upstream' | 'anthropic_upstream';
-}
-
-const openai: Route = {
-  title: 'upstream',
-  key: 'upstreamUrl',
-  variable: 'MCP_PRUNER_UPSTREAM_URL',
-  field: 'upstream',
-};
-const anthropic: Route = {
-  title: 'upstream of the messages wire,',
-  key: 'anthropicUrl',
-  variable: 'MCP_PRUNER_ANTHROPIC_URL',
-  field: 'anthropic_upstream',
-};
-
 /**
  * Whether what requests are forwarded to can be reached: by the proxy that runs, or else by one with these settings.
  *
- * @param wires - spoken by the agents that are set up; the provider of the messages wire is tried only for those
+ * @param wires - spoken by the agents that are set up; providers of a wire of their own are tried only for those
  */
 export async function checkUpstreams(
   { settings, origins }: Loaded,
   running: ProxyHealth | null,
   wires: ReadonlySet<WireName>,
 ): Promise<Finding[]> {
-  const asked = wires.has('messages') || origins.anthropicUrl.from !== 'default';
-  const routes = asked ? [openai, anthropic] : [openai];
-  return (await Promise.all(routes.map((route) => checkRoute(route, settings, running)))).flat();
+  const others = Object.values(otherRoutes).filter(
+    (route) => [...wires].some((wire) => routeOf(wire) === route) || origins[route.key].from !== 'default',
+  );
+  return (await Promise.all([openaiRoute, ...others].map((route) => checkRoute(route, settings, running)))).flat();
 }
 
-async function checkRoute(route: Route, settings: Settings, running: ProxyHealth | null): Promise<Finding[]> {
+async function checkRoute(route: WireRoute, settings: Settings, running: ProxyHealth | null): Promise<Finding[]> {
   const { title, key, variable, field } = route;
   const own = settings[key];
   const told = running?.[field];

@@ -29,6 +29,7 @@ export interface ProxyHealth {
   /** Origins that requests are forwarded to; absent in versions that do not tell. */
   readonly upstream?: string;
   readonly anthropic_upstream?: string;
+  readonly gemini_upstream?: string;
   /** How often something passed unread since its start because nobody knows what it is, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
 }
@@ -46,9 +47,10 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
     if (typeof report !== 'object' || report === null) return null;
     const fields: Readonly<Record<string, unknown>> = { ...report };
     if (fields.server !== 'mcp-pruner') return null;
-    const text = (name: 'upstream' | 'anthropic_upstream') =>
+    const text = (name: 'upstream' | 'anthropic_upstream' | 'gemini_upstream') =>
       typeof fields[name] === 'string' && URL.canParse(fields[name]) ? { [name]: fields[name] } : {};
-    return { ...text('upstream'), ...text('anthropic_upstream'), notUnderstood: countsIn(fields.not_understood) };
+    const upstreams = { ...text('upstream'), ...text('anthropic_upstream'), ...text('gemini_upstream') };
+    return { ...upstreams, notUnderstood: countsIn(fields.not_understood) };
   } catch {
     return null; // nothing there, or something else
   }

@@ -20,6 +20,7 @@ import { readSettings } from './read-settings.ts';
 import { mcpAccess } from './run-mcp.ts';
 import { isProxy, keepsOriginalsHere, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
 import { serverEnv } from './server-env.ts';
+import { routeOf } from './wire-routes.ts';
 
 /** A server may close its connection a moment before its agent ends. */
 const LOST_MS = 500;
@@ -93,17 +94,12 @@ interface RunSettings {
 function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace): RunSettings {
   const loaded = readSettings(call, io);
   const { settings, origins } = loaded;
-  const variable = client.wire === 'messages' ? undefined : io.env.OPENAI_BASE_URL?.trim();
+  const { key, path } = routeOf(client.wire);
+  const variable = key === 'upstreamUrl' ? io.env.OPENAI_BASE_URL?.trim() : undefined;
   const upstream = (client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
-  const key = upstreamKey(client);
-  const known = ['', settings[key], `${proxyUrl(settings)}/v1`].includes(upstream);
+  const known = ['', settings[key], proxyUrl(settings) + path].includes(upstream);
   if (known || origins[key].from !== 'default') return { loaded, shared: true, upstream: null };
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
-}
-
-/** The setting that says where requests of an agent's wire go. */
-export function upstreamKey({ wire }: Client): 'upstreamUrl' | 'anthropicUrl' {
-  return wire === 'messages' ? 'anthropicUrl' : 'upstreamUrl';
 }
 
 async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
@@ -117,8 +113,8 @@ async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
 }
 
 function describeStart({ title, command, wire }: Client, { url }: RunProxy): string {
-  const format = { chat: 'chat completions', messages: 'messages', responses: 'responses' }[wire];
-  return `starting ${title} (${command}): ${format} through ${url}/v1`;
+  const format = { chat: 'chat completions', messages: 'messages', responses: 'responses', gemini: 'generateContent' };
+  return `starting ${title} (${command}): ${format[wire]} through ${url}${routeOf(wire).path}`;
 }
 
 async function runAgent(

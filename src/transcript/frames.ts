@@ -12,7 +12,7 @@ const TAIL_LINES = 24;
 
 /** Lines that clients put in front of a result; each pattern is anchored and linear. */
 const HEADER: readonly RegExp[] = [
-  /^<(?:path|type|file|content|file_content|document|output|result|stdout|system|returncode|bash_metadata)\b[^<>]*>/,
+  /^<(?:path|type|file|content|file_content|document|output|result|stdout|system|returncode|bash_metadata|untrusted_context)\b[^<>]*>/,
   /^Content (?:of|from) \S.*:$/,
   /^Showing lines \d+/,
   /^\[?(?:File|Path|Command|Directory|Chunk ID|Wall time|Exit code|Exit Code|Process exited|Original token count|Total output lines|Stdout|Output|Result|Query)\b[^\n]{0,400}$/,
@@ -22,7 +22,7 @@ const HEADER: readonly RegExp[] = [
 ];
 
 const FOOTER: readonly RegExp[] = [
-  /^<\/?(?:path|type|file|content|file_content|document|output|result|stdout|stderr|system|returncode|bash_metadata)\b/,
+  /^<\/?(?:path|type|file|content|file_content|document|output|result|stdout|stderr|system|returncode|bash_metadata|untrusted_context)\b/,
   /^\(?(?:End of file|Use 'offset'|File has more lines|Showing lines \d+)/i,
   /^\[?(?:Exit code|Exit Code|Process exited|Signal|Error|Background PIDs|Process Group PGID|Wall time)\b[^\n]{0,200}$/,
   /^\[[^\]]{0,200}(?:lines? \d+|truncated|omitted|exit code)[^\]]{0,200}\]$/i,

@@ -251,6 +251,23 @@ describe('mcp-pruner run', () => {
     expect(err).toContain(`the proxy forwards to ${upstreamUrl}, which claude is set up for`);
   });
 
+  it('sends Gemini CLI through the proxy to where it was sent before', async () => {
+    const at = machine({
+      gemini: `
+        const { GOOGLE_GEMINI_BASE_URL: url } = process.env;
+        fetch(url + '/v1beta/models/m:generateContent', { method: 'POST', body: '{}' })
+          .then((answer) => answer.json()).then((answer) => console.log(JSON.stringify({ url, answer })));`,
+    });
+    const before = { GOOGLE_GEMINI_BASE_URL: upstreamUrl.replace('/v1', '') };
+    const { MCP_PRUNER_UPSTREAM_URL: _, ...env } = at.env;
+    const { out, err } = await run({ ...at, env }, ['run', 'gemini'], before);
+    const seen = JSON.parse(out) as { url: string; answer: unknown };
+    expect(seen.url).not.toBe(before.GOOGLE_GEMINI_BASE_URL);
+    expect(seen.answer).toEqual({ from: 'upstream' });
+    expect(err).toContain(`the proxy forwards to ${before.GOOGLE_GEMINI_BASE_URL}/v1beta, which gemini is set up for`);
+    expect(err).toMatch(/generateContent through http:\S+\/v1beta/);
+  });
+
   it('says nothing of a pruner that is disabled while it prunes', async () => {
     const { err } = await run(machine({ agent: reporter }), ['run', 'agent']);
     expect(err).not.toMatch(/pruner disabled/);

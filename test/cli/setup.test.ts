@@ -114,7 +114,7 @@ describe('mcp-pruner setup', () => {
     expect(await run(at, ['setup', 'claude', '--write'])).toMatchObject({ code: 1 });
     expect(readdirSync(at.home)).toEqual(['.claude.json']);
     rmSync(join(at.home, '.claude.json'));
-    for (const agent of ['claude', 'codex', 'cline', 'opencode', 'kilo', 'qwen', 'copilot']) {
+    for (const agent of ['claude', 'codex', 'cline', 'opencode', 'kilo', 'qwen', 'copilot', 'gemini']) {
       const args = ['setup', agent, '--model', 'anthropic/x'];
       expect(await run(at, [...args, '--write'])).toMatchObject({ code: 0, err: '' });
       expect(await run(at, ['setup', agent, '--undo'])).toMatchObject({ code: 0, err: '' });
@@ -244,6 +244,18 @@ describe('mcp-pruner doctor', () => {
     const url = `http://127.0.0.1:${env.MCP_PRUNER_PORT}/v1`;
     writeFileSync(join(at.home, '.zshrc'), `export COPILOT_PROVIDER_BASE_URL=${url}\n`);
     expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}GitHub Copilot CLI.* is set up/);
+  });
+
+  it('does not call Gemini CLI set up while its variable leads elsewhere, and tries its provider', async () => {
+    const at = machine();
+    const env = await running(at);
+    await run(at, ['setup', 'gemini', '--write'], env);
+    const without = await run(at, ['doctor'], env);
+    const url = `http://127.0.0.1:${env.MCP_PRUNER_PORT}`;
+    expect(without).toMatchObject({ code: 1, out: expect.stringContaining(`export GOOGLE_GEMINI_BASE_URL=${url} `) });
+    expect(without.out).toContain('upstream of the gemini wire');
+    writeFileSync(join(at.home, '.zshrc'), `export GOOGLE_GEMINI_BASE_URL=${url}\n`);
+    expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}Gemini CLI.* is set up/);
   });
 
   it('tells when an agent is not let in with the token that it was set up with', async () => {

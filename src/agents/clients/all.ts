@@ -3,11 +3,12 @@ import type { Client } from './client.ts';
 import { cline } from './cline.ts';
 import { codex, codexChat } from './codex.ts';
 import { copilot } from './copilot.ts';
+import { gemini } from './gemini.ts';
 import { kilo, opencode } from './opencode.ts';
 import { qwen } from './qwen.ts';
 
 /** Every client that was run with this product, by name. */
-export const clients: readonly Client[] = [claude, codex, codexChat, qwen, opencode, kilo, cline, copilot];
+export const clients: readonly Client[] = [claude, codex, codexChat, qwen, opencode, kilo, cline, copilot, gemini];
 
 export function findClient(name: string): Client | undefined {
   return clients.find((client) => client.name === name);

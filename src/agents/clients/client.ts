@@ -13,7 +13,7 @@ export type McpAccess =
     };
 
 /** The request format that a client speaks to its model. */
-export type WireName = 'chat' | 'messages' | 'responses';
+export type WireName = 'chat' | 'messages' | 'responses' | 'gemini';
 
 /** What a client is to be connected with. */
 export interface Wiring {

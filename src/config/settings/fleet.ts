@@ -186,8 +186,8 @@ export const fleetSettings = {
     env: ['MCP_PRUNER_CHILD_COMMANDS'],
     toml: 'child_commands',
     rule: list('agent names and absolute paths of programs'),
-    fallback: ['codex', 'codex-chat', 'claude', 'opencode', 'qwen', 'kilo', 'cline', 'copilot'],
-    fallbackWords: 'codex, codex-chat, claude, opencode, qwen, kilo, cline, copilot',
+    fallback: ['codex', 'codex-chat', 'claude', 'opencode', 'qwen', 'kilo', 'cline', 'copilot', 'gemini'],
+    fallbackWords: 'codex, codex-chat, claude, opencode, qwen, kilo, cline, copilot, gemini',
     doc: 'What children may be: names of wired agents, and programs by their absolute path.',
   }),
   childRoots: setting({

@@ -3,6 +3,7 @@ import { clineDrivers } from './cline.mjs';
 import { codexDrivers } from './codex.mjs';
 import { continueDrivers } from './continue.mjs';
 import { copilotDrivers } from './copilot.mjs';
+import { geminiDrivers } from './gemini.mjs';
 import { opencodeDrivers } from './opencode.mjs';
 import { piDrivers } from './pi.mjs';
 import { qwenDrivers } from './qwen.mjs';
@@ -19,4 +20,5 @@ export const drivers = [
   ...claudeDrivers,
   ...codexDrivers,
   ...copilotDrivers,
+  ...geminiDrivers,
 ];

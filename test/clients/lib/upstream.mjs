@@ -25,7 +25,7 @@ function factsIn(messages) {
 }
 
 /**
- * The model of the tests, on all three wires: it plays a script of tool calls on the client's own tools, then answers from what it was sent.
+ * The model of the tests, on all wires: it plays a script of tool calls on the client's own tools, then answers from what it was sent.
  *
  * @param {{ nonce: string, steps: readonly string[], calls: Record<string, (tools: object[], context: object) =>
  *   { name: string, args: object }>, work: string, port?: number }} play - `steps` names a call each, or `answer`
@@ -78,6 +78,7 @@ export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
       const model = { id: 'scripted', object: 'model', created: 1_700_000_000, owned_by: 'tests' };
       return reply(200, 'application/json', JSON.stringify({ object: 'list', data: [model] }));
     }
+    if (path.endsWith(':countTokens')) return reply(200, 'application/json', JSON.stringify({ totalTokens: 1000 }));
     if (path.endsWith('/count_tokens')) return reply(200, 'application/json', JSON.stringify({ input_tokens: 1000 }));
     const wire = wireOf(path);
     if (wire === undefined || received.method !== 'POST') {
@@ -87,7 +88,8 @@ export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
     const conversation = wire.read(parsed);
     received.step = stepOf(conversation);
     const turn = turnFor(received.step, conversation, String(parsed.model ?? 'scripted'));
-    if (parsed.stream !== true) return reply(200, 'application/json', JSON.stringify(wire.plain(turn)));
+    const streams = wire.streams?.(path) ?? parsed.stream === true;
+    if (!streams) return reply(200, 'application/json', JSON.stringify(wire.plain(turn)));
     res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
     for (const event of wire.events(turn, parsed)) {
       received.answer += event;

@@ -32,6 +32,7 @@ export const PACKAGES = {
   'codex-chat': { '@openai/codex': '0.94.0' },
   codex: { '@openai/codex': '0.169.0' },
   claude: { '@anthropic-ai/claude-code': '2.1.330' },
+  gemini: { '@google/gemini-cli': '0.61.0' },
   copilot: { '@github/copilot': '1.0.102' },
   inspector: { '@modelcontextprotocol/inspector': '2.12.0' },
   kilo: { '@kilocode/cli': '7.7.7' },

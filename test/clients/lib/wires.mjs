@@ -1,8 +1,9 @@
 import { chat } from './wires/chat.mjs';
+import { gemini } from './wires/gemini.mjs';
 import { messages } from './wires/messages.mjs';
 import { responses } from './wires/responses.mjs';
 
-const wires = [chat, messages, responses];
+const wires = [chat, messages, responses, gemini];
 
 /**
  * The wire that a request is on, or `undefined` for one that no model answers.

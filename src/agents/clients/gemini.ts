@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { SERVER_NAME } from '../mcp-servers.ts';
+import {
+  type Client,
+  type ClientPlace,
+  headersJson,
+  holdsToken,
+  type JsonValue,
+  type McpAccess,
+  stdioJson,
+} from './client.ts';
+
+function serverJson(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http' ? { httpUrl: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
+}
+
+/** It sends even what goes to loopback through a proxy of these variables, whatever NO_PROXY says. */
+function withoutProxies({ env }: ClientPlace): Record<string, string> {
+  const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].filter((name) => env[name]);
+  return Object.fromEntries(names.map((name) => [name, '']));
+}
+
+export const gemini: Client = {
+  name: 'gemini',
+  title: 'Gemini CLI, with a key of your own',
+  command: 'gemini',
+  wire: 'gemini',
+  needsModel: false,
+  usesMcp: true,
+  // it reads no settings from temporary folders: for one run lines come back by `mcp-pruner recover`, as markers say
+  launch: ({ origin }, place) => ({
+    args: [],
+    env: { GOOGLE_GEMINI_BASE_URL: origin, ...withoutProxies(place) },
+    files: [],
+  }),
+  edits: ({ mcp }, { homeDir }) =>
+    mcp === null
+      ? []
+      : [
+          {
+            format: 'json',
+            file: join(homeDir, '.gemini/settings.json'),
+            comments: true,
+            secret: holdsToken(mcp),
+            entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
+          },
+        ],
+  exports: ({ origin }) => ({ GOOGLE_GEMINI_BASE_URL: origin }),
+  upstream: ({ env: { GOOGLE_GEMINI_BASE_URL: base = '' } }) =>
+    base === '' ? null : `${base.replace(/(?<!\/)\/+$/, '')}/v1beta`,
+  notes: [
+    'run gives it no MCP server, setup does.',
+    'The address is set by GOOGLE_GEMINI_BASE_URL only; ~/.gemini/.env may hold it. It needs GEMINI_API_KEY.',
+    'Who is logged in with a Google account speaks to another service, which this address does not change.',
+  ],
+};
