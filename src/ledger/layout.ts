@@ -29,18 +29,21 @@ export function layOut(
   marks: readonly Mark[],
   scale = 1,
 ): readonly Stretch[] {
-  const inside = messages.reduce((sum, message) => sum + message.bytes, 0);
+  let inside = 0;
+  for (const message of messages) inside += message.bytes;
   const head = bytes > 0 ? total * Math.max(0, 1 - inside / bytes) : 0;
   const fits = marks.filter(({ messages: count, tokens }) => count < messages.length && tokens <= total);
   const ends: Mark[] = [...fits, { messages: messages.length, tokens: total }];
-  const stretches: Stretch[] = [];
+  const stretches: { -readonly [Field in keyof Stretch]: Stretch[Field] }[] = [];
   let from = 0;
   let at = ends[0] && ends[0].tokens < head ? 0 : head;
   for (const { messages: until, tokens } of ends) {
-    const own = messages.slice(from, until);
-    const weight = own.reduce((sum, message) => sum + message.bytes, 0);
+    let weight = 0;
+    for (let i = from; i < until; i++) weight += messages[i]?.bytes ?? 0;
     const room = Math.max(0, tokens - at);
-    for (const message of own) {
+    for (let i = from; i < until; i++) {
+      const message = messages[i];
+      if (message === undefined) break;
       const end = weight > 0 ? at + (room * message.bytes) / weight : at;
       stretches.push({ start: at, end, removed: message.removed * scale });
       at = end;
@@ -48,7 +51,7 @@ export function layOut(
     at = Math.max(at, tokens);
     // the sum of many parts is the whole
     const last = stretches.at(-1);
-    if (last && own.length > 0) stretches[stretches.length - 1] = { ...last, end: at };
+    if (last && until > from) last.end = at;
     from = Math.max(from, until);
   }
   return stretches;
