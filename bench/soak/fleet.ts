@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findPostgres, PostgresServer } from '../../test/helpers/postgres-server.ts';
 import { chance, pause } from './chance.ts';
+import { Lives } from './fleet-lives.ts';
 import { end, type Server, startServer } from './stage.ts';
 import type { Finding, Plan } from './trials.ts';
 
@@ -33,8 +35,13 @@ class Pair {
   #mortal: Server | null = null;
   #stays: Server | null = null;
 
-  constructor(folder: string) {
+  /** @param database - of the store of both; `null`: a file in the folder */
+  constructor(folder: string, database: string | null) {
     this.#env = {
+      ...(database !== null && { MCP_PRUNER_DATABASE_URL: database }),
+      MCP_PRUNER_CHILD_COMMANDS: process.execPath,
+      MCP_PRUNER_CHILD_ROOTS: folder,
+      MCP_PRUNER_MAX_CHILDREN: '100',
       MCP_PRUNER_ENABLE_FLEET: 'true',
       MCP_PRUNER_AUTH_TOKEN: TOKEN,
       MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
@@ -77,12 +84,17 @@ class Pair {
 class Work {
   readonly wrong: string[] = [];
   readonly counts = { batches: 0, transactions: 0, keys: 0, locks: 0, changes: 0 };
+  readonly lives: Lives;
   readonly #pair: Pair;
   #isOver = false;
   #inside = 0;
 
   constructor(pair: Pair) {
     this.#pair = pair;
+    this.lives = new Lives(
+      (name, args) => pair.mortal(name, args),
+      (name, args) => pair.stays(name, args),
+    );
   }
 
   async during(kills: () => Promise<void>): Promise<void> {
@@ -91,6 +103,9 @@ class Work {
       this.#loop((n) => this.#transactions(n)),
       this.#loop((n) => this.#keys(n)),
       this.#watch(),
+      this.#loop((n) => this.lives.child(n)),
+      this.#loop(() => this.lives.plan()),
+      this.#loop((n) => this.lives.fact(n)),
       ...['one', 'two', 'three'].map((holder) => this.#loop(() => this.#lock(holder))),
     ];
     try {
@@ -207,13 +222,28 @@ async function inspect(pair: Pair): Promise<string[]> {
   return wrong;
 }
 
+/** As `fleetKills`, on a PostgreSQL of its own. */
+export async function fleetKillsOnPostgres(plan: Plan): Promise<Finding> {
+  const programs = findPostgres();
+  if (programs === null) return { passed: false, says: 'there is no PostgreSQL on this machine' };
+  const postgres = new PostgresServer(programs);
+  try {
+    postgres.init();
+    await postgres.start();
+    return await fleetKills(plan, postgres.url());
+  } finally {
+    await postgres.stop();
+    postgres.remove();
+  }
+}
+
 /**
  * Kill -9 of one of two servers at random points, under writers of batches, transactions and keyed calls, with contenders
  * for a lock and a watch on the one that stays.
  */
-export async function fleetKills({ kills, seed }: Plan): Promise<Finding> {
+export async function fleetKills({ kills, seed }: Plan, database: string | null = null): Promise<Finding> {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-fleet-soak-'));
-  const pair = new Pair(folder);
+  const pair = new Pair(folder, database);
   const random = chance(seed);
   try {
     await pair.open();
@@ -231,9 +261,11 @@ export async function fleetKills({ kills, seed }: Plan): Promise<Finding> {
       }
       await pause(100);
     });
-    const wrong = [...work.wrong, ...(await inspect(pair))];
+    const wrong = [...work.wrong, ...(await inspect(pair)), ...(await work.lives.inspect())];
+    await work.lives.end();
     const { batches, transactions, keys, locks, changes } = work.counts;
-    const did = `${kills} kills (seed ${seed}): ${batches} batches, ${transactions} transactions, ${keys} keys, ${locks} locks, ${changes} changes watched`;
+    const { children, plans, facts } = work.lives.counts;
+    const did = `${kills} kills (seed ${seed}): ${batches} batches, ${transactions} transactions, ${keys} keys, ${locks} locks, ${changes} changes watched, ${children} children, ${plans} plans, ${facts} facts that went`;
     return { passed: wrong.length === 0, says: [did, ...wrong.slice(0, 5)].join('; ') };
   } finally {
     await pair.close();

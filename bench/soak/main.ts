@@ -1,5 +1,5 @@
 // Faults that take too long, or too much of a machine, for every run of the tests. Needs a build:
-//   npm run build && node bench/run.mjs soak [--only kills,locked,fleet] [--kills 100] [--seed 1]
+//   npm run build && node bench/run.mjs soak [--only kills,locked,fleet,fleetOnPostgres] [--kills 100] [--seed 1]
 // Prints one line for each trial; the exit code is 1 when one of them failed.
 import { parseArgs } from 'node:util';
 import { trials } from './trials.ts';

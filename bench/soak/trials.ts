@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { chance, pause } from './chance.ts';
-import { fleetKills } from './fleet.ts';
+import { fleetKills, fleetKillsOnPostgres } from './fleet.ts';
 import { chat, chatBody, end, logText, memoryOf, recover, type Server, startServer, startUpstream } from './stage.ts';
 
 const Database = sqliteDriver();
@@ -229,7 +229,8 @@ const locked: Trial = () => {
 };
 
 export const trials: Readonly<Record<string, Trial>> = {
-  fleet: fleetKills,
+  fleet: (plan) => fleetKills(plan),
+  fleetOnPostgres: fleetKillsOnPostgres,
   kills,
   idle,
   large,
