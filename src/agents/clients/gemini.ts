@@ -1,24 +1,7 @@
 import { join } from 'node:path';
 import { SERVER_NAME } from '../mcp-servers.ts';
-import {
-  type Client,
-  type ClientPlace,
-  headersJson,
-  holdsToken,
-  type JsonValue,
-  type McpAccess,
-  stdioJson,
-} from './client.ts';
-
-function serverJson(mcp: McpAccess): JsonValue {
-  return mcp.transport === 'http' ? { httpUrl: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
-}
-
-/** It sends even what goes to loopback through a proxy of these variables, whatever NO_PROXY says. */
-function withoutProxies({ env }: ClientPlace): Record<string, string> {
-  const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].filter((name) => env[name]);
-  return Object.fromEntries(names.map((name) => [name, '']));
-}
+import { type Client, holdsToken } from './client.ts';
+import { serverJson, withoutProxies } from './gemini-family.ts';
 
 export const gemini: Client = {
   name: 'gemini',

@@ -1,0 +1,14 @@
+import { type ClientPlace, headersJson, type JsonValue, type McpAccess, stdioJson } from './client.ts';
+
+// Qwen Code grew out of Gemini CLI: both take servers in one spelling, and have one fault.
+
+/** An MCP server as their settings have it. */
+export function serverJson(mcp: McpAccess): JsonValue {
+  return mcp.transport === 'http' ? { httpUrl: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
+}
+
+/** They send even what goes to loopback through a proxy of these variables, whatever NO_PROXY says. */
+export function withoutProxies({ env }: ClientPlace): Record<string, string> {
+  const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].filter((name) => env[name]);
+  return Object.fromEntries(names.map((name) => [name, '']));
+}
