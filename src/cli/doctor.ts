@@ -5,6 +5,7 @@ import { servingProblem } from '../config/warnings.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { checkAddresses } from './doctor-addresses.ts';
 import { checkAgents } from './doctor-agents.ts';
+import { checkKeys } from './doctor-keys.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
 import { checkStore } from './doctor-store.ts';
 import { checkUnread } from './doctor-unread.ts';
@@ -55,15 +56,17 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   const port = await checkPort(settings);
   const running = port.health;
   const agents = await checkAgents(settings, io, running);
-  const [upstreams, store, addresses] = await Promise.all([
+  const [upstreams, store, addresses, keys] = await Promise.all([
     checkUpstreams(loaded, running, agents.wires),
     checkStore(settings, io),
     checkAddresses(settings, io, agents.own),
+    checkKeys(settings, io),
   ]);
   return [
     checkNode(process.versions.node),
     ...checkConfiguration(loaded),
     checkToken(settings),
+    ...keys,
     port.finding,
     ...checkUnread(running),
     ...upstreams,
@@ -91,5 +94,6 @@ function checkToken(settings: Settings): Finding {
   if (problem !== null) return { level: 'failure', what: problem };
   if (settings.authToken !== null) return { level: 'ok', what: 'a token is set' };
   const own = settings.localToken === 'auto';
+  if (settings.requireKey && !own) return { level: 'ok', what: 'no token needed: keys are asked for' };
   return { level: 'ok', what: own ? "this user's token is asked for" : 'no token needed: only this machine is let in' };
 }

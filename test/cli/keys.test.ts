@@ -57,6 +57,20 @@ describe('mcp-pruner keys', () => {
     expect(await run(['keys', 'list'], { env })).toMatchObject({ code: 1, err: expect.stringContaining('no store') });
   });
 
+  it('is what doctor looks for where keys are asked for', async () => {
+    const env = {
+      ...aPlace(),
+      MCP_PRUNER_REQUIRE_KEY: 'true',
+      MCP_PRUNER_PORT: '1',
+      MCP_PRUNER_UPSTREAM_URL: 'http://127.0.0.1:9/v1',
+    };
+    expect((await run(['doctor'], { env })).out).toMatch(/FAIL {2}each request must name a key .*there is none/);
+    await run(['keys', 'create', '--name', 'ci', '--project', 'web'], { env });
+    expect((await run(['doctor'], { env })).out).toMatch(/ok {4}each request must name a key: 1 of 1 are open/);
+    const { out } = await run(['doctor'], { env: { ...env, MCP_PRUNER_REQUIRE_KEY: 'false' } });
+    expect(out).not.toContain('must name a key');
+  });
+
   it('says which key is meant where names do not', async () => {
     const env = aPlace();
     const create = ['keys', 'create', '--name', 'twice', '--project', 'web'];
