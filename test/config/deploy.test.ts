@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
 import { rows } from '../../src/config/settings.ts';
 import { projectRoot } from '../helpers/project-files.ts';
 
@@ -31,5 +32,127 @@ describe('what is started elsewhere', () => {
     const compose = [...text('docker-compose.yml').matchAll(/stop_grace_period: (\d+)s/g)].map(([, s]) => Number(s));
     for (const seconds of [Number(kubernetes), ...compose]) expect(seconds * 1000).toBeGreaterThan(drainMs);
     expect(compose).toHaveLength(2);
+  });
+});
+
+/** What is looked at of the manifest's objects, as Kubernetes names it. */
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly replicas: number;
+    readonly minAvailable: number;
+    readonly selector: Readonly<Record<string, unknown>> & { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly ports: readonly { readonly port: number; readonly targetPort: string }[];
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: {
+        readonly containers: readonly [Container];
+        readonly volumes: readonly { readonly name: string }[];
+      };
+    };
+  };
+}
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+}
+
+interface Container {
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
+  readonly readinessProbe: Probe;
+  readonly livenessProbe: Probe;
+  readonly startupProbe: Probe;
+}
+
+describe('the Kubernetes manifest', () => {
+  const objects = parseAllDocuments(text('deploy/kubernetes.yaml')).map((document) => {
+    expect(document.errors).toEqual([]);
+    return document.toJS() as Manifest;
+  });
+  const [deployment, service, budget] = objects as [Manifest, Manifest, Manifest];
+
+  it('has a Deployment, a Service and a PodDisruptionBudget of the stable interfaces, all of one name', () => {
+    expect(objects.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)).toEqual([
+      'apps/v1 Deployment',
+      'v1 Service',
+      'policy/v1 PodDisruptionBudget',
+    ]);
+    expect(new Set(objects.map(({ metadata }) => metadata.name)).size).toBe(1);
+  });
+
+  it('leads each object to the same pods, and keeps at least one free to be replaced', () => {
+    const { labels } = deployment.spec.template.metadata;
+    for (const selected of [
+      deployment.spec.selector.matchLabels,
+      service.spec.selector,
+      budget.spec.selector.matchLabels,
+    ]) {
+      expect(labels).toMatchObject(selected);
+      expect(Object.keys(selected).length).toBeGreaterThan(0);
+    }
+    expect(budget.spec.minAvailable).toBeLessThan(deployment.spec.replicas);
+  });
+
+  it('asks ports that are open, paths that are served, and mounts volumes that are there', () => {
+    const { containers, volumes } = deployment.spec.template.spec;
+    const [container] = containers;
+    const ports = container.ports.map(({ name }) => name);
+    for (const { targetPort } of service.spec.ports) expect(ports).toContain(targetPort);
+    const paths = (['readinessProbe', 'livenessProbe', 'startupProbe'] as const).map((probe) => {
+      expect(ports).toContain(container[probe].httpGet.port);
+      return container[probe].httpGet.path;
+    });
+    expect(paths).toEqual(['/health/ready', '/health/live', '/health/live']);
+    const names = volumes.map(({ name }) => name);
+    for (const { name } of container.volumeMounts) expect(names).toContain(name);
+    expect(container.securityContext.readOnlyRootFilesystem).toBe(true);
+    expect(container.volumeMounts.map(({ mountPath }) => mountPath)).toEqual(expect.arrayContaining(['/data', '/tmp']));
+  });
+});
+
+/** What is looked at of a service of the compose file. */
+interface ComposeService {
+  readonly profiles?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly volumes?: readonly string[];
+  readonly ports?: readonly string[];
+}
+
+describe('the compose file', () => {
+  const compose = parse(text('docker-compose.yml'), { merge: true }) as {
+    readonly services: Readonly<Record<string, ComposeService>>;
+    readonly volumes: Readonly<Record<string, unknown>>;
+  };
+  const services = Object.entries(compose.services);
+
+  it('starts one server by itself, and all of a team by its profile', () => {
+    const of = (profile: boolean) => services.filter(([, { profiles }]) => (profiles !== undefined) === profile);
+    expect(of(false).map(([name]) => name)).toEqual(['mcp-pruner']);
+    expect(
+      of(true)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['balancer', 'postgres', 'prometheus', 'proxy']);
+    for (const [, { profiles }] of of(true)) expect(profiles).toEqual(['team']);
+    expect(compose.services.proxy?.environment?.MCP_PRUNER_DATABASE_URL).toMatch(/^postgres:.*@postgres\//);
+  });
+
+  it('names volumes, files and services that are there, and opens ports on loopback alone', () => {
+    for (const [, { depends_on = [], volumes = [], ports = [] }] of services) {
+      for (const name of Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)) {
+        expect(Object.keys(compose.services)).toContain(name);
+      }
+      for (const volume of volumes) {
+        const [from = ''] = volume.split(':');
+        if (from.startsWith('./')) expect(text(from.slice(2))).not.toBe('');
+        else expect(Object.keys(compose.volumes)).toContain(from);
+      }
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
   });
 });

@@ -1,0 +1,65 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { hasPostgres, newDatabase } from '../helpers/postgres.ts';
+import { startServerProcess } from '../helpers/server-process.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+/** Writes down the address of each module that a process loads. */
+const HOOKS = `
+  import { appendFileSync } from 'node:fs';
+  export const load = (url, context, next) => {
+    appendFileSync(process.env.MODULES, url + '\\n');
+    return next(url, context);
+  };
+`;
+const NOTE = "import { register } from 'node:module'; register('./hooks.mjs', import.meta.url);";
+
+/** All modules that a server loads to start and to prune a request. */
+async function modulesOf(env: Readonly<Record<string, string>>): Promise<string[]> {
+  const folder = tempFolder();
+  const list = `${folder}/modules`;
+  writeFileSync(`${folder}/hooks.mjs`, HOOKS);
+  writeFileSync(`${folder}/note.mjs`, NOTE);
+  const upstream = await startUpstream();
+  const server = await startServerProcess({
+    env: {
+      NODE_OPTIONS: `--import=file://${folder}/note.mjs`,
+      MODULES: list,
+      MCP_PRUNER_UPSTREAM_URL: upstream.url,
+      ...env,
+    },
+  });
+  const answer = await server.chat(chatBody(oneResult(serverLog(300, 1), { args: { command: 'job' } })));
+  expect(answer.status).toBe(200);
+  expect(upstream.requests.at(-1)?.body.toString()).toContain('prune_id');
+  return readFileSync(list, 'utf8').trim().split('\n');
+}
+
+/** Those that only a database needs: the driver, and what speaks to the tables there. */
+function ofDatabase(modules: readonly string[]): string[] {
+  return modules.filter((url) => {
+    if (!url.startsWith('file:')) return false;
+    return (
+      /node_modules\/pg/.test(url) ||
+      /(FROM|INTO|UPDATE|SCHEMA) mcp_pruner\b/.test(readFileSync(fileURLToPath(url), 'utf8'))
+    );
+  });
+}
+
+describe('a server on SQLite', () => {
+  it('loads nothing of what is there for a database', async () => {
+    const modules = await modulesOf({ MCP_PRUNER_DB_PATH: `${tempFolder()}/store.db` });
+    expect(modules.length).toBeGreaterThan(20);
+    expect(ofDatabase(modules)).toEqual([]);
+  });
+
+  it.skipIf(!hasPostgres)('would be seen to, as one with a database is', async () => {
+    const found = ofDatabase(await modulesOf({ MCP_PRUNER_DATABASE_URL: await newDatabase() }));
+    expect(found.some((url) => url.includes('/node_modules/pg/'))).toBe(true);
+    expect(found.some((url) => url.includes('/parts/'))).toBe(true);
+  });
+});
