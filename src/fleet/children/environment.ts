@@ -4,8 +4,8 @@ const INHERITED = new Set([
   ...['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
 ]);
 const INHERITED_PREFIXES = ['LC_', 'XDG_', 'SSL_CERT_'];
-/** Never handed on, whoever names them. */
-const NEVER = new Set(['MCP_PRUNER_AUTH_TOKEN', 'DEEPINFRA_API_KEY']);
+/** Never handed on, whoever names them: the server's own settings hold its token, its database and its provider's keys. */
+const NEVER = /^(?:MCP_PRUNER_.*|DEEPINFRA_API_KEY)$/;
 /** What a call must not set: where programs are found and what is loaded into them. */
 const RESERVED =
   /^(?:PATH|NODE_OPTIONS|LD_.*|DYLD_.*|MCP_PRUNER_.*|OPENAI_BASE_URL|OPENAI_API_BASE|ANTHROPIC_BASE_URL|GOOGLE_GEMINI_BASE_URL|NO_PROXY|no_proxy)$/;
@@ -42,7 +42,7 @@ export function childEnvironment(
 ): Record<string, string> {
   const inherited = Object.entries(server).filter(
     ([name]) =>
-      !NEVER.has(name) &&
+      !NEVER.test(name) &&
       (INHERITED.has(name) || named.includes(name) || INHERITED_PREFIXES.some((prefix) => name.startsWith(prefix))),
   );
   const direct = [server.NO_PROXY || server.no_proxy, LOOPBACK].filter(Boolean).join(',');
