@@ -1,14 +1,19 @@
 /**
  * The quality of the engine on ready-made cases, in process: node bench/run.mjs ruler <cases.jsonl> [--quick] [--min-keep 10]
- * [--family code] [--origin unknown] [--with-path] [--baselines-only] [--worst 10]
+ * [--family code] [--origin unknown] [--with-path] [--baselines-only] [--worst 10] [--way-back tool|shell]
+ *
+ * With `--way-back` the first marker of each text says what a request is told of the source and of how lines come back,
+ * which `prune_text` never says: what these words cost.
  *
  * A case is one line of JSON: {id, family, source_type, goal_hint, text, gold: [line numbers], path?}.
  */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { tellWayBack, type WayBack } from '../../src/core/decide/way-back.ts';
 import { planPrune } from '../../src/engine/plan.ts';
-import type { Origin, Plan, SourceType } from '../../src/engine/types.ts';
+import { estimateTokens } from '../../src/engine/text/tokens.ts';
+import type { Cut, Origin, Plan, PruneInput, SourceType } from '../../src/engine/types.ts';
 import type { EvalCase } from '../../src/eval/cases.ts';
 import { evaluateCase, newTotals, PRUNER } from '../../src/eval/evaluate.ts';
 import { mean } from '../../src/eval/score.ts';
@@ -25,6 +30,7 @@ const { values, positionals } = parseArgs({
     'baselines-only': { type: 'boolean', default: false },
     ratios: { type: 'string', default: '0.5,0.7,0.85' },
     worst: { type: 'string', default: '0' },
+    'way-back': { type: 'string', default: '' },
   },
 });
 
@@ -40,6 +46,18 @@ interface RulerCase {
 
 const ratios = values.ratios.split(',').map(Number);
 const whole = (): Plan => ({ sourceType: 'code', kind: '', lineCount: 0, cuts: [], warnings: [] });
+const wayBack = values['way-back'];
+if (!['', 'tool', 'shell'].includes(wayBack)) throw new Error('--way-back is tool or shell');
+const words = { texts: 0, tokens: 0 };
+const reasonTokens = ([first]: readonly Cut[]): number => estimateTokens(first?.reason ?? '');
+const told = (input: PruneInput): Plan => {
+  const plan = planPrune(input);
+  const cuts = tellWayBack(plan.cuts, wayBack as WayBack);
+  if (cuts.length > 0) words.texts++;
+  words.tokens += reasonTokens(cuts) - reasonTokens(plan.cuts);
+  return { ...plan, cuts };
+};
+const planner = wayBack === '' ? planPrune : told;
 const totals = newTotals();
 const ids: string[] = [];
 for (const file of positionals) {
@@ -62,7 +80,7 @@ for (const file of positionals) {
         ratios,
         minKeepLines: Number(values['min-keep']),
         origin: values.origin as Origin,
-        plan: values['baselines-only'] ? whole : planPrune,
+        plan: values['baselines-only'] ? whole : planner,
         quick: values.quick,
       },
       totals,
@@ -82,6 +100,7 @@ const out = (line: string): boolean => process.stdout.write(`${line}\n`);
 out(
   `cases ${totals.rows.length}, violations ${totals.violations}, ${((totals.planMs / totals.bytes) * 1e6).toFixed(1)} ms/MB`,
 );
+if (words.texts > 0) out(`words: ${(words.tokens / words.texts).toFixed(1)} tokens a cut text (${words.texts})`);
 out(`${'system'.padEnd(14)} summary  ${families.map((f) => f.padStart(7)).join(' ')}`);
 for (const { name } of summaries[0]?.systems ?? []) {
   const skills = summaries.map((s) => s.systems.find((x) => x.name === name)?.skill ?? Number.NaN);
