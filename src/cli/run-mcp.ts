@@ -31,7 +31,8 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
     lifecycle.on(event, why);
     return null;
   };
-  if (!client.usesMcp) return without('disabled_by_config', `${client.name} is given no MCP server`);
+  if (!client.usesMcp || client.mcpBySetupOnly)
+    return without('disabled_by_config', `${client.name} is given no MCP server`);
   if (enabled !== undefined && !isTrue(enabled)) return without('disabled_by_config', 'JEEVES_PRUNER_ENABLED');
   if (!proxy.sameStore) return atProxy(proxy, lifecycle);
   // a runner's own variables ask for the server that it knows, which the agent starts

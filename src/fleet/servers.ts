@@ -51,5 +51,6 @@ export function isBeside(server: string, other: string): boolean {
 
 /** `''` for a server of a version that did not say. */
 function hostOf(server: string): string {
-  return /@(.*)$/s.exec(server)?.[1] ?? '';
+  const at = server.indexOf('@');
+  return at < 0 ? '' : server.slice(at + 1);
 }

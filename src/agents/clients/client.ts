@@ -86,6 +86,8 @@ export interface Client {
   readonly needsModel: boolean;
   /** Whether it can use MCP servers. */
   readonly usesMcp: boolean;
+  /** Whether it gets one by its files alone, and none for a single run. */
+  readonly mcpBySetupOnly?: boolean;
   /** `null` when it can be set up, but not be wired for one run only. */
   readonly launch: ((wiring: Wiring, place: ClientPlace, folder: string) => Launch) | null;
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];

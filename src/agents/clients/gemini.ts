@@ -10,6 +10,7 @@ export const gemini: Client = {
   wire: 'gemini',
   needsModel: false,
   usesMcp: true,
+  mcpBySetupOnly: true,
   // it reads no settings from temporary folders: for one run lines come back by `mcp-pruner recover`, as markers say
   launch: ({ origin }, place) => ({
     args: [],
