@@ -49,7 +49,7 @@ async function recovered(team: Team, i: number, pruneId: string, from: number, t
       return raw_text;
     } catch (cause) {
       const said = String(cause);
-      if (!said.includes('store') || tries === TRIES) return said;
+      if (!/store|unavailable/.test(said) || tries === TRIES) return said;
       await pause(20);
     }
   }
