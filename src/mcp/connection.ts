@@ -2,6 +2,7 @@ import { PrunerError } from '../errors.ts';
 import { type Message, readPayload } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';
+import { LongStep } from './long-step.ts';
 import { toWireError } from './wire-error.ts';
 
 /** Requests of a batch that are answered by what they ask for. */
@@ -45,9 +46,11 @@ export class Connection {
    * (notifications, cancelled calls)
    */
   async receive(text: string, deliver: (answer: Answer) => Promise<void> | void = () => {}): Promise<Answer | null> {
+    const reading = new LongStep();
     const { batch, messages } = readPayload(text);
     const steps = messages.map((message) => this.#take(message)).filter((step) => step !== null);
     if (steps.length === 0) return null;
+    await reading.over();
     await this.#turns.begin();
     try {
       const replies = await this.#inTurn(steps);

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { clip, invalidParams, type JsonObject } from './json-rpc.ts';
+import { LongStep } from './long-step.ts';
 import { describeIssues, renderInputSchema } from './tool-input.ts';
 
 /** Where a tool can be offered: `rpc` are the HTTP server's tools, `stdio` those of the plain stdio server. */
@@ -70,8 +71,10 @@ export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): To
     ...facts,
     inputSchema: renderInputSchema(input),
     async call(args, context) {
+      const checking = new LongStep();
       const parsed = input.safeParse(args);
       if (!parsed.success) throw invalidParams(...describeIssues(parsed.error));
+      await checking.over();
       const output = await run(parsed.data, context);
       return typeof output === 'string' ? output : JSON.stringify(output);
     },
