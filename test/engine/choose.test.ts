@@ -13,7 +13,6 @@ function choice(value: readonly number[], more: Partial<Choice> = {}): Choice {
     size: tens,
     keep: new Uint8Array(n),
     glued: new Uint8Array(n),
-    parting: new Float64Array(n),
     markerSize: 15,
     price: 0.1,
     budget: n,

@@ -15,7 +15,6 @@ function choiceOf(value: readonly number[]): Choice {
     size: new Float64Array(n).fill(10),
     keep: new Uint8Array(n),
     glued: new Uint8Array(n),
-    parting: new Float64Array(n),
     markerSize: 40,
     price: 0.03,
     budget: n,

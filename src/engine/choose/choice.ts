@@ -100,7 +100,6 @@ function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: Choic
     size,
     keep,
     glued: isRead ? wholeBlocks(units.unit, keep, glued) : glued,
-    parting: new Float64Array(view.n),
     markerSize,
     price,
     budget: budgetOf(view.n, limits),

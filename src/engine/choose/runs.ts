@@ -11,8 +11,6 @@ export interface Choice {
   readonly keep: Uint8Array;
   /** Non-zero: shares the fate of the line before. */
   readonly glued: Uint8Array;
-  /** Extra loss of parting a line from the one before. */
-  readonly parting: Float64Array;
   /** The size of a marker. */
   readonly markerSize: number;
   /** Worth of a unit of size saved, in units of `value`. */
@@ -66,13 +64,13 @@ export function chooseRuns(choice: Choice): Run[] {
 
 /** Finds the best cut under a charge for each line that goes; writes it and returns how many lines go. */
 function partition(choice: Choice, charge: number, cut: Uint8Array): number {
-  const { n, value, size, keep, glued, parting, price } = choice;
+  const { n, value, size, keep, glued, price } = choice;
   const opening = choice.markerSize * price;
   const from = new Uint8Array(n); // bit 0: best kept state comes from cut; bit 1: best cut state comes from cut
   let kept = 0;
   let gone = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < n; i++) {
-    const toggle = glued[i] ? Number.POSITIVE_INFINITY : (parting[i] ?? 0);
+    const toggle = glued[i] ? Number.POSITIVE_INFINITY : 0;
     const back = gone - toggle;
     const away = i === 0 ? -opening : kept - toggle - opening;
     let bits = 0;
@@ -119,8 +117,8 @@ function fillUp(choice: Choice, within: Uint8Array, over: Uint8Array): void {
     if (!whole) {
       if (within[run.to + 1] === 1 && within[run.from - 1] !== 1) from = run.to - left + 1;
       else to = run.from + left - 1;
-      while (from <= to && from > run.from && (choice.glued[from] || choice.parting[from])) from++;
-      while (from <= to && to < run.to && (choice.glued[to + 1] || choice.parting[to + 1])) to--;
+      while (from <= to && from > run.from && choice.glued[from]) from++;
+      while (from <= to && to < run.to && choice.glued[to + 1]) to--;
     }
     let saved = joined ? choice.markerSize : 0;
     for (let i = from; i <= to; i++) saved += choice.size[i] ?? 0;

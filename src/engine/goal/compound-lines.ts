@@ -16,6 +16,12 @@ export function findCompounds(view: View, terms: readonly GoalTerm[]): ReadonlyM
   return found;
 }
 
+/** A word of the goal that counts on some lines only. */
+export interface BoundWord {
+  readonly term: GoalTerm;
+  readonly lines: LineFlags;
+}
+
 /**
  * Binds words that the goal has only as parts of compounds to the lines that hold one of these, by the id of the word;
  * where a text has none of them, its words count as any other's.
@@ -24,14 +30,14 @@ export function bindWords(
   words: Vocabulary,
   terms: readonly GoalTerm[],
   compounds: ReadonlyMap<string, LineFlags>,
-): ReadonlyMap<number, LineFlags> {
-  const bound = new Map<number, LineFlags>();
+): ReadonlyMap<number, BoundWord> {
+  const bound = new Map<number, BoundWord>();
   if (compounds.size === 0) return bound;
-  for (const { hash, isPart, compounds: within } of terms) {
-    const id = isPart ? words.find(hash) : -1;
-    const places = id < 0 ? [] : within.flatMap((compound) => compounds.get(compound) ?? []);
-    if (places.length === 0) continue;
-    bound.set(id, places.length === 1 ? (places[0] ?? new Uint8Array(0)) : unionOf(places));
+  for (const term of terms) {
+    const id = term.isPart ? words.find(term.hash) : -1;
+    const places = id < 0 ? [] : term.compounds.flatMap((compound) => compounds.get(compound) ?? []);
+    const [lines] = places;
+    if (lines !== undefined) bound.set(id, { term, lines: places.length === 1 ? lines : unionOf(places) });
   }
   return bound;
 }

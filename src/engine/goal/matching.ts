@@ -1,7 +1,6 @@
 import { LOWER_CASE } from '../text/chars.ts';
-import { codesOf } from '../text/codes.ts';
 import type { View } from '../text/view.ts';
-import { bindWords, countOf, findCompounds, type LineFlags } from './compound-lines.ts';
+import { type BoundWord, bindWords, countOf, findCompounds, type LineFlags } from './compound-lines.ts';
 import type { GoalTerm } from './terms.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -28,7 +27,7 @@ export function weighWords(view: View, words: Vocabulary, terms: readonly GoalTe
   const starts = new Uint8Array(STARTS);
   for (const term of terms) {
     if (term.word.length < STEM_CHARS) continue;
-    const key = startKey(codesOf(term.word), 0);
+    const key = startKeyOf(term.word);
     const list = byStart.get(key);
     starts[key & (STARTS - 1)] = 1;
     if (list === undefined) byStart.set(key, [term]);
@@ -75,6 +74,13 @@ function startKey(codes: Uint16Array, start: number): number {
   return key;
 }
 
+/** The same of a word by itself. */
+function startKeyOf(word: string): number {
+  let key = 0;
+  for (let i = 0; i < STEM_CHARS; i++) key = Math.imul(key, SPREAD) + (word.charCodeAt(i) | LOWER_CASE);
+  return key;
+}
+
 /** How far two words that begin alike may mean the same (`tree` and `treeify`, `paginate` and `pagination`). */
 function related(text: string, start: number, length: number, word: string): number {
   const most = Math.min(length, word.length);
@@ -108,20 +114,19 @@ export function matchGoal(view: View, words: Vocabulary, terms: readonly GoalTer
   const weight = weighWords(view, words, terms);
   const compounds = findCompounds(view, terms);
   const bound = bind ? bindWords(words, terms, compounds) : NONE_BOUND;
-  const insisted = new Map(terms.map((term) => [words.find(term.hash), term.weight]));
-  for (const [id, lines] of bound) weight[id] = (insisted.get(id) ?? 0) * rarity(view.n, countOf(lines));
+  for (const [id, { lines, term }] of bound) weight[id] = term.weight * rarity(view.n, countOf(lines));
   const first = new Uint32Array(view.n + 1);
   const hits = hitsOf(words, weight, bound, first);
   return { weight, compounds, hits, first, raw: scoreLines(view, words, { weight, hits, first }) };
 }
 
-const NONE_BOUND: ReadonlyMap<number, LineFlags> = new Map();
+const NONE_BOUND: ReadonlyMap<number, BoundWord> = new Map();
 
 /** The hits of a match; fills in its `first`. */
 function hitsOf(
   { ids, first: words }: Vocabulary,
   weight: Float64Array,
-  bound: ReadonlyMap<number, LineFlags>,
+  bound: ReadonlyMap<number, BoundWord>,
   first: Uint32Array,
 ): number[] {
   const hits: number[] = [];
@@ -129,7 +134,7 @@ function hitsOf(
     const end = words[i] ?? 0;
     for (let k = words[i - 1] ?? 0; k < end; k++) {
       const id = ids[k] ?? 0;
-      if (weight[id] !== 0 && (bound.size === 0 || bound.get(id)?.[i - 1] !== 0)) hits.push(k);
+      if (weight[id] !== 0 && (bound.size === 0 || bound.get(id)?.lines[i - 1] !== 0)) hits.push(k);
     }
     first[i] = hits.length;
   }

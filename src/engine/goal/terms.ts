@@ -70,49 +70,35 @@ export function goalTerms(goal: string): GoalTerm[] {
   scanWords(text, 0, text.length, (hash, start, end, isPart) => {
     if (STOP.has(hash) || found.size >= MAX_FOUND) return;
     if (LEADING.has(hash) && leads(text, start)) return;
-    const word = text.slice(start, end);
     while (next < compounds.length && (compounds[next]?.end ?? 0) <= start) next++;
     const compound = compounds[next];
-    const within = compound !== undefined && start >= compound.start ? compound.text : '';
     const spelled = isPart ? 1 : spelling(text, start, end);
-    const emphasis = (start < title ? IN_TITLE : 1) * spelled;
-    const literal = spelled > 1;
-    const entry = found.get(hash);
-    if (entry === undefined)
-      found.set(hash, { word, count: 1, emphasis, whole: !isPart, literal, within: new Set([within]) });
-    else {
-      entry.within.add(within);
-      entry.count++;
-      if (!isPart) entry.whole = true;
-      if (literal) entry.literal = true;
-      entry.emphasis = Math.max(entry.emphasis, emphasis);
-    }
+    const entry = found.get(hash) ?? newTerm(hash, text.slice(start, end));
+    if (entry.count++ === 0) found.set(hash, entry);
+    if (compound === undefined || start < compound.start) entry.isPart = false;
+    else if (!entry.compounds.includes(compound.text)) entry.compounds.push(compound.text);
+    if (!isPart) entry.whole = true;
+    if (spelled > 1) entry.literal = true;
+    entry.emphasis = Math.max(entry.emphasis, (start < title ? IN_TITLE : 1) * spelled);
   });
-  return [...found]
-    .map(([hash, { word, count, emphasis, whole, literal, within }]) => {
-      const weight = Math.sqrt(Math.min(count, MOST_COUNTED)) * emphasis;
-      return {
-        hash,
-        word,
-        weight,
-        whole,
-        literal,
-        compounds: [...within].filter((text) => text !== ''),
-        isPart: !within.has(''),
-      };
-    })
-    .sort((a, b) => b.weight - a.weight)
-    .slice(0, MAX_TERMS);
+  const terms = [...found.values()];
+  for (const term of terms) term.weight = Math.sqrt(Math.min(term.count, MOST_COUNTED)) * term.emphasis;
+  return terms.sort((a, b) => b.weight - a.weight).slice(0, MAX_TERMS);
 }
 
-interface Found {
-  readonly word: string;
+/** A term while the goal is read. */
+interface Found extends GoalTerm {
   count: number;
   emphasis: number;
+  weight: number;
   whole: boolean;
   literal: boolean;
-  /** Compounds that it was found in; `''` for places in none. */
-  readonly within: Set<string>;
+  isPart: boolean;
+  readonly compounds: string[];
+}
+
+function newTerm(hash: number, word: string): Found {
+  return { hash, word, weight: 0, whole: false, literal: false, compounds: [], isPart: true, count: 0, emphasis: 0 };
 }
 
 /** From here on a letter is a small one, accents included. */

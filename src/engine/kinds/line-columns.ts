@@ -5,18 +5,20 @@ const LEAST_PROSE_WORDS = 5;
 /** Prose has so many letters for each sign. */
 const LETTERS_PER_SIGN = 6;
 
-/** What one look at the characters of a line tells of columns and of prose. */
-export class LineColumns {
-  tabs = 0;
-  commas = 0;
-  bars = 0;
-  /** Several words in lower case, few signs. */
-  prose = false;
+/** Counts how many lines agree in their number of separators, or in where their columns stand. */
+export class ColumnCounts {
+  readonly #tabs = new Map<number, number>();
+  readonly #commas = new Map<number, number>();
+  readonly #bars = new Map<number, number>();
   /** Columns, counted from the line's start, that begin two blanks or more behind what is before. */
-  readonly columns: number[] = [];
+  readonly #places = new Map<number, number>();
 
-  /** Looks at the characters in `[from, to)`. */
-  read(codes: Uint16Array, from: number, to: number): void {
+  /**
+   * Counts a line by its characters in `[from, to)`, in one look at them.
+   *
+   * @returns whether it is prose: several words in lower case, few signs
+   */
+  add(codes: Uint16Array, from: number, to: number): boolean {
     let tabs = 0;
     let commas = 0;
     let bars = 0;
@@ -25,13 +27,12 @@ export class LineColumns {
     let others = 0;
     let run = 0;
     let blanks = 0;
-    this.columns.length = 0;
     const indented = codes[from] === SPACE;
     for (let i = from; i < to; i++) {
       const code = codes[i] ?? 0;
       const isText = isLetter(code) || code >= BEYOND_ASCII;
       if (code !== SPACE) {
-        if (blanks > 1 && !indented) this.columns.push(i - from);
+        if (blanks > 1 && !indented) count(this.#places, i - from);
         blanks = 0;
       } else blanks++;
       if (isText) {
@@ -47,28 +48,15 @@ export class LineColumns {
       else if (code === BAR) bars++;
     }
     if (run > 1) words++;
-    this.tabs = tabs;
-    this.commas = commas;
-    this.bars = bars;
-    this.prose = words >= LEAST_PROSE_WORDS && letters > others * LETTERS_PER_SIGN;
-  }
-}
-
-/** Counts how many lines agree in their number of separators, or in where their columns stand. */
-export class ColumnCounts {
-  readonly #counts = [new Map<number, number>(), new Map<number, number>(), new Map<number, number>()] as const;
-  readonly #places = new Map<number, number>();
-
-  add({ tabs, commas, bars, columns }: LineColumns): void {
-    for (const place of columns) count(this.#places, place);
-    if (tabs > 1) count(this.#counts[0], tabs);
-    if (commas > 1) count(this.#counts[1], commas);
-    if (bars > 1) count(this.#counts[2], bars);
+    if (tabs > 1) count(this.#tabs, tabs);
+    if (commas > 1) count(this.#commas, commas);
+    if (bars > 1) count(this.#bars, bars);
+    return words >= LEAST_PROSE_WORDS && letters > others * LETTERS_PER_SIGN;
   }
 
   /** The most lines that have the same number of tabs, commas or bars, and more than one. */
   equal(): number {
-    return Math.max(0, ...this.#counts.flatMap((map) => [...map.values()]));
+    return Math.max(0, ...this.#tabs.values(), ...this.#commas.values(), ...this.#bars.values());
   }
 
   /** Lines that agree on the second best place of a column: one place alone is a list with explanations. */

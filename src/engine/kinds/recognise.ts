@@ -5,7 +5,7 @@ import { languageName } from './code/languages.ts';
 import { isGreppedLog } from './grepped-log.ts';
 import type { Kind, Shapes } from './kind.ts';
 import { isLog, logName } from './log/log.ts';
-import { countShapes } from './shapes.ts';
+import { SampledLines } from './shapes.ts';
 import { isTable } from './table.ts';
 
 /** What a text was recognised as. */
@@ -90,11 +90,12 @@ const MIN_LINES_FOR_LOOKS = 160;
 
 /** What a fifth of the lines looked at and another fifth agree on, or all of them say. */
 function nameByLooks(view: View, nameOf: (seen: Shapes) => string): string {
+  const sampled = new SampledLines(view);
   if (view.n >= MIN_LINES_FOR_LOOKS) {
-    const name = nameOf(countShapes(view, { which: 0, of: LOOKS }));
-    if (name === nameOf(countShapes(view, { which: 1, of: LOOKS }))) return name;
+    const name = nameOf(sampled.shapes(0, LOOKS));
+    if (name === nameOf(sampled.shapes(1, LOOKS))) return name;
   }
-  return nameOf(countShapes(view));
+  return nameOf(sampled.shapes());
 }
 
 /** How far down a tool may still name the file that it lists. Chosen. */

@@ -1,58 +1,64 @@
-import { mergeRules } from '../rules/line-rule.ts';
+import { type LineRule, mergeRules } from '../rules/line-rule.ts';
 import { Matcher } from '../rules/matcher.ts';
 import { isBlankLine, isUnnumbered, type View } from '../text/view.ts';
 import { KINDS } from './all.ts';
 import type { Shape, Shapes } from './kind.ts';
-import { ColumnCounts, LineColumns } from './line-columns.ts';
+import { ColumnCounts } from './line-columns.ts';
 
 /** Lines that are looked at of a long text, a third of them its first ones. Chosen: shares are known to a few percent. */
 const SAMPLED_LINES = 240;
 /** What a line is shows at its beginning. */
 const READ_CHARS = 240;
 
-/** Every shape with its pattern. */
-const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
 /** A single line of one of these tells what a text is. */
 const TELLING: readonly Shape[] = ['diff', 'hunks', 'headings', 'rst'];
-const matcher = new Matcher(SHAPE_RULES);
-const tellingMatcher = new Matcher(SHAPE_RULES.filter(({ name }) => TELLING.includes(name)));
-
-/** One of several looks at a text, each at other lines of the sample. */
-export interface Look {
-  readonly which: number;
-  readonly of: number;
-}
-
-const WHOLE: Look = { which: 0, of: 1 };
+const isTelling = ({ name }: LineRule<Shape>): boolean => TELLING.includes(name);
+const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
+const tellingShapes = new Matcher(SHAPE_RULES.filter(isTelling));
+const otherShapes = new Matcher(SHAPE_RULES.filter((rule) => !isTelling(rule)));
 
 const NONE = Object.fromEntries(
   [...SHAPE_RULES.map(({ name }) => name), 'lines', 'prose', 'table', 'aligned'].map((name) => [name, 0]),
 ) as Shapes;
 
-/** Looks at lines all over a text, the first ones more closely. What is rare but telling is looked for in all of them. */
-export function countShapes(view: View, { which, of }: Look = WHOLE): Shapes {
-  const seen: Shapes = { ...NONE };
-  const count = ({ named }: Matcher<Shape>, fit: number): void => {
-    if (fit === 0) return;
-    for (const { name, bits } of named) if ((fit & bits) !== 0) seen[name]++;
-  };
-  const line = new LineColumns();
-  const columns = new ColumnCounts();
-  const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));
-  for (let i = 0, k = 0; i < view.n; i += i < SAMPLED_LINES / 3 ? 1 : step, k++) {
-    if (isBlankLine(view, i) || isUnnumbered(view, i)) continue;
-    if (k % of !== which) {
-      count(tellingMatcher, tellingMatcher.matches(view, i, READ_CHARS));
-      continue;
+/** Lines all over a text, its first ones more closely, and how many of them have which shape. */
+export class SampledLines {
+  readonly #view: View;
+  /** Indices of the lines that are looked at, -1 for those that say nothing. */
+  readonly #lines: number[] = [];
+  /** How many of all of them have the telling shapes. */
+  readonly #telling: Shapes = { ...NONE };
+
+  constructor(view: View) {
+    this.#view = view;
+    const step = Math.max(1, Math.floor(view.n / SAMPLED_LINES));
+    for (let i = 0; i < view.n; i += i < SAMPLED_LINES / 3 ? 1 : step) {
+      const says = !isBlankLine(view, i) && !isUnnumbered(view, i);
+      this.#lines.push(says ? i : -1);
+      if (says) countNamed(this.#telling, tellingShapes, tellingShapes.matches(view, i, READ_CHARS));
     }
-    const from = view.from[i] ?? 0;
-    line.read(view.codes, from, Math.min(view.to[i] ?? 0, from + READ_CHARS));
-    columns.add(line);
-    count(matcher, matcher.matches(view, i, READ_CHARS));
-    seen.lines++;
-    if (line.prose) seen.prose++;
   }
-  seen.table = columns.equal();
-  seen.aligned = columns.aligned();
-  return seen;
+
+  /** The shapes of one line `of` so many, from the `which`-th on; what is rare but telling is counted in all of them. */
+  shapes(which = 0, of = 1): Shapes {
+    const view = this.#view;
+    const seen: Shapes = { ...this.#telling };
+    const columns = new ColumnCounts();
+    for (let k = which; k < this.#lines.length; k += of) {
+      const i = this.#lines[k] ?? -1;
+      if (i < 0) continue;
+      const from = view.from[i] ?? 0;
+      if (columns.add(view.codes, from, Math.min(view.to[i] ?? 0, from + READ_CHARS))) seen.prose++;
+      countNamed(seen, otherShapes, otherShapes.matches(view, i, READ_CHARS));
+      seen.lines++;
+    }
+    seen.table = columns.equal();
+    seen.aligned = columns.aligned();
+    return seen;
+  }
+}
+
+function countNamed(seen: Shapes, { named }: Matcher<Shape>, fit: number): void {
+  if (fit === 0) return;
+  for (const { name, bits } of named) if ((fit & bits) !== 0) seen[name]++;
 }

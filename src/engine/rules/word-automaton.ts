@@ -7,17 +7,28 @@ export class WordAutomaton {
   #width = 1;
   /** The next state by state (a multiple of the width) and column. */
   readonly #next: Uint16Array;
+  /** The states in which words end come last, from here on: most steps of a scan end in none of them. */
+  readonly #firstEnd: number;
   /** By the state's place in the table: the marks of the words that end there. */
   readonly #found: Int32Array;
 
   /** @param words - lower case, `0` for any digit; each with the bits to report where it occurs in any case */
   constructor(words: readonly (readonly [word: string, marks: number])[]) {
     for (const [word] of words) for (const char of word) this.#addToAlphabet(char);
-    const { rows, found } = trieOf(words, (char) => this.#columns[char.charCodeAt(0)] ?? 0);
     const width = this.#width;
+    const { rows, found } = trieOf(words, (char) => this.#columns[char.charCodeAt(0)] ?? 0);
+    const next = complete(rows, found, width);
+    const inOrder = [...found.keys()].sort((a, b) => Number(found[a] !== 0) - Number(found[b] !== 0) || a - b);
+    const placeOf = new Uint16Array(found.length);
+    for (const [k, state] of inOrder.entries()) placeOf[state] = k * width;
+    this.#firstEnd = found.filter((marks) => marks === 0).length * width;
     this.#found = new Int32Array(found.length * width);
-    for (const [state, marks] of found.entries()) this.#found[state * width] = marks;
-    this.#next = this.#complete(rows);
+    this.#next = new Uint16Array(next.length);
+    for (const [state, marks] of found.entries()) {
+      const place = placeOf[state] ?? 0;
+      this.#found[place] = marks;
+      for (let k = 0; k < width; k++) this.#next[place + k] = placeOf[next[state * width + k] ?? 0] ?? 0;
+    }
   }
 
   /** The marks of all words in `[start, end)`. */
@@ -25,11 +36,12 @@ export class WordAutomaton {
     const columns = this.#columns;
     const next = this.#next;
     const found = this.#found;
+    const firstEnd = this.#firstEnd;
     let state = 0;
     let marks = 0;
     for (let at = start; at < end; at++) {
       state = next[state + (columns[codes[at] ?? 0] ?? 0)] ?? 0;
-      if (state !== 0) marks |= found[state] ?? 0;
+      if (state >= firstEnd) marks |= found[state] ?? 0;
     }
     return marks;
   }
@@ -41,28 +53,30 @@ export class WordAutomaton {
     this.#columns[char.charCodeAt(0)] = column;
     this.#columns[char.toUpperCase().charCodeAt(0)] = column;
   }
+}
 
-  /** Fills in where each state goes on from a letter that none of its words has, and spreads marks to longer words. */
-  #complete(rows: readonly ReadonlyMap<number, number>[]): Uint16Array {
-    const width = this.#width;
-    if (rows.length * width > 65_535) throw new RangeError('too many words for one automaton');
-    const table = new Uint16Array(rows.length * width);
-    const fallback = new Uint16Array(rows.length);
-    const queue = [0];
-    for (const state of queue) {
-      const back = fallback[state] ?? 0; // a place in the table, as states are while scanning
-      this.#found[state * width] = (this.#found[state * width] ?? 0) | (this.#found[back] ?? 0);
-      for (let column = 0; column < width; column++) {
-        const to = rows[state]?.get(column);
-        const elsewhere = state === 0 ? 0 : (table[back + column] ?? 0);
-        table[state * width + column] = to === undefined ? elsewhere : to * width;
-        if (to === undefined) continue;
-        fallback[to] = elsewhere;
-        queue.push(to);
-      }
+/**
+ * Fills in where each state goes on from a letter that none of its words has, by state times `width` and column; spreads
+ * the marks in `found` to longer words.
+ */
+function complete(rows: readonly ReadonlyMap<number, number>[], found: number[], width: number): Uint16Array {
+  if (rows.length * width > 65_535) throw new RangeError('too many words for one automaton');
+  const next = new Uint16Array(rows.length * width);
+  const fallback = new Uint16Array(rows.length);
+  const queue = [0];
+  for (const state of queue) {
+    const back = fallback[state] ?? 0;
+    found[state] = (found[state] ?? 0) | (found[back] ?? 0);
+    for (let column = 0; column < width; column++) {
+      const to = rows[state]?.get(column);
+      const elsewhere = state === 0 ? 0 : (next[back * width + column] ?? 0);
+      next[state * width + column] = to ?? elsewhere;
+      if (to === undefined) continue;
+      fallback[to] = elsewhere;
+      queue.push(to);
     }
-    return table;
   }
+  return next;
 }
 
 /** The states that words lead through: where each letter leads from a state, and what ends there. */
