@@ -4,11 +4,11 @@ import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 /** What is given beside the settings: who tells the time, and who is told of what the store does by itself. */
 export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'readonly'>;
 
-/** A database that does not answer does not hold up the start for longer. */
+/** A store that does not answer does not hold up the start for longer. */
 const READY_MS = 5_000;
 
 /**
- * Opens the store that the settings name, and tries once whether it can be used. One that cannot is no error here: what
+ * Opens the store that the settings name, and waits until it is known whether it can be used. One that cannot is no error here: what
  * needs it says so. Only the driver of that store is loaded.
  */
 export async function openStore(settings: Settings, parts: StoreParts): Promise<StoreHandle> {
@@ -22,10 +22,13 @@ export async function openStore(settings: Settings, parts: StoreParts): Promise<
   };
   if (settings.databaseUrl === null) {
     const { openSqliteStore } = await import('../store/sqlite.ts');
-    return openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options });
+    return whenReady(openSqliteStore({ path: settings.dbPath, sync: settings.storeSync, ...options }));
   }
   const { openPostgresStore } = await import('../store/postgres.ts');
-  const store = openPostgresStore({ url: settings.databaseUrl, ...options });
+  return whenReady(openPostgresStore({ url: settings.databaseUrl, ...options }));
+}
+
+async function whenReady(store: StoreHandle): Promise<StoreHandle> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, READY_MS);

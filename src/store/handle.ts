@@ -50,7 +50,7 @@ export interface StoreHandle extends Store {
   projects(): Promise<ProjectStore>;
   /** Keys, and what is counted of them; loaded only where they are asked for. */
   keys(): Promise<KeyStore>;
-  /** Resolves when it was tried once whether the store can be used; `problem` says what came of it. */
+  /** Resolves when it is known whether the store can be used; `problem` says what came of it. */
   ready(): Promise<void>;
   /** Why the store cannot be used or written now, or `null`. */
   problem(): StoreUnavailable | null;

@@ -109,8 +109,9 @@ class FileStore implements SqliteStore {
     this.#holder.problem();
   }
 
-  ready(): Promise<void> {
-    return Promise.resolve(); // the file was tried when the store was opened
+  /** Somebody who makes or upgrades the file locks it meanwhile, on a slow disk for seconds. */
+  async ready(): Promise<void> {
+    await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() tells it
   }
 
   problem(): StoreUnavailable | null {

@@ -38,6 +38,27 @@ function lockOutEverybody(path: string): SqliteDatabase.Database {
   return db;
 }
 
+describe('a store that is opened while another process makes its file', () => {
+  it('is ready when the file is, and tells nobody of the lock', async () => {
+    const path = tempPath();
+    const maker = lockOutEverybody(path);
+    const told: string[] = [];
+    const tell = (_: object, says: string) => void told.push(says);
+    const store = openStore(path, { log: { info: tell, warn: tell } });
+    let isReady = false;
+    const ready = store.ready().then(() => {
+      isReady = true;
+    });
+    expect(store.problem()).toMatchObject({ reason: 'locked' });
+    await new Promise((resolve) => setTimeout(resolve, 300)); // longer than a read waits
+    expect(isReady).toBe(false);
+    maker.close();
+    await ready;
+    expect(store.problem()).toBeNull();
+    expect(told).toEqual([]);
+  });
+});
+
 describe('a store whose file another process holds locked', () => {
   it('gives a commit up in time without holding up the event loop, reads on, and works after the release', async () => {
     const path = tempPath();

@@ -27,7 +27,7 @@ export const migrations: readonly Migration[] = [
   keys,
 ];
 
-/** ServedAndRefused a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
+/** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
 const APPLICATION_ID = 0x6d637072; // "mcpr"
 
 /**
