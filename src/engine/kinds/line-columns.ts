@@ -1,9 +1,24 @@
-import { BAR, BEYOND_ASCII, COMMA, isLetter, SPACE, TAB } from '../text/chars.ts';
+import { BAR, BEYOND_ASCII, COMMA, SPACE, TAB } from '../text/chars.ts';
 
 /** Fewer words are a name or a field. Chosen, as the next. */
 const LEAST_PROSE_WORDS = 5;
 /** Prose has so many letters for each sign. */
 const LETTERS_PER_SIGN = 6;
+
+/** What a character is to columns and prose. */
+const BLANK = 0;
+const LETTER = 1;
+const TABULATOR = 2;
+const COMMA_SIGN = 3;
+const BAR_SIGN = 4;
+const OTHER = 5;
+/** By UTF-16 unit; whatever is beyond ASCII counts as a letter. */
+const CLASSES = new Uint8Array(65536).fill(LETTER).fill(OTHER, 0, BEYOND_ASCII);
+CLASSES.fill(LETTER, 65, 91).fill(LETTER, 97, 123);
+CLASSES[SPACE] = BLANK;
+CLASSES[TAB] = TABULATOR;
+CLASSES[COMMA] = COMMA_SIGN;
+CLASSES[BAR] = BAR_SIGN;
 
 /** Counts how many lines agree in their number of separators, or in where their columns stand. */
 export class ColumnCounts {
@@ -29,23 +44,23 @@ export class ColumnCounts {
     let blanks = 0;
     const indented = codes[from] === SPACE;
     for (let i = from; i < to; i++) {
-      const code = codes[i] ?? 0;
-      const isText = isLetter(code) || code >= BEYOND_ASCII;
-      if (code !== SPACE) {
+      const kind = CLASSES[codes[i] ?? 0];
+      if (kind !== BLANK) {
         if (blanks > 1 && !indented) count(this.#places, i - from);
         blanks = 0;
       } else blanks++;
-      if (isText) {
+      if (kind === LETTER) {
         letters++;
         run++;
         continue;
       }
       if (run > 1) words++;
       run = 0;
-      if (code !== SPACE) others++;
-      if (code === TAB) tabs++;
-      else if (code === COMMA) commas++;
-      else if (code === BAR) bars++;
+      if (kind === BLANK) continue;
+      others++;
+      if (kind === TABULATOR) tabs++;
+      else if (kind === COMMA_SIGN) commas++;
+      else if (kind === BAR_SIGN) bars++;
     }
     if (run > 1) words++;
     if (tabs > 1) count(this.#tabs, tabs);

@@ -12,10 +12,6 @@ export class Beginnings {
   /** By state: marks of the rules whose beginning ends there. */
   readonly #marks: number[] = [0];
 
-  get isEmpty(): boolean {
-    return this.#marks.length === 1 && this.#marks[0] === 0;
-  }
-
   /** Adds the beginning of a rule: sets of characters, place by place; with none the rule fits any line. */
   add(places: readonly CharSet[], marks: number): void {
     const end = places.findIndex((set) => countOf(set) > MOST_SPELLED);

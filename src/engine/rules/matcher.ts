@@ -16,41 +16,42 @@ export class Matcher<Name extends string> {
   /** Each name once, with the bits of its rules. */
   readonly named: readonly { readonly name: Name; readonly bits: number }[];
   readonly #rules: readonly LineRule<Name>[];
-  readonly #atStart = new Beginnings();
-  readonly #indented = new Beginnings();
-  /** Those that need a word besides their beginning. */
-  readonly #atStartWithWord = new Beginnings();
-  readonly #indentedWithWord = new Beginnings();
+  /** How rules begin at the start of a line and behind its indentation; `null` where none does. */
+  readonly #atStart: Beginnings | null;
+  readonly #indented: Beginnings | null;
+  /** The same of rules that need a word besides their beginning. */
+  readonly #atStartWithWord: Beginnings | null;
+  readonly #indentedWithWord: Beginnings | null;
   readonly #words: WordAutomaton | null;
   /** Rules that ask for nothing that could be looked up. */
-  #always = 0;
+  readonly #always: number;
   /** Rules that begin somewhere behind the indentation, whatever blank ends it. */
-  #anyIndented = 0;
+  readonly #anyIndented: number;
   /** Rules of which a word is enough to be tried. */
-  #anywhere = 0;
+  readonly #anywhere: number;
 
   /** @param rules - several may have one name */
   constructor(rules: readonly LineRule<Name>[]) {
     if (rules.length > MOST_RULES) throw new RangeError(`${rules.length} rules, at most ${MOST_RULES}`);
     this.#rules = rules;
     this.named = [...new Set(rules.map(({ name }) => name))].map((name) => ({ name, bits: this.bitsOf(name) }));
-    const needs = rules.flatMap(({ pattern }, k) => needsOf(pattern).map((need) => ({ need, mark: 1 << k })));
-    const scans = needs.some(({ need }) => need.begins === null && need.words.length > 0);
-    for (const { need, mark } of needs) this.#add(need, mark, scans);
-    const words = needs.flatMap(({ need, mark }) => need.words.map((word) => [word, mark] as const));
-    this.#words = scans ? new WordAutomaton(words) : null;
-  }
-
-  #add({ begins, indented, words }: Need, mark: number, scans: boolean): void {
-    if (begins === null) {
-      if (words.length === 0) this.#always |= mark;
-      else this.#anywhere |= mark;
-      return;
-    }
-    if (indented) this.#anyIndented |= mark;
-    const worded = scans && words.length > 0;
-    if (indented) (worded ? this.#indentedWithWord : this.#indented).add(begins, mark);
-    else (worded ? this.#atStartWithWord : this.#atStart).add(begins, mark);
+    const needs = rules.flatMap(({ pattern }, k) => needsOf(pattern).map((need) => ({ ...need, mark: 1 << k })));
+    const wordless = needs.filter(({ words }) => words.length === 0);
+    const worded = needs.filter(({ words }) => words.length > 0);
+    // words are looked for only where they spare a pattern that may begin anywhere
+    const scans = worded.some(({ begins }) => begins === null);
+    this.#words = scans
+      ? new WordAutomaton(worded.flatMap(({ words, mark }) => words.map((word) => [word, mark])))
+      : null;
+    this.#always = marksOf(wordless.filter(({ begins }) => begins === null));
+    this.#anywhere = marksOf(worded.filter(({ begins }) => begins === null));
+    this.#anyIndented = marksOf(needs.filter(({ indented }) => indented));
+    const byBeginning = scans ? wordless : needs;
+    const byBoth = scans ? worded : [];
+    this.#atStart = beginningsOf(byBeginning, false);
+    this.#indented = beginningsOf(byBeginning, true);
+    this.#atStartWithWord = beginningsOf(byBoth, false);
+    this.#indentedWithWord = beginningsOf(byBoth, true);
   }
 
   /** The bits of the rules with these names. */
@@ -64,8 +65,8 @@ export class Matcher<Name extends string> {
     const contentStart = firstNonBlank[i] ?? 0;
     const end = to[i] ?? 0;
     let marks = this.#always;
-    if (!this.#atStart.isEmpty) marks |= this.#atStart.marksAt(codes, start, end);
-    if (!this.#indented.isEmpty) marks |= this.#indented.marksAt(codes, contentStart, end);
+    if (this.#atStart !== null) marks |= this.#atStart.marksAt(codes, start, end);
+    if (this.#indented !== null) marks |= this.#indented.marksAt(codes, contentStart, end);
     if (this.#anyIndented !== 0 && (codes[contentStart] ?? 0) >= BEYOND_ASCII) {
       marks |= this.#anyIndented; // it may be a blank that only patterns know
     }
@@ -73,8 +74,8 @@ export class Matcher<Name extends string> {
     const words = this.#words.scan(codes, start, end);
     if (words === 0) return marks;
     marks |= words & this.#anywhere;
-    if (!this.#atStartWithWord.isEmpty) marks |= words & this.#atStartWithWord.marksAt(codes, start, end);
-    if (!this.#indentedWithWord.isEmpty) marks |= words & this.#indentedWithWord.marksAt(codes, contentStart, end);
+    if (this.#atStartWithWord !== null) marks |= words & this.#atStartWithWord.marksAt(codes, start, end);
+    if (this.#indentedWithWord !== null) marks |= words & this.#indentedWithWord.marksAt(codes, contentStart, end);
     return marks;
   }
 
@@ -93,6 +94,24 @@ export class Matcher<Name extends string> {
     }
     return fit;
   }
+}
+
+type MarkedNeed = Need & { readonly mark: number };
+
+function marksOf(needs: readonly MarkedNeed[]): number {
+  return needs.reduce((marks, { mark }) => marks | mark, 0);
+}
+
+/** How these rules begin, of those at the start of a line or behind its indentation; `null` where none does. */
+function beginningsOf(needs: readonly MarkedNeed[], indented: boolean): Beginnings | null {
+  const beginnings = new Beginnings();
+  let count = 0;
+  for (const { begins, indented: behindIndentation, mark } of needs) {
+    if (begins === null || behindIndentation !== indented) continue;
+    beginnings.add(begins, mark);
+    count++;
+  }
+  return count === 0 ? null : beginnings;
 }
 
 /** One pattern, tried only on lines that may fit it. */

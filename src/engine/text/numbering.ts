@@ -17,31 +17,39 @@ const CONSECUTIVE_SHARE = 0.9;
 /** Blanks before a number, and what shows a number with its separator. */
 const MOST_BLANKS = 8;
 const READ_CHARS = 24;
+const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/;
 
 /** Finds out whether most lines begin with consecutive numbers and one same separator, or returns `null`. */
 export function findNumbering(lines: Lines, skip: number): Numbering | null {
   const first = Math.min(skip, lines.count);
   const last = Math.min(lines.count, first + SAMPLE);
-  if (last - first < LEAST_LINES) return null;
+  const looked = last - first;
+  if (looked < LEAST_LINES) return null;
   const separators = new Map<string, number>();
   let consecutive = 0;
-  let numbered = 0;
+  let numbered = looked;
   let previous = -1;
   for (let line = first + 1; line <= last; line++) {
-    if (!mayBeNumbered(lines.text, startOf(lines, line))) continue;
-    const match = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/.exec(lineAt(lines, line).slice(0, READ_CHARS));
-    if (match === null) continue;
-    numbered++;
+    const match = mayBeNumbered(lines.text, startOf(lines, line)) ? PREFIX.exec(beginningOf(lines, line)) : null;
+    if (match === null) {
+      numbered--;
+      if (numbered < looked * NUMBERED_SHARE) return null;
+      continue;
+    }
     const number = Number(match[1]);
     if (number === previous + 1) consecutive++;
     previous = number;
     const separator = (match[2] ?? '').trim() || (match[2] ?? '');
     separators.set(separator, (separators.get(separator) ?? 0) + 1);
   }
-  if (numbered < (last - first) * NUMBERED_SHARE || consecutive < (numbered - 1) * CONSECUTIVE_SHARE) return null;
+  if (consecutive < (numbered - 1) * CONSECUTIVE_SHARE) return null;
   const [separator] = [...separators].filter(([s]) => s !== '').sort((a, b) => b[1] - a[1])[0] ?? [];
   if (separator === undefined) return null;
   return { contentStart: (text, start, end) => behindPrefix(text, start, end, separator) };
+}
+
+function beginningOf(lines: Lines, line: number): string {
+  return lineAt(lines, line).slice(0, READ_CHARS);
 }
 
 /** Whether a digit stands at a place, behind blanks or not. */

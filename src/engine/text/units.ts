@@ -48,8 +48,9 @@ export class UnitBuilder {
 
 /** Blocks of so many lines each. */
 export function evenUnits(n: number, lines: number): Units {
-  const b = new UnitBuilder(n);
   const count = Math.max(1, Math.ceil(n / lines));
-  for (let k = 0; k < count; k++) b.unit.fill(b.open(-1), k * lines, (k + 1) * lines);
-  return b.done();
+  const unit = new Int32Array(n);
+  for (let i = 0; i < n; i++) unit[i] = Math.floor(i / lines);
+  const parent = new Int32Array(count).fill(-1);
+  return { unit, count, parent, glued: new Uint8Array(n), head: new Uint8Array(n), declared: new Uint8Array(n) };
 }

@@ -42,11 +42,6 @@ export function says(view: View, i: number, which: number): number {
   return which === 0 ? 0 : matcher.fitting(contentOf(view, i, READ_CHARS), which);
 }
 
-/** What of `which` a piece of text says that is no line of the text at hand. */
-export function textSays(line: string, which: number): boolean {
-  return matcher.fitting(line, which) !== 0;
-}
-
 /** Whether a line may be the exception's own that ends a trace. */
 export function endsTrace(view: View, i: number): boolean {
   return !isBlankLine(view, i) && ends.matches(view, i, 200) !== 0;

@@ -1,7 +1,7 @@
 import { shortList } from '../../text/short-list.ts';
 import { contentOf } from '../../text/view.ts';
 import type { CutNature, Reading, Span } from '../kind.ts';
-import { saying, textSays } from './lines.ts';
+import { maySayOf, saying, says } from './lines.ts';
 
 const PASSED = saying('passed');
 /** Lines of a cut that are looked at: enough to know what most of them are. */
@@ -20,12 +20,13 @@ export function natureOfCut(reading: Reading, run: Span): CutNature | null {
 }
 
 function mostlyPassed({ view }: Reading, run: Span): boolean {
+  const maySay = maySayOf(view);
   const step = Math.max(1, Math.floor((run.to - run.from + 1) / SAMPLE));
   let seen = 0;
   let passed = 0;
   for (let i = run.from; i <= run.to; i += step) {
     seen++;
-    if (textSays(contentOf(view, i), PASSED)) passed++;
+    if (says(view, i, (maySay[i] ?? 0) & PASSED) !== 0) passed++;
   }
   return passed * ONE_IN >= seen;
 }
