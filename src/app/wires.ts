@@ -163,6 +163,7 @@ async function handlerOptions(
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
     maxBodyBytes: settings.maxBodyBytes,
     room: new RewriteRoom(getHeapStatistics().heap_size_limit * HEAP_SHARE),
+    lateRoom: new RewriteRoom(0), // one at a time
     timeoutMs: settings.timeoutMs,
     newRequestId: () => {
       services.onRequest();

@@ -21,6 +21,8 @@ export interface PruneStepOptions {
   readonly maxBodyBytes: number;
   /** What is rewritten at once; for a request that finds no room in time only what was sent is repeated. */
   readonly room: Pick<RewriteRoom, 'take'>;
+  /** Where what was sent is looked up for those that found none: they would fill the heap just as well. */
+  readonly lateRoom: Pick<RewriteRoom, 'take'>;
   /** Longest time for finding, deciding and storing, in milliseconds. */
   readonly timeoutMs: number;
   /** Told of a fault that the client does not see. */
@@ -68,16 +70,17 @@ export class PruneStep {
 
   /** Never rejects: whatever goes wrong inside, the request goes on. */
   async prune(came: CameIn): Promise<Pruned> {
-    const { room, timeoutMs, maxBodyBytes, shadow } = this.#options;
+    const { maxBodyBytes, shadow } = this.#options;
     if (this.#isOff(came.headers) && !this.#isChecked) return asItCame();
     if (came.body.length > maxBodyBytes) return asItCame('body_too_large');
-    const release = await room.take(came.body.length, timeoutMs);
-    const fallbacks = release === null ? ['overloaded'] : [];
+    const { hasRoom, release } = await this.#roomFor(came.body.length);
+    const fallbacks = hasRoom ? [] : ['overloaded'];
+    if (!hasRoom && release === null && !this.#isChecked) return asItCame(...fallbacks);
     try {
       const body = await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
-      const request = this.#requestOf(came, body, release !== null);
-      const rewritten = await this.#rewrite(came.requestId, request, fallbacks, release !== null);
+      const request = this.#requestOf(came, body, hasRoom);
+      const rewritten = await this.#rewrite(came.requestId, request, fallbacks, hasRoom);
       if (rewritten?.refusedBefore) fallbacks.push('left_alone');
       fallbacks.push(...(rewritten?.fallbacks ?? []));
       const isSent = rewritten !== null && rewritten.body !== body && (!shadow || this.#isChecked);
@@ -85,6 +88,20 @@ export class PruneStep {
     } finally {
       release?.();
     }
+  }
+
+  /** Room to decide in or, late, to repeat what was sent in; `release` is `null` where neither came free in time. */
+  async #roomFor(bytes: number): Promise<{ readonly hasRoom: boolean; readonly release: (() => void) | null }> {
+    const { room, lateRoom, timeoutMs } = this.#options;
+    const release = await room.take(bytes, timeoutMs);
+    if (release) return { hasRoom: true, release };
+    return { hasRoom: false, release: await lateRoom.take(bytes, this.#patienceMs) };
+  }
+
+  /** Where the request as it came is no way out, that is worth waiting for. */
+  get #patienceMs(): number {
+    const { timeoutMs } = this.#options;
+    return this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
   }
 
   #requestOf({ headers, requestId, purpose, past = 'leave' }: CameIn, body: Buffer, hasRoom: boolean): IncomingRequest {
@@ -106,14 +123,12 @@ export class PruneStep {
     fallbacks: string[],
     hasRoom: boolean,
   ): Promise<Rewritten | null> {
-    const { rewriter, shadow, onFailure, timeoutMs } = this.#options;
+    const { rewriter, shadow, onFailure } = this.#options;
     const stop = new AbortController();
-    // where the request as it came is no way out, that is worth waiting for
-    const patienceMs = this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
     try {
       const dry = shadow && !this.#isChecked && hasRoom;
       const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite({ ...request, signal: stop.signal });
-      const rewritten = await within(work, 3 * patienceMs, (cause) => {
+      const rewritten = await within(work, 3 * this.#patienceMs, (cause) => {
         // that it was stopped is no failure
         if (cause !== stop.signal.reason) onFailure('rewritten_too_late', cause, { requestId });
       });

@@ -44,6 +44,7 @@ async function startHandler(over: Partial<WireOptions>) {
     isForeign: () => false,
     maxBodyBytes: 1e8,
     room: new RewriteRoom(1e8),
+    lateRoom: new RewriteRoom(0),
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
+import type { IncomingRequest } from '../../src/core/read-request.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
@@ -49,6 +50,7 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     shadow: false,
     maxBodyBytes: 1e8,
     room: new RewriteRoom(1e8),
+    lateRoom: new RewriteRoom(0),
     timeoutMs: 5_000,
     onFailure: () => {},
     ...over,
@@ -56,6 +58,22 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
   const prune = (came: Buffer, more: Partial<CameIn> = {}) =>
     step.prune({ requestId: 'id', body: came, headers: {}, encoding: '', purpose: 'generate', ...more });
   return { prune, hanging };
+}
+
+const NO_ROOM = { take: async () => null };
+
+/** A rewriter, and how many requests it had at once at most. */
+function countingRewriter() {
+  const pipeline = openPipeline({ store: openStore() });
+  const most = { atOnce: 0 };
+  let under = 0;
+  const counted = async (request: IncomingRequest) => {
+    most.atOnce = Math.max(most.atOnce, ++under);
+    const rewritten = await pipeline.rewrite(request);
+    under--;
+    return rewritten;
+  };
+  return { most, rewriter: { rewrite: counted, rewriteDry: counted, rewriteFromMemory: counted } };
 }
 
 const [OLD, NEW] = [serverLog(200), serverLog(200, 7)];
@@ -75,6 +93,23 @@ describe.each([
     expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
     expect(changed?.length).toBeLessThan(of(OLD, NEW).length - OLD.length / 2);
     occupied?.();
+  });
+});
+
+describe('requests for which there is no room', () => {
+  it('are looked into one at a time', async () => {
+    const { rewriter, most } = countingRewriter();
+    const { prune } = openStep(openaiChat, { room: NO_ROOM, rewriter });
+    const late = await Promise.all([1, 2, 3, 4].map((seed) => prune(body(serverLog(200, seed)))));
+    expect(late.map(({ fallbacks }) => fallbacks)).toEqual(Array(4).fill(['overloaded']));
+    expect(most.atOnce).toBe(1);
+  });
+
+  it('go as they came where not even that comes in time', async () => {
+    const { rewriter, most } = countingRewriter();
+    const { prune } = openStep(openaiChat, { room: NO_ROOM, lateRoom: NO_ROOM, rewriter });
+    expect(await prune(body(OLD))).toEqual({ rewritten: null, changed: null, fallbacks: ['overloaded'] });
+    expect(most.atOnce).toBe(0);
   });
 });
 
