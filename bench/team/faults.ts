@@ -156,15 +156,17 @@ async function isThere(postgres: PostgresServer): Promise<boolean> {
   );
 }
 
+const TAKEN_MS = 15_000;
+
 /** Somebody else takes all connections that the database gives, those of the replicas are ended, and none is left. */
 const connections: Trial = ({ seed }) =>
   withPostgres(
     (postgres) =>
-      underLoad({ seed, url: postgres.url().replace('pruner@', 'agents@'), mayChange: true }, async (stage) => {
+      underLoad({ seed, url: postgres.url().replace('pruner@', 'agents@') }, async (stage) => {
         const hogs: pg.Client[] = [];
         const hog = async (): Promise<void> => {
           for (;;) {
-            const client = new pg.Client({ host: postgres.folder, user: 'agents', database: 'postgres' });
+            const client = new pg.Client({ host: postgres.folder, user: 'others', database: 'postgres' });
             client.on('error', () => undefined); // ended with the others
             try {
               await client.connect();
@@ -176,19 +178,28 @@ const connections: Trial = ({ seed }) =>
         };
         await hog();
         await turnsMore(stage, 60); // with the connections they have
+        await sql(postgres, 'ALTER ROLE agents CONNECTION LIMIT 0');
         const ended = await sql(
           postgres,
-          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mcp-pruner'",
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'agents'",
         );
+        while ((await sql(postgres, "SELECT 1 FROM pg_stat_activity WHERE usename = 'agents'")).length > 0)
+          await pause(5);
         await hog();
-        await turnsMore(stage, 60);
+        await sql(postgres, 'ALTER ROLE agents CONNECTION LIMIT -1');
+        const before = stage.turnsDone();
+        await pause(TAKEN_MS);
+        const without = stage.turnsDone() - before;
         for (const client of hogs) await client.end();
         await turnsMore(stage, 60);
-        return `${hogs.length} connections taken by another, ${ended.length} of the replicas ended`;
+        return `${hogs.length} connections taken by another, ${ended.length} of the replicas ended, ${without} turns in ${TAKEN_MS / 1_000} s without any`;
       }),
     ['max_connections=40'],
     async (postgres) => {
-      await sql(postgres, 'CREATE ROLE agents LOGIN; GRANT CREATE ON DATABASE postgres TO agents');
+      await sql(
+        postgres,
+        'CREATE ROLE agents LOGIN; CREATE ROLE others LOGIN; GRANT CREATE ON DATABASE postgres TO agents',
+      );
     },
   );
 
@@ -197,15 +208,15 @@ const CUT_MS = 30_000;
 const cut: Trial = ({ seed }) =>
   withPostgres((postgres) =>
     withWay(postgres, (way, url) =>
-      underLoad({ seed, url, mayChange: true }, async (stage) => {
+      underLoad({ seed, url }, async (stage) => {
         way.silence();
-        const endMs = performance.now() + CUT_MS;
-        await turnsMore(stage, 50);
-        await pause(endMs - performance.now());
+        const before = stage.turnsDone();
+        await pause(CUT_MS);
+        const without = stage.turnsDone() - before;
         way.mend();
         const backMs = performance.now();
         await turnsMore(stage, 50);
-        return `nothing arrived for ${CUT_MS / 1_000} s; 50 turns in ${Math.round(performance.now() - backMs)} ms after it`;
+        return `nothing arrived for ${CUT_MS / 1_000} s, ${without} turns in it; 50 turns in ${Math.round(performance.now() - backMs)} ms after it`;
       }),
     ),
   );

@@ -62,6 +62,8 @@ export class Agents {
   readonly wrong: string[] = [];
   readonly conversations: Conversation[];
   turnsDone = 0;
+  /** Of the turn that took longest, from its request to the end of its answer. */
+  slowestMs = 0;
   again = 0;
 
   constructor(team: Team, { seed, conversations }: Pick<RacePlan, 'seed' | 'conversations'>) {
@@ -107,7 +109,9 @@ export class Agents {
   async #turn(conversation: Conversation): Promise<void> {
     for (;;) {
       const replica = await this.#choose();
+      const beganMs = performance.now();
       const failure = await ask(replica, conversation);
+      this.slowestMs = Math.max(this.slowestMs, performance.now() - beganMs);
       if (failure === null) return;
       if (!this.#team.isGone(replica)) {
         this.wrong.push(`conversation ${conversation.number}, turn ${conversation.texts.length}: ${failure}`);

@@ -57,7 +57,7 @@ export async function underLoad(options: LoadOptions, happen: (stage: Stage) => 
     wrong.push(...(await inspect(team, transcript, agents.conversations)));
     const did =
       `${said}; ${agents.turnsDone} turns of ${agents.conversations.length} conversations, ${agents.again} sent again, ` +
-      `${transcript.markers.size} markers, ${transcript.wrong.length} times sent otherwise, ` +
+      `slowest ${Math.round(agents.slowestMs / 1_000)} s, ${transcript.markers.size} markers, ${transcript.wrong.length} times sent otherwise, ` +
       `done without: ${JSON.stringify(Object.fromEntries(team.fallbacks))}`;
     return { passed: wrong.length === 0, says: [did, `${wrong.length} wrong`, ...wrong.slice(0, 8)].join('; ') };
   } finally {

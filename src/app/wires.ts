@@ -20,6 +20,7 @@ import { NotUnderstood } from '../proxy/not-understood.ts';
 import { Reporter } from '../proxy/report.ts';
 import { RewriteRoom } from '../proxy/rewrite-room.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
+import { StoreWait } from '../proxy/store-wait.ts';
 import { Upstream } from '../proxy/upstream.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
@@ -165,6 +166,7 @@ async function handlerOptions(
     room: new RewriteRoom(getHeapStatistics().heap_size_limit * HEAP_SHARE),
     lateRoom: new RewriteRoom(0), // one at a time
     timeoutMs: settings.timeoutMs,
+    ...(settings.databaseUrl !== null && { storeWait: storeWaitOf(settings, store) }),
     newRequestId: () => {
       services.onRequest();
       return nextId();
@@ -174,6 +176,18 @@ async function handlerOptions(
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };
+}
+
+/** Bodies that wait for the database are as they came; what they hold is read once they go on. */
+const WAITING_HEAP_SHARE = 1 / 8;
+
+function storeWaitOf({ databaseWaitMs }: Settings, store: Services['store']): StoreWait {
+  return new StoreWait({
+    problem: () => store.problem(),
+    untilBack: (ms) => store.untilBack(ms),
+    maxMs: databaseWaitMs,
+    maxBytes: getHeapStatistics().heap_size_limit * WAITING_HEAP_SHARE,
+  });
 }
 
 const STEP_WORDS: Readonly<Record<TakenStep['by'], string>> = {

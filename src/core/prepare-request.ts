@@ -26,6 +26,8 @@ export interface PreparedRequest {
   readonly project: string;
   /** As in `IncomingRequest`. */
   readonly signal: AbortSignal | undefined;
+  /** As in `IncomingRequest`. */
+  readonly unknownPast: IncomingRequest['unknownPast'];
 }
 
 export interface PrepareOptions {
@@ -73,7 +75,7 @@ export class Preparer {
     all: DirectivesView,
     unasked: unknown,
   ): Promise<PreparedRequest> {
-    const { body, dialect, scope = NO_SCOPE, newTexts, signal } = request;
+    const { body, dialect, scope = NO_SCOPE, newTexts, signal, unknownPast } = request;
     const { turns, answers, sent, keysOf } = this.#options;
     let read = await inTurn(turns, body.length - (match?.checkpoint.at ?? 0), () => this.#read(request, match));
     if (unasked === null && (await answers.learn(read.scanned.previous))) read = this.#read(request, match);
@@ -87,7 +89,7 @@ export class Preparer {
     const known = await knownPast(request, read, sent, keysOf, unasked);
     const found = directives.empty ? known.found : this.#direct(body, read, known, scope.project, directives, steps);
     const bound = dialect.binding === 'must' && newTexts !== 'replay';
-    return { body, read, known, found, steps, bound, project: scope.project, signal };
+    return { body, read, known, found, steps, bound, project: scope.project, signal, unknownPast };
   }
 
   /** As if nothing were known. */
@@ -95,7 +97,7 @@ export class Preparer {
     const read = this.#read(request, null);
     const known = { found: read.found, sent: new Map(), past: new Set<FoundText>(), ...NOTHING_KNOWN };
     const { body, scope = NO_SCOPE } = request;
-    const rest = { project: scope.project, signal: undefined };
+    const rest = { project: scope.project, signal: undefined, unknownPast: undefined };
     return { body, read, known, found: read.found, steps: NO_STEPS, bound: false, ...rest };
   }
 
@@ -129,7 +131,7 @@ function withBoldness(text: FoundText, project: string, steps: BoldnessSteps): F
   return boldness ? { ...text, job: { ...job, boldness } } : text;
 }
 
-const NOTHING_KNOWN = { taken: false, control: false, rawPast: [], failure: null };
+const NOTHING_KNOWN = { taken: false, control: false, rawPast: [], unknown: false, failure: null };
 
 /** Where the provider checks the past, nothing of it may give way later: only pins hold. */
 export function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesView {

@@ -25,6 +25,11 @@ export interface IncomingRequest {
    * a provider that refused it whole. Default: it stays as it came.
    */
   readonly past?: 'leave' | 'decide';
+  /**
+   * `refuse`: where the store cannot say how something was sent that may have been cut, or whether it took what was to be
+   * sent now, nothing is rewritten, and `PastUnknown` is thrown. Default: it goes as it came.
+   */
+  readonly unknownPast?: 'leave' | 'refuse';
   /** Once it fires, nobody waits any more: something else was sent, so nothing of this may be noted. */
   readonly signal?: AbortSignal;
 }

@@ -24,6 +24,7 @@ import { NO_DIRECTIVES } from './segments/apply-directives.ts';
 import { boundProject } from './segments/bound-project.ts';
 import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
+import { PastUnknown } from './sent/past-unknown.ts';
 import { controlPrefix, takenPrefix, wholeRecord } from './sent/whole.ts';
 import { Settler, TIMED_OUT } from './settle-request.ts';
 import type { Spliced } from './splice.ts';
@@ -114,6 +115,7 @@ export class RequestRewriter {
    * new stays whole.
    *
    * @throws JsonShapeError when the body is not understood; the caller then sends it as it came
+   * @throws PastUnknown where the request asks for that
    */
   rewrite(request: IncomingRequest): Promise<Rewritten> {
     return this.#rewrite(request, true);
@@ -124,6 +126,7 @@ export class RequestRewriter {
    * as far as it is remembered, and what is new stays whole.
    *
    * @throws JsonShapeError when the body is not understood
+   * @throws PastUnknown where the request asks for that
    */
   async rewriteFromMemory(request: IncomingRequest): Promise<Rewritten> {
     const { clock, segments } = this.#options;
@@ -131,6 +134,7 @@ export class RequestRewriter {
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
     const prepared = await this.#preparer.prepare(request, this.#find(request, state), directives, TIMED_OUT);
     if (this.#options.refused.covers(prepared.read.prefixes)) return leftAlone(prepared);
+    refuseUnknown(prepared);
     if (this.#isHeldOut(prepared)) return heldOut(prepared);
     return this.#done(prepared, this.#settler.newWhole(prepared, TIMED_OUT).result, []);
   }
@@ -145,15 +149,19 @@ export class RequestRewriter {
       await this.#keepAlive(body, 0, scope.project);
       return leftAlone(prepared);
     }
-    await this.#keepAlive(body, match?.checkpoint.at ?? 0, scope.project);
-    if (newTexts === 'decide' && this.#isHeldOut(prepared)) return heldOut(prepared);
     const failure = state.failure ?? prepared.known.failure;
     // the store cannot tell what was sent: what this process remembers must do
     if (failure !== null && !match) {
       const known = this.#find(request, { ...state, failure });
       prepared = await this.#preparer.prepare(request, known, directives, null);
     }
-    const { decisionOf, fallbacks, result, failed, outdated } = await this.#settler.settle(prepared, failure);
+    refuseUnknown(prepared);
+    await this.#keepAlive(body, match?.checkpoint.at ?? 0, scope.project);
+    if (newTexts === 'decide' && this.#isHeldOut(prepared)) return heldOut(prepared);
+    const { decisionOf, fallbacks, result, failed, outdated } =
+      failure !== null && request.past === 'decide'
+        ? await this.#settler.settlePast(prepared, failure)
+        : await this.#settler.settle(prepared, failure);
     signal?.throwIfAborted();
     if (outdated && mayRepeat) return this.#rewrite(request, false);
     if (this.#options.owners && !failed) await this.#claim(this.#options.owners, scope.project, result);
@@ -372,6 +380,11 @@ export class RequestRewriter {
     };
     this.#memo.add(remembered, match?.body ?? null);
   }
+}
+
+/** @throws PastUnknown where what was sent is to be known, and is not */
+function refuseUnknown({ known, unknownPast }: PreparedRequest): void {
+  if (unknownPast === 'refuse' && known.unknown) throw new PastUnknown(known.failure);
 }
 
 /** What the store says of itself. */

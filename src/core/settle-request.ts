@@ -12,6 +12,7 @@ import type { Decision, NewDecision, Store } from './ports.ts';
 import { inTurn, type PreparedRequest } from './prepare-request.ts';
 import type { SentMemory } from './sent/memory.ts';
 import { lostOriginals } from './sent/past.ts';
+import { PastUnknown } from './sent/past-unknown.ts';
 import { recordsOf } from './sent/record.ts';
 import { mayBeCut, wholeRecord } from './sent/whole.ts';
 import { type Spliced, splice } from './splice.ts';
@@ -56,6 +57,7 @@ export class Settler {
    * Where deciding or writing fails, what is new stays whole, and what was sent before is sent again all the same.
    *
    * @param failure - why the store cannot be asked; `null` when it can
+   * @throws PastUnknown where the request asks for that
    */
   async settle(prepared: PreparedRequest, failure: unknown = null): Promise<SettledRequest> {
     const { decisions, store, onFailure } = this.#options;
@@ -65,14 +67,20 @@ export class Settler {
       const result = this.#splice(prepared, NOTHING);
       return { decisionOf: NOTHING, fallbacks: [], result, failed: false, outdated: false };
     }
+    let isWriting = false;
     try {
       const lost = await lostOriginals(found, known.sent, store);
       const settlers = { store: this.#asSeenBy(prepared.project), decisions, sent: known.sent, past: known.past };
       const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
       const settled = await within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
-      return settled ? await this.#makeDurable(prepared, settled, lost) : this.newWhole(prepared, TIMED_OUT);
+      if (!settled) return this.newWhole(prepared, TIMED_OUT);
+      isWriting = true;
+      return await this.#makeDurable(prepared, settled, lost);
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
+      // it went away under way, perhaps with what was to be written
+      const mayBeWritten = isWriting && cause.reason === 'unreachable';
+      if (mayBeWritten && prepared.unknownPast === 'refuse') throw new PastUnknown(cause);
       return this.newWhole(prepared, cause);
     }
   }
@@ -98,11 +106,35 @@ export class Settler {
     return { decisionOf, fallbacks: [reason], result, failed: true, outdated: false };
   }
 
+  /**
+   * What was answered already as it must have been cut when it was new, for a provider that refused it whole while the store
+   * cannot be asked. A provider that takes it has shown that it was sent so: whoever did has stored the originals. What no
+   * answer stands behind stays whole.
+   */
+  async settlePast(prepared: PreparedRequest, cause: unknown): Promise<SettledRequest> {
+    const { known, found, read } = prepared;
+    const past = found.filter((text) => text.skip === '' && text.messageIndex < read.tail);
+    const decided = await this.#decideDry(past);
+    const decisionOf = (text: FoundText): Decision | null => known.sent.get(text) ?? decided.get(text) ?? null;
+    const { result, records } = this.#spliceAndRecord(prepared, decisionOf);
+    this.#options.sent.add(records);
+    return { decisionOf, fallbacks: [reasonOf(cause)], result, failed: true, outdated: false };
+  }
+
   /** What would be cut, all of it new. */
   async settleDry(prepared: PreparedRequest): Promise<Spliced> {
-    const jobs = prepared.found.filter(({ skip }) => skip === '').map(({ job }) => job);
-    const decided = new Map((await this.#options.decisions.decideDry(jobs)).map((decision, i) => [jobs[i], decision]));
-    return this.#splice(prepared, ({ job }) => decided.get(job) ?? null);
+    const decided = await this.#decideDry(prepared.found.filter(({ skip }) => skip === ''));
+    return this.#splice(prepared, (text) => decided.get(text) ?? null);
+  }
+
+  async #decideDry(texts: readonly FoundText[]): Promise<Map<FoundText, Decision>> {
+    const decisions = await this.#options.decisions.decideDry(texts.map(({ job }) => job));
+    return new Map(
+      texts.flatMap((text, i): [FoundText, Decision][] => {
+        const decision = decisions[i];
+        return decision ? [[text, decision]] : [];
+      }),
+    );
   }
 
   /** @throws StoreUnavailable when nothing was stored */

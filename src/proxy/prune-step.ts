@@ -3,6 +3,7 @@ import { reasonOf } from '../core/failure-reason.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
 import type { RequestRewriter } from '../core/rewrite-request.ts';
 import type { Rewritten } from '../core/rewritten.ts';
+import { PastUnknown } from '../core/sent/past-unknown.ts';
 import { within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { TellFailure } from '../failures.ts';
@@ -10,6 +11,7 @@ import { JsonShapeError } from '../json/cursor.ts';
 import { decodeBody } from './decode-body.ts';
 import type { RewriteRoom } from './rewrite-room.ts';
 import { scopeOf } from './scope.ts';
+import type { StoreWait } from './store-wait.ts';
 
 export interface PruneStepOptions {
   /** The wire that the requests speak. */
@@ -25,6 +27,8 @@ export interface PruneStepOptions {
   readonly lateRoom: Pick<RewriteRoom, 'take'>;
   /** Longest time for finding, deciding and storing, in milliseconds. */
   readonly timeoutMs: number;
+  /** Where requests wait whose past only the store knows; absent, none does. */
+  readonly storeWait?: Pick<StoreWait, 'wait'>;
   /** Told of a fault that the client does not see. */
   readonly onFailure: TellFailure;
 }
@@ -70,16 +74,32 @@ export class PruneStep {
 
   /** Never rejects: whatever goes wrong inside, the request goes on. */
   async prune(came: CameIn): Promise<Pruned> {
-    const { maxBodyBytes, shadow } = this.#options;
+    const { maxBodyBytes, storeWait } = this.#options;
     if (this.#isOff(came.headers) && !this.#isChecked) return asItCame();
     if (came.body.length > maxBodyBytes) return asItCame('body_too_large');
+    const sinceMs = performance.now();
+    // one that was refused for its past has waited
+    for (let waits = storeWait !== undefined && came.past !== 'decide'; waits; ) {
+      try {
+        return await this.#prune(came, 'refuse');
+      } catch (cause) {
+        if (!(cause instanceof PastUnknown)) throw cause;
+        waits = (await storeWait?.wait(cause.cause, came.body.length, sinceMs)) === true;
+      }
+    }
+    return this.#prune(came, 'leave');
+  }
+
+  /** @throws PastUnknown where that is asked for */
+  async #prune(came: CameIn, unknownPast: IncomingRequest['unknownPast']): Promise<Pruned> {
+    const { maxBodyBytes, shadow } = this.#options;
     const { hasRoom, release } = await this.#roomFor(came.body.length);
     const fallbacks = hasRoom ? [] : ['overloaded'];
     if (!hasRoom && release === null && !this.#isChecked) return asItCame(...fallbacks);
     try {
       const body = await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
-      const request = this.#requestOf(came, body, hasRoom);
+      const request = { ...this.#requestOf(came, body, hasRoom), ...(unknownPast && { unknownPast }) };
       const rewritten = await this.#rewrite(came.requestId, request, fallbacks, hasRoom);
       if (rewritten?.refusedBefore) fallbacks.push('left_alone');
       fallbacks.push(...(rewritten?.fallbacks ?? []));
@@ -116,7 +136,11 @@ export class PruneStep {
     };
   }
 
-  /** In time, or from memory: the last resort repeats what this process knows to have been sent. */
+  /**
+   * In time, or from memory: the last resort repeats what this process knows to have been sent.
+   *
+   * @throws PastUnknown where the request asks for that
+   */
   async #rewrite(
     requestId: string,
     request: IncomingRequest,
@@ -135,6 +159,7 @@ export class PruneStep {
       if (rewritten) return rewritten;
       fallbacks.push('timeout');
     } catch (cause) {
+      if (cause instanceof PastUnknown) throw cause;
       const reason = cause instanceof JsonShapeError ? cause.code : reasonOf(cause);
       fallbacks.push(reason);
       onFailure(reason, cause, { requestId });
@@ -144,6 +169,7 @@ export class PruneStep {
     try {
       return await rewriter.rewriteFromMemory(request);
     } catch (cause) {
+      if (cause instanceof PastUnknown) throw cause;
       onFailure('not_repeated', cause, { requestId });
       return null;
     }

@@ -54,6 +54,11 @@ export interface StoreHandle extends Store {
   ready(): Promise<void>;
   /** Why the store cannot be used or written now, or `null`. */
   problem(): StoreUnavailable | null;
+  /**
+   * Resolves when a store that is away can be asked again, at the latest when it was away for `ms` milliseconds; says whether
+   * it can. A file is there or not: nobody waits for it.
+   */
+  untilBack(ms: number): Promise<boolean>;
   /** Since when writes fail (epoch milliseconds), or `null` while they work. */
   failingSinceMs(): number | null;
   /** Whether so much was stored that upkeep must not wait for a pause. */

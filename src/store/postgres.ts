@@ -185,6 +185,10 @@ class DatabaseStore implements PostgresStore {
     return this.#database.failure?.error ?? null;
   }
 
+  untilBack(ms: number): Promise<boolean> {
+    return this.#database.untilBack(ms);
+  }
+
   failingSinceMs(): number | null {
     return this.#database.failure?.sinceMs ?? null;
   }

@@ -128,6 +128,10 @@ class FileStore implements SqliteStore {
     return () => undefined;
   }
 
+  untilBack(): Promise<boolean> {
+    return Promise.resolve(this.problem() === null);
+  }
+
   failingSinceMs(): number | null {
     return this.#holder.writeFailure?.sinceMs ?? null;
   }

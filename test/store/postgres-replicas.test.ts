@@ -329,6 +329,26 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     expect(store.problem()).toBeNull();
   });
 
+  it('that gives no more connections is used by those that there are', async () => {
+    const url = await emptyDatabase();
+    const role = `few_${new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/')).pathname.slice(1)}`;
+    const owner = await session(url);
+    await owner.query(`CREATE ROLE ${role} LOGIN CONNECTION LIMIT 3; GRANT pruner TO ${role}`);
+    afterwards(async () => {
+      await owner.query(`DROP ROLE ${role}`);
+      await owner.end();
+    });
+    const store = await replica(url.replace('pruner@', `${role}@`));
+    await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
+    const texts = await Promise.all(names(40).map(() => store.findOriginal(pruneIdOf('a'))));
+    expect(new Set(texts)).toEqual(new Set(['text']));
+    expect(store.problem()).toBeNull();
+    // one more, as soon as there is one
+    await owner.query(`ALTER ROLE ${role} CONNECTION LIMIT 1`);
+    await owner.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
+    await expect(store.findOriginal(pruneIdOf('a')).then((text) => text ?? 'none')).resolves.toBe('text');
+  });
+
   it('need not be there at the start', async () => {
     const way = await faultyWay(await emptyDatabase());
     way.cut();

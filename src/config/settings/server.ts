@@ -11,7 +11,7 @@ import {
   proxyUrl,
   wholeNumber,
 } from '../rules.ts';
-import { setting } from './setting.ts';
+import { MAX_TIMER_MS, setting } from './setting.ts';
 
 /** Where it listens, who may come in, where requests go on to, and what is told. */
 export const serverSettings = {
@@ -134,6 +134,14 @@ export const serverSettings = {
     fallback: null,
     secret: true,
     doc: 'A PostgreSQL database (14 or newer) that keeps everything instead of the SQLite file, shared by any number of proxies: postgres://user:password@host:5432/database?sslmode=verify-full (docs/team.md).',
+  }),
+  databaseWaitMs: setting({
+    env: ['MCP_PRUNER_DATABASE_WAIT_MS'],
+    toml: 'database_wait_ms',
+    rule: wholeNumber(0, MAX_TIMER_MS),
+    fallback: 45_000,
+    unit: 'ms',
+    doc: 'How long an absence of the database is waited out by requests of which it alone knows how the past of their conversation was sent: sent otherwise, it would cost the cache of the provider, or be refused. All others go on without it after 3 seconds, and all do once it was away for longer. To be less than what clients and balancers wait for an answer to begin; 0 waits for nothing beyond the 3 seconds (docs/team.md).',
   }),
   logLevel: setting({
     env: ['MCP_PRUNER_LOG_LEVEL'],

@@ -1,11 +1,11 @@
-import type { Dialect } from '../../dialects/dialect.ts';
+import type { Dialect, ScannedMessage } from '../../dialects/dialect.ts';
 import type { Job } from '../decide/decision.ts';
 import type { FoundText } from '../find-texts.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
-import { controlPrefix, takenPrefix } from './whole.ts';
+import { controlPrefix, mayBeCut, takenPrefix } from './whole.ts';
 
 /** The new part of a request, once it is known what was sent of it before. */
 export interface KnownPast {
@@ -21,6 +21,8 @@ export interface KnownPast {
   readonly control: boolean;
   /** Messages of the past that go as they came, and nothing says how they were sent. */
   readonly rawPast: readonly number[];
+  /** Something of the past may have been cut when it was sent, and the store could not be asked about it. */
+  readonly unknown: boolean;
   /** Why the store could not be asked; `null` when it was. */
   readonly failure: unknown;
 }
@@ -32,6 +34,7 @@ const NOTHING_NEW: KnownPast = {
   taken: false,
   control: false,
   rawPast: [],
+  unknown: false,
   failure: null,
 };
 
@@ -59,6 +62,9 @@ export async function knownPast(
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
   const { sent: records, failure } = await memory.find([...askedFrom(first), ...open, ...whole], unasked, soon);
+  const isUnknown = (message: ScannedMessage, i: number): boolean =>
+    mayBeCut(message) && !records.has(prefixes[first + i] ?? '');
+  const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
   const control = whole.some((prefix) => records.has(prefix));
   const taken = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
@@ -81,7 +87,7 @@ export async function knownPast(
     if (!open && i < tail && found.some(({ skip }) => skip === '')) rawPast.push(i);
     all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
   }
-  return { found: all.sort(inOrder), sent, past, taken, control, rawPast, failure };
+  return { found: all.sort(inOrder), sent, past, taken, control, rawPast, unknown, failure };
 }
 
 /** What is not decided about: where the provider does not check, a decision that was made before still holds. */

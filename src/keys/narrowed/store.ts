@@ -60,6 +60,10 @@ export class NarrowedStore implements StoreHandle {
     return this.#wide.store.problem();
   }
 
+  untilBack(ms: number): Promise<boolean> {
+    return this.#wide.store.untilBack(ms);
+  }
+
   failingSinceMs(): number | null {
     return this.#wide.store.failingSinceMs();
   }

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { StoreLog } from '../store-log.ts';
 import { connectionConfig, shownUrl } from './connection-config.ts';
-import { failureOf, isAway, mayBeRepeated } from './failures.ts';
+import { failureOf, isAway, isExhausted, mayBeRepeated } from './failures.ts';
 import { migrate } from './migrations/migrate.ts';
 
 export interface DatabaseOptions {
@@ -27,6 +27,8 @@ const CONNECT_MS = 1_500;
 const GRACE_MS = 500;
 const IDLE_MS = 300_000;
 const CONNECTIONS = 8;
+/** How long a process does with the connections it has once the database gave it no more. */
+const GROW_AGAIN_MS = 10_000;
 const TRIES = 3;
 /** A restart is over by then; the time for a request (three times `timeout_ms`) is not. */
 const PATIENCE_MS = 3_000;
@@ -60,6 +62,8 @@ export class Database implements Queryable {
   #failure: { readonly error: StoreUnavailable; readonly sinceMs: number } | null = null;
   #closed = false;
   #roundTrips = 0;
+  /** When more connections are asked for again, of `performance.now()`. */
+  #growAtMs = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -84,9 +88,21 @@ export class Database implements Queryable {
     return this.#closed;
   }
 
-  /** Whether calls wait for it to come back. */
+  /** Whether calls wait for it to come back: in the first moments all of them do. */
   get isAwaited(): boolean {
     return this.#patienceLeftMs > 0;
+  }
+
+  /** Whether somebody waits for it to come back. */
+  get isWaitedFor(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Resolves when it can be asked, at the latest when it was away for `ms` milliseconds; says whether it can. */
+  async untilBack(ms: number): Promise<boolean> {
+    const leftMs = this.#awaySinceMs + ms - performance.now();
+    if (this.isAway && !this.#closed && leftMs > 0) await this.#untilWoken(leftMs);
+    return !this.isAway && !this.#closed;
   }
 
   /**
@@ -212,10 +228,14 @@ export class Database implements Queryable {
   /** Resolves when the database can be asked; one that went away a moment ago is waited for. @throws StoreUnavailable */
   async #reachable(): Promise<void> {
     this.#refuseClosed();
-    if (this.isAwaited) await this.#untilBack(this.#patienceLeftMs);
+    if (this.isAwaited) await this.#untilWoken(this.#patienceLeftMs);
     this.#refuseClosed();
     if (this.#away !== null) throw this.#away;
     if (!this.#migrated) throw new StoreUnavailable('unreachable');
+  }
+
+  get #connections(): number {
+    return this.#options.connections ?? CONNECTIONS;
   }
 
   get #patienceMs(): number {
@@ -227,7 +247,7 @@ export class Database implements Queryable {
     return Math.max(0, this.#awaySinceMs + this.#patienceMs - performance.now());
   }
 
-  #untilBack(ms: number): Promise<void> {
+  #untilWoken(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -285,14 +305,22 @@ export class Database implements Queryable {
     }
   }
 
-  /** All connections may be busy for a while, which says nothing about the database. */
+  /**
+   * All connections may be busy for a while, which says nothing about the database; where it gives no more of them, those that
+   * there are must do, and more are asked for later.
+   */
   async #connected(pool: Pool, endMs: number): Promise<PoolClient> {
     for (;;) {
+      if (performance.now() > this.#growAtMs) pool.options.max = this.#connections;
       const isBusy = pool.idleCount === 0 && pool.totalCount >= pool.options.max;
       try {
         return await pool.connect();
       } catch (cause) {
-        if (!isBusy) throw cause;
+        const givesNoMore = isExhausted(cause) && pool.totalCount > 0;
+        if (givesNoMore) {
+          pool.options.max = pool.totalCount;
+          this.#growAtMs = performance.now() + GROW_AGAIN_MS;
+        } else if (!isBusy) throw cause;
         if (performance.now() >= endMs) throw new StoreUnavailable('locked', { cause });
       }
     }
@@ -312,7 +340,7 @@ export class Database implements Queryable {
     const { default: pg } = await import('pg');
     const pool = new pg.Pool({
       ...connectionConfig(this.#options.url),
-      max: this.#options.connections ?? CONNECTIONS,
+      max: this.#connections,
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
       pipeline: true,

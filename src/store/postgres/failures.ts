@@ -33,6 +33,11 @@ export function mayBeRepeated(cause: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(cause));
 }
 
+/** Whether the database gives no more connections, which says nothing about those that there are. */
+export function isExhausted(cause: unknown): boolean {
+  return codeOf(cause) === '53300';
+}
+
 /** Whether nothing can be done with the database at all, so that the next call need not try. */
 export function isAway({ reason }: StoreUnavailable): boolean {
   return reason === 'unreachable' || reason === 'refused' || reason === 'newer_schema';

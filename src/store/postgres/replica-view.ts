@@ -15,6 +15,8 @@ export interface ReplicaViewOptions {
 const POLL_MS = 1_000;
 /** While calls wait for a database that went away a moment ago. */
 const HURRY_MS = 100;
+/** While requests wait for one that is away for longer. */
+const WAITED_MS = 250;
 /** How many served texts are remembered; as many as the table holds. */
 const MAX_SERVED = 100_000;
 /** A connection that cannot listen (a pooler in transaction mode) is tried again after so long. */
@@ -133,7 +135,8 @@ export class ReplicaView {
   #schedule(): void {
     if (this.#closed) return;
     clearTimeout(this.#timer);
-    const delayMs = this.#options.database.isAwaited ? HURRY_MS : POLL_MS;
+    const { isAwaited, isWaitedFor } = this.#options.database;
+    const delayMs = isAwaited ? HURRY_MS : isWaitedFor ? WAITED_MS : POLL_MS;
     this.#timer = setTimeout(() => void this.look().then(() => this.#schedule()), delayMs).unref();
   }
 

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import type { Store } from '../../src/core/ports.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../../src/dialects/dialect.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { StoreUnavailable } from '../../src/errors.ts';
+import { type CameIn, PruneStep } from '../../src/proxy/prune-step.ts';
+import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
+import { StoreWait } from '../../src/proxy/store-wait.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { openPipeline, openStore } from '../helpers/rewriter.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+/** A store that several replicas share, and that can be away. */
+class SharedStore {
+  readonly #store = openStore();
+  readonly #waiting: ((isBack: boolean) => void)[] = [];
+  #losesAnswers = false;
+  reason = '';
+
+  readonly asked = new Proxy(this.#store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      if (name === 'commit' && this.#losesAnswers) return this.#lost(value.bind(target));
+      if (this.reason === '' || name === 'epoch') return value.bind(target);
+      return () => Promise.reject(new StoreUnavailable(this.reason));
+    },
+  }) as Store;
+
+  /** What is written next is written, and then it is away. */
+  loseAnswers(): void {
+    this.#losesAnswers = true;
+  }
+
+  #lost(write: (...args: unknown[]) => Promise<unknown>): (...args: unknown[]) => Promise<never> {
+    return async (...args) => {
+      await write(...args);
+      this.#losesAnswers = false;
+      this.reason = 'unreachable';
+      throw new StoreUnavailable('unreachable');
+    };
+  }
+
+  readonly problem = () => (this.reason === '' ? null : { reason: this.reason });
+
+  readonly untilBack = (): Promise<boolean> => new Promise((resolve) => this.#waiting.push(resolve));
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** @param isBack - or the time of those who wait is over */
+  end(isBack: boolean): void {
+    if (isBack) this.reason = '';
+    for (const resolve of this.#waiting.splice(0)) resolve(isBack);
+  }
+
+  /** A proxy that knows of conversations what it was sent itself. */
+  replica(dialect: Dialect, { maxMs = 600_000, maxBytes = 1e9 } = {}) {
+    const step = new PruneStep({
+      dialect,
+      rewriter: openPipeline({ store: this.asked }),
+      enabled: true,
+      shadow: false,
+      maxBodyBytes: 1e8,
+      room: new RewriteRoom(1e8),
+      lateRoom: new RewriteRoom(0),
+      timeoutMs: 60_000,
+      storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
+      onFailure: () => {},
+    });
+    return (body: Buffer, more: Partial<CameIn> = {}) =>
+      step.prune({ requestId: 'id', body, headers: {}, encoding: '', purpose: 'generate', ...more });
+  }
+}
+
+const [OLD, NEW] = [serverLog(200), serverLog(200, 7)];
+
+/** Each round is a command and its output. */
+function chat(...logs: string[]): Buffer {
+  const [first = '', ...others] = logs;
+  const later = others.flatMap((content, i) => [
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: `l${i}`, type: 'function', function: { name: 'bash', arguments: '{"command":"cat b.log"}' } }],
+    },
+    { role: 'tool', tool_call_id: `l${i}`, content },
+  ]);
+  return chatBody([...oneResult(first), ...later]);
+}
+
+function messages(...logs: string[]): Buffer {
+  const rounds = logs.flatMap((content, i) => [
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: `t${i}`, name: 'bash', input: { command: `cat app${i}.log` } }],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: `t${i}`, content }] },
+  ]);
+  const question = { role: 'user', content: 'Why did the payment fail?' };
+  return Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9, messages: [question, ...rounds] }));
+}
+
+/** What was sent of a body before the messages that were added to it. */
+const begin = (sent: Buffer | null): string => sent?.subarray(0, sent.lastIndexOf(']')).toString('utf8') ?? '?';
+
+describe.each([
+  { wire: 'chat completions', dialect: openaiChat, of: chat },
+  { wire: 'messages', dialect: anthropicMessages, of: messages },
+])('a request of $wire whose past only the store knows, while the store is away', ({ dialect, of }) => {
+  it('waits, and goes as it was sent before once the store is back', async () => {
+    const store = new SharedStore();
+    const sent = (await store.replica(dialect)(of(OLD))).changed;
+    expect(sent?.length).toBeLessThan(OLD.length);
+    store.reason = 'unreachable';
+    const going = store.replica(dialect)(of(OLD, NEW));
+    await expect.poll(() => store.waiting).toBe(1);
+    store.end(true);
+    const { changed, fallbacks } = await going;
+    expect(fallbacks).toEqual([]);
+    expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
+    expect(changed?.includes(JSON.stringify(NEW))).toBe(false);
+  });
+
+  it('waits as well where the store went away while it was told what is to be sent, for it may know that now', async () => {
+    const store = new SharedStore();
+    store.loseAnswers();
+    const going = store.replica(dialect)(of(OLD));
+    await expect.poll(() => store.waiting).toBe(1);
+    store.end(true);
+    const { changed } = await going;
+    expect(changed?.length).toBeLessThan(OLD.length);
+    const next = (await store.replica(dialect)(of(OLD, NEW))).changed;
+    expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
+  });
+
+  it('goes as it came when its time is over, or too many wait', async () => {
+    const store = new SharedStore();
+    await store.replica(dialect)(of(OLD));
+    store.reason = 'unreachable';
+    const going = store.replica(dialect)(of(OLD, NEW));
+    await expect.poll(() => store.waiting).toBe(1);
+    store.end(false);
+    const others = [store.replica(dialect, { maxMs: 0 }), store.replica(dialect, { maxBytes: 1_000 })];
+    for (const one of [going, ...others.map((replica) => replica(of(OLD, NEW)))]) {
+      expect(await one).toMatchObject({ changed: null, fallbacks: ['store_unreachable'] });
+    }
+    expect(store.waiting).toBe(0);
+  });
+
+  it('waits for nothing at its beginning, where this replica knows the past, or when the store will not be back', async () => {
+    const store = new SharedStore();
+    const replica = store.replica(dialect);
+    const sent = (await replica(of(OLD))).changed;
+    store.reason = 'unreachable';
+    expect((await store.replica(dialect)(of(NEW))).changed).toBeNull();
+    const { changed } = await replica(of(OLD, NEW));
+    expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
+    store.reason = 'newer_schema';
+    expect((await store.replica(dialect)(of(OLD, NEW))).changed).toBeNull();
+    expect(store.waiting).toBe(0);
+  });
+});
+
+describe('a past that a provider refused whole while the store is away', () => {
+  it('goes once more as it must have been cut when it was new, and what is new stays whole', async () => {
+    const store = new SharedStore();
+    const sent = (await store.replica(anthropicMessages)(messages(OLD))).changed;
+    store.reason = 'unreachable';
+    const replica = store.replica(anthropicMessages);
+    const { changed } = await replica(messages(OLD, NEW), { past: 'decide' });
+    expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
+    expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
+    // it holds for this replica, also where new texts are not looked at any more
+    const again = await replica(messages(OLD, NEW, 'short'));
+    expect(again.changed?.toString('utf8').startsWith(begin(changed))).toBe(true);
+    expect(store.waiting).toBe(0);
+  });
+});
