@@ -18,7 +18,7 @@ const bundle = await rolldown({
   // its main file asks for its parts by a require of its own, which no bundler can follow
   resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
   logLevel: 'warn',
-  external: ['better-sqlite3', 'better-sqlite3-13', 'pg'],
+  external: ['better-sqlite3', 'better-sqlite3-13'],
 });
 const { output } = await bundle.write({
   dir: out,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
-import type { Viewer } from '../core/ports/projects.ts';
 import type { TellFailure } from '../failures.ts';
+import { admitted } from './admitted.ts';
 import { asksModel, childOf } from './child-door.ts';
 import { ChildUsage } from './child-usage.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
@@ -21,13 +21,6 @@ const OWN = /^\/(?:$|rpc(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ic
 /** What has a way in of its own: the page, which asks for the key by itself, and the metrics. */
 const OWN_DOOR = /^\/(?:$|page(?:\/|$)|metrics$|favicon\.ico$)/;
 const BYTES_PER_TOKEN = 4;
-
-const admitted = new WeakMap<IncomingMessage, Admitted>();
-
-/** Whose request it is, where it came in with a key; `null` otherwise. */
-export function viewerOf(req: IncomingMessage): Viewer | null {
-  return admitted.get(req)?.viewer ?? null;
-}
 
 export interface KeyDoorOptions {
   readonly gate: KeyGate;
