@@ -4,7 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
-const root = process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
+/** The folder whose `dist` is tried. */
+function benchRoot(): string {
+  return process.env.MCP_PRUNER_BENCH_ROOT ?? process.cwd();
+}
 
 /** The built server as a process of its own. */
 export interface Server {
@@ -18,7 +21,7 @@ export interface Server {
  *
  * @param from - the folder of another build
  */
-export async function startServer(env: Readonly<Record<string, string>>, from = root): Promise<Server> {
+export async function startServer(env: Readonly<Record<string, string>>, from = benchRoot()): Promise<Server> {
   const child = spawn(process.execPath, [join(from, 'dist', 'cli.js'), 'serve', '--port', '0'], {
     env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],

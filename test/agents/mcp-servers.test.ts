@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BuildOptions, buildMcpServers } from '../../src/agents/mcp-servers.ts';
-import { built } from '../stdio/helpers/client.ts';
+import { compiled } from '../helpers/built.ts';
 
 const cwd = '/work/project';
 const entry = '/lib/mcp-pruner/dist/index.js';
@@ -109,8 +109,8 @@ describe('the entry point', () => {
     });
 
     it('is found without being named, by the built package', async () => {
-      const library = (await import(built('index.js'))) as { buildMcpServers: typeof buildMcpServers };
-      expect(library.buildMcpServers(on, folder)?.pruner?.args).toEqual([built('index.js')]);
+      const library = (await import(compiled('index.js'))) as { buildMcpServers: typeof buildMcpServers };
+      expect(library.buildMcpServers(on, folder)?.pruner?.args).toEqual([compiled('index.js')]);
     });
   });
 });

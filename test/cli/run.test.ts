@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { built } from '../stdio/helpers/client.ts';
+import { compiled } from '../helpers/built.ts';
 import { soon } from '../stdio/helpers/soon.ts';
 
 let root: string;
@@ -66,7 +66,7 @@ function machine(programs: Readonly<Record<string, string>> = {}): Machine {
 }
 
 function start({ home, env }: Machine, args: readonly string[], more: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [built('cli.js'), ...args], {
+  const child = spawn(process.execPath, [compiled('cli.js'), ...args], {
     cwd: join(home, 'work'),
     env: { ...env, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { fleetKills } from '../../bench/soak/fleet.ts';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
+import { compiled } from '../helpers/built.ts';
 import { until } from '../helpers/until.ts';
 import { AGENT, Client, FLEET_ENV } from './helpers.ts';
 
-const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const cli = compiled('cli.js');
 
 interface Server {
   readonly process: ChildProcess;
@@ -79,6 +79,7 @@ describe('a server that is killed', { timeout: 90_000 }, () => {
   });
 
   it('leaves batches and transactions whole or absent, keys with one answer, watches without a gap', async () => {
+    process.env.MCP_PRUNER_BENCH_ROOT = compiled('..');
     const { passed, says } = await fleetKills({ kills: 2, seed: 11 });
     expect(passed, says).toBe(true);
   });

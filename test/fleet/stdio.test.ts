@@ -3,9 +3,10 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { describe, expect, it } from 'vitest';
 import { afterwards, tempFolder } from '../helpers/afterwards.ts';
+import { compiled } from '../helpers/built.ts';
 import { startUpstream } from '../helpers/fake-upstream.ts';
 import { until } from '../helpers/until.ts';
-import { built, environment } from '../stdio/helpers/client.ts';
+import { environment } from '../stdio/helpers/client.ts';
 import { AGENT } from './helpers.ts';
 
 /** `mcp-pruner stdio --enable-fleet` as the official client starts it. */
@@ -18,7 +19,7 @@ async function startStdio() {
   const folder = tempFolder();
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [built('cli.js'), 'stdio', '--enable-fleet'],
+    args: [compiled('cli.js'), 'stdio', '--enable-fleet'],
     env: environment({
       HOME: folder,
       MCP_PRUNER_DB_PATH: join(folder, 'store.db'),

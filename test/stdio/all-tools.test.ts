@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { built, environment, RawClient, textOf } from './helpers/client.ts';
+import { compiled } from '../helpers/built.ts';
+import { environment, RawClient, textOf } from './helpers/client.ts';
 
 let folder: string;
 let env: Record<string, string>;
@@ -39,7 +40,7 @@ describe('mcp-pruner stdio --tools all', () => {
   it('offers the tools of /rpc beside read, bash and grep to the official client', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [built('cli.js'), 'stdio', '--tools', 'all'],
+      args: [compiled('cli.js'), 'stdio', '--tools', 'all'],
       env: environment(env),
       stderr: 'pipe',
     });

@@ -1,7 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { built, environment, RawClient } from './helpers/client.ts';
+import { compiled } from '../helpers/built.ts';
+import { environment, RawClient } from './helpers/client.ts';
 
 const protocolVersion = '2025-11-25';
 let server: RawClient;
@@ -171,7 +172,7 @@ describe('the official MCP client', () => {
   it('connects, lists, calls, sees errors, and closes without having to send a signal', async () => {
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [built('cli.js')],
+      args: [compiled('cli.js')],
       env: environment(),
       stderr: 'pipe',
     });

@@ -7,11 +7,11 @@ import { DecideHere, type Decider } from '../../src/core/decide/decider.ts';
 import { decide, decisionKey, type Job } from '../../src/core/decide/decision.ts';
 import { textHash } from '../../src/core/hash.ts';
 import { DecideElsewhere, type DecideElsewhereOptions } from '../../src/workers/decide-elsewhere.ts';
-import { built } from '../cli/built.ts';
 import { afterwards } from '../helpers/afterwards.ts';
+import { compiled } from '../helpers/built.ts';
 import { serverLog } from '../helpers/texts.ts';
 
-const PROGRAM = pathToFileURL(built('parts/decide-worker.js'));
+const PROGRAM = pathToFileURL(compiled('parts/decide-worker.js'));
 const LARGE = serverLog(3_000);
 let folder: string;
 

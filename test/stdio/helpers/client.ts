@@ -1,9 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { compiled } from '../../helpers/built.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -22,14 +20,6 @@ export interface StartOptions {
   readonly keep?: boolean;
 }
 
-/** Path of a file of the built package; `npm test` builds it first. `MCP_PRUNER_TEST_BUILD` names another build. */
-export function built(file: string): string {
-  const folder = process.env.MCP_PRUNER_TEST_BUILD ?? fileURLToPath(new URL('../../../dist', import.meta.url));
-  const path = resolve(folder, file);
-  if (!existsSync(path)) throw new Error(`${path} is missing: run npm run build`);
-  return path;
-}
-
 /** The variables of a machine on which nothing is configured and no pruner listens. */
 export function environment(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { PATH: process.env.PATH ?? '', HOME: '/nonexistent', LC_ALL: 'C.UTF-8', PRUNER_URL: '', ...given };
@@ -46,7 +36,7 @@ export class RawClient {
   #nextId = 1;
 
   constructor({ args = [], env, cwd, keep = false }: StartOptions = {}) {
-    this.child = spawn(process.execPath, [built('cli.js'), ...args], { cwd, env: environment(env) });
+    this.child = spawn(process.execPath, [compiled('cli.js'), ...args], { cwd, env: environment(env) });
     if (!keep) onTestFinished(() => void this.child.kill('SIGKILL'));
     this.child.stdin.on('error', () => {}); // tests write to servers that have ended
     this.child.stderr.setEncoding('utf8').on('data', (text: string) => {
