@@ -1,4 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 const DELAY_MS = 500;
+/** Rows of one transaction: some 2 ms of the event loop, after which requests have their turn. */
+const WRITTEN_AT_ONCE = 200;
+
+/** Writes rows in their order, some at once, and lets the event loop turn in between. Rejects with what `write` throws. */
+export async function writeInParts<Row>(
+  rows: readonly Row[],
+  write: (some: readonly Row[]) => Promise<void>,
+): Promise<void> {
+  for (let at = 0; at < rows.length; at += WRITTEN_AT_ONCE) {
+    if (at > 0) await nextTurn();
+    await write(rows.slice(at, at + WRITTEN_AT_ONCE));
+  }
+}
 
 /**
  * Writes a moment after there is something to write, what came in between together, one write at a time: nobody waits

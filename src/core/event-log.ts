@@ -1,6 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TellFailure } from '../failures.ts';
-import { WriteBehind } from '../write-behind.ts';
+import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
 
@@ -14,8 +13,6 @@ export interface EventLogOptions {
 
 /** Events that wait to be written; beyond it the oldest go, never a request. */
 const MAX_WAITING = 5_000;
-/** Rows of one transaction: some 2 ms of the event loop, after which requests have their turn. */
-const WRITTEN_AT_ONCE = 200;
 /** Prunes whose run is remembered, so that what happens to them later is told in the same run. */
 const MAX_PRUNES = 10_000;
 
@@ -67,15 +64,14 @@ export class EventLog implements EventSink {
   async #write(): Promise<void> {
     const events = this.#waiting;
     this.#waiting = [];
-    for (let at = 0; at < events.length; at += WRITTEN_AT_ONCE) {
-      const some = events.slice(at, at + WRITTEN_AT_ONCE);
+    const { store, onFailure } = this.#options;
+    await writeInParts(events, async (some) => {
       try {
-        await this.#options.store.addEvents(some);
+        await store.addEvents(some);
       } catch (cause) {
-        this.#options.onFailure(reasonOf(cause), cause, { events: some.length });
+        onFailure(reasonOf(cause), cause, { events: some.length });
       }
-      if (at + WRITTEN_AT_ONCE < events.length) await nextTurn();
-    }
+    });
     if (events.length > 0) for (const listener of this.#listeners) listener();
   }
 

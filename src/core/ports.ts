@@ -146,7 +146,7 @@ export interface EventRecord {
   readonly nodeId?: string | null;
   readonly childId?: string | null;
   /** Whose it is, where that is asked for: nobody else's key shows it. */
-  readonly project?: string;
+  readonly project?: string | undefined;
 }
 
 /** Takes events; never throws and never waits. */

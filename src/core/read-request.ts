@@ -29,9 +29,9 @@ export interface IncomingRequest {
    * `refuse`: where the store cannot say how something was sent that may have been cut, or whether it took what was to be
    * sent now, nothing is rewritten, and `PastUnknown` is thrown. Default: it goes as it came.
    */
-  readonly unknownPast?: 'leave' | 'refuse';
+  readonly unknownPast?: 'leave' | 'refuse' | undefined;
   /** Once it fires, nobody waits any more: something else was sent, so nothing of this may be noted. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A message end that the next request may go on from. */

@@ -10,7 +10,7 @@ import type {
 } from '../core/ports/ledger.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
-import { WriteBehind } from '../write-behind.ts';
+import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { type Bill, billOf, inputOf } from './bill.ts';
 import { dayOf } from './days.ts';
 import { type Guess, regretSums, stepSums, textSums, turnSums } from './figures.ts';
@@ -169,12 +169,8 @@ export class Ledger implements LedgerSink, LedgerReader {
     const shadow = facts.shadow === true;
     const turn = turnOf(facts, shadow ? asSent(bill) : bill);
     const checkFailed = facts.counted !== undefined && bill.checked === null;
-    const counted = {
-      ...this.#count(facts, bill, known),
-      checked: bill.checked,
-      checkFailed,
-      would: shadow ? wouldBe(bill) : null,
-    };
+    const { reported, guessed } = this.#count(facts, bill, known);
+    const counted = { reported, guessed, checked: bill.checked, checkFailed, would: shadow ? wouldBe(bill) : null };
     if (bill.checked) this.#check(facts.model, bill.checked);
     for (const group of turnSums(turn, facts.texts, counted)) this.#sums.add(group);
     for (const group of textSums(turn, facts.texts, bill.entering ?? 0)) this.#sums.add(group);
@@ -238,13 +234,19 @@ export class Ledger implements LedgerSink, LedgerReader {
     const turns = this.#turns;
     this.#turns = [];
     const sums = this.#sums.take();
+    const { store, learner, onFailure } = this.#options;
+    let unwritten = turns.length;
     try {
-      await this.#options.store.add(turns, sums);
+      await writeInParts(sums, (some) => store.add([], some));
+      await writeInParts(turns, async (some) => {
+        await store.add(some, []);
+        unwritten -= some.length;
+      });
     } catch (cause) {
-      this.#options.onFailure('ledger_not_written', cause, { requests: turns.length });
+      onFailure('ledger_not_written', cause, { requests: unwritten });
       return;
     }
-    await this.#options.learner?.look();
+    await learner?.look();
   }
 }
 
@@ -295,7 +297,11 @@ function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
     model: facts.model,
     arm: facts.arm,
     estimated: bill.estimated,
-    ...bill.usage,
+    fresh: bill.usage.fresh,
+    write5m: bill.usage.write5m,
+    write1h: bill.usage.write1h,
+    read: bill.usage.read,
+    output: bill.usage.output,
     dollars: bill.dollars,
     dollarsWithout: bill.dollarsWithout,
     removed: bill.removed,

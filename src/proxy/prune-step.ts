@@ -99,8 +99,9 @@ export class PruneStep {
     try {
       const body = await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
-      const request = { ...this.#requestOf(came, body, hasRoom), ...(unknownPast && { unknownPast }) };
-      const rewritten = await this.#rewrite(came.requestId, request, fallbacks, hasRoom);
+      const stop = new AbortController();
+      const request = this.#requestOf(came, body, hasRoom, { unknownPast, signal: stop.signal });
+      const rewritten = await this.#rewrite(came.requestId, request, stop, fallbacks, hasRoom);
       if (rewritten?.refusedBefore) fallbacks.push('left_alone');
       fallbacks.push(...(rewritten?.fallbacks ?? []));
       const isSent = rewritten !== null && rewritten.body !== body && (!shadow || this.#isChecked);
@@ -124,7 +125,12 @@ export class PruneStep {
     return this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
   }
 
-  #requestOf({ headers, requestId, purpose, past = 'leave' }: CameIn, body: Buffer, hasRoom: boolean): IncomingRequest {
+  #requestOf(
+    { headers, requestId, purpose, past = 'leave' }: CameIn,
+    body: Buffer,
+    hasRoom: boolean,
+    { unknownPast, signal }: Pick<IncomingRequest, 'unknownPast' | 'signal'>,
+  ): IncomingRequest {
     // without room only what was sent before is sent again: its texts are not looked into
     const decides = !this.#isOff(headers) && !this.#options.shadow && hasRoom;
     return {
@@ -133,6 +139,8 @@ export class PruneStep {
       scope: scopeOf(headers, requestId),
       newTexts: purpose !== 'generate' ? 'replay' : decides ? 'decide' : 'leave',
       past,
+      unknownPast,
+      signal,
     };
   }
 
@@ -144,14 +152,14 @@ export class PruneStep {
   async #rewrite(
     requestId: string,
     request: IncomingRequest,
+    stop: AbortController,
     fallbacks: string[],
     hasRoom: boolean,
   ): Promise<Rewritten | null> {
     const { rewriter, shadow, onFailure } = this.#options;
-    const stop = new AbortController();
     try {
       const dry = shadow && !this.#isChecked && hasRoom;
-      const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite({ ...request, signal: stop.signal });
+      const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
       const rewritten = await within(work, 3 * this.#patienceMs, (cause) => {
         // that it was stopped is no failure
         if (cause !== stop.signal.reason) onFailure('rewritten_too_late', cause, { requestId });

@@ -14,16 +14,7 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
   const { childId = null, project } = report;
   const events: EventRecord[] = [];
   const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
-    events.push({
-      tsMs,
-      runId,
-      opId,
-      kind,
-      level,
-      payload,
-      ...(childId !== null && { childId }),
-      ...(project !== undefined && { project }),
-    });
+    events.push({ tsMs, runId, opId, kind, level, payload, childId, project });
   };
   add('request', report.status >= 400 ? 'warn' : 'info', {
     wire: report.wire,

@@ -5,7 +5,7 @@ import type { TellFailure } from '../failures.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { WriteBehind } from '../write-behind.ts';
-import { usageFacts } from './ledger-facts.ts';
+import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
@@ -132,7 +132,7 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
-    if (report.facts) this.#bill({ ...report.facts, atMs, usage: usageFacts(report.usage) }, report.counted);
+    if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage), report.counted);
     this.#usage.add(report, atMs, saved > 0);
     this.#wires.add(report, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));

@@ -10,7 +10,7 @@ export interface RequestReport {
   /** The child that sent it, if one did. */
   readonly childId?: string | null;
   /** Whose it is, where things belong to projects. */
-  readonly project?: string;
+  readonly project?: string | undefined;
   /** A web page of somebody else may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
   /** The format that it and its answer are in. */
@@ -39,7 +39,7 @@ export interface RequestReport {
   /** For the ledger; `null` where nothing was looked at or generated. */
   readonly facts?: OpenFacts | null;
   /** Tokens of the body as it came, which the provider was asked for; `null` where it did not say. Never rejects. */
-  readonly counted?: Promise<number | null>;
+  readonly counted?: Promise<number | null> | undefined;
 }
 
 /** How much of a model's name is reported. */

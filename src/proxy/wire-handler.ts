@@ -210,10 +210,9 @@ class WireExchange {
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { project } = scopeOf(this.#req.headers, this.#requestId);
     const { shadow, dialect } = this.#options;
-    const about = { requestId: this.#requestId, project, wire: dialect.name };
+    const about = { requestId: this.#requestId, project, wire: dialect.name, forwardedOriginal };
     try {
-      if (shadow && forwardedOriginal) return shadowFacts(rewritten, about);
-      return factsOf(rewritten, { ...about, forwardedOriginal });
+      return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {
       this.#options.onFailure('not_billed', cause, { requestId: this.#requestId });
       return null;
@@ -232,14 +231,19 @@ class WireExchange {
     const tap = this.#tap;
     const facts = this.#facts(rewritten, forwardedOriginal, exchange);
     const counted = facts && rewritten && !forwardedOriginal ? this.#counted(rewritten) : null;
-    const known: RequestReport = {
+    const content = contentOf(rewritten);
+    const known: EndedRequest = {
       requestId: this.#requestId,
       childId: childOf(this.#req),
-      ...(this.#options.hasProjects && { project: scopeOf(this.#req.headers, '').project }),
+      project: this.#options.hasProjects ? scopeOf(this.#req.headers, '').project : undefined,
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
-      ...contentOf(rewritten),
-      ...this.#named,
+      conversationId: content.conversationId,
+      model: this.#named.model ?? content.model,
+      stream: this.#named.stream ?? content.stream,
+      messages: content.messages,
+      outcomes: content.outcomes,
+      newFrom: content.newFrom,
       forwardedOriginal,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,
@@ -252,7 +256,7 @@ class WireExchange {
       upstreamError: 'error' in exchange ? exchange.error : null,
       usage: null,
       facts,
-      ...(counted && { counted }),
+      counted: counted ?? undefined,
     };
     const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();
@@ -266,10 +270,14 @@ class WireExchange {
   }
 }
 
-/** A report with what the provider said of its work; that it left blocks out is a fallback like any other. */
-function withUsage(known: RequestReport, usage: ProviderUsage | null): RequestReport {
-  const dropped = (usage?.droppedBlocks ?? 0) > 0 ? ['prefix_binding_mismatch'] : [];
-  return { ...known, usage, fallbacks: [...known.fallbacks, ...dropped] };
+/** A report that waits for what the provider says of its work. */
+type EndedRequest = RequestReport & { usage: ProviderUsage | null; readonly fallbacks: string[] };
+
+/** Puts what the provider said of its work into a report; that it left blocks out is a fallback like any other. */
+function withUsage(known: EndedRequest, usage: ProviderUsage | null): RequestReport {
+  known.usage = usage;
+  if ((usage?.droppedBlocks ?? 0) > 0) known.fallbacks.push('prefix_binding_mismatch');
+  return known;
 }
 
 /** Tokens that pruning takes off a request. */
