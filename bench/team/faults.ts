@@ -1,11 +1,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { findPostgres, PostgresServer } from '../../test/helpers/postgres-server.ts';
 import { pause } from '../soak/chance.ts';
+import { withPooler } from './pooler.ts';
+import { revocation } from './revocation.ts';
 import type { Trial } from './trials.ts';
 import { sql, withPostgres } from './trials.ts';
 import { turnsMore, underLoad } from './under-load.ts';
@@ -240,52 +242,20 @@ function version(postgres: PostgresServer): Promise<{ version: number }[]> {
   return sql(postgres, 'SELECT max(version) AS version FROM mcp_pruner.schema_version');
 }
 
-const BOUNCER = '/usr/sbin/pgbouncer';
-
 /** All through PgBouncer in transaction mode, which gives three server connections to three replicas. */
 const pooler: Trial = ({ seed }) =>
-  withPostgres(async (postgres) => {
-    const folder = join(postgres.folder, 'pooler');
-    mkdirSync(folder, { mode: 0o777 });
-    chmodSync(folder, 0o777);
-    writeFileSync(
-      join(folder, 'pgbouncer.ini'),
-      `[databases]
-postgres = host=${postgres.folder} pool_size=3
-[pgbouncer]
-pool_mode = transaction
-unix_socket_dir = ${folder}
-listen_addr =
-listen_port = 5432
-auth_type = any
-user = nobody
-`.replace('postgres = host', 'postgres = user=pruner host'),
-    );
-    const bouncer = spawn(BOUNCER, [join(folder, 'pgbouncer.ini')], { stdio: ['ignore', 'ignore', 'pipe'] });
-    let log = '';
-    bouncer.stderr.on('data', (data: Buffer) => {
-      log = (log + data.toString()).slice(-5_000);
-    });
-    try {
-      for (let tries = 0; !log.includes('process up'); tries++) {
-        if (tries > 500) throw new Error(`pgbouncer did not start: ${log}`);
-        await pause(10);
-      }
-      const url = postgres.url().replace(encodeURIComponent(postgres.folder), encodeURIComponent(folder));
-      return await underLoad({ seed, url }, async (stage) => {
+  withPostgres((postgres) =>
+    withPooler(postgres, (url, version) =>
+      underLoad({ seed, url }, async (stage) => {
         await turnsMore(stage, 150);
         const [most] = await sql<{ count: string }>(
           postgres,
           "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
         );
-        return `through ${execFileSync(BOUNCER, ['--version'], { encoding: 'utf8' }).split('\n')[0]}, ${most?.count} server connections`;
-      });
-    } finally {
-      const ended = once(bouncer, 'exit');
-      bouncer.kill('SIGQUIT');
-      await ended;
-    }
-  });
+        return `through ${version}, ${most?.count} server connections`;
+      }),
+    ),
+  );
 
 /** What may happen beside the race. */
 export const faults: Readonly<Record<string, Trial>> = {
@@ -297,4 +267,5 @@ export const faults: Readonly<Record<string, Trial>> = {
   cut,
   rolling,
   pooler,
+  revocation,
 };

@@ -52,6 +52,10 @@ export class Gate implements KeyGate {
     return typeof made === 'object' ? { admitted: made, hash: key.hash } : null;
   }
 
+  onVoid(listener: () => void): void {
+    this.#options.ring.onLooked(listener);
+  }
+
   async take({ keyId }: Admitted, tokens: number): Promise<OverLimit | Counted> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);

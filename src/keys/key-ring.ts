@@ -4,11 +4,13 @@ import type { Clock } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 
 export interface KeyRingOptions {
-  readonly keys: () => Promise<KeyStore>;
+  readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'all'>>;
   readonly clock: Clock;
   /** Calls back when another process may have changed keys, until the returned function is called. */
   readonly onKeys: (listener: () => void) => () => void;
   readonly onFailure: TellFailure;
+  /** How often it is looked at whether they did, in milliseconds; default: twice a second. */
+  readonly lookMs?: number;
 }
 
 /** Others change keys too: it is looked so often whether they did, so that one that is revoked ends within a second. */
@@ -31,6 +33,7 @@ export class KeyRing {
   #timer: NodeJS.Timeout | undefined;
   #stopTelling = (): void => {};
   #failing = false;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: KeyRingOptions) {
     this.#options = options;
@@ -38,14 +41,20 @@ export class KeyRing {
 
   /** Reads the keys, and from then on again whenever they changed. Never rejects. */
   async start(): Promise<void> {
-    this.#stopTelling = this.#options.onKeys(() => void this.look());
-    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
+    // a look that is under way may have begun too early
+    this.#stopTelling = this.#options.onKeys(() => void this.lookAnew());
+    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
     await this.look();
   }
 
   close(): void {
     clearInterval(this.#timer);
     this.#stopTelling();
+  }
+
+  /** Calls back after each look, at least twice a second: a key may have ended. */
+  onLooked(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** How many keys there are, or `null` while they could not be read. */
@@ -74,6 +83,7 @@ export class KeyRing {
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
+      for (const listener of this.#listeners) listener();
     });
     return this.#looking;
   }

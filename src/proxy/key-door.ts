@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
 import type { TellFailure } from '../failures.ts';
 import { admitted } from './admitted.ts';
@@ -48,8 +49,12 @@ interface Coming {
 export class KeyDoor {
   readonly #options: KeyDoorOptions;
 
+  /** WebSockets that came in, by the ids of their keys: they outlive the request that was asked for one. */
+  readonly #sockets = new Map<Socket, string>();
+
   constructor(options: KeyDoorOptions) {
     this.#options = options;
+    options.gate.onVoid(() => this.#endVoid());
   }
 
   /** Lets a request in by calling its `next`, or answers it. */
@@ -92,7 +97,10 @@ export class KeyDoor {
 
   #withinLimits(coming: Coming, by: Admitted): void {
     const { req, next, kind } = coming;
-    if (by.limited === 'no' || this.#isAmong(OWN, req)) next();
+    if (by.limited === 'no' || this.#isAmong(OWN, req)) {
+      if (kind === 'upgrade') this.#follow(req.socket, by.keyId);
+      next();
+    }
     // the limits of a key are kept request by request: over a WebSocket it would be without
     else if (kind === 'upgrade') this.#refuse(coming, 'upgrade_refused');
     else {
@@ -104,6 +112,16 @@ export class KeyDoor {
         },
       );
     }
+  }
+
+  #follow(socket: Socket, keyId: string): void {
+    if (socket.destroyed) return;
+    this.#sockets.set(socket, keyId);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  #endVoid(): void {
+    for (const [socket, keyId] of this.#sockets) if (this.#options.gate.known(keyId) === null) socket.destroy();
   }
 
   /** Counts a request; what it comes to is told when it is over. */

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
-import { SocketClient } from '../helpers/socket-client.ts';
+import { openSocket, SocketClient } from '../helpers/socket-client.ts';
 import { until } from '../helpers/until.ts';
 import { send } from '../helpers/wire.ts';
 import { aLog, keys, Member, members, newKey, onFile, startTeam } from './team.ts';
@@ -121,5 +121,18 @@ describe('what a key shows', () => {
     const asked = upstream.connections.map(({ request: { url: path, rawHeaders } }) => [path, rawHeaders]);
     expect(JSON.stringify(asked)).not.toContain(key);
     expect(asked.map(([path]) => path)).toEqual(['/v1/responses', '/v1/responses']);
+  });
+
+  it('ends a WebSocket that is open when it is revoked, and no other', async () => {
+    const upstream = await startSocketUpstream();
+    const place = await onFile();
+    const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_URL: upstream.url });
+    const [ended, other] = await Promise.all([newKey(place, 'web'), newKey(place, 'api')]);
+    const socketOf = (key: string) => openSocket(stage.url, { headers: { 'x-mcp-pruner-key': key } });
+    const [closing, open] = await Promise.all([socketOf(ended), socketOf(other)]);
+    await keys(place, 'revoke', 'of web');
+    await closing.closed;
+    expect(open.socket.readyState).toBe(open.socket.OPEN);
+    await expect(socketOf(ended)).rejects.toThrow('401');
   });
 });

@@ -39,6 +39,8 @@ export interface KeyGate {
   admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal>;
   /** Who a key is that was admitted before and shown otherwise since (a cookie); `null` once it is void. */
   known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null;
+  /** Calls back whenever keys may have become void. */
+  onVoid(listener: () => void): void;
   /**
    * Counts one request before it is forwarded. Where it cannot be counted, it goes on.
    *

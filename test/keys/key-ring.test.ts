@@ -1,0 +1,66 @@
+import { setImmediate as soon } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { KeyRing, type KeyRingOptions } from '../../src/keys/key-ring.ts';
+import { aKey } from '../contract/keys.suite.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { manualClock, openStore } from '../helpers/rewriter.ts';
+import { until } from '../helpers/until.ts';
+
+const NEVER_MS = 2 ** 31 - 1;
+const KEY = aKey('a', { createdMs: 0 });
+
+/** A ring that is told of changes by `tell`, over the keys of a store. */
+async function open(over: Partial<KeyRingOptions>) {
+  const clock = manualClock();
+  const keys = await openStore(':memory:', clock).keys();
+  await keys.create(KEY);
+  let tell = (): void => {};
+  const onKeys = (listener: () => void) => {
+    tell = listener;
+    return () => {};
+  };
+  const ring = new KeyRing({ keys: async () => keys, clock, onKeys, onFailure: () => {}, lookMs: NEVER_MS, ...over });
+  afterwards(() => ring.close());
+  await ring.start();
+  expect(ring.find(KEY.hash)).toMatchObject({ id: KEY.id });
+  return { ring, keys, clock, tell: () => tell() };
+}
+
+describe('the keys that a process knows', () => {
+  it('end when it is told that they changed, though it looked at them just then', async () => {
+    let hold: Promise<void> | null = null;
+    let go = (): void => {};
+    const real = await open({});
+    const slow = {
+      generation: async () => {
+        const before = await real.keys.generation();
+        await hold;
+        return before;
+      },
+      all: () => real.keys.all(),
+    };
+    const { ring, tell } = await open({ keys: async () => slow });
+    hold = new Promise((resolve) => {
+      go = resolve;
+    });
+    const looking = ring.look(); // has asked, and not heard yet
+    await soon();
+    await real.keys.revoke(KEY.id, 1);
+    tell();
+    go();
+    await looking;
+    await until(() => ring.find(KEY.hash) === 'key_revoked');
+    expect(ring.byId(KEY.id)).toBe('key_revoked');
+  });
+
+  it('end by its own looks where nobody tells it anything', async () => {
+    const { ring, keys } = await open({ lookMs: 5 });
+    let looks = 0;
+    ring.onLooked(() => {
+      looks++;
+    });
+    await keys.revoke(KEY.id, 1);
+    await until(() => ring.find(KEY.hash) === 'key_revoked');
+    expect(looks).toBeGreaterThan(0);
+  });
+});
