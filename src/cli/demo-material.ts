@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../core/ports.ts';
+import { driverFile } from '../store/sqlite/driver.ts';
 
 /** A server on loopback for the time of a demonstration. */
 export interface Local {
@@ -76,8 +77,8 @@ function invoice(orders: readonly Order[], id: number): string {
   return `invoice for ${(customer as { readonly name: string }).name}`;
 }
 
-/** A real source file of some size: the client of PostgreSQL's driver, which is installed with this product. */
+/** A real source file of some size, in C++: the database object of SQLite's driver, which is installed with this product. */
 export function realSourceFile(): { readonly path: string; readonly text: string } {
-  const path = 'pg/lib/client.js';
-  return { path, text: readFileSync(createRequire(import.meta.url).resolve(path), 'utf8') };
+  const path = 'src/objects/database.cpp';
+  return { path, text: readFileSync(join(dirname(driverFile()), '..', path), 'utf8') };
 }

@@ -140,7 +140,7 @@ function conversation(log: string, source: { readonly path: string; readonly tex
     {
       role: 'user',
       content:
-        'Invoices fail now and then with a 500. Find the failing order and how the database client handles a connection timeout.',
+        'Invoices fail now and then with a 500. Find the failing order and how the database driver handles a timeout when it opens a file.',
     },
     call('call_1', 'bash', { command: 'npm run start:orders 2>&1' }),
     { role: 'tool', tool_call_id: 'call_1', content: log },
