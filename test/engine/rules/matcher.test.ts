@@ -107,7 +107,7 @@ describe('a matcher', () => {
   });
 
   it('refuses a pattern that it does not understand', () => {
-    expect(() => new LinePattern(/(a)\1/)).toThrow(SyntaxError);
+    expect(() => new LinePattern(/(a)\1/).fits(viewText('aa\n', 0), 0)).toThrow(SyntaxError);
   });
 });
 
