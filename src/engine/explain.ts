@@ -142,7 +142,7 @@ function worthOf(choice: Choice, from: number, to: number, all: number): { worth
   return { worth: size === 0 ? 0 : (value * all) / size, tokens };
 }
 
-/** Words of the goal that are named for a region: enough to see why. */
+/** Words of the goal that are named for a region: enough to see why. Chosen. */
 const MOST_TERMS = 8;
 
 /** Which of the goal's words stand in each span. */

@@ -80,6 +80,7 @@ function planOf(
   return { sourceType, kind: name, lineCount: view.n, cuts, warnings };
 }
 
+/** A smaller text costs little whatever its lines are. Chosen, as what counts as next to nothing on a line. */
 const LARGE_CHARS = 50_000;
 const SHORT_LINE_CHARS = 3;
 

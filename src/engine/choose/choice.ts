@@ -9,11 +9,11 @@ import { type Choice, chooseRuns } from './runs.ts';
 /** Stands for the id of a prune where a marker's length is counted. */
 export const SAMPLE_ID = 'prn_0123456789ab';
 
-/** From this ratio on (the default) `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
+/** From this ratio on (the contract's default) `max_prune_ratio` is a ceiling, and relevance alone says where to stop. */
 const CEILING = 0.9;
-/** A definition of what the goal names is worth this many times what its going would save, so that it stays. */
+/** A definition of what the goal names is worth this many times what its going would save, so that it stays. Chosen. */
 const DEFINITION_WORTH = 2;
-/** Up to this ratio the caller wants a mild cut: lines go only when they are worth least. */
+/** Up to this ratio the caller wants a mild cut: lines go only when they are worth least. Chosen. */
 const MILD = 0.75;
 
 /** Makes up for `0.9 * 10` being a hair less than 9. */

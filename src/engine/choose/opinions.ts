@@ -1,8 +1,8 @@
 import type { Choice } from './runs.ts';
 
-/** A line that another backend is sure of is worth this many times what its going would save, so that it stays. */
+/** A line that another backend is sure of is worth this many times what its going would save, so that it stays. Chosen. */
 const SURE_WORTH = 2;
-/** Says neither that a line must stay nor that it is noise. */
+/** Says neither that a line must stay nor that it is noise: halfway. */
 const NO_OPINION = 0.5;
 
 /**

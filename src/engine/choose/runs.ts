@@ -25,11 +25,11 @@ export interface Run {
   readonly to: number;
 }
 
-/** Halvings of the charge that keeps a choice within its budget: a millionth of the first guess is left. */
+/** Halvings of the charge that keeps a choice within its budget: a millionth of the first guess is left. Chosen. */
 const ROUNDS = 20;
-/** Charges closer than this are the same. */
+/** Charges closer than this are the same. Chosen, as the next. */
 const NEGLIGIBLE = 1e-9;
-/** A run that fills up the budget saves at least so many markers. Chosen. */
+/** A run that fills up the budget saves at least so many markers. */
 const LEAST_MARKERS = 1.5;
 
 /**

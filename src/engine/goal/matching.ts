@@ -57,7 +57,7 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
   return found;
 }
 
-/** Slots of a table that tells most words which begin like none of the goal's. */
+/** Slots of a table that tells most words which begin like none of the goal's. Chosen: twenty times the most terms. */
 const STARTS = 4096;
 /** Letters that related words have in common at least, and their share of the longer word. Chosen. */
 const STEM_CHARS = 4;
@@ -164,7 +164,7 @@ export function scoreLines(
   return raw;
 }
 
-/** A word counts once among so many that follow each other. */
+/** A word counts once among so many that follow each other. Chosen: some three lines. */
 const REPEAT_WORDS = 40;
 
 function repeated({ ids, ordinal }: Vocabulary, hits: readonly number[], start: number, h: number): boolean {

@@ -7,7 +7,7 @@ export function tellingGoal(goal: string, hints: Pick<Hints, 'command' | 'path'>
   return withoutAddresses(withoutPath).trimStart();
 }
 
-/** So much of a command shows that a goal begins with it, or has it further down: goals hold the beginning of a long one. */
+/** So much of a command shows that a goal begins with it, or has it further down: goals hold the beginning of a long one. Chosen. */
 const RECOGNISED_CHARS = 100;
 
 /** The goal with a phrase of it in other words: as much of the phrase as stands there, on a line of its own. */

@@ -101,7 +101,7 @@ function newTerm(hash: number, word: string): Found {
   return { hash, word, weight: 0, whole: false, literal: false, compounds: [], isPart: true, count: 0, emphasis: 0 };
 }
 
-/** From here on a letter is a small one, accents included. */
+/** The code of `a`: from here on a letter is a small one, accents included. */
 const SMALL_A = 97;
 
 /** Identifiers, quoted words and paths are what a goal means literally. */

@@ -41,7 +41,7 @@ export function readVocabulary(view: View, wanted: Wanted = ALL_WORDS): Vocabula
   return { ids, first, ordinal, spoken, total, lineCount, size: table.size, start, end, find };
 }
 
-/** A list of more words (1.1 MB) is not held on to. */
+/** A list of more words (1.1 MB) is not held on to. Chosen. */
 const FEW_WORDS = 1 << 16;
 
 /** A list that is used again, text by text: it is the largest thing that reading a text needs. */
@@ -90,7 +90,7 @@ function numberWords(list: WordList, first: Uint32Array, table: IdTable, ids: In
   }
 }
 
-// past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic
+// past this many tries a slot is shared: crafted hashes may blur a score, never make the scan quadratic; chosen
 const MAX_PROBES = 24;
 /** Room for the words of a small text; a power of two. Half of the slots of a table stay free, or it grows. */
 const FEW_IDS = 512;

@@ -7,6 +7,7 @@ import { mixed } from '../text/mix.ts';
  * has parts (`maxWait`, `max_wait`), one for each part. Lower case, lightly stemmed.
  */
 
+/** Classes of UTF-16 units. */
 const NONE = 0;
 const LOWER = 1;
 const UPPER = 2;
@@ -24,7 +25,7 @@ const CLASSES = new Uint8Array(65536)
   .fill(LOWER, 0xd7b0, 0xd800)
   .fill(LOWER, 0xf900);
 
-/** Longer ones are hashes and encoded data, no words. */
+/** Longer ones are hashes and encoded data, no words. Chosen. */
 const LONGEST = 80;
 
 /** Whether a part of an identifier begins, by eight times the class before and the class here. */
@@ -88,7 +89,7 @@ export class WordList {
 /** Which words are wanted, by how they begin: 1 for each `beginning` that is. Others are counted, and no more. */
 export type Wanted = Uint8Array;
 
-/** What tells letters apart, case aside: their lowest bits. */
+/** What tells letters of ASCII apart, case aside: their lowest five bits. */
 const LETTER_BITS = 5;
 const LETTER = (1 << LETTER_BITS) - 1;
 const BEGINNINGS = 1 << (2 * LETTER_BITS);
@@ -190,7 +191,9 @@ const SUFFIXES = new Map(
 /** The last letters of suffixes. */
 const ENDS_SUFFIX = new Uint8Array(65536);
 for (const last of SUFFIXES.keys()) ENDS_SUFFIX[last] = 1;
+/** Shorter ones are words of their own. Chosen. */
 const LEAST_STEM = 4;
+/** The code of `e`. */
 const E = 101;
 
 /** Where the stem of the word in `[start, end)` ends; at least four characters stay. */

@@ -9,6 +9,7 @@ const HEADER = new LinePattern(
   /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/,
 );
 const OPENING = new LinePattern(/^(?:diff |@@)/);
+/** What a line of a diff is shows in its first characters. Chosen. */
 const READ_CHARS = 80;
 /** A longer hunk may lose some of its lines. Chosen: about a screen. */
 const LONGEST_HUNK = 60;

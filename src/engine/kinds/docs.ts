@@ -42,7 +42,7 @@ const RULES = new Matcher([
 const FENCE = RULES.bitsOf('fence');
 const HEADING = RULES.bitsOf('heading');
 const UNDERLINE = RULES.bitsOf('underline');
-/** Fences, headings and rulers are shorter. */
+/** Fences, headings and rulers are shorter. Chosen. */
 const READ_CHARS = 200;
 /** A paragraph that follows so many lines of its section is a block of its own. Chosen. */
 const LONG_SECTION = 10;

@@ -19,7 +19,7 @@ export const greppedLog: Kind = {
   },
 };
 
-/** A place is no longer, nor what shows that a log's line follows it. */
+/** A place is no longer, nor what shows that a log's line follows it. Chosen. */
 const READ_CHARS = 300;
 /** `app.log:12:`, `12:`, `app.log-12-`, `12-` of a line around a hit, or `app.log:`. */
 const PLACE = /^(?:[^\s:]{1,200}:)?\d{1,9}:|^(?:[^\s:]{1,200}?-)?\d{1,9}-|^[^\s:]{1,200}:/;

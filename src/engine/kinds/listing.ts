@@ -12,6 +12,7 @@ import { RULES } from './protection.ts';
 const TOTAL = new LinePattern(/^\d+ director/);
 /** One entry or one folder: whatever words its name has, it tells of no failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
+/** Names are shorter. Chosen. */
 const READ_CHARS = 300;
 /** A folder stays that matches the goal, by itself or by an entry, so well beside the best match. Chosen. */
 const TOUCHED = 0.5;

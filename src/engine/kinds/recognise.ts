@@ -44,7 +44,7 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
 
 /** Stands for code until its language is looked for. */
 const SOME_LANGUAGE = '';
-/** So sure is a kind that a few lines are enough to tell it by. */
+/** So sure is a kind that a few lines are enough to tell it by: the most that `looksLike` says. */
 const CERTAIN = 1;
 const FEW_LINES = 3; // chosen: two lines of anything look like a table
 
@@ -83,7 +83,7 @@ function docsName(seen: Shapes): string {
   return isTable(seen) ? 'table' : 'text';
 }
 
-/** Looks at other lines each time, of which two must agree to be believed: a fifth of the work where they do. */
+/** Looks at other lines each time, of which two must agree to be believed: a fifth of the work where they do. Chosen. */
 const LOOKS = 5;
 /** A shorter text is looked at as a whole: a fifth of it would be too few lines. Chosen. */
 const MIN_LINES_FOR_LOOKS = 160;

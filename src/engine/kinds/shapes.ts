@@ -7,7 +7,7 @@ import { ColumnCounts } from './line-columns.ts';
 
 /** Lines that are looked at of a long text, a third of them its first ones. Chosen: shares are known to a few percent. */
 const SAMPLED_LINES = 240;
-/** What a line is shows at its beginning. */
+/** What a line is shows at its beginning. Chosen. */
 const READ_CHARS = 240;
 
 /** A single line of one of these tells what a text is. */

@@ -115,7 +115,7 @@ function heads({ n }: View, { unit, count, head }: Units, { ids }: Vocabulary, m
   return unitScale(out);
 }
 
-/** A name stands at the beginning of what declares it. */
+/** A name stands at the beginning of what declares it. Chosen. */
 const HEAD_CHARS = 200;
 
 /** Blocks that declare a name that the goal spells out: 1, or less where several do. */

@@ -11,6 +11,7 @@ interface Span {
   readonly to: number;
 }
 
+/** Measures that are named for a region, and how much one must weigh for that. Chosen: enough to see why. */
 const STRONGEST = 3;
 const LEAST = 0.05;
 

@@ -32,7 +32,7 @@ const FADES_IN = 20;
 /** Lines around a hunk's line that a match reaches; lines added to a hunk's, so that a short one does not win; and how much
  * more the best are worth than others, as an exponent. Chosen. */
 const HUNK = { reach: 8, smooth: 8, sharpness: 2.5 };
-/** What is indented further counts as being no deeper. */
+/** What is indented further counts as being no deeper. Chosen. */
 const MAX_DEPTH = 64;
 
 /** Ranks entries (rows, file names, elements, hits) by the goal's words in each; every entry counts alone. */

@@ -36,9 +36,9 @@ function sharesOf(values: Float64Array, all: number): Float64Array {
 /** Lines over which a word of the goal fades, near and far. Chosen; the weights were fitted with them. */
 const REACHES = [3, 10, 40] as const;
 const FARTHEST = 240;
-/** Beyond so many times its reach nothing of a word is left. */
+/** Beyond so many times its reach nothing (.0025) of a word is left. Chosen. */
 const NEGLIGIBLE = 6;
-/** Only the heaviest of the goal's words: the rest says little and costs as much. */
+/** Only the heaviest of the goal's words: the rest says little and costs as much. Chosen. */
 const MOST_WORDS = 30;
 const NO_FADE = new Float64Array(0);
 const FADES = REACHES.map((reach) => Float64Array.from({ length: FARTHEST }, (_, d) => Math.exp(-d / reach)));

@@ -16,7 +16,7 @@ const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
-/** Most characters of a reason: a longer one costs more than it tells. */
+/** Most characters of a reason: a longer one costs more than it tells. Chosen. */
 export const REASON_CHARS = 120;
 /** What needs nothing done; most reasons. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;

@@ -7,7 +7,7 @@ export interface Numbering {
   contentStart(text: string, start: number, end: number): number;
 }
 
-/** Lines that show whether a text is numbered. */
+/** Lines that show whether a text is numbered. Chosen, as all below. */
 const SAMPLE = 60;
 /** Fewer lines may begin with numbers by chance. Chosen, as the shares. */
 const LEAST_LINES = 3;

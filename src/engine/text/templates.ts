@@ -11,7 +11,7 @@ export interface Templates {
   seenBefore(line: number): number;
 }
 
-/** What lines have in common shows in their beginning. */
+/** What lines have in common shows in their beginning. Chosen, as the next two. */
 const SHAPE_CHARS = 120;
 /** Longer runs count as several; so no line is read more than a few times. */
 const MOST_VOLATILE = 64;
@@ -65,8 +65,9 @@ const PLAIN = 0;
 const FIGURE = 1;
 const HEX_LETTER = 2;
 const CLASSES = new Uint8Array(65536).fill(FIGURE, 48, 58).fill(HEX_LETTER, 65, 71).fill(HEX_LETTER, 97, 103);
+/** The code of `0` stands for any run of figures. */
 const FIGURES = 48;
-/** Shorter runs of hexadecimal digits are words (`face`, `dead`). */
+/** Shorter runs of hexadecimal digits are words (`face`, `dead`). Chosen. */
 const LEAST_HEX = 6;
 /** FNV-1a's start and factor. */
 const OFFSET = 0x811c9dc5;

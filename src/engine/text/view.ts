@@ -27,6 +27,7 @@ export interface View {
   readonly numbered: boolean;
 }
 
+/** Columns of a tab. Chosen: what most code is indented by. */
 const TAB_WIDTH = 4;
 /** The deepest indentation that a byte tells. */
 const DEEPEST = 255;

@@ -6,7 +6,7 @@ import type { Inner, Protect } from '../protection.ts';
 
 /** Comment lines that belong to a file's header. Chosen: licence texts are longer, and nobody needs them. */
 const HEADER_LINES = 6;
-/** An import list that is not closed within so many lines was none. */
+/** An import list that is not closed within so many lines was none. Chosen. */
 const MAX_IMPORT_LINES = 60;
 const COMMENT = /^\s*(?:#|\/\/|\/\*|\*|<!--|--|;|"""|'''|%)/;
 const DECORATOR = new LinePattern(/^\s*(?:@[\w.]|#!?\[|\[\w[\w.]*(?:\(.*\))?\]$)/);

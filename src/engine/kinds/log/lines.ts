@@ -19,7 +19,7 @@ export const LOG_SHAPES = rows.filter(isShape);
 const sayings = mergeRules(rows.filter(isSaid));
 const matcher = new Matcher(sayings.filter(({ name }) => name !== TRACE_END));
 const ends = new Matcher(sayings.filter(({ name }) => name === TRACE_END));
-/** More of a line says nothing new. */
+/** More of a line says nothing new. Chosen. */
 const READ_CHARS = 600;
 
 /** The bits of what lines may say, by name. */

@@ -4,9 +4,9 @@ import type { CutNature, Reading, Span } from '../kind.ts';
 import { maySayOf, saying, says } from './lines.ts';
 
 const PASSED = saying('passed');
-/** Lines of a cut that are looked at: enough to know what most of them are. */
+/** Lines of a cut that are looked at: enough to know what most of them are. Chosen. */
 const SAMPLE = 24;
-/** A shorter run repeats nothing worth saying. */
+/** A shorter run repeats nothing worth saying. Chosen. */
 const LEAST_REPEATED = 6;
 /** A cut of which one line in so many is a test that passed is one of tests that passed: others tell of them. Chosen. */
 const ONE_IN = 3;

@@ -3,7 +3,7 @@ import { isBlankLine } from '../../text/view.ts';
 import type { Reading } from '../kind.ts';
 import { RULES } from '../protection.ts';
 
-/** Lines of a shape that comes so seldom are news. */
+/** Lines of a shape that comes so seldom are news. Chosen, as all below. */
 const SELDOM = 2;
 /** A line is kept that matches the goal so well, measured by the best match among the lines that nothing keeps yet. */
 const STRONG = 0.5;
