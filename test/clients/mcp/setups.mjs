@@ -149,7 +149,7 @@ export const setups = [
       KILO_NO_DAEMON: '1',
       KILO_TELEMETRY_LEVEL: 'off',
     }),
-    args: (task) => ['run', '--format', 'json', task],
+    args: (task) => ['run', '--auto', '--format', 'json', task],
     answer: ({ stdout }) => eventsIn(stdout).findLast((event) => event.type === 'text')?.part?.text ?? null,
   },
   {
