@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { brotliCompressSync, constants, gunzipSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeBody } from '../../src/proxy/decode-body.ts';
@@ -89,6 +89,7 @@ describe('a bomb', () => {
     ['zstd', 'zstd', () => zstdBomb(10 * GB)],
     ['zstd that says so', 'zstd', () => zstdBomb(10 * GB, { told: true })],
     ['gzip', 'gzip', () => gzipSync(Buffer.alloc(64 * MB, ' '), { level: 1 })],
+    ['deflate', 'deflate', () => deflateSync(Buffer.alloc(64 * MB, ' '), { level: 1 })],
     ['br', 'br', () => brotliCompressSync(Buffer.alloc(64 * MB, ' '), QUICK)],
   ])('in %s is not decoded beyond the limit', async (_name, encoding, make) => {
     const bomb = make();
