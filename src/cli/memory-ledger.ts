@@ -20,6 +20,10 @@ export class MemoryLedger implements LedgerStore {
     return [];
   }
 
+  async cutIn(): Promise<null> {
+    return null;
+  }
+
   async steps(): Promise<[]> {
     return [];
   }

@@ -246,7 +246,7 @@ function removedIn(stretches: readonly Stretch[], messages: number): number {
 }
 
 /** What a new token cost: where anything was written to a cache, what is new is written. */
-function entering({ write5m, write1h }: TokenCounts, price: Price): number {
+export function entering({ write5m, write1h }: TokenCounts, price: Price): number {
   return (write1h > 0 ? price.write1h : write5m > 0 ? price.write5m : price.input) / 1_000_000;
 }
 

@@ -11,7 +11,7 @@ import type {
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
-import { type Bill, billOf, inputOf } from './bill.ts';
+import { type Bill, billOf, entering, inputOf } from './bill.ts';
 import { dayOf } from './days.ts';
 import { type Guess, regretSums, stepSums, textSums, turnSums } from './figures.ts';
 import { type Known, shared } from './known.ts';
@@ -118,13 +118,12 @@ export class Ledger implements LedgerSink, LedgerReader {
   recovered(pruneId: string, tokens: number): void {
     const { findPrune, conversationOf, onFailure, clock } = this.#options;
     if (!findPrune || this.#unfinished.size >= MAX_TURNS) return;
-    const noted = findPrune(pruneId).then(
-      (prune) => {
+    const from = this.#conversations.peek(conversationOf?.(pruneId) ?? '');
+    const noted = Promise.all([findPrune(pruneId), from ?? this.#forgotten(pruneId)]).then(
+      ([prune, { project, entering }]) => {
         if (!prune) return;
-        const from = this.#conversations.peek(conversationOf?.(pruneId) ?? '');
         const { tool, kind, boldness } = prune.decision;
-        const about = { atMs: clock.nowMs(), project: from?.project ?? 'default' };
-        const entering = from?.entering ?? 0;
+        const about = { atMs: clock.nowMs(), project };
         const regret: RegretFacts = { how: 'recovered', tool, kind, tokens, pruneId, boldness: boldness?.number ?? 0 };
         this.#sums.add(regretSums(about, regret, entering));
         this.#regret(about, regret);
@@ -136,6 +135,14 @@ export class Ledger implements LedgerSink, LedgerReader {
     );
     this.#unfinished.add(noted);
     void noted.finally(() => this.#unfinished.delete(noted));
+  }
+
+  /** Whose a text is that was cut in a conversation that is not remembered here, and what a new token cost there last. */
+  async #forgotten(pruneId: string): Promise<Pick<Remembered, 'project' | 'entering'>> {
+    const place = await this.#options.store.cutIn(pruneId);
+    const newest = place?.newest ?? null;
+    const price = newest && this.#options.prices.of(newest.model);
+    return { project: place?.project ?? 'default', entering: newest && price ? entering(newest, price) : 0 };
   }
 
   async report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {

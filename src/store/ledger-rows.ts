@@ -174,6 +174,12 @@ function named(name: string): string {
   return name.slice(0, MAX_NAME_CHARS);
 }
 
+/** A project's own name; where conversations are noted apart, what parts them stands behind a line break. */
+export function plainProject(project: string): string {
+  const [plain = ''] = project.split('\n', 1);
+  return plain;
+}
+
 function armOf(arm: string): Arm {
   return arm === 'control' ? 'control' : 'pruned';
 }

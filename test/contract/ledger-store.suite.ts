@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LedgerSum, LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
+import { aBatch, aSegment } from './segments.suite.ts';
 
 /** A request of a conversation; what is not given is nothing. */
 export function aTurn(requestId: string, over: Partial<LedgerTurn> = {}): LedgerTurn {
@@ -103,6 +104,17 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       const { ledger } = await open();
       await ledger.add([aTurn('r1'), aTurn('r2', { arm: 'control' }), aTurn('r3')], []);
       expect((await ledger.conversations({ sinceMs: 0, limit: 9 })).map(({ arm }) => arm)).toEqual(['control']);
+    });
+
+    it('knows where a text was cut, with the newest request of that conversation and project', async () => {
+      const { ledger, segments } = await open();
+      const cut = aBatch([aSegment('s', { pruneIds: ['p1'] })], { project: 'shop\nbound', conversationId: 'c1' });
+      await segments.note([cut, aBatch([aSegment('t', { pruneIds: ['p2'] })], { project: 'q', conversationId: 'c2' })]);
+      const turns = [aTurn('r1', { project: 'shop' }), aTurn('r2', { project: 'shop' }), aTurn('r3')];
+      await ledger.add(turns, []);
+      expect(await ledger.cutIn('p1')).toEqual({ project: 'shop', conversationId: 'c1', newest: turns[1] });
+      expect(await ledger.cutIn('p2')).toEqual({ project: 'q', conversationId: 'c2', newest: null });
+      expect(await ledger.cutIn('p3')).toBeNull();
     });
 
     it('numbers steps of boldness and says which holds', async () => {

@@ -76,6 +76,25 @@ describe('regret', () => {
     expect(report.totals.net).toBeCloseTo(report.totals.gross - (regretDollars ?? 0), 9);
   });
 
+  it('counts to its project and at its price when it is asked back after a restart', async () => {
+    const upstream = await answering(USED);
+    const proxy = await startProxy(upstream, { env: { MCP_PRUNER_PRICES: priceFile() } });
+    const agent = new Agent(proxy, upstream, { 'x-mcp-pruner-project': 'shop' });
+    agent.tool('read_file', { path: 'src/orders.ts' }, sourceFile(60));
+    await agent.send();
+    const [pruneId = ''] = pruneIdsIn(upstream.last.body.toString());
+    await proxy.stop();
+    await proxy.start();
+    await proxy.recover(pruneId, 1, 40);
+    await proxy.stop();
+    const { ledger } = openStore(proxy.dbPath);
+    const ofShop = await readReport(ledger, { sinceDay: '2000-01-01', project: 'shop' });
+    const { regretTokens = 0, regretDollars } = fileOf(ofShop) ?? {};
+    expect(regretTokens).toBeGreaterThan(100);
+    expect(regretDollars).toBeCloseTo((regretTokens * 10) / 1e6, 9);
+    expect((await readReport(ledger, { sinceDay: '2000-01-01', project: 'default' })).tools).toEqual([]);
+  });
+
   it('is a file that is read again', async () => {
     const { proxy, agent, text } = await reader(await answering(USED));
     agent.tool('read_file', { path: 'src/orders.ts' }, text);

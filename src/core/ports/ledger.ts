@@ -100,6 +100,13 @@ export interface BoldnessStep {
   readonly regretted: number;
 }
 
+/** Where a text was cut. */
+export interface CutPlace {
+  readonly project: string;
+  readonly conversationId: string;
+  readonly newest: LedgerTurn | null;
+}
+
 /** Where the ledger lives. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface LedgerStore {
   /** Adds turns and figures in one transaction. */
@@ -122,6 +129,11 @@ export interface LedgerStore {
     readonly project?: string;
     readonly limit: number;
   }): Promise<readonly LedgerConversation[]>;
+  /**
+   * Where a text was cut, by what is kept of its conversation: its project, the conversation, and the newest request of it that
+   * is kept, if one is. `null` where nothing is known of it any more.
+   */
+  cutIn(pruneId: string): Promise<CutPlace | null>;
   /** The newest step of each (project, tool, kind). */
   steps(): Promise<readonly BoldnessStep[]>;
   /**

@@ -1,4 +1,11 @@
-import type { BoldnessStep, LedgerConversation, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import type {
+  BoldnessStep,
+  CutPlace,
+  LedgerConversation,
+  LedgerStore,
+  LedgerSum,
+  LedgerTurn,
+} from '../../core/ports/ledger.ts';
 import { StoreUnavailable } from '../../errors.ts';
 
 /** Requests that are read at a time in search of those of the viewer's projects. */
@@ -49,6 +56,11 @@ export class NarrowedLedger implements LedgerStore {
       .flat()
       .sort((a, b) => b.lastMs - a.lastMs)
       .slice(0, limit);
+  }
+
+  async cutIn(pruneId: string): Promise<CutPlace | null> {
+    const place = await this.#wide.cutIn(pruneId);
+    return place !== null && this.#mine.includes(place.project) ? place : null;
   }
 
   async steps(): Promise<readonly BoldnessStep[]> {

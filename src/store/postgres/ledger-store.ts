@@ -1,4 +1,11 @@
-import type { BoldnessStep, LedgerConversation, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import type {
+  BoldnessStep,
+  CutPlace,
+  LedgerConversation,
+  LedgerStore,
+  LedgerSum,
+  LedgerTurn,
+} from '../../core/ports/ledger.ts';
 import {
   addedUp,
   bounded,
@@ -8,6 +15,7 @@ import {
   MAX_SUMS_PER_DAY,
   MAX_SUMS_READ,
   MAX_TURNS,
+  plainProject,
   TURN_COLUMNS,
   type TurnRow,
   turnOf,
@@ -55,14 +63,7 @@ export class DatabaseLedger implements LedgerStore {
        AND ($2::text IS NULL OR id > (SELECT id FROM mcp_pruner.ledger_turn WHERE request_id = $2)) ORDER BY id LIMIT $3`,
       [toPg(conversationId), toPgOrNull(after), bounded(limit)],
     );
-    return rows.map((row) =>
-      turnOf({
-        ...row,
-        project: fromPg(row.project),
-        conversation: fromPg(row.conversation),
-        model: fromPg(row.model),
-      }),
-    );
+    return rows.map(turnFrom);
   }
 
   async conversations({
@@ -79,6 +80,22 @@ export class DatabaseLedger implements LedgerStore {
     return rows.map((row) =>
       conversationOf({ ...row, project: fromPg(row.project), conversation: fromPg(row.conversation) }),
     );
+  }
+
+  async cutIn(pruneId: string): Promise<CutPlace | null> {
+    const [place] = await this.#database.query<{ readonly project: string; readonly conversation: string }>(
+      `SELECT s.project, c.name AS conversation FROM mcp_pruner.segment_prune p JOIN mcp_pruner.segment s ON s.id = p.segment
+       JOIN mcp_pruner.conversation c ON c.id = s.conversation WHERE p.prune_id = $1 ORDER BY c.seen_ms DESC LIMIT 1`,
+      [toPg(pruneId)],
+    );
+    if (!place) return null;
+    const project = plainProject(fromPg(place.project));
+    const [newest] = await this.#database.query<TurnRow>(
+      `SELECT ${TURN_COLUMNS.join(', ')} FROM mcp_pruner.ledger_turn WHERE conversation = $1 AND project = $2
+       ORDER BY id DESC LIMIT 1`,
+      [place.conversation, toPg(project)],
+    );
+    return { project, conversationId: fromPg(place.conversation), newest: newest ? turnFrom(newest) : null };
   }
 
   async steps(): Promise<readonly BoldnessStep[]> {
@@ -108,6 +125,15 @@ export class DatabaseLedger implements LedgerStore {
       return row ? { ...step, number: row.id } : null;
     }, WAIT_MS);
   }
+}
+
+function turnFrom(row: TurnRow): LedgerTurn {
+  return turnOf({
+    ...row,
+    project: fromPg(row.project),
+    conversation: fromPg(row.conversation),
+    model: fromPg(row.model),
+  });
 }
 
 async function addTurns(client: Queryable, turns: readonly LedgerTurn[]): Promise<void> {

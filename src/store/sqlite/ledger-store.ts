@@ -1,5 +1,12 @@
 import type { Database } from 'better-sqlite3';
-import type { BoldnessStep, LedgerConversation, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import type {
+  BoldnessStep,
+  CutPlace,
+  LedgerConversation,
+  LedgerStore,
+  LedgerSum,
+  LedgerTurn,
+} from '../../core/ports/ledger.ts';
 import {
   addedUp,
   bounded,
@@ -9,6 +16,7 @@ import {
   MAX_SUMS_PER_DAY,
   MAX_SUMS_READ,
   MAX_TURNS,
+  plainProject,
   TURN_COLUMNS,
   type TurnRow,
   turnOf,
@@ -30,6 +38,8 @@ class LedgerTables {
   readonly sums;
   readonly turns;
   readonly conversations;
+  readonly placeOf;
+  readonly newestOf;
   readonly steps;
   readonly addStep;
 
@@ -61,6 +71,13 @@ class LedgerTables {
     this.conversations = db.prepare<[number, string | null, string | null, number], ConversationRow>(
       `SELECT ${CONVERSATION_COLUMNS} FROM ledger_turn WHERE at_ms >= ? AND conversation <> '' AND (? IS NULL OR project = ?)
        GROUP BY conversation, project ORDER BY last_ms DESC, conversation LIMIT ?`,
+    );
+    this.placeOf = db.prepare<[string], { readonly project: string; readonly conversation: string }>(
+      `SELECT s.project, c.name AS conversation FROM segment_prune p JOIN segment s ON s.id = p.segment
+       JOIN conversation c ON c.id = s.conversation WHERE p.prune_id = ? ORDER BY c.seen_ms DESC LIMIT 1`,
+    );
+    this.newestOf = db.prepare<[string, string], TurnRow>(
+      `SELECT ${columns} FROM ledger_turn WHERE conversation = ? AND project = ? ORDER BY id DESC LIMIT 1`,
     );
     this.steps = db.prepare<[], StepRow>(
       `SELECT id AS number, project, tool, kind, step, at_ms, texts, regretted FROM ledger_step
@@ -119,6 +136,16 @@ export class FileLedger implements LedgerStore {
     return this.#read((tables) =>
       tables.conversations.all(Math.trunc(sinceMs), project, project, bounded(limit)).map(conversationOf),
     );
+  }
+
+  cutIn(pruneId: string): Promise<CutPlace | null> {
+    return this.#read((tables) => {
+      const place = tables.placeOf.get(pruneId);
+      if (!place) return null;
+      const project = plainProject(place.project);
+      const newest = tables.newestOf.get(place.conversation, project);
+      return { project, conversationId: place.conversation, newest: newest ? turnOf(newest) : null };
+    });
   }
 
   steps(): Promise<readonly BoldnessStep[]> {
