@@ -11,7 +11,6 @@ import type {
   Committed,
   Decision,
   EventRecord,
-  NewDecision,
   Store,
   StoreBatch,
   StoredEvent,
@@ -19,19 +18,18 @@ import type {
   UsageRecord,
   UsageTotal,
 } from '../core/ports.ts';
-import { StoreUnavailable } from '../errors.ts';
+import type { StoreUnavailable } from '../errors.ts';
 import { decodeBody } from './decision-codec.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
-import { roomLimit } from './room.ts';
-import { decodeSent, encodeSent } from './sent-codec.ts';
+import { decodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
+import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileLedger } from './sqlite/ledger-store.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
-import type { Tables } from './sqlite/tables.ts';
 import { openText } from './text-codec.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
@@ -84,6 +82,7 @@ class FileStore implements SqliteStore {
   readonly #access: Access;
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
+  readonly #batches: Batches;
   #sweeping: Promise<boolean> | null = null;
 
   constructor(options: SqliteStoreOptions) {
@@ -102,6 +101,9 @@ class FileStore implements SqliteStore {
       readonly,
       checkpointer: this.#checkpointer,
     });
+    const { maxBytes, conversationShare = 1 } = options;
+    const lifetimes = { ttlMs: this.#ttlMs, sentTtlMs: this.#sentTtlMs };
+    this.#batches = new Batches(this.#access, { ...lifetimes, maxBytes, conversationShare });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
     this.ledger = new FileLedger(this.#access);
     this.records = new FileRecords(this.#access, options.maxEvents);
@@ -186,13 +188,13 @@ class FileStore implements SqliteStore {
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
     if (batch.decisions.length > 0 || (batch.sent?.length ?? 0) > 0) {
-      return this.#access.write((tables, nowMs) => this.#saveWithin(tables, batch, nowMs), {
+      return this.#access.write((tables, nowMs) => this.#batches.save(tables, batch, nowMs), {
         waitMs,
         verify: true,
         takesRoom: true,
       });
     }
-    const missing = await this.#access.read((tables, nowMs) => this.#touch(tables, batch, nowMs), {
+    const missing = await this.#access.read((tables, nowMs) => this.#batches.touch(tables, batch, nowMs), {
       waitMs,
       verify: true,
     });
@@ -338,85 +340,5 @@ class FileStore implements SqliteStore {
     } catch {
       // still failing; what the sweep deletes may help
     }
-  }
-
-  /** As `#save`, but refuses as a whole what would take the store beyond the limit for new originals. */
-  #saveWithin(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
-    const before = tables.meter('stored_bytes');
-    const committed = this.#save(tables, batch, nowMs);
-    const after = tables.meter('stored_bytes');
-    if (after > before && after > roomLimit(this.#options.maxBytes)) throw new StoreUnavailable('full');
-    return committed;
-  }
-
-  #save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
-    const refused: string[] = batch.wholeOrNothing ? this.#refusals(tables, batch, nowMs) : [];
-    if (refused.length > 0) return { missing: [], refused, known: [] };
-    const known: string[] = [];
-    for (const item of batch.decisions) {
-      const { key, pruneId } = item.decision;
-      if (this.#exceedsShare(tables, batch, item, nowMs)) {
-        refused.push(key);
-        continue;
-      }
-      const saved = tables.decisions.save(item, nowMs, nowMs + this.#ttlMs);
-      if (saved === 'new' && pruneId !== null) tables.shares.charge(pruneId, batch.conversation);
-      if (saved === 'clash') refused.push(key);
-      else if (batch.owner !== undefined && pruneId !== null) tables.owners.add(batch.owner, pruneId);
-      if (saved !== 'known') continue;
-      known.push(key);
-      if (pruneId === null) this.#useKey(tables, key, nowMs);
-      else this.#access.use('prune', pruneId, tables.decisions.pruneUntil(pruneId), nowMs);
-    }
-    const sentBefore = refused.length + known.length > 0 ? [] : this.#saveSent(tables, batch, nowMs);
-    const missing = this.#touch(tables, batch, nowMs);
-    return { missing, refused, known, ...(sentBefore.length > 0 && { sentBefore }) };
-  }
-
-  #saveSent({ sent }: Tables, batch: StoreBatch, nowMs: number): string[] {
-    return (batch.sent ?? []).flatMap((message) => {
-      const body = encodeSent(message);
-      const row = sent.find(message.prefix);
-      if (!row || this.#access.expiry('sent', message.prefix, row.expires_ms) <= nowMs) {
-        sent.put(message.prefix, body, nowMs + this.#sentTtlMs);
-        return [];
-      }
-      this.#access.use('sent', message.prefix, row.expires_ms, nowMs);
-      return row.body === body ? [] : [message.prefix];
-    });
-  }
-
-  /** Whether an original that is not there yet would take its conversation beyond what it may store. */
-  #exceedsShare({ decisions, shares }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
-    const { conversation } = batch;
-    const { pruneId } = item.decision;
-    if (conversation === undefined || pruneId === null || (decisions.pruneUntil(pruneId) ?? 0) > nowMs) return false;
-    const { maxBytes, conversationShare = 1 } = this.#options;
-    return shares.of(conversation) + item.text.length > maxBytes * conversationShare;
-  }
-
-  /** Keys of the decisions beyond the conversation's share, or whose prune id stands for another text here or in the file. */
-  #refusals(tables: Tables, batch: StoreBatch, nowMs: number): string[] {
-    const { decisions } = tables;
-    const hashes = new Map<string, string>();
-    return batch.decisions.flatMap((item) => {
-      const { key, pruneId, textHash } = item.decision;
-      if (pruneId === null) return [];
-      if (this.#exceedsShare(tables, batch, item, nowMs)) return [key];
-      const row = decisions.prune(pruneId);
-      const taken = row && row.expires_ms > nowMs ? row.hash : hashes.get(pruneId);
-      hashes.set(pruneId, textHash);
-      return taken === undefined || taken === textHash ? [] : [key];
-    });
-  }
-
-  /** Notes the use of prunes; returns the prune ids that are not there. */
-  #touch({ decisions }: Tables, { touch }: StoreBatch, nowMs: number): string[] {
-    return touch.filter((id) => !this.#access.use('prune', id, decisions.pruneUntil(id), nowMs));
-  }
-
-  #useKey({ decisions }: Tables, key: string, nowMs: number): void {
-    const until = decisions.until(key);
-    if (until) this.#access.use(until.kind, until.id, until.expiresMs, nowMs);
   }
 }

@@ -1,0 +1,110 @@
+import type { Committed, NewDecision, StoreBatch } from '../../core/ports.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import { roomLimit } from '../room.ts';
+import { encodeSent } from '../sent-codec.ts';
+import type { Access } from './access.ts';
+import type { Tables } from './tables.ts';
+
+export interface BatchLimits {
+  /** Lifetime of decisions with their originals, and of what was sent of messages. */
+  readonly ttlMs: number;
+  readonly sentTtlMs: number;
+  /** Bytes of originals, and the share of them that one conversation may store. */
+  readonly maxBytes: number;
+  readonly conversationShare: number;
+}
+
+/** What a request decided and sent, saved together: new decisions, originals, records, and the use of older ones. */
+export class Batches {
+  readonly #access: Access;
+  readonly #limits: BatchLimits;
+
+  constructor(access: Access, limits: BatchLimits) {
+    this.#access = access;
+    this.#limits = limits;
+  }
+
+  /**
+   * Saves a batch within a transaction.
+   *
+   * @throws StoreUnavailable `full` where it would take the store beyond the limit for new originals: nothing of it is kept
+   */
+  save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
+    const before = tables.meter('stored_bytes');
+    const committed = this.#saveAll(tables, batch, nowMs);
+    const after = tables.meter('stored_bytes');
+    if (after > before && after > roomLimit(this.#limits.maxBytes)) throw new StoreUnavailable('full');
+    return committed;
+  }
+
+  #saveAll(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
+    const refused: string[] = batch.wholeOrNothing ? this.#refusals(tables, batch, nowMs) : [];
+    if (refused.length > 0) return { missing: [], refused, known: [] };
+    const known: string[] = [];
+    for (const item of batch.decisions) {
+      const { key, pruneId } = item.decision;
+      if (this.#exceedsShare(tables, batch, item, nowMs)) {
+        refused.push(key);
+        continue;
+      }
+      const saved = tables.decisions.save(item, nowMs, nowMs + this.#limits.ttlMs);
+      if (saved === 'new' && pruneId !== null) tables.shares.charge(pruneId, batch.conversation);
+      if (saved === 'clash') refused.push(key);
+      else if (batch.owner !== undefined && pruneId !== null) tables.owners.add(batch.owner, pruneId);
+      if (saved !== 'known') continue;
+      known.push(key);
+      if (pruneId === null) this.#useKey(tables, key, nowMs);
+      else this.#access.use('prune', pruneId, tables.decisions.pruneUntil(pruneId), nowMs);
+    }
+    const sentBefore = refused.length + known.length > 0 ? [] : this.#saveSent(tables, batch, nowMs);
+    const missing = this.touch(tables, batch, nowMs);
+    return { missing, refused, known, ...(sentBefore.length > 0 && { sentBefore }) };
+  }
+
+  #saveSent({ sent }: Tables, batch: StoreBatch, nowMs: number): string[] {
+    return (batch.sent ?? []).flatMap((message) => {
+      const body = encodeSent(message);
+      const row = sent.find(message.prefix);
+      if (!row || this.#access.expiry('sent', message.prefix, row.expires_ms) <= nowMs) {
+        sent.put(message.prefix, body, nowMs + this.#limits.sentTtlMs);
+        return [];
+      }
+      this.#access.use('sent', message.prefix, row.expires_ms, nowMs);
+      return row.body === body ? [] : [message.prefix];
+    });
+  }
+
+  /** Whether an original that is not there yet would take its conversation beyond what it may store. */
+  #exceedsShare({ decisions, shares }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
+    const { conversation } = batch;
+    const { pruneId } = item.decision;
+    if (conversation === undefined || pruneId === null || (decisions.pruneUntil(pruneId) ?? 0) > nowMs) return false;
+    const { maxBytes, conversationShare } = this.#limits;
+    return shares.of(conversation) + item.text.length > maxBytes * conversationShare;
+  }
+
+  /** Keys of the decisions beyond the conversation's share, or whose prune id stands for another text here or in the file. */
+  #refusals(tables: Tables, batch: StoreBatch, nowMs: number): string[] {
+    const { decisions } = tables;
+    const hashes = new Map<string, string>();
+    return batch.decisions.flatMap((item) => {
+      const { key, pruneId, textHash } = item.decision;
+      if (pruneId === null) return [];
+      if (this.#exceedsShare(tables, batch, item, nowMs)) return [key];
+      const row = decisions.prune(pruneId);
+      const taken = row && row.expires_ms > nowMs ? row.hash : hashes.get(pruneId);
+      hashes.set(pruneId, textHash);
+      return taken === undefined || taken === textHash ? [] : [key];
+    });
+  }
+
+  /** Notes the use of prunes; returns the prune ids that are not there. */
+  touch({ decisions }: Tables, { touch }: StoreBatch, nowMs: number): string[] {
+    return touch.filter((id) => !this.#access.use('prune', id, decisions.pruneUntil(id), nowMs));
+  }
+
+  #useKey({ decisions }: Tables, key: string, nowMs: number): void {
+    const until = decisions.until(key);
+    if (until) this.#access.use(until.kind, until.id, until.expiresMs, nowMs);
+  }
+}
