@@ -8,6 +8,7 @@ import { checkAgents } from './doctor-agents.ts';
 import { checkKeys } from './doctor-keys.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
 import { checkStore } from './doctor-store.ts';
+import { checkTeamKeys } from './doctor-team.ts';
 import { checkUnread } from './doctor-unread.ts';
 import type { Finding } from './finding.ts';
 import { readSettings } from './read-settings.ts';
@@ -56,11 +57,12 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   const port = await checkPort(settings);
   const running = port.health;
   const agents = await checkAgents(settings, io, running);
-  const [upstreams, store, addresses, keys] = await Promise.all([
+  const [upstreams, store, addresses, keys, teamKeys] = await Promise.all([
     checkUpstreams(loaded, running, agents.wires),
     checkStore(settings, io),
     checkAddresses(settings, io, agents.own),
     checkKeys(settings, io),
+    checkTeamKeys(io),
   ]);
   return [
     checkNode(process.versions.node),
@@ -72,6 +74,7 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
     ...upstreams,
     store,
     ...agents.findings,
+    ...teamKeys,
     ...addresses,
   ];
 }

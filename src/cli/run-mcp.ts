@@ -5,6 +5,7 @@ import type { RunLifecycle } from '../agents/run-states.ts';
 import type { Io } from './command.ts';
 import { rpcAddress } from './local-access.ts';
 import type { RunProxy } from './run-proxy.ts';
+import { withKey } from './team-key.ts';
 
 export interface RunMcp {
   readonly io: Io;
@@ -34,6 +35,9 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
   if (!client.usesMcp || client.mcpBySetupOnly)
     return without('disabled_by_config', `${client.name} is given no MCP server`);
   if (enabled !== undefined && !isTrue(enabled)) return without('disabled_by_config', 'JEEVES_PRUNER_ENABLED');
+  if (proxy.key !== null && !client.keepsToken) {
+    return without('disabled_by_config', `the command line of ${client.name} would show the key; setup gives it one`);
+  }
   if (!proxy.sameStore) return atProxy(proxy, lifecycle);
   // a runner's own variables ask for the server that it knows, which the agent starts
   const asked = enabled !== undefined || JEEVES_PRUNER_URL !== undefined || Boolean(path);
@@ -66,9 +70,9 @@ export function stdioTools({ wire }: Client): 'pruner' | 'all' {
 }
 
 /** The server of the proxy itself: all that an agent whose requests go through it needs. */
-function atProxy({ url, token }: RunProxy, lifecycle: RunLifecycle): McpAccess {
-  const address = rpcAddress(url);
-  lifecycle.on('config_resolved', `at ${address}`);
+function atProxy({ url, token, key }: RunProxy, lifecycle: RunLifecycle): McpAccess {
+  const address = rpcAddress(withKey(url, key));
+  lifecycle.on('config_resolved', `at ${rpcAddress(url)}`);
   lifecycle.on('connected', 'it is part of the proxy'); // which has just answered
   return { transport: 'http', url: address, ...(token !== null && { token }) };
 }

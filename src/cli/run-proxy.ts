@@ -1,9 +1,10 @@
 import { openSync, renameSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { isHttpUrl } from '../agents/mcp-servers.ts';
 import type { Settings } from '../config/settings.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
-import type { Io } from './command.ts';
+import { type Call, type Io, textOption, UsageError } from './command.ts';
 import { accessToken } from './local-access.ts';
 
 /** The proxy of a run. */
@@ -16,6 +17,8 @@ export interface RunProxy {
   readonly sameStore: boolean;
   /** What its `/rpc` and `/prune` ask for, or `null`. */
   readonly token: string | null;
+  /** This user's key, where it is not the proxy of this machine: it opens it, and is told nobody but the agent. */
+  readonly key: string | null;
   close(): Promise<void>;
 }
 
@@ -32,6 +35,14 @@ export interface ProxyHealth {
   readonly gemini_upstream?: string;
   /** How often something passed unread since its start because nobody knows what it is, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
+}
+
+/** The address of another proxy than that of the settings, as `--proxy` names it, without a path. @throws UsageError */
+export function namedProxy(call: Call): string | null {
+  const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
+  if (url === undefined) return null;
+  if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
+  return url;
 }
 
 /** Whether a proxy of this product answers at an address. */
@@ -76,7 +87,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   const running = proxyUrl(settings);
   const token = accessToken(settings, io, false);
   if (shared && (await keepsOriginalsHere(running, settings, io, token))) {
-    return { url: running, about: 'which was running', sameStore: true, token, close: async () => {} };
+    return { url: running, about: 'which was running', sameStore: true, token, key: null, close: async () => {} };
   }
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
   const [{ startHttp }, { createLog }] = await Promise.all([import('../app/http.ts'), import('../observe/log.ts')]);
@@ -88,7 +99,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   const app = await startHttp(own, { log, version: io.version });
   const about = `started for this run, log ${logFile.path}`;
   const sameStore = settings.dbPath !== ':memory:';
-  return { url: app.url, about, sameStore, token: ownToken, close: () => app.close() };
+  return { url: app.url, about, sameStore, token: ownToken, key: null, close: () => app.close() };
 }
 
 /**

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { AgentProcess } from '../agents/agent-process.ts';
 import { anyProgram, clients, findClient } from '../agents/clients/all.ts';
 import type { Client, ClientPlace, Launch } from '../agents/clients/client.ts';
-import { isHttpUrl } from '../agents/mcp-servers.ts';
 import { listenForPresence } from '../agents/presence.ts';
 import { RunLifecycle } from '../agents/run-states.ts';
 import type { Loaded } from '../config/load.ts';
@@ -18,8 +17,9 @@ import { HeldLines } from './held-lines.ts';
 import { accessToken } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
 import { mcpAccess } from './run-mcp.ts';
-import { isProxy, keepsOriginalsHere, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
+import { isProxy, keepsOriginalsHere, namedProxy, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
 import { serverEnv } from './server-env.ts';
+import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 import { routeOf } from './wire-routes.ts';
 
 /** A server may close its connection a moment before its agent ends. */
@@ -32,6 +32,7 @@ export const run: Command = {
     'none of your own files is changed. Uses the proxy that runs, or starts one for the run. Exits with the code of the',
     'agent. JEEVES_PRUNER_ENABLED=false leaves the MCP server out, true has the agent start one with read, bash and grep;',
     'JEEVES_PRUNER_URL and JEEVES_MCP_PRUNER_PATH replace the pruner that it asks and the server itself.',
+    'MCP_PRUNER_KEY is your key of the proxy at --proxy, where that asks for one; no command line shows it.',
   ].join('\n'),
   options: {
     ...configOption,
@@ -53,7 +54,7 @@ export const run: Command = {
     const told = new HeldLines(io);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
     const { loaded, shared, upstream } = settingsOf(call, io, client, place);
-    const proxy = (await namedProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
+    const proxy = (await otherProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
     const lifecycle = new RunLifecycle((line) => {
       told.say(line);
@@ -67,7 +68,9 @@ export const run: Command = {
       const storeEnv = serverEnv(loaded, io);
       const tokenFile = proxy.token === null ? null : localTokenFile(io, loaded.settings);
       const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
-      const wired = launch({ baseUrl: `${proxy.url}/v1`, origin: proxy.url, mcp, model }, place, folder);
+      const origin = withKey(proxy.url, proxy.key);
+      const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
+      const wired = launch({ baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed }, place, folder);
       for (const { name: file, text } of wired.files) writeFileSync(join(folder, file), text, { mode: 0o600 });
       told.say(describeStart(client, proxy));
       return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
@@ -102,14 +105,16 @@ function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace): Run
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
 }
 
-async function namedProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
-  const url = textOption(call, 'proxy')?.replace(/(?<!\/)\/+(?:v1\/*)?$/, '');
-  if (url === undefined) return null;
-  if (!isHttpUrl(url)) throw new UsageError(`--proxy ${JSON.stringify(url)} is not an http(s) address`);
+/** The proxy that `--proxy` names. */
+async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunProxy | null> {
+  const url = namedProxy(call);
+  if (url === null) return null;
   if (!(await isProxy(url))) throw new UserError(`no mcp-pruner answers at ${url}: mcp-pruner serve starts one`);
+  const key = teamKey(io);
+  const named = { url, about: 'named by --proxy', key, close: async () => {} };
+  if (key !== null) return { ...named, sameStore: false, token: null };
   const token = accessToken(settings, io, false);
-  const sameStore = await keepsOriginalsHere(url, settings, io, token);
-  return { url, about: 'named by --proxy', sameStore, token, close: async () => {} };
+  return { ...named, sameStore: await keepsOriginalsHere(url, settings, io, token), token };
 }
 
 function describeStart({ title, command, wire }: Client, { url }: RunProxy): string {

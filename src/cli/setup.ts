@@ -10,14 +10,16 @@ import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
 import { readSettings } from './read-settings.ts';
 import { stdioTools } from './run-mcp.ts';
-import { proxyUrl } from './run-proxy.ts';
+import { namedProxy, proxyUrl } from './run-proxy.ts';
 import { serverEnv } from './server-env.ts';
+import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 import { wrapped } from './wrap.ts';
 
 const names = clients.map(({ name }) => name);
 
 /** Stands for a token where people may look on. */
 const HIDDEN = '<token>';
+const HIDDEN_KEY = '<key>';
 
 export const setup: Command = {
   usage: `setup <${names.join('|')}> [--write|--undo]`,
@@ -25,12 +27,14 @@ export const setup: Command = {
     "Prints what an agent's configuration needs: the proxy's address, and the MCP server that gives cuts back.",
     'With --write it goes into the files of the agent; each file as it was is kept beside it, and --undo puts it back.',
     'Any other program: export OPENAI_BASE_URL=http://127.0.0.1:8006/v1',
+    'Where the proxy asks for a key, put yours into MCP_PRUNER_KEY: it goes into the files, which only you can read then.',
   ].join('\n'),
   options: {
     ...configOption,
     write: { type: 'boolean', doc: 'change the files' },
     undo: { type: 'boolean', doc: 'take the change back' },
     model: { type: 'string', value: '<name>', doc: 'the model, for agents that must be told (default: OPENAI_MODEL)' },
+    proxy: { type: 'string', value: '<url>', doc: 'a proxy that others run, such as https://pruner.example' },
     mcp: {
       type: 'string',
       value: '<way>',
@@ -45,15 +49,21 @@ export const setup: Command = {
     if (client === undefined) throw new UsageError(`${JSON.stringify(name)} is not one of ${names.join(', ')}`);
     const purpose = purposeOf(call);
     const loaded = readSettings(call, io);
-    const wiring = wiringOf(call, io, loaded, client, purpose);
+    const key = teamKey(io);
+    const shownKey = key !== null && purpose !== 'write' ? HIDDEN_KEY : key;
+    const wiring = wiringOf(call, io, loaded, client, purpose, shownKey);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
-    const edits = client.edits(wiring, place).filter((edit) => !isEmpty(edit));
+    const edits = client
+      .edits(wiring, place)
+      .filter((edit) => !isEmpty(edit))
+      .map((edit) => (key === null ? edit : { ...edit, secret: true }));
 
     if (purpose === 'undo') report(attempt(undoEdits, edits), io);
     else if (purpose === 'write') report(attempt(writeEdits, edits), io);
     else for (const edit of edits) io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
     if (purpose === 'undo') return 0;
-    explain(client, wiring, io);
+    // as a shell reads it: what is printed may be pasted anywhere
+    explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), io);
     if (loaded.settings.markerStyle === 'full') io.out(wrapped(SHORT_MARKERS, '# ', io));
     return 0;
   },
@@ -77,24 +87,37 @@ function explain(client: Client, wiring: Wiring, io: Io): void {
 }
 
 /** How a client is to be connected, from the settings of the proxy that runs on this machine. */
-function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: Purpose): Wiring {
+function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: Purpose, key: string | null): Wiring {
   const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
   if (client.needsModel && model === null && purpose !== 'undo') {
     throw new UsageError(`${client.name} must be told a model: add --model <name>, or set OPENAI_MODEL`);
   }
-  const origin = proxyUrl(loaded.settings);
-  return { baseUrl: `${origin}/v1`, origin, mcp: mcpAccess(call, io, loaded, client, purpose), model };
+  const origin = withKey(namedProxy(call) ?? proxyUrl(loaded.settings), key);
+  const mcp = mcpAccess(call, io, loaded, client, purpose, { origin, hasKey: key !== null });
+  return { baseUrl: `${origin}/v1`, origin, mcp, model };
 }
 
-function mcpAccess(call: Call, io: Io, loaded: Loaded, client: Client, purpose: Purpose): McpAccess | null {
+function mcpAccess(
+  call: Call,
+  io: Io,
+  loaded: Loaded,
+  client: Client,
+  purpose: Purpose,
+  { origin, hasKey }: { readonly origin: string; readonly hasKey: boolean },
+): McpAccess | null {
   const { settings } = loaded;
   const way = textOption(call, 'mcp') ?? 'http';
   if (!['http', 'stdio', 'none'].includes(way)) throw new UsageError(`--mcp is http, stdio or none, not ${way}`);
-  const origin = proxyUrl(settings);
+  if (way === 'stdio' && textOption(call, 'proxy') !== undefined) {
+    throw new UsageError(
+      '--mcp stdio gives back what is in the store of this machine: not what the proxy at --proxy cuts',
+    );
+  }
   // whichever way it was set up, its entry stands in the same place
   if (purpose === 'undo') return { transport: 'http', url: rpcAddress(origin) };
   if (way === 'none' || !client.usesMcp) return null;
-  const known = accessToken(settings, io, purpose === 'write');
+  // a key opens the server as well
+  const known = hasKey ? null : accessToken(settings, io, purpose === 'write');
   const token = known === null || purpose === 'write' ? known : HIDDEN;
   if (way === 'http') return { transport: 'http', url: rpcAddress(origin), ...(token !== null && { token }) };
   const entry = findEntry(io.env, io.cwd);

@@ -33,4 +33,9 @@ export const rows: readonly { readonly key: SettingKey; readonly setting: Settin
 ).map(([key, row]) => ({ key: key as SettingKey, setting: row as Setting<unknown> }));
 
 /** Variables of the same prefix that are no setting of the table but mean something to this program. */
-export const otherVariables: readonly string[] = ['MCP_PRUNER_CONFIG', 'MCP_PRUNER_CWD', 'MCP_PRUNER_RUN_SOCKET'];
+export const otherVariables: readonly string[] = [
+  'MCP_PRUNER_CONFIG',
+  'MCP_PRUNER_CWD',
+  'MCP_PRUNER_KEY',
+  'MCP_PRUNER_RUN_SOCKET',
+];

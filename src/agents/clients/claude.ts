@@ -77,16 +77,19 @@ export const claude: Client = {
     const { mcp } = wiring;
     const env = environment(wiring, place);
     const servers = mcp === null ? null : JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } });
-    const inFile = holdsToken(mcp);
+    const inFile = holdsToken(mcp) || wiring.keyed !== undefined;
+    const settings = JSON.stringify({ env });
+    const serversFile = servers !== null && inFile ? [{ name: 'mcp.json', text: servers }] : [];
+    const settingsFile = wiring.keyed ? [{ name: 'settings.json', text: settings }] : [];
     return {
       // each in one word: an option with a list would swallow the prompt that follows
       args: [
         ...(servers === null ? [] : [`--mcp-config=${inFile ? join(folder, 'mcp.json') : servers}`]),
         // the user's settings would win over the environment
-        `--settings=${JSON.stringify({ env })}`,
+        `--settings=${wiring.keyed ? join(folder, 'settings.json') : settings}`,
       ],
       env,
-      files: servers !== null && inFile ? [{ name: 'mcp.json', text: servers }] : [],
+      files: [...serversFile, ...settingsFile],
     };
   },
   edits: (wiring, place) => [

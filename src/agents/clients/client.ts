@@ -22,6 +22,8 @@ export interface Wiring {
   /** The same without a path, as clients of the messages wire want it. */
   readonly origin: string;
   readonly mcp: McpAccess | null;
+  /** Where these addresses hold a key: that of the proxy without it, and the variable of the environment that has the key. */
+  readonly keyed?: { readonly origin: string; readonly variable: string };
   /** The model to ask for, where the client's configuration has to name it. */
   readonly model: string | null;
 }

@@ -21,6 +21,7 @@ import { valueAt } from './merge-json.ts';
 const CHATGPT_UPSTREAM = 'https://chatgpt.com/backend-api/codex';
 /** By which a run hands the token of the server on, so that it stands in no command line. */
 const TOKEN_VARIABLE = 'MCP_PRUNER_RUN_TOKEN';
+const KEY_HEADER = 'x-mcp-pruner-key';
 
 function folder({ env, homeDir }: ClientPlace): string {
   return env.CODEX_HOME || join(homeDir, '.codex');
@@ -38,17 +39,28 @@ function mcpTables(mcp: McpAccess | null): TomlTables {
   return { [name]: { command, args }, [`${name}.env`]: env };
 }
 
-function mcpSettings(mcp: McpAccess | null): string[] {
+/** The header of a key, which Codex takes from its environment. */
+function keyHeader(table: string, { variable }: NonNullable<Wiring['keyed']>): string {
+  return `${table}.env_http_headers={ "${KEY_HEADER}" = ${tomlString(variable)} }`;
+}
+
+function mcpSettings({ mcp, keyed }: Wiring): string[] {
   if (mcp?.transport !== 'http') return [];
   const key = `mcp_servers.${SERVER_NAME}`;
+  if (keyed) {
+    const { pathname, search } = new URL(mcp.url);
+    const path = pathname.slice(pathname.lastIndexOf('/'));
+    return [`${key}.url=${tomlString(keyed.origin + path + search)}`, keyHeader(key, keyed)];
+  }
   const token = holdsToken(mcp) ? [`${key}.bearer_token_env_var=${tomlString(TOKEN_VARIABLE)}`] : [];
   return [`${key}.url=${tomlString(mcp.url)}`, ...token];
 }
 
 /** As the options `--config` of a command line, with the variables that they refer to. */
-function launchWith(settings: readonly string[], mcp: McpAccess | null) {
+function launchWith(settings: readonly string[], wiring: Wiring) {
+  const { mcp } = wiring;
   const servers = mcp?.transport === 'stdio' ? toCodexArgs({ mcpServers: { [SERVER_NAME]: mcp.server } }) : [];
-  const all = [...settings, ...mcpSettings(mcp)].flatMap((setting) => ['--config', setting]);
+  const all = [...settings, ...mcpSettings(wiring)].flatMap((setting) => ['--config', setting]);
   const env: Record<string, string> =
     mcp?.transport === 'http' && mcp.token !== undefined ? { [TOKEN_VARIABLE]: mcp.token } : {};
   return { args: [...all, ...servers], env, files: [] };
@@ -93,18 +105,26 @@ function upstreamOf(place: ClientPlace): string | null {
 }
 
 /** A provider of the user's own keeps its key and headers and is sent elsewhere; else there is one for the run. */
-function launchSettings({ baseUrl }: Wiring, place: ClientPlace): string[] {
+function launchSettings(wiring: Wiring, place: ClientPlace): string[] {
   const own = ownProvider(place);
-  if (own !== null) return [`model_providers.${own.name}.base_url=${tomlString(baseUrl)}`];
-  return providerSettings(responsesProvider(baseUrl, place));
+  if (own === null) return providerSettings(responsesProvider(runUrl(wiring), place), wiring);
+  const table = `model_providers.${own.name}`;
+  const key = wiring.keyed ? [keyHeader(table, wiring.keyed)] : [];
+  return [`${table}.base_url=${tomlString(runUrl(wiring))}`, ...key];
 }
 
-function providerSettings(provider: TomlTable): string[] {
+/** The address for a command line, which others can read: a key goes by a header. */
+function runUrl({ baseUrl, keyed }: Wiring): string {
+  return keyed ? `${keyed.origin}/v1` : baseUrl;
+}
+
+function providerSettings(provider: TomlTable, { keyed }: Wiring): string[] {
   const settings = Object.entries(provider).map(
     ([key, value]) =>
       `model_providers.${PROVIDER}.${key}=${typeof value === 'boolean' ? value : tomlString(String(value))}`,
   );
-  return [`model_provider=${tomlString(PROVIDER)}`, ...settings];
+  const key = keyed ? [keyHeader(`model_providers.${PROVIDER}`, keyed)] : [];
+  return [`model_provider=${tomlString(PROVIDER)}`, ...settings, ...key];
 }
 
 export const codex: Client = {
@@ -115,7 +135,7 @@ export const codex: Client = {
   needsModel: false,
   usesMcp: true,
   keepsToken: true,
-  launch: (wiring, place) => launchWith(launchSettings(wiring, place), wiring.mcp),
+  launch: (wiring, place) => launchWith(launchSettings(wiring, place), wiring),
   edits: ({ baseUrl, mcp }, place) => [
     {
       format: 'toml',
@@ -145,7 +165,7 @@ export const codexChat: Client = {
   needsModel: false,
   usesMcp: true,
   keepsToken: true,
-  launch: ({ baseUrl, mcp }) => launchWith(providerSettings(chatProvider(baseUrl)), mcp),
+  launch: (wiring) => launchWith(providerSettings(chatProvider(runUrl(wiring)), wiring), wiring),
   edits: ({ baseUrl, mcp }, place) => [
     {
       format: 'toml',

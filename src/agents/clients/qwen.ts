@@ -10,9 +10,11 @@ export const qwen: Client = {
   wire: 'chat',
   needsModel: false,
   usesMcp: true,
-  launch: ({ baseUrl, mcp }, place) => ({
+  launch: ({ baseUrl, mcp, keyed }, place) => ({
     args: [
-      ...['--auth-type', 'openai', '--openai-base-url', baseUrl],
+      ...['--auth-type', 'openai'],
+      // its environment says the same, which nobody else reads
+      ...(keyed ? [] : ['--openai-base-url', baseUrl]),
       ...(mcp === null ? [] : ['--mcp-config', JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } })]),
     ],
     env: { OPENAI_BASE_URL: baseUrl, ...withoutProxies(place) },
