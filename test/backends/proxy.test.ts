@@ -98,8 +98,8 @@ describe.each(backends)('the proxy with the backend $name', ({ name, start, env,
     const startedAt = performance.now();
     await (await proxy.chat(chatBody(first))).text();
     const [line] = await proxy.requestLines(1);
-    expect(line?.pruneMs).toBeLessThan(2_500);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(line?.pruneMs).toBeLessThan(10_000); // the service never answers
+    expect(performance.now() - startedAt).toBeLessThan(12_000);
     expect(line?.fallbacks).toEqual([reason]);
     const before = messageBytes(upstream.last.body);
     expect(markersIn(contentAt(upstream.last.body, -1)).length).toBeGreaterThan(0);

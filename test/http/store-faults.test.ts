@@ -197,7 +197,7 @@ describe('requests go through, and pruning comes back by itself, when the store'
     other.exec('BEGIN IMMEDIATE');
     const startedAt = performance.now();
     expect(await fresh()).toBe('as it came');
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(await reasons()).toEqual(['store_locked']);
     // What was decided before needs no write.
     const seen = await again(0);

@@ -73,7 +73,7 @@ describe('a store whose file another process holds locked', () => {
     const commit = store.commit({ decisions: [aPrune('b', 'more')], touch: [] }, 200);
     await expect(commit).rejects.toMatchObject({ name: 'StoreUnavailable', reason: 'locked' });
     expect(performance.now() - start).toBeGreaterThanOrEqual(195);
-    expect(performance.now() - start).toBeLessThan(1000);
+    expect(performance.now() - start).toBeLessThan(1_900); // a write that names no limit waits for two seconds
     expect(ticks).toBeGreaterThan(4);
 
     expect(await store.findOriginal(pruneIdOf('a'))).toBe('text');

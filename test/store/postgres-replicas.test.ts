@@ -264,7 +264,7 @@ describe.skipIf(!hasPostgres)('a database that is away', () => {
     for (let i = 0; i < 20; i++) {
       await expect(store.findOriginal(pruneIdOf('a'))).rejects.toMatchObject({ reason: 'unreachable' });
     }
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(5_000); // none of them waits for an answer
     expect(store.problem()).toMatchObject({ reason: 'unreachable' });
     expect(store.failingSinceMs()).toBe(clock.now);
     expect(store.epoch()).toBe(epoch);
