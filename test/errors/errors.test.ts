@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type ErrorRow, errorTable, PrunerError, StoreUnavailable } from '../../src/errors.ts';
+import type { ErrorRow } from '../../src/error-rows/error-row.ts';
+import { errorTable, PrunerError, StoreUnavailable } from '../../src/errors.ts';
 import { errorsPage } from './print.ts';
 
 const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);

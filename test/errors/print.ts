@@ -1,4 +1,5 @@
-import { type ErrorRow, errorTable } from '../../src/errors.ts';
+import type { ErrorRow } from '../../src/error-rows/error-row.ts';
+import { errorTable } from '../../src/errors.ts';
 
 /** `docs/errors.md`. */
 export function errorsPage(): string {

@@ -1,0 +1,150 @@
+import type { ErrorRow } from './error-row.ts';
+
+/** Failures of HTTP requests that are no calls. */
+export const errorsOfRequests = {
+  invalid_json: {
+    rpc: null,
+    http: 400,
+    about: 'the body of POST /prune is not JSON',
+    hint: 'The body must be JSON: {"code": "…", "query": "…"}.',
+  },
+  unreadable_body: { rpc: null, http: 400, about: 'the body broke off', hint: 'The body could not be read.' },
+  unauthorized: {
+    rpc: null,
+    http: 401,
+    about: 'a token is required, and none or another one was sent',
+    hint: 'Send Authorization: Bearer <token>, with the token of MCP_PRUNER_AUTH_TOKEN, or of the file local-token beside the store.',
+  },
+  key_missing: {
+    rpc: null,
+    http: 401,
+    about: 'this server asks for a key of its own, and none was sent',
+    hint: 'Send x-mcp-pruner-key: <key>, or put /k/<key> before /v1 in the base URL; mcp-pruner keys create makes one.',
+  },
+  key_unknown: {
+    rpc: null,
+    http: 401,
+    about: 'the key is none of this server',
+    hint: 'This is no key of this server: check that all of it was copied; mcp-pruner keys create makes another.',
+  },
+  key_expired: {
+    rpc: null,
+    http: 401,
+    about: 'the time of the key is over',
+    hint: 'The time of this key is over: ask for another (mcp-pruner keys create).',
+  },
+  key_revoked: {
+    rpc: null,
+    http: 401,
+    about: 'the key was revoked',
+    hint: 'This key was revoked: ask for another (mcp-pruner keys create).',
+  },
+  key_misplaced: {
+    rpc: null,
+    http: 401,
+    about: "a key of this server stands where the provider's belongs; nothing was forwarded",
+    hint: "A key that begins with mpk_ belongs into x-mcp-pruner-key or the base URL (/k/<key>/v1): Authorization, x-api-key and the query are the provider's.",
+  },
+  key_project: {
+    rpc: null,
+    http: 403,
+    about: 'the request names a project that its key does not open',
+    hint: 'Take x-mcp-pruner-project out, or name a project of this key; mcp-pruner keys list shows them.',
+  },
+  keys_unavailable: {
+    rpc: null,
+    http: 503,
+    about: 'keys could not be read since the server was started, so that it lets nobody in',
+    hint: 'The store cannot be reached and its keys are not known yet; try again in a moment.',
+  },
+  key_requests_used_up: {
+    rpc: null,
+    http: 429,
+    about: 'the key has used up its requests of this minute; Retry-After says when there are more',
+    hint: 'This key has used up its requests of this minute; try again after the time that Retry-After gives.',
+  },
+  key_tokens_used_up: {
+    rpc: null,
+    http: 429,
+    about: 'the key has used up its tokens of this day (UTC); Retry-After says when there are more',
+    hint: 'This key has used up its tokens of this day (UTC); Retry-After says when there are more.',
+  },
+  forbidden_origin: {
+    rpc: null,
+    http: 403,
+    about: 'a web page of a foreign origin called',
+    hint: 'Pages of this Origin may not call here; MCP_PRUNER_ALLOWED_ORIGINS can list one.',
+  },
+  forbidden_host: {
+    rpc: null,
+    http: 403,
+    about: 'the Host of the request is not one of this server',
+    hint: 'This Host is not allowed; use 127.0.0.1, or add it to MCP_PRUNER_ALLOWED_HOSTS.',
+  },
+  page_token_needed: {
+    rpc: null,
+    http: 403,
+    about: 'something of the page was to be done, without the proof that the page asks for it',
+    hint: 'Load the page again; its actions are for the page alone, and programs have /rpc.',
+  },
+  not_found: {
+    rpc: null,
+    http: 404,
+    about: 'nothing is served at this path',
+    hint: 'This server has /v1/*, POST /rpc, POST /prune, GET /health and GET /metrics.',
+  },
+  method_not_allowed: {
+    rpc: null,
+    http: 405,
+    about: 'the path takes another method',
+    hint: 'This endpoint takes POST only.',
+  },
+  body_too_large: {
+    rpc: -32600,
+    http: 413,
+    about: 'the body is larger than the limit',
+    hint: 'The message names the limit in bytes; send less, or raise MCP_PRUNER_MAX_INPUT_CHARS.',
+  },
+  unsupported_encoding: {
+    rpc: -32600,
+    http: 415,
+    about: 'the Content-Encoding is not known',
+    hint: 'Content-Encoding must be gzip, deflate, br or identity.',
+  },
+  upgrade_refused: {
+    rpc: null,
+    http: 426,
+    about: 'a WebSocket was asked for where there is none',
+    hint: 'WebSocket is offered at /v1/responses alone; send the request by POST.',
+  },
+  loop_detected: {
+    rpc: null,
+    http: 508,
+    about: 'the upstream leads back to this proxy',
+    hint: 'Set MCP_PRUNER_UPSTREAM_URL to where the model is: it leads back to this proxy.',
+  },
+  upstream_unreachable: {
+    rpc: null,
+    http: 502,
+    about: 'the model provider cannot be reached',
+    hint: 'Check MCP_PRUNER_UPSTREAM_URL and the network, then try again.',
+  },
+  restart_needed: {
+    rpc: null,
+    http: 503,
+    about: 'a part of the program could not be loaded, and will not be until it is started anew',
+    hint: 'Restart mcp-pruner: a part of it could not be loaded, the log says why. Requests to models go on meanwhile.',
+  },
+  shutting_down: {
+    rpc: null,
+    http: 503,
+    about: 'the server is stopping',
+    hint: 'The proxy is stopping; try again in a moment.',
+  },
+  upstream_timeout: {
+    rpc: null,
+    http: 504,
+    about: 'the model provider did not answer in time',
+    hint: 'Raise MCP_PRUNER_UPSTREAM_HEADERS_TIMEOUT_MS if it needs longer.',
+  },
+} as const satisfies Readonly<Record<string, ErrorRow>>;
