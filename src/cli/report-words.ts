@@ -179,7 +179,11 @@ function holdoutPart({ holdout }: LedgerReport): Part {
     show(of.pruned),
     show(of.control),
     show(of.difference),
-    of.interval === null ? 'too few to tell' : `${show(of.interval[0])} to ${show(of.interval[1])}`,
+    of.interval === null
+      ? of.tooSkewed
+        ? 'too uneven to tell'
+        : 'too few to tell'
+      : `${show(of.interval[0])} to ${show(of.interval[1])}`,
   ];
   const { pruned, control } = holdout.conversations;
   return {

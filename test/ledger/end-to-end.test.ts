@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { LedgerConversation } from '../../src/core/ports/ledger.ts';
-import { randomFrom } from '../../src/ledger/holdout.ts';
+import { randomFrom } from '../../src/ledger/interval.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '../helpers/messages.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
-import { difference, randomFrom } from '../../src/ledger/holdout.ts';
+import { difference, randomFrom } from '../../src/ledger/interval.ts';
 import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -16,6 +16,8 @@ function shapes(seed: number): Readonly<Record<string, (mean: number) => number>
     'geometric, as turns are': (mean) => Math.ceil(Math.log(1 - next()) / Math.log(1 - 1 / (10 * mean))) / 10,
     'one in five four times as dear': (mean) => (mean / 1.6) * (next() < 0.2 ? 4 : 1) * (0.5 + next()),
     uniform: (mean) => 2 * mean * next(),
+    'log-normal, sigma 1.6': (mean) => mean * Math.exp(1.6 * normal() - 1.28),
+    'one in fifteen twenty times as dear': (mean) => (mean / (34 / 15)) * (next() < 1 / 15 ? 20 : 1) * (0.5 + next()),
   };
 }
 
@@ -24,22 +26,34 @@ const EXPERIMENTS = 200;
 const LEAST = Math.floor(0.95 * EXPERIMENTS - 1.645 * Math.sqrt(EXPERIMENTS * 0.95 * 0.05));
 
 describe('the interval of a hold-out', () => {
-  it.each(Object.keys(shapes(0)))('holds the true difference in 95 of 100 experiments, costs %s', (name) => {
-    const cost = shapes(424_242)[name] ?? ((mean: number) => mean);
-    let held = 0;
-    for (let i = 0; i < EXPERIMENTS; i++) {
-      const pruned = Array.from({ length: 90 + (i % 40) }, () => cost(1.4));
-      const control = Array.from({ length: 30 + (i % 25) }, () => cost(2));
-      const { interval } = difference(pruned, control);
-      if (interval && interval[0] <= -0.6 && -0.6 <= interval[1]) held++;
-    }
-    expect(held).toBeGreaterThanOrEqual(LEAST);
-  });
+  it.each(Object.keys(shapes(0)))(
+    'is not shown or holds the true difference in 95 of 100 experiments, costs %s',
+    (name) => {
+      const cost = shapes(424_242)[name] ?? ((mean: number) => mean);
+      let held = 0;
+      let shown = 0;
+      for (let i = 0; i < EXPERIMENTS; i++) {
+        const pruned = Array.from({ length: i % 5 === 0 ? 270 : 90 }, () => cost(1.4));
+        const control = Array.from({ length: 30 }, () => cost(2));
+        const { interval, tooSkewed } = difference(pruned, control);
+        if (!tooSkewed) shown++;
+        if (tooSkewed || (interval && interval[0] <= -0.6 && -0.6 <= interval[1])) held++;
+      }
+      expect(held).toBeGreaterThanOrEqual(LEAST);
+      // so that it is of use
+      expect(shown).toBeGreaterThan(0.6 * EXPERIMENTS);
+    },
+  );
 
   it('is none where there are too few to tell', () => {
     const many = Array.from({ length: 500 }, (_, i) => i);
     expect(difference(many, many.slice(0, 29)).interval).toBeNull();
     expect(difference(many, many.slice(0, 30)).interval).not.toBeNull();
+  });
+
+  it('is none where a few conversations outweigh all others, and says so', () => {
+    const uneven = Array.from({ length: 90 }, (_, i) => (i % 30 === 0 ? 1_000 : 1));
+    expect(difference(uneven, uneven.slice(0, 60))).toMatchObject({ interval: null, tooSkewed: true });
   });
 });
 

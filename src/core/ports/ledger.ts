@@ -218,6 +218,8 @@ export interface Difference {
   readonly difference: number;
   /** `null`: too few to tell. */
   readonly interval: readonly [number, number] | null;
+  /** There would be enough conversations, if they were more alike: a few are dearer than all others together. */
+  readonly tooSkewed: boolean;
 }
 
 /** Pruned conversations beside those that were left whole. */

@@ -37,7 +37,7 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
       <p class="quiet small">
         {number(conversations.pruned)} pruned conversations, {number(conversations.control)} left whole.
         {enough
-          ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments.'
+          ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. Where a few conversations outweigh all others more of them are needed.'
           : ' Too few to tell: no interval is given.'}
       </p>
       <Table
@@ -45,7 +45,7 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
         heads={['Mean', { amount: 'Pruned' }, { amount: 'Whole' }, { amount: 'Difference' }]}
         tight
       >
-        {rows.map(([name, { pruned, control, difference, interval }, unit]) => (
+        {rows.map(([name, { pruned, control, difference, interval, tooSkewed }, unit]) => (
           <tr key={name}>
             <th scope="row">{name}</th>
             <td class="amount">{unit(pruned)}</td>
@@ -58,6 +58,12 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
                   <span class="quiet small">
                     {signed(interval[0], unit)} to {signed(interval[1], unit)}
                   </span>
+                </>
+              )}
+              {tooSkewed && (
+                <>
+                  <br />
+                  <span class="quiet small">too uneven to tell</span>
                 </>
               )}
             </td>

@@ -1,0 +1,134 @@
+import type { Difference } from '../core/ports/ledger.ts';
+
+/** With fewer conversations in an arm nothing is said: an interval of a handful is a guess. */
+export const ENOUGH = 30;
+/**
+ * Nor with fewer than so many times the square of how costs vary (standard deviation over mean): the few that cost most may
+ * not be among those that were drawn. Chosen with `LEVEL`; of costs log-normal with sigma 2, 30 of them are too few in 80 of
+ * 100 experiments, with sigma 1.5 in 20, with sigma 1.2 in 2.
+ */
+const PER_VARIATION = 4;
+const RESAMPLES = 800;
+/** Of many conversations fewer resamples do, and a report must not hold up requests. */
+const LEAST_RESAMPLES = 200;
+const MAX_DRAWS = 1_600_000;
+/**
+ * Chosen on 400 to 500 experiments of each of eleven shapes of costs in five to seven sizes, from 900 conversations against
+ * 100 to 30 against 30. Where costs are normal, gamma, log-normal (sigma 0.8 to 2), of a power law (its exponent 2.2 and 3), or
+ * eleven times as high for a tenth of them, an interval that does not hold the true difference was shown in 0 to 4.3 of 100;
+ * it was in 3 to 10.5 where the control group's costs are log-normal with sigma 1.5 and the others' with 0.8.
+ */
+const LEVEL = 0.99;
+
+/**
+ * The difference of two means with an interval: the wider one of two symmetric studentised bootstraps (P. Hall, On symmetric
+ * bootstrap confidence intervals, JRSS B 50, 1988). One draws from each arm by itself. The other holds both to be of one shape
+ * at different heights, as residuals are pooled in a scale model, so that a small arm is known by the tail of the large one:
+ * costs over their arm's mean are put together, and the variation is that of all. The same figures give the same interval.
+ */
+export function difference(pruned: readonly number[], control: readonly number[]): Difference {
+  const [a, b] = [momentsOf(pruned), momentsOf(control)];
+  const told = { pruned: a.mean, control: b.mean, difference: a.mean - b.mean };
+  const few = Math.min(pruned.length, control.length);
+  if (few < ENOUGH) return { ...told, interval: null, tooSkewed: false };
+  const pool = a.mean > 0 && b.mean > 0 ? [...scaled(pruned, a.mean), ...scaled(control, b.mean)] : null;
+  const needed = PER_VARIATION * Math.max(variationOf(a), variationOf(b), pool ? pooledVariation(a, b) : 0);
+  if (few < needed) return { ...told, interval: null, tooSkewed: true };
+  const next = randomFrom(0x2f6e2b1);
+  const reach = Math.max(reachApart(pruned, control, next), pool ? reachPooled(pool, a, b, next) : 0);
+  return { ...told, interval: [told.difference - reach, told.difference + reach], tooSkewed: false };
+}
+
+interface Moments {
+  readonly count: number;
+  readonly mean: number;
+  /** Unbiased. */
+  readonly variance: number;
+}
+
+function reachApart(pruned: readonly number[], control: readonly number[], next: () => number): number {
+  const [a, b] = [momentsOf(pruned), momentsOf(control)];
+  const ratios: number[] = [];
+  for (let i = resamplesOf(a, b); i > 0; i--) {
+    const [x, y] = [resampled(pruned, pruned.length, next), resampled(control, control.length, next)];
+    const own = errorOf(x, y);
+    if (own > 0) ratios.push(Math.abs(x.mean - y.mean - (a.mean - b.mean)) / own);
+  }
+  return errorOf(a, b) * atLevel(ratios);
+}
+
+function reachPooled(pool: readonly number[], a: Moments, b: Moments, next: () => number): number {
+  const ratios: number[] = [];
+  for (let i = resamplesOf(a, b); i > 0; i--) {
+    const [x, y] = [raised(resampled(pool, a.count, next), a.mean), raised(resampled(pool, b.count, next), b.mean)];
+    const own = pooledError(x, y);
+    if (own > 0) ratios.push(Math.abs(x.mean - y.mean - (a.mean - b.mean)) / own);
+  }
+  return pooledError(a, b) * atLevel(ratios);
+}
+
+function resamplesOf(a: Moments, b: Moments): number {
+  return Math.max(LEAST_RESAMPLES, Math.min(RESAMPLES, Math.round(MAX_DRAWS / (a.count + b.count))));
+}
+
+/** The standard error of a difference of means. */
+function errorOf(a: Moments, b: Moments): number {
+  return Math.sqrt(a.variance / a.count + b.variance / b.count);
+}
+
+/** The same where both arms vary alike, each about its mean. */
+function pooledError(a: Moments, b: Moments): number {
+  return Math.sqrt(pooledVariation(a, b) * (a.mean ** 2 / a.count + b.mean ** 2 / b.count));
+}
+
+/** Squared coefficient of variation; 0 of what is all nothing. */
+function variationOf({ mean, variance }: Moments): number {
+  return mean > 0 ? variance / mean ** 2 : 0;
+}
+
+function pooledVariation(a: Moments, b: Moments): number {
+  return ((a.count - 1) * variationOf(a) + (b.count - 1) * variationOf(b)) / (a.count + b.count - 2);
+}
+
+function scaled(values: readonly number[], mean: number): number[] {
+  return values.map((value) => value / mean);
+}
+
+function raised({ count, mean, variance }: Moments, by: number): Moments {
+  return { count, mean: mean * by, variance: variance * by * by };
+}
+
+function atLevel(ratios: number[]): number {
+  ratios.sort((x, y) => x - y);
+  return ratios[Math.round(LEVEL * (ratios.length - 1))] ?? 0;
+}
+
+function momentsOf(values: readonly number[]): Moments {
+  const count = Math.max(1, values.length);
+  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { count, mean, variance: squares / Math.max(1, count - 1) };
+}
+
+function resampled(values: readonly number[], count: number, next: () => number): Moments {
+  let sum = 0;
+  let squares = 0;
+  for (let i = 0; i < count; i++) {
+    const value = values[Math.floor(next() * values.length)] ?? 0;
+    sum += value;
+    squares += value * value;
+  }
+  const mean = sum / count;
+  return { count, mean, variance: Math.max(0, squares - count * mean * mean) / Math.max(1, count - 1) };
+}
+
+/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
