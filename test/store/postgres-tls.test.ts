@@ -58,7 +58,8 @@ describe.skipIf(!hasPostgres || !hasOpenssl())(
       const database = new URL(url.replace('postgres://pruner@/', 'postgres://pruner@localhost/')).pathname;
       const problemOf = async (host: string, query: string): Promise<string | null> => {
         const asked = `postgres://pruner@${host}:${port}${database}?${query}`;
-        const store = openPostgresStore({ url: asked, clock: manualClock(), ttlMs: 1, maxBytes: 1e9, maxEvents: 10 });
+        const limits = { ttlMs: 1, maxBytes: 1e9, maxEvents: 10, patienceMs: 0 };
+        const store = openPostgresStore({ url: asked, clock: manualClock(), ...limits });
         afterwards(() => store.close());
         await store.ready();
         return store.problem()?.reason ?? null;
