@@ -14,6 +14,12 @@ import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 /** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
+/**
+ * The same for a file that is read, unless somebody asked for the cut. A file that goes with what is looked for loses few
+ * lines, and those are used later as often as the others: on recorded conversations cuts that leave more than half of a file
+ * win less than a point of the bill for each point of the used lines, deeper ones several. Chosen by `bench -- bill`.
+ */
+const LEAST_SAVED_SHARE_OF_READ = 0.3;
 /** The same for short texts: about two markers. Chosen. */
 const LEAST_SAVED_OF_SMALL = 60;
 
@@ -54,11 +60,10 @@ function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
 export function planFrom(
   analysis: Analysis,
   choice: Choice,
-  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small'>,
+  input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked'>,
 ): Plan {
   if (input.small === true && analysis.kind.cutWhenSmall !== true) return planOf(analysis, []);
-  const least = input.small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS;
-  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), least);
+  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), leastSaved(input));
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }
@@ -108,8 +113,21 @@ function cutsOf(analysis: Analysis, choice: Choice, runs: readonly Run[]): Cut[]
   }));
 }
 
+/** What all cuts of a text together have to save: tokens, and a share of its tokens. */
+interface LeastSaved {
+  readonly tokens: number;
+  readonly share: number;
+}
+
+function leastSaved({ small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>): LeastSaved {
+  return {
+    tokens: small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS,
+    share: hints?.origin === 'read' && asked !== true ? LEAST_SAVED_SHARE_OF_READ : LEAST_SAVED_SHARE,
+  };
+}
+
 /** The cuts that pay for their marker; none where all together save too little. */
-function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: number): Cut[] {
+function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved): Cut[] {
   let saved = 0;
   const paying: Cut[] = [];
   for (const cut of cuts) {
@@ -118,7 +136,7 @@ function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: number): Cu
     saved += net;
     paying.push(cut);
   }
-  return saved < least || saved < LEAST_SAVED_SHARE * sumBetween(tokens, 0, tokens.length) ? [] : paying;
+  return saved < least.tokens || saved < least.share * sumBetween(tokens, 0, tokens.length) ? [] : paying;
 }
 
 function markerTokens(cut: Cut): number {

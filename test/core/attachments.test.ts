@@ -52,7 +52,7 @@ describe('a file that a user’s message carries', () => {
   it('is pruned beside others, each with an id of its own', async () => {
     const store = openStore();
     const content = ['a', 'b', 'c']
-      .map((name, i) => `<file name="${name}.ts">\n${sourceFile(40, i * 3)}</file>`)
+      .map((name, i) => `<file name="${name}.ts">\n${sourceFile(40 + i)}</file>`)
       .join('\n');
     const rewritten = await openRewriter({ store }).rewrite(
       chatBody([{ role: 'user', content: `${content}\n${ASKED}` }]),
