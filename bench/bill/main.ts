@@ -63,8 +63,11 @@ function asRecorded(message: Message | undefined): RecordedMessage {
 
 function noop(): void {}
 
+/** Agents on a wire whose provider checks the past: nothing that was sent is set aside later. */
+const BOUND: ReadonlySet<string> = new Set(['Claude Code']);
+
 /** A replay of its own for each agent, all with the proxy's own way of rewriting. */
-async function replayOf(): Promise<{ replay: Replay; close: () => Promise<void> }> {
+async function replayOf(agent: string): Promise<{ replay: Replay; close: () => Promise<void> }> {
   const store = await openStore(offline, { clock });
   const onFailure = (reason: string, cause: unknown): never => {
     throw new Error(reason, { cause });
@@ -76,13 +79,14 @@ async function replayOf(): Promise<{ replay: Replay; close: () => Promise<void> 
     once: decideOnceOf(offline, store, clock),
     refused: new RefusedConversations(store),
     onFailure,
-    ...(settings.stashSeenAgain && {
-      segments: {
-        directives: new DirectiveBook(store.segments),
-        onSeen: noop,
-        payer: new PayingSteps(stepOptions),
-      },
-    }),
+    ...(settings.stashSeenAgain &&
+      !BOUND.has(agent) && {
+        segments: {
+          directives: new DirectiveBook(store.segments),
+          onSeen: noop,
+          payer: new PayingSteps(stepOptions),
+        },
+      }),
   });
   const replay = new Replay({
     rewrite: async (body) => (await rewriter.rewrite({ body, dialect: openaiChat })).body,
@@ -122,11 +126,11 @@ for await (const recording of recordingsIn(positionals)) {
 const rows: string[][] = [];
 const totals: ReplayTotals[] = [];
 for (const [agent, recordings] of [...byAgent].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-  const one = await replayOf();
+  const one = await replayOf(agent);
   for (const recording of recordings) {
     await play(one.replay, recording);
     if (values.each !== true) continue;
-    const single = await replayOf();
+    const single = await replayOf(agent);
     await play(single.replay, recording);
     rows.push(rowOf(`  ${recording.name.slice(-60)}`, replayReport(single.replay.finish())));
     await single.close();

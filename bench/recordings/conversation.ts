@@ -7,6 +7,8 @@ export interface Recording {
   readonly agent: string;
   /** Tells it from all others of its repository. */
   readonly name: string;
+  /** What it is held back with, where that is more than itself: all parts of a session. */
+  readonly group?: string;
   readonly messages: readonly Message[];
 }
 

@@ -4,6 +4,7 @@
  *   node bench/run.mjs recordings pi pi-mono.git >> recordings.jsonl
  *   node bench/run.mjs recordings roo Roo-Code.git >> recordings.jsonl
  *   node bench/run.mjs recordings swe-agent auto-code-rover.git --every 6 >> recordings.jsonl
+ *   node bench/run.mjs recordings claude-code cli.git >> recordings.jsonl
  *   node bench/run.mjs recordings mini-swe-agent terminal-bench-leaderboard.git --every 4 >> recordings.jsonl
  *
  * Reads what was ever added to the repository; `--every n` takes each n-th file, told by a hash of its path.
@@ -11,13 +12,20 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { Form } from './conversation.ts';
+import { claudeCode } from './claude-code.ts';
+import type { Form, Recording } from './conversation.ts';
 import { miniSweAgent } from './mini-swe-agent.ts';
 import { pi } from './pi.ts';
 import { roo } from './roo.ts';
 import { sweAgent } from './swe-agent.ts';
 
-const FORMS: Readonly<Record<string, Form>> = { pi, roo, 'swe-agent': sweAgent, 'mini-swe-agent': miniSweAgent };
+const FORMS: Readonly<Record<string, Form>> = {
+  pi,
+  roo,
+  'swe-agent': sweAgent,
+  'mini-swe-agent': miniSweAgent,
+  'claude-code': claudeCode,
+};
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { every: { type: 'string' } } });
 const [name = '', repository = ''] = positionals;
@@ -52,16 +60,18 @@ const every = Math.max(1, Number(values.every ?? 1));
 const chosen = [...files(form)].filter(
   ([path]) => createHash('sha256').update(path).digest().readUInt32BE() % every === 0,
 );
-let conversations = 0;
+/** Of files that tell the same conversation, as far as it had gone, the one that tells most of it. */
+const longest = new Map<string, Recording>();
 let unreadable = 0;
 for (const [path, commit] of chosen.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
   try {
     for (const recording of form.read(git('show', `${commit}:${path}`), path)) {
-      process.stdout.write(`${JSON.stringify(recording)}\n`);
-      conversations++;
+      const known = longest.get(recording.name);
+      if (!known || known.messages.length < recording.messages.length) longest.set(recording.name, recording);
     }
   } catch {
     unreadable++; // broken off, or not in this clone
   }
 }
-process.stderr.write(`${chosen.length} files, ${conversations} conversations, ${unreadable} files not read\n`);
+for (const recording of longest.values()) process.stdout.write(`${JSON.stringify(recording)}\n`);
+process.stderr.write(`${chosen.length} files, ${longest.size} conversations, ${unreadable} files not read\n`);

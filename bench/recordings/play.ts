@@ -5,8 +5,8 @@ import { Replay, type ReplayTotals } from '../../src/eval/replay/replay.ts';
 import type { Recording } from './conversation.ts';
 
 /** One of the third of all recordings that are looked at only when a rule is settled: told by a hash of its name. */
-export function isUnseen({ name }: Pick<Recording, 'name'>): boolean {
-  return createHash('sha256').update(name).digest().readUInt32LE() % 3 === 0;
+export function isUnseen({ name, group = name }: Pick<Recording, 'name' | 'group'>): boolean {
+  return createHash('sha256').update(group).digest().readUInt32LE() % 3 === 0;
 }
 
 /** The recordings of files, one JSON line each. */
