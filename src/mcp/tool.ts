@@ -67,9 +67,14 @@ export interface Tool extends ToolFacts {
 }
 
 export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): Tool {
+  let schema: JsonObject | undefined;
   return {
     ...facts,
-    inputSchema: renderInputSchema(input),
+    /** Made when a client asks which tools there are: most servers on the way to a model are never asked. */
+    get inputSchema() {
+      schema ??= renderInputSchema(input);
+      return schema;
+    },
     async call(args, context) {
       const checking = new LongStep();
       const parsed = input.safeParse(args);
