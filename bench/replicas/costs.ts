@@ -8,8 +8,10 @@ export interface CostRow {
   readonly indexMb: string;
   /** A sweep that finds nothing to do, in milliseconds. */
   readonly idleMs: string;
-  /** One step of a sweep that finds everything expired, in milliseconds. */
+  /** A step of a sweep that finds everything expired, in milliseconds: the median and the slowest. */
   readonly stepMs: string;
+  /** Originals that such steps let go of in a second. */
+  readonly perSecond: string;
 }
 
 type Query = <Row>(sql: string) => Promise<Row[]>;
@@ -20,7 +22,7 @@ const CUT = 4;
 const WHOLE = 4;
 /** Lines of a cut text: 8 KB, 1 KB compressed. */
 const LINES = 150;
-const STEPS = 5;
+const STEPS = 60;
 
 /**
  * Fills a database with what conversations leave there (four cut texts with their prunes, decisions and records each, four
@@ -46,14 +48,19 @@ export async function costs(url: string, conversations: number, query: Query): P
        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'mcp_pruner' AND c.relkind = 'r'`,
     );
     nowMs += 100 * TTL_MS;
-    let stepMs = 0;
-    for (let step = 0; step < STEPS; step++) stepMs += (await timed(() => store.sweep())) / STEPS;
+    const before = (await store.stats()).prunes;
+    const times: number[] = [];
+    for (let step = 0; step < STEPS; step++) times.push(await timed(() => store.sweep()));
+    const allMs = times.reduce((sum, ms) => sum + ms, 0);
+    const gone = before - (await store.stats()).prunes;
+    times.sort((a, b) => a - b);
     return {
       rows: Number(size?.rows ?? 0),
       tableMb: (Number(size?.tables ?? 0) / 1e6).toFixed(1),
       indexMb: (Number(size?.indexes ?? 0) / 1e6).toFixed(1),
       idleMs: idleMs.toFixed(1),
-      stepMs: stepMs.toFixed(1),
+      stepMs: `${times[STEPS >> 1]?.toFixed(0)}, ${times.at(-1)?.toFixed(0)}`,
+      perSecond: ((1_000 * gone) / allMs).toFixed(0),
     };
   } finally {
     await store.close();

@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { rows } from '../../src/config/settings.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
 import { projectRoot } from '../helpers/project-files.ts';
+import { startProxy } from '../helpers/proxy.ts';
 
 const text = (file: string): string => readFileSync(`${projectRoot}${file}`, 'utf8');
 const known = new Set(rows.flatMap(({ setting }) => setting.env));
@@ -23,6 +25,20 @@ describe('what is started elsewhere', () => {
       expect(text(file)).toContain('/health/ready');
     },
   );
+
+  it('asks for paths that a server has, at the port that it listens on', async () => {
+    const texts = ['docker-compose.yml', 'config/haproxy.cfg', 'config/prometheus.yml', 'deploy/kubernetes.yaml'].map(
+      text,
+    );
+    const paths = new Set(
+      texts.flatMap((one) => [...one.matchAll(/(?<=[\s:\d])\/health(?:\/\w+)?\b/g)].map(([path]) => path)),
+    );
+    expect([...paths].sort()).toEqual(['/health', '/health/live', '/health/ready']);
+    const proxy = await startProxy(await startUpstream());
+    for (const path of paths) expect([path, (await fetch(proxy.url + path)).status]).toEqual([path, 200]);
+    const port = rows.find(({ setting }) => setting.env[0] === 'MCP_PRUNER_PORT')?.setting.fallback;
+    for (const one of texts) expect(one).toContain(String(port));
+  });
 
   it('gives a proxy that stops more time than it takes to drain', () => {
     const drainMs = Number(

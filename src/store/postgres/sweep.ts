@@ -4,8 +4,13 @@ import { packBytes } from '../text-codec.ts';
 import type { Database, Queryable } from './database.ts';
 import { trimLog } from './events.ts';
 
-/** Rows that one step deletes of a table, and how much text it compresses. */
-const STEP_ROWS = 500;
+/** How long a step may take that deletes: the next one takes more or less on, within bounds, to come near it. */
+const STEP_MS = 50;
+/** Rows that one step deletes of a table: of the first one, at least and at most. */
+const FIRST_ROWS = 50;
+const LEAST_ROWS = 10;
+const MOST_ROWS = 500;
+/** How much text a step compresses. */
 const STEP_PACK_COUNT = 8;
 const STEP_PACK_BYTES = 524_288;
 const STEP_EVICT_PRUNES = 50;
@@ -46,6 +51,7 @@ export class Sweeper {
   readonly #database: Database;
   readonly #limits: SweepLimits;
   #storedBytes = 0;
+  #rows = FIRST_ROWS;
 
   constructor(database: Database, limits: SweepLimits) {
     this.#database = database;
@@ -79,28 +85,31 @@ export class Sweeper {
   }
 
   async #clear(client: Queryable, nowMs: number): Promise<{ done: number; more: boolean }> {
+    const beganMs = performance.now();
+    const rows = this.#rows;
     await addUp(client);
-    const prunes = await removePrunes(client, 'expires_ms <= $1', nowMs, STEP_ROWS);
+    const prunes = await removePrunes(client, 'expires_ms <= $1', nowMs, rows);
+    const gone = (table: string, where: string, value: number): Promise<number> =>
+      remove(client, table, where, [value], rows);
     const counts = [
       prunes,
-      await remove(client, 'decision', 'prune IS NULL AND expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
-      await remove(client, 'served', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
-      await remove(client, 'sent', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
-      await remove(client, 'left_alone', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
+      await gone('decision', 'prune IS NULL AND expires_ms <= $1 ORDER BY expires_ms', nowMs),
+      await gone('served', 'expires_ms <= $1 ORDER BY expires_ms', nowMs),
+      await gone('sent', 'expires_ms <= $1 ORDER BY expires_ms', nowMs),
+      await gone('left_alone', 'expires_ms <= $1 ORDER BY expires_ms', nowMs),
     ];
     const others = [
-      await remove(client, 'served', `id <= (SELECT max(id) FROM mcp_pruner.served) - $1::bigint`, [MAX_SERVED]),
-      await remove(client, 'left_alone', `id <= (SELECT max(id) FROM mcp_pruner.left_alone) - $1::bigint`, [
-        MAX_LEFT_ALONE,
-      ]),
-      await remove(client, 'reply', 'expires_ms <= $1 ORDER BY expires_ms', [nowMs]),
-      await this.#trimReplies(client),
-      await this.#trimLog(client, 'event'),
-      await this.#trimLog(client, 'child_log'),
-      await this.#trimDirectives(client),
+      await gone('served', `id <= (SELECT max(id) FROM mcp_pruner.served) - $1::bigint`, MAX_SERVED),
+      await gone('left_alone', `id <= (SELECT max(id) FROM mcp_pruner.left_alone) - $1::bigint`, MAX_LEFT_ALONE),
+      await gone('reply', 'expires_ms <= $1 ORDER BY expires_ms', nowMs),
+      await this.#trimReplies(client, rows),
+      await this.#trimLog(client, 'event', rows),
+      await this.#trimLog(client, 'child_log', rows),
+      await this.#trimDirectives(client, rows),
     ];
     const forgotten = await this.#forget(client, nowMs - this.#limits.ttlMs);
-    const more = [...counts, ...others, forgotten].some((count) => count >= STEP_ROWS);
+    const more = [...counts, ...others, forgotten].some((count) => count >= rows);
+    this.#rows = nextRows(rows, performance.now() - beganMs, more);
     return { done: counts.reduce((sum, count) => sum + count, 0) + forgotten, more };
   }
 
@@ -135,25 +144,25 @@ export class Sweeper {
     return segments?.count ?? 0;
   }
 
-  async #trimLog(client: Queryable, log: 'event' | 'child_log'): Promise<number> {
+  async #trimLog(client: Queryable, log: 'event' | 'child_log', rows: number): Promise<number> {
     const [last] = await client.query<{ seq: number }>('SELECT seq FROM mcp_pruner.log_seq WHERE log = $1', [log]);
-    return trimLog(client, log, (last?.seq ?? 0) - this.#limits.maxEvents, STEP_ROWS);
+    return trimLog(client, log, (last?.seq ?? 0) - this.#limits.maxEvents, rows);
   }
 
-  async #trimReplies(client: Queryable): Promise<number> {
+  async #trimReplies(client: Queryable, rows: number): Promise<number> {
     const [size] = await client.query<{ surplus: number }>(
       'SELECT count(*) - $1::bigint AS surplus FROM mcp_pruner.reply',
       [MAX_REPLIES],
     );
-    const surplus = Math.min(STEP_ROWS, size?.surplus ?? 0);
+    const surplus = Math.min(rows, size?.surplus ?? 0);
     return surplus <= 0 ? 0 : remove(client, 'reply', 'true ORDER BY expires_ms', [], surplus);
   }
 
-  async #trimDirectives(client: Queryable): Promise<number> {
+  async #trimDirectives(client: Queryable, rows: number): Promise<number> {
     const [size] = await client.query<{ value: number }>(
       "SELECT value FROM mcp_pruner.meter WHERE name = 'directives'",
     );
-    const surplus = Math.min(STEP_ROWS, (size?.value ?? 0) - MAX_DIRECTIVES);
+    const surplus = Math.min(rows, (size?.value ?? 0) - MAX_DIRECTIVES);
     return surplus <= 0 ? 0 : remove(client, 'directive', 'true ORDER BY id', [], surplus);
   }
 
@@ -199,18 +208,28 @@ export class Sweeper {
     );
     const wholeFirst = (oldest?.whole ?? Infinity) < (oldest?.prune ?? Infinity);
     return wholeFirst
-      ? remove(client, 'decision', 'prune IS NULL AND expires_ms <= $1 ORDER BY expires_ms', [
-          Math.min(livingFrom, oldest?.prune ?? Infinity),
-        ])
+      ? remove(
+          client,
+          'decision',
+          'prune IS NULL AND expires_ms <= $1 ORDER BY expires_ms',
+          [Math.min(livingFrom, oldest?.prune ?? Infinity)],
+          this.#rows,
+        )
       : removePrunes(client, 'expires_ms <= $1', livingFrom, many);
   }
+}
+
+/** How many rows the next step takes on, when one of so many took so long. */
+function nextRows(rows: number, tookMs: number, more: boolean): number {
+  if (tookMs > STEP_MS) return Math.max(LEAST_ROWS, rows >> 1);
+  return more && tookMs < STEP_MS / 2 ? Math.min(MOST_ROWS, rows * 2) : rows;
 }
 
 /** Deletes prunes that used longest ago first, with their texts where no other prune needs them; returns how many. */
 async function removePrunes(client: Queryable, where: string, value: number, limit: number): Promise<number> {
   const gone = await client.query<{ snapshot: number }>(
     `DELETE FROM mcp_pruner.prune WHERE id IN (
-       SELECT id FROM mcp_pruner.prune WHERE ${where} ORDER BY expires_ms, id LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING snapshot`,
+       SELECT id FROM mcp_pruner.prune WHERE ${where} ORDER BY expires_ms LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING snapshot`,
     [value, limit],
   );
   if (gone.length > 0) {
@@ -224,7 +243,7 @@ async function remove(
   table: string,
   where: string,
   values: readonly unknown[],
-  limit = STEP_ROWS,
+  limit: number,
 ): Promise<number> {
   const [gone] = await client.query<{ count: number }>(
     `WITH gone AS (DELETE FROM mcp_pruner.${table} WHERE id IN (
