@@ -52,6 +52,8 @@ export interface Pruned {
   readonly rewritten: Rewritten | null;
   /** What is to go on: plain JSON; `null`: the request just as it came. */
   readonly changed: Buffer | null;
+  /** In shadow mode, where what was sent is repeated: what would have been cut, had it been from the beginning. */
+  readonly looked?: Rewritten | null;
   /** Short constant codes of what was done without. */
   readonly fallbacks: readonly string[];
 }
@@ -105,7 +107,9 @@ export class PruneStep {
       if (rewritten?.refusedBefore) fallbacks.push('left_alone');
       fallbacks.push(...(rewritten?.fallbacks ?? []));
       const isSent = rewritten !== null && rewritten.body !== body && (!shadow || this.#isChecked);
-      return { rewritten, changed: isSent ? rewritten.body : null, fallbacks };
+      const looks = shadow && this.#isChecked && hasRoom && came.purpose === 'generate' && !this.#isOff(came.headers);
+      const looked = looks && rewritten !== null && !isSent ? await this.#look(came.requestId, request) : null;
+      return { rewritten, changed: isSent ? rewritten.body : null, looked, fallbacks };
     } finally {
       release?.();
     }
@@ -181,6 +185,16 @@ export class PruneStep {
       onFailure('not_repeated', cause, { requestId });
       return null;
     }
+  }
+
+  /** What would be cut of a request that goes as it came; `null` where that takes too long or fails. */
+  async #look(requestId: string, request: IncomingRequest): Promise<Rewritten | null> {
+    const { rewriter, timeoutMs, onFailure } = this.#options;
+    const failed = (cause: unknown): null => {
+      onFailure('not_looked_at', cause, { requestId });
+      return null;
+    };
+    return within(rewriter.rewriteDry({ ...request, newTexts: 'decide' }), timeoutMs, failed).catch(failed);
   }
 
   #isOff({ 'x-mcp-pruner': off }: IncomingHttpHeaders): boolean {

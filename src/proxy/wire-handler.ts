@@ -116,13 +116,13 @@ class WireExchange {
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
     const { dialect, shadow } = this.#options;
-    const { rewritten, changed } = await this.#prune(original);
+    const { rewritten, changed, looked } = await this.#prune(original);
     if (rewritten === null || (shadow && dialect.binding !== 'must')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
-    if (first.kind !== 'declined') return this.#report(rewritten, changed === null, first);
+    if (first.kind !== 'declined') return this.#report(looked ?? rewritten, changed === null, first);
     if (refusal.ofPast) return await this.#sendPast(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
+import { readReport } from '../../src/ledger/ledger.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall, toolResult, toolUse, type WireMessage, wireMessages } from '../helpers/messages.ts';
 import { startProxy } from '../helpers/proxy.ts';
@@ -98,6 +99,16 @@ describe('the ledger of the proxy', () => {
     ).toBe(true);
     expect(metrics).toContain('mcp_pruner_cache_miss_tokens_total{cause="first_request"}');
     expect(await proxy.logText()).not.toContain('not_billed');
+  });
+
+  it('tells in shadow mode what would have been saved, and sends every byte as it came', async () => {
+    const [pruned, looked] = [await play({}), await play({ MCP_PRUNER_MODE: 'shadow' })];
+    expect(looked.provider.dollars).toBeCloseTo(looked.twin.dollars, 9);
+    const { totals } = await readReport(looked.ledger, { sinceDay: '2000-01-01' });
+    const { totals: really } = await readReport(pruned.ledger, { sinceDay: '2000-01-01' });
+    expect(totals).toMatchObject({ requests: 5, gross: 0, removed: 0, removedNew: 0 });
+    expect(totals.wouldRemove).toBeGreaterThan(5_000);
+    expect(Math.abs(totals.wouldSave / really.gross - 1)).toBeLessThan(0.1);
   });
 
   it('leaves a conversation whole that is held out, and knows it as such', async () => {
