@@ -3,8 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterwards } from '../helpers/afterwards.ts';
 import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
+import { until } from '../helpers/until.ts';
+import { keys, newKey, onFile } from '../keys/team.ts';
 import { browserPath, contrastFaults, launch, tab } from './browser.ts';
 import { addFleet, fillStore, work } from './material.ts';
 import { seedLedger } from './month.ts';
@@ -433,5 +436,35 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await full.close();
       rmSync(folder, { recursive: true });
     }
+  });
+
+  it('is opened by a key where requests need one, refuses another in words, and closes when the key is revoked', async () => {
+    const place = await onFile();
+    const { MCP_PRUNER_DB_PATH: dbPath = '' } = place;
+    const asking = await openStage({ env: { MCP_PRUNER_REQUIRE_KEY: 'true', ...place }, dbPath });
+    afterwards(() => asking.close());
+    const key = await newKey(place, 'web');
+    const { page, wrongs } = await tab(browser, asking.url);
+    await page.goto(asking.url);
+    const field = page.getByLabel('Token or key');
+    await field.fill(`mpk_${'A'.repeat(43)}`);
+    await page.keyboard.press('Enter');
+    await page.getByText('This is no key of this server.').waitFor();
+    await field.fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    expect(page.url()).not.toContain('mpk_');
+    await keys(place, 'revoke', 'of web');
+    await until(async () => {
+      await page.reload();
+      return field
+        .or(page.getByRole('heading', { name: 'Overview' }))
+        .first()
+        .waitFor()
+        .then(() => field.isVisible());
+    });
+    expect(wrongs).toEqual([]);
+    await page.context().close();
   });
 });
