@@ -40,14 +40,14 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, cacheMs: MINUTES_5_MS };
  *
  * @param known - of the request that it goes on from, if there is one
  * @param price - `null` for a model without a price: tokens only
- * @param calibration - tokens of the provider for each token estimated; `removed`: of those that were cut
+ * @param calibration - tokens of the provider for each token estimated; `removedScale`: of those that were cut, by kind of text
  */
 export function billOf(
   facts: RequestFacts,
   known: Known | null,
   price: Price | null,
   calibration: number,
-  removedScale = calibration,
+  removedScale: (kind: string) => number = () => calibration,
 ): Bill {
   const rules = price ?? UNPRICED;
   const usage = facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage);

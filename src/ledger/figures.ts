@@ -1,5 +1,6 @@
 import type { LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
 import type { Bill } from './bill.ts';
+import type { Guessed } from './calibration.ts';
 import { dayOf } from './days.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';
 import type { SumGroup } from './waiting-sums.ts';
@@ -68,15 +69,30 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
   const { project, miss, missTokens: tokens } = turn;
   const all: SumGroup = { day, project, slice: 'all', key: '', fields };
   const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
+  if (counted.kinds) groups.push({ day, project, slice: 'model', key: turn.model, fields: kindFields(counted.kinds) });
   const dollars = turn.missDollars ?? 0;
   if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
   return groups;
+}
+
+/** Parts the name of a figure from the kind of text that it is of. */
+export const KIND_MARK = ':';
+
+function kindFields({ reported, guessed }: NonNullable<Guess['kinds']>): Record<string, number> {
+  const fields: Record<string, number> = {};
+  for (const kind in reported) {
+    fields[`reported${KIND_MARK}${kind}`] = reported[kind] ?? 0;
+    fields[`guessed${KIND_MARK}${kind}`] = guessed[kind] ?? 0;
+  }
+  return fields;
 }
 
 /** Tokens of new messages: as the provider counted them, and as they were estimated. */
 export interface Guess {
   readonly reported: number;
   readonly guessed: number;
+  /** The same by kind of text, where that is known. */
+  readonly kinds?: { readonly reported: Guessed; readonly guessed: Guessed };
 }
 
 /** What a request says of how well tokens are estimated: those that came, and those that were cut. */

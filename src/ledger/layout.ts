@@ -20,14 +20,14 @@ export interface Mark {
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
  * @param marks - ascending
- * @param scale - the provider's tokens for each one that was estimated
+ * @param scaleOf - the provider's tokens for each one that was estimated, by kind of text
  */
 export function layOut(
   messages: readonly MessageFacts[],
   total: number,
   bytes: number,
   marks: readonly Mark[],
-  scale = 1,
+  scaleOf: (kind: string) => number = () => 1,
 ): readonly Stretch[] {
   let inside = 0;
   for (const message of messages) inside += message.bytes;
@@ -45,7 +45,11 @@ export function layOut(
       const message = messages[i];
       if (message === undefined) break;
       const end = weight > 0 ? at + (room * message.bytes) / weight : at;
-      stretches.push({ start: at, end, removed: message.removed * scale });
+      stretches.push({
+        start: at,
+        end,
+        removed: message.removed === 0 ? 0 : message.removed * scaleOf(message.kind ?? ''),
+      });
       at = end;
     }
     at = Math.max(at, tokens);

@@ -12,8 +12,9 @@ import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { type Bill, billOf, entering, inputOf } from './bill.ts';
+import { Calibration } from './calibration.ts';
 import { dayOf } from './days.ts';
-import { type Guess, regretSums, stepSums, textSums, turnSums } from './figures.ts';
+import { type Guess, KIND_MARK, regretSums, stepSums, textSums, turnSums } from './figures.ts';
 import { type Known, shared } from './known.ts';
 import type { Learner } from './learning.ts';
 import type { Prices } from './prices.ts';
@@ -71,6 +72,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   });
   /** Tokens reported and estimated by model, as far as it is known here. */
   readonly #counted = new LRUCache<string, { reported: number; guessed: number }>({ max: 200 });
+  readonly #byKind = new LRUCache<string, Calibration>({ max: 200 });
   /** Tokens cut by model, by the provider's count and estimated. */
   readonly #checked = new LRUCache<string, NonNullable<Bill['checked']>>({ max: 200 });
   /** Prune ids of texts that were regretted. */
@@ -92,8 +94,15 @@ export class Ledger implements LedgerSink, LedgerReader {
         sinceDay: dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS),
         slice: 'model',
       });
+      const kinds = new Map<string, { model: string; kind: string; reported: number; guessed: number }>();
       for (const { slice, key, field, value } of sums) {
         if (slice !== 'model') continue;
+        const [name = '', kind] = field.split(KIND_MARK, 2);
+        if (kind !== undefined) {
+          const of = kinds.get(`${key}\0${kind}`) ?? { model: key, kind, reported: 0, guessed: 0 };
+          if (name === 'reported' || name === 'guessed') of[name] += value;
+          kinds.set(`${key}\0${kind}`, of);
+        }
         if (field === 'checkedExact') this.#check(key, { exact: value, estimated: 0 });
         if (field === 'checkedEstimated') this.#check(key, { exact: 0, estimated: value });
         if (field !== 'reported' && field !== 'guessed') continue;
@@ -101,6 +110,8 @@ export class Ledger implements LedgerSink, LedgerReader {
         counted[field] += value;
         this.#counted.set(key, counted);
       }
+      for (const { model, kind, reported, guessed } of kinds.values())
+        this.#kindsOf(model).know(kind, reported, guessed);
     } catch (cause) {
       onFailure('calibration_not_read', cause);
     }
@@ -168,7 +179,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     const known = newest(remembered, facts);
     const price = prices.of(facts.model);
     const calibration = this.#calibration(facts.model);
-    const bill = billOf(facts, known, price, calibration, this.#removedScale(facts.model) ?? calibration);
+    const bill = billOf(facts, known, price, calibration, this.#removedScale(facts.model, calibration));
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
@@ -176,8 +187,8 @@ export class Ledger implements LedgerSink, LedgerReader {
     const shadow = facts.shadow === true;
     const turn = turnOf(facts, shadow ? asSent(bill) : bill);
     const checkFailed = facts.counted !== undefined && bill.checked === null;
-    const { reported, guessed } = this.#count(facts, bill, known);
-    const counted = { reported, guessed, checked: bill.checked, checkFailed, would: shadow ? wouldBe(bill) : null };
+    const guess = this.#count(facts, bill, known);
+    const counted = { ...guess, checked: bill.checked, checkFailed, would: shadow ? wouldBe(bill) : null };
     if (bill.checked) this.#check(facts.model, bill.checked);
     for (const group of turnSums(turn, facts.texts, counted)) this.#sums.add(group);
     for (const group of textSums(turn, facts.texts, bill.entering ?? 0)) this.#sums.add(group);
@@ -209,10 +220,26 @@ export class Ledger implements LedgerSink, LedgerReader {
     return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(4, Math.max(0.25, reported / guessed));
   }
 
-  /** Tokens of the provider for each cut token that was estimated; `null` until it counted enough of them. */
-  #removedScale(model: string): number | null {
+  /**
+   * Tokens of the provider for each cut token that was estimated: by its own counts once it counted enough of them, else as
+   * what is shown of the same kind of text comes to.
+   */
+  #removedScale(model: string, calibration: number): (kind: string) => number {
     const { exact = 0, estimated = 0 } = this.#checked.get(model) ?? {};
-    return estimated < 10 * MIN_GUESSED || exact <= 0 ? null : Math.min(4, Math.max(0.25, exact / estimated));
+    if (estimated >= 10 * MIN_GUESSED && exact > 0) {
+      const counted = Math.min(4, Math.max(0.25, exact / estimated));
+      return () => counted;
+    }
+    const byKind = this.#byKind.get(model);
+    return (kind) => byKind?.ratioOf(kind) ?? calibration;
+  }
+
+  #kindsOf(model: string): Calibration {
+    const known = this.#byKind.get(model);
+    if (known) return known;
+    const fresh = new Calibration();
+    this.#byKind.set(model, fresh);
+    return fresh;
   }
 
   #check(model: string, { exact, estimated }: NonNullable<Bill['checked']>): void {
@@ -221,7 +248,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 
   /** What a request says of how well tokens are estimated: of what is new in it, and no answer of the model's. */
-  #count({ fresh, model }: RequestFacts, bill: Bill, known: Known | null): Guess {
+  #count({ fresh, model, arm }: RequestFacts, bill: Bill, known: Known | null): Guess {
     const nothing = { reported: 0, guessed: 0 };
     if (known === null || bill.estimated || fresh.tokens < MIN_GUESSED) return nothing;
     if (known.messages.length < fresh.from - 1 || known.messages.length > fresh.from) return nothing;
@@ -234,7 +261,8 @@ export class Ledger implements LedgerSink, LedgerReader {
     counted.reported += told.reported;
     counted.guessed += told.guessed;
     this.#counted.set(model, counted);
-    return told;
+    if (!fresh.kinds || arm === 'control') return told;
+    return { ...told, kinds: { reported: this.#kindsOf(model).see(fresh.kinds, reported), guessed: fresh.kinds } };
   }
 
   async #write(): Promise<void> {

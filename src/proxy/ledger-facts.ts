@@ -1,6 +1,14 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import type { Arm, MessageFacts, RegretFacts, ReportedUsage, RequestFacts, TextFacts } from '../core/ports/ledger.ts';
+import type {
+  Arm,
+  FreshFacts,
+  MessageFacts,
+  RegretFacts,
+  ReportedUsage,
+  RequestFacts,
+  TextFacts,
+} from '../core/ports/ledger.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
 import { tailOf } from '../core/read-request.ts';
 import type { Rewritten } from '../core/rewritten.ts';
@@ -47,7 +55,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     cacheUpTo: cacheUpTo(rewritten, about.wire),
     texts: fresh.filter(({ tokensBefore }) => tokensBefore > 0).map((outcome) => textFacts(outcome, forwardedOriginal)),
     regrets: forwardedOriginal ? [] : [...rereads(outcomes, newFrom), ...quotedCuts(rewritten)],
-    fresh: { from: tail, tokens: freshTokens(messages, outcomes, tail) },
+    fresh: freshOf(messages, outcomes, tail, forwardedOriginal),
   };
 }
 
@@ -58,14 +66,11 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
 export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, 'forwardedOriginal'>): OpenFacts {
   const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
   const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
-  // as it came, by the estimate that the cuts are told in
-  const removedNew = pruned.messages.slice(pruned.fresh.from).reduce((sum, { removed }) => sum + removed, 0);
-  return {
-    ...whole,
-    messages: whole.messages.map((message, i) => ({ ...message, removed: -(pruned.messages[i]?.removed ?? 0) })),
-    texts: pruned.texts,
-    fresh: { from: whole.fresh.from, tokens: pruned.fresh.tokens + removedNew },
-  };
+  const messages = whole.messages.map((message, i) => {
+    const { removed = 0, kind = '' } = pruned.messages[i] ?? {};
+    return { ...message, removed: -removed, kind };
+  });
+  return { ...whole, messages, texts: pruned.texts };
 }
 
 /** Of a request that went out whole only to see what would have been cut. */
@@ -164,11 +169,13 @@ function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts
       cuts = (Math.imul(cuts, 31) + crc32(edit.bytes)) >>> 0;
     }
     let removed = 0;
+    let kind = '';
     while ((outcomes[outcomeAt]?.messageIndex ?? i) < i) outcomeAt++;
     for (let own = outcomes[outcomeAt]; own?.messageIndex === i; own = outcomes[++outcomeAt]) {
       removed += own.tokensBefore - own.tokensAfter;
+      if (own.pruneId !== null) kind = own.kind;
     }
-    facts.push({ prefix: prefixes[i] ?? '', bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36) });
+    facts.push({ prefix: prefixes[i] ?? '', bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36), kind });
   }
   if (conversationId !== '') told.set(conversationId, { messages, facts, whole });
   return facts;
@@ -207,13 +214,25 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
   });
 }
 
-/** Of large texts the estimate is there, the rest is told by its bytes. */
-function freshTokens(messages: readonly MessageFacts[], outcomes: readonly TextOutcome[], tail: number): number {
-  const judged = new Map<number, number>();
-  for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
-    if (messageIndex >= tail && tokensBefore > 0) {
-      judged.set(messageIndex, (judged.get(messageIndex) ?? 0) + tokensAfter);
-    }
+/** Of large texts the estimate is there, the rest is told by its bytes. @param whole - it went out as it came */
+function freshOf(
+  messages: readonly MessageFacts[],
+  outcomes: readonly TextOutcome[],
+  from: number,
+  whole: boolean,
+): FreshFacts {
+  const judged = new Set<number>();
+  const kinds: Record<string, number> = {};
+  let tokens = 0;
+  const add = (kind: string, some: number): void => {
+    kinds[kind] = (kinds[kind] ?? 0) + some;
+    tokens += some;
+  };
+  for (const { messageIndex, kind, tokensBefore, tokensAfter } of outcomes) {
+    if (messageIndex < from || tokensBefore <= 0) continue;
+    judged.add(messageIndex);
+    add(kind, whole ? tokensBefore : tokensAfter);
   }
-  return messages.slice(tail).reduce((sum, { bytes }, i) => sum + (judged.get(tail + i) ?? bytes / BYTES_PER_TOKEN), 0);
+  for (let i = from; i < messages.length; i++) if (!judged.has(i)) add('', (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN);
+  return { from, tokens, kinds };
 }

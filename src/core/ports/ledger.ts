@@ -294,6 +294,18 @@ export interface MessageFacts {
   readonly removed: number;
   /** Stands for what was put in place of what was cut; `''` where nothing was. */
   readonly cuts: string;
+  /** Kind of the text that was cut in it, of the last one if several were; absent where it is not known. */
+  readonly kind?: string;
+}
+
+/** What is new in a request, behind the model's last answer. */
+export interface FreshFacts {
+  /** Index of its first message. */
+  readonly from: number;
+  /** As forwarded, estimated. */
+  readonly tokens: number;
+  /** The same by kind of text; `''` is what is no judged text. Absent where kinds are not known. */
+  readonly kinds?: Readonly<Record<string, number>>;
 }
 
 /** A text that was looked at for the first time. */
@@ -357,7 +369,7 @@ export interface RequestFacts {
   /** It went out whole only to see what would have been cut: what is `removed` from its messages counts below 0. */
   readonly shadow?: true;
   /** Tokens of what is new since `from` messages and no answer of the model's, as forwarded, estimated. */
-  readonly fresh: { readonly from: number; readonly tokens: number };
+  readonly fresh: FreshFacts;
 }
 
 /** Takes requests as they end. Neither throws nor waits. */
