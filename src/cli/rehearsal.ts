@@ -13,6 +13,8 @@ import { unprunedFacts } from '../proxy/ledger-facts.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
 const BYTES_PER_TOKEN = 4;
+/** Past it the store is left behind once a history begins anew: nothing of it comes again. */
+const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
 /**
  * Sends the requests of one session that is over through the very code of the proxy, and tells what pruning would have
@@ -23,6 +25,10 @@ export class Rehearsal {
   readonly #clock: Clock;
   #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestRewriter }> | null = null;
 
+  /** The first message of the newest request, and what came new since the store was opened. */
+  #begin = '';
+  #newBytes = 0;
+
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
@@ -30,6 +36,10 @@ export class Rehearsal {
 
   /** @param conversationId - stands for the session; `null` for a request that is not understood */
   async facts(request: SessionRequest, conversationId: string): Promise<RequestFacts | null> {
+    const [begin = ''] = request.messages;
+    if (begin !== this.#begin && this.#newBytes > FRESH_STORE_BYTES) await this.close();
+    this.#newBytes += (request.messages.at(-1) ?? '').length;
+    this.#begin = begin;
     this.#open ??= this.#start();
     const { rewriter } = await this.#open;
     const dialect = request.wire === 'messages' ? anthropicMessages : openaiResponses;
@@ -54,6 +64,8 @@ export class Rehearsal {
 
   async close(): Promise<void> {
     await (await this.#open)?.store.close();
+    this.#open = null;
+    this.#newBytes = 0;
   }
 
   async #start() {

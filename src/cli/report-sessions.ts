@@ -1,10 +1,10 @@
-import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { UserError } from '../errors.ts';
 import { ProgressBar } from '../eval/progress.ts';
 import { ClaudeSession } from '../eval/sessions/claude.ts';
 import { CodexSession } from '../eval/sessions/codex.ts';
+import { linesOf } from '../eval/sessions/lines.ts';
 import type { SessionReader, SessionRequest } from '../eval/sessions/recorded.ts';
 import type { Call, Io } from './command.ts';
 import { MemoryLedger } from './memory-ledger.ts';
@@ -123,10 +123,7 @@ async function* requestsOf(
   onRead: (share: number) => void,
 ): AsyncGenerator<SessionRequest> {
   const { size } = statSync(path);
-  const input = createReadStream(path, 'utf8');
-  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const line of lines) {
-    onRead(input.bytesRead / Math.max(1, size));
+  for await (const line of linesOf(path, (bytes) => onRead(Math.min(1, bytes / Math.max(1, size))))) {
     yield* reader.line(line);
   }
   yield* reader.end();

@@ -48,7 +48,7 @@ export function layOut(
       stretches.push({
         start: at,
         end,
-        removed: message.removed === 0 ? 0 : message.removed * scaleOf(message.kind ?? ''),
+        removed: removedOf(message, scaleOf, at - end),
       });
       at = end;
     }
@@ -59,6 +59,11 @@ export function layOut(
     from = Math.max(from, until);
   }
   return stretches;
+}
+
+/** @param least - below 0: what was only looked at can take no more off a message than it has */
+function removedOf({ removed, kind = '' }: MessageFacts, scaleOf: (kind: string) => number, least: number): number {
+  return removed === 0 ? 0 : Math.max(least, removed * scaleOf(kind));
 }
 
 /**

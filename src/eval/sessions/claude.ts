@@ -1,5 +1,14 @@
 import type { ReportedUsage } from '../../core/ports/ledger.ts';
-import { field, numberOf, parsedLine, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
+import {
+  field,
+  lostBefore,
+  numberOf,
+  parsedLine,
+  projectOf,
+  type SessionReader,
+  type SessionRequest,
+  textOf,
+} from './recorded.ts';
 
 /** The model's message that is being written: it comes in a line for each of its blocks. */
 interface Answer {
@@ -54,6 +63,7 @@ export class ClaudeSession implements SessionReader {
       return [];
     }
     const ended = this.#finish(thread);
+    thread.messages.splice(0, lostBefore(thread.messages, usage.input ?? 0));
     const request = {
       atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
       wire: 'messages' as const,

@@ -1,4 +1,13 @@
-import { field, numberOf, parsedLine, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
+import {
+  field,
+  lostBefore,
+  numberOf,
+  parsedLine,
+  projectOf,
+  type SessionReader,
+  type SessionRequest,
+  textOf,
+} from './recorded.ts';
 
 /** Items that the model makes; a request held what stood before the first of them. */
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
@@ -60,7 +69,9 @@ export class CodexSession implements SessionReader {
     const input = numberOf(field(usage, 'input_tokens'));
     if (total === this.#billed || input === 0 || this.#asked <= 0) return [];
     this.#billed = total;
-    const messages = this.#items.slice(0, this.#asked);
+    const lost = lostBefore(this.#items.slice(0, this.#asked), input);
+    this.#items.splice(0, lost);
+    const messages = this.#items.slice(0, this.#asked - lost);
     this.#asked = -1;
     const read = numberOf(field(usage, 'cached_input_tokens'));
     return [

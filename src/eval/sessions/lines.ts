@@ -1,0 +1,45 @@
+import { createReadStream } from 'node:fs';
+
+const LINE_FEED = 0x0a;
+/** A longer line is no message of a model's that was ever answered. */
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
+
+/**
+ * The lines of a file, one at a time, however long it is. A line beyond 32 MiB is left out and never held.
+ *
+ * @param onRead - told how many bytes were read so far
+ */
+export async function* linesOf(
+  path: string,
+  onRead: (bytes: number) => void,
+  maxLineBytes = MAX_LINE_BYTES,
+): AsyncGenerator<string> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  let read = 0;
+  const take = (): string | null => {
+    const line = size > maxLineBytes ? null : Buffer.concat(pieces).toString('utf8');
+    pieces = [];
+    size = 0;
+    return line;
+  };
+  const add = (piece: Buffer): void => {
+    size += piece.length;
+    if (size > maxLineBytes) pieces = [];
+    else pieces.push(piece);
+  };
+  for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 }) as AsyncIterable<Buffer>) {
+    read += chunk.length;
+    onRead(read);
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
+      add(chunk.subarray(from, end));
+      from = end + 1;
+      const line = take();
+      if (line !== null && line !== '') yield line;
+    }
+    if (from < chunk.length) add(chunk.subarray(from));
+  }
+  const last = take();
+  if (last !== null && last !== '') yield last;
+}

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { linesOf } from '../../src/eval/sessions/lines.ts';
+import { lostBefore } from '../../src/eval/sessions/recorded.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+
+async function read(text: string | Buffer, maxLineBytes?: number): Promise<{ lines: string[]; read: number[] }> {
+  const path = join(tempFolder(), 'session.jsonl');
+  writeFileSync(path, text);
+  const [lines, told]: [string[], number[]] = [[], []];
+  for await (const line of linesOf(path, (bytes) => told.push(bytes), maxLineBytes)) lines.push(line);
+  return { lines, read: told };
+}
+
+describe('the lines of a session file', () => {
+  it('are what stands between its line breaks, wherever the file is cut into pieces', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.string({ unit: 'grapheme' })), async (parts) => {
+        const text = parts.join('\n');
+        expect((await read(text)).lines).toEqual(text.split('\n').filter((line) => line !== ''));
+      }),
+      { numRuns: 30 },
+    );
+    const long = 'ü'.repeat(400_000);
+    const { lines, read: told } = await read(`a\n${long}\nb`);
+    expect([lines, told.at(-1)]).toEqual([['a', long, 'b'], 800_004]);
+  });
+
+  it('leave out one that is too long, and go on behind it', async () => {
+    expect((await read(`a\n${'x'.repeat(1_000_000)}\nb\n`, 500_000)).lines).toEqual(['a', 'b']);
+  });
+});
+
+describe('a history that began anew unsaid', () => {
+  const messages = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(20_000));
+
+  it('loses what a request of so few tokens cannot have held', () => {
+    const lost = lostBefore(messages, 40_000);
+    expect(lost).toBeGreaterThan(80);
+    // and the next requests go on from this one
+    expect(lostBefore(messages.slice(lost), 40_000)).toBe(0);
+    expect(lostBefore([...messages.slice(lost), ...messages.slice(0, 5)], 45_000)).toBe(0);
+  });
+
+  it('keeps all that may have been there, and the newest message always', () => {
+    expect(lostBefore(messages, 500_000)).toBe(0);
+    expect(lostBefore(['x'.repeat(9_000_000)], 1_000)).toBe(0);
+    const image = JSON.stringify({
+      role: 'user',
+      content: [{ type: 'image', source: { data: 'A'.repeat(2_000_000) } }],
+    });
+    expect(
+      lostBefore(
+        Array.from({ length: 3 }, () => image),
+        5_000,
+      ),
+    ).toBe(0);
+  });
+});
