@@ -105,11 +105,7 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
     if (lines !== original) throw new Error('what was recovered differs from the original');
 
     say(paint('bold', "\n4. The next turn begins with the same bytes, so the provider's prompt cache holds"));
-    const next = [
-      ...messages,
-      { role: 'assistant', content: 'Noted.' },
-      { role: 'user', content: 'And the timeout of a query?' },
-    ];
+    const next = [...messages, { role: 'assistant', content: 'Noted.' }, { role: 'user', content: 'And a function?' }];
     await ask(proxy.url, next);
     const last = (received[1] ?? '').slice(0, -2);
     const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
@@ -140,7 +136,7 @@ function conversation(log: string, source: { readonly path: string; readonly tex
     {
       role: 'user',
       content:
-        'Invoices fail now and then with a 500. Find the failing order and how the database driver handles a timeout when it opens a file.',
+        'Invoices fail now and then with a 500. Find the failing order, and which method of the driver registers a custom aggregate.',
     },
     call('call_1', 'bash', { command: 'npm run start:orders 2>&1' }),
     { role: 'tool', tool_call_id: 'call_1', content: log },

@@ -38,14 +38,14 @@ export interface DialectMaterial {
 }
 
 const LOG = serverLog(150);
-const FILE = sourceFile(30);
+const FILE = sourceFile(80);
 const QUESTION = 'Why does the checkout fail for some customers? Find the failing payment.';
 
 /** Two calls at once, then a file: the results behind the last answer are what may be cut. */
 const TURNS: readonly Turn[] = [
   { user: QUESTION },
   {
-    said: 'I look at the log and the code. é 😀',
+    said: 'I look at both. é 😀',
     calls: [
       { id: 'call_1', name: 'bash', args: { command: 'cat "server.log"' } },
       { id: 'call_2', name: 'read_file', args: { path: 'src/a.ts' } },

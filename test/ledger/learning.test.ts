@@ -28,7 +28,7 @@ const FILE = 'read_file';
 
 function reading(i: number): Message[] {
   const args = { path: `src/orders-${i}.ts` };
-  const [system, user, ...turn] = oneResult(sourceFile(60, i), { tool: FILE, args });
+  const [system, user, ...turn] = oneResult(sourceFile(120, i), { tool: FILE, args });
   return [system, { ...user, content: `Case ${i}: where is the refund of a voucher counted?` }, ...turn] as Message[];
 }
 
@@ -49,8 +49,8 @@ async function forwarded(upstream: FakeUpstream, proxy: TestProxy, messages: rea
 async function regretful(upstream: FakeUpstream, proxy: TestProxy, clock: { now: number }): Promise<void> {
   for (let i = 100; i < 114; i++) {
     const [pruneId = ''] = pruneIdsIn((await forwarded(upstream, proxy, reading(i))).toString());
-    await proxy.recover(pruneId, 1, 300);
-    await proxy.recover(pruneId, 1, 300); // asked for twice it is one text
+    await proxy.recover(pruneId, 1, 600);
+    await proxy.recover(pruneId, 1, 600); // asked for twice it is one text
   }
   clock.now += 61_000;
   await forwarded(upstream, proxy, [...reading(100), ...REST]);
