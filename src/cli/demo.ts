@@ -30,27 +30,18 @@ interface Message {
   readonly content: string | null;
 }
 
+/** What is shown from: who says it, and how it is painted. */
+interface Stage {
+  readonly say: (text?: string) => void;
+  readonly heading: (text: string) => void;
+  readonly paint: Paint;
+}
+
 async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   const say = (text = ''): void => io.out(`${text}\n`);
-  const log = await makeServiceLog(io.clock);
-  const source = realSourceFile();
+  const stage: Stage = { say, heading: (text) => say(paint('bold', `\n${text}`)), paint };
   const received: string[] = [];
-  const upstream = await serveLocally((req, res) => {
-    const chunks: Buffer[] = [];
-    req.on('data', (chunk: Buffer) => chunks.push(chunk));
-    req.on('end', () => {
-      const body = Buffer.concat(chunks).toString('utf8');
-      received.push(body);
-      const usage = {
-        prompt_tokens: estimateTokens(body),
-        completion_tokens: 2,
-        total_tokens: estimateTokens(body) + 2,
-      };
-      const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Noted.' } }];
-      res.setHeader('content-type', 'application/json');
-      res.end(JSON.stringify({ id: 'demo', object: 'chat.completion', created: 0, model: 'demo', choices, usage }));
-    });
-  });
+  const upstream = await serveModel(received);
   const logFile = join(folder, 'proxy.log');
   const fd = openSync(logFile, 'a');
   const proxyLog = createLog({ level: 'info', fd });
@@ -66,63 +57,94 @@ async function show(folder: string, io: Io, paint: Paint): Promise<void> {
   const proxy = await startHttp(settings, { log: proxyLog, version: io.version });
   try {
     say(`upstream ${upstream.url} (embedded), proxy ${proxy.url}, store ${settings.dbPath}`);
-    const messages = conversation(log, source);
-    // as an agent does: each result goes to the model before the next call is made
-    await ask(proxy.url, messages.slice(0, 4));
-    await ask(proxy.url, messages);
-    const forwarded = messagesOf(received[1] ?? '');
-
-    say(paint('bold', '\n1. Before and after'));
-    say('tool result                              original lines     tokens (estimated, markers in)');
-    for (const [name, before, at] of [
-      ['service log (700 requests, 1 failure)', log, 3],
-      [source.path, source.text, 5],
-    ] as const) {
-      const after = forwarded[at]?.content ?? '';
-      const [tokensBefore, tokensAfter] = [estimateTokens(before), estimateTokens(after)];
-      const saved = `-${Math.round(100 * (1 - tokensAfter / tokensBefore))} %`;
-      say(
-        `${name.padEnd(38)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
-      );
-    }
-
-    say(paint('bold', '\n2. What the model sees of the log (first 24 lines)'));
-    const pruned = (forwarded[3]?.content ?? '').split('\n');
-    for (const line of pruned.slice(0, 24)) say(parseMarker(line) ? paint('red', line) : line);
-
-    say(paint('bold', '\n3. Any line can be had back: recover_text over /rpc'));
-    const marker = pruned.map(parseMarker).find((found) => found !== null);
-    if (!marker) throw new Error('nothing was cut: the demonstration has nothing to recover');
-    const lines = await recover(proxy.url, marker.pruneId, marker.startLine, marker.endLine);
-    const original = log
-      .split('\n')
-      .slice(marker.startLine - 1, marker.endLine)
-      .join('\n');
-    say(
-      `${marker.pruneId}, lines ${marker.startLine}-${marker.endLine}: ${lines === original ? 'exactly the original' : 'DIFFERENT'}`,
-    );
-    for (const line of lines.split('\n').slice(0, 3)) say(`  ${line}`);
-    if (lines !== original) throw new Error('what was recovered differs from the original');
-
-    say(paint('bold', "\n4. The next turn begins with the same bytes, so the provider's prompt cache holds"));
-    const next = [...messages, { role: 'assistant', content: 'Noted.' }, { role: 'user', content: 'And a function?' }];
-    await ask(proxy.url, next);
-    const last = (received[1] ?? '').slice(0, -2);
-    const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
-    say(`turn 3 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 2: ${kept ? 'yes' : 'NO'}`);
-    if (!kept) throw new Error('the prefix changed between the turns');
+    await showTurns(stage, proxy.url, await makeServiceLog(io.clock), received);
   } finally {
     await proxy.close();
     await upstream.close();
     await new Promise<void>((resolve) => proxyLog.flush(() => resolve()));
     closeSync(fd);
   }
-  say(paint('bold', '\n5. The log line of the request that brought the log'));
+  stage.heading('5. The log line of the request that brought the log');
+  const lines = readFileSync(logFile, 'utf8').split('\n');
+  say(lines.find((line) => line.includes('model request')) ?? '');
+}
+
+/** A model that takes note of everything and says so; bodies go to `received` as they come. */
+function serveModel(received: string[]): ReturnType<typeof serveLocally> {
+  return serveLocally((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      received.push(body);
+      const usage = {
+        prompt_tokens: estimateTokens(body),
+        completion_tokens: 2,
+        total_tokens: estimateTokens(body) + 2,
+      };
+      const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Noted.' } }];
+      res.setHeader('content-type', 'application/json');
+      res.end(JSON.stringify({ id: 'demo', object: 'chat.completion', created: 0, model: 'demo', choices, usage }));
+    });
+  });
+}
+
+async function showTurns(stage: Stage, url: string, log: string, received: readonly string[]): Promise<void> {
+  const source = realSourceFile();
+  const messages = conversation(log, source);
+  // as an agent does: each result goes to the model before the next call is made
+  await ask(url, messages.slice(0, 4));
+  await ask(url, messages);
+  const forwarded = messagesOf(received[1] ?? '');
+  const pruned = forwarded[3]?.content ?? '';
+  stage.heading('1. Before and after');
+  stage.say('tool result                              original lines     tokens (estimated, markers in)');
+  showSaved(stage, 'service log (700 requests, 1 failure)', log, pruned);
+  showSaved(stage, source.path, source.text, forwarded[5]?.content ?? '');
+  stage.heading('2. What the model sees of the log (first 24 lines)');
+  for (const line of pruned.split('\n').slice(0, 24)) stage.say(parseMarker(line) ? stage.paint('red', line) : line);
+  stage.heading('3. Any line can be had back: recover_text over /rpc');
+  await showRecovered(stage, url, log, pruned);
+  stage.heading("4. The next turn begins with the same bytes, so the provider's prompt cache holds");
+  const answered = { role: 'assistant', content: 'Noted.' };
+  await ask(url, [...messages, answered, { role: 'user', content: 'And a function?' }]);
+  showPrefixKept(stage, received);
+}
+
+function showSaved({ say }: Stage, name: string, before: string, after: string): void {
+  const [tokensBefore, tokensAfter] = [estimateTokens(before), estimateTokens(after)];
+  const saved = `-${Math.round(100 * (1 - tokensAfter / tokensBefore))} %`;
   say(
-    readFileSync(logFile, 'utf8')
-      .split('\n')
-      .find((line) => line.includes('model request')) ?? '',
+    `${name.padEnd(38)} ${arrow(lineCount(before), keptLines(after))}  ${arrow(tokensBefore, tokensAfter)}  ${saved}`,
   );
+}
+
+/** @throws when nothing was cut, or what comes back is not what was cut */
+async function showRecovered({ say }: Stage, url: string, log: string, pruned: string): Promise<void> {
+  const marker = pruned
+    .split('\n')
+    .map(parseMarker)
+    .find((found) => found !== null);
+  if (!marker) throw new Error('nothing was cut: the demonstration has nothing to recover');
+  const { pruneId, startLine, endLine } = marker;
+  const lines = await recover(url, pruneId, startLine, endLine);
+  const isOriginal =
+    lines ===
+    log
+      .split('\n')
+      .slice(startLine - 1, endLine)
+      .join('\n');
+  say(`${pruneId}, lines ${startLine}-${endLine}: ${isOriginal ? 'exactly the original' : 'DIFFERENT'}`);
+  for (const line of lines.split('\n').slice(0, 3)) say(`  ${line}`);
+  if (!isOriginal) throw new Error('what was recovered differs from the original');
+}
+
+/** @throws when a turn did not begin with the bytes of the one before */
+function showPrefixKept({ say }: Stage, received: readonly string[]): void {
+  const last = (received[1] ?? '').slice(0, -2);
+  const kept = received.every((body, i) => i === 0 || body.startsWith((received[i - 1] ?? '').slice(0, -2)));
+  say(`turn 3 begins with the ${Buffer.byteLength(last)} bytes forwarded in turn 2: ${kept ? 'yes' : 'NO'}`);
+  if (!kept) throw new Error('the prefix changed between the turns');
 }
 
 function conversation(log: string, source: { readonly path: string; readonly text: string }): object[] {
