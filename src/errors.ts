@@ -42,6 +42,8 @@ export class StoreUnavailable extends PrunerError {
   override readonly name = 'StoreUnavailable';
   /** `locked`, `full`, `readonly`, `corrupt`, `newer_schema`, `closed` or `error`. */
   readonly reason: string;
+  /** No answer came to what was to be written: it may be there. */
+  mayBeDone = false;
 
   /** @param message - one line for a terminal; clients of `/rpc` hear the code and the reason only */
   constructor(reason: string, options?: ErrorOptions, message = `store unavailable: ${reason}`) {

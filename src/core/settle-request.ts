@@ -79,7 +79,7 @@ export class Settler {
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       // it went away under way, perhaps with what was to be written
-      const mayBeWritten = isWriting && cause.reason === 'unreachable';
+      const mayBeWritten = isWriting && (cause.reason === 'unreachable' || cause.mayBeDone);
       if (mayBeWritten && prepared.unknownPast === 'refuse') throw new PastUnknown(cause);
       return this.newWhole(prepared, cause);
     }

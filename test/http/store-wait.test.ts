@@ -15,30 +15,31 @@ import { serverLog } from '../helpers/texts.ts';
 class SharedStore {
   readonly #store = openStore();
   readonly #waiting: ((isBack: boolean) => void)[] = [];
-  #losesAnswers = false;
+  #losesAnswers = '';
   reason = '';
 
   readonly asked = new Proxy(this.#store, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== 'function') return value;
-      if (name === 'commit' && this.#losesAnswers) return this.#lost(value.bind(target));
+      if (name === 'commit' && this.#losesAnswers !== '') return this.#lost(value.bind(target));
       if (this.reason === '' || name === 'epoch') return value.bind(target);
       return () => Promise.reject(new StoreUnavailable(this.reason));
     },
   }) as Store;
 
-  /** What is written next is written, and then it is away. */
-  loseAnswers(): void {
-    this.#losesAnswers = true;
+  /** What is written next is written, and then it is away, or was too slow to say so. */
+  loseAnswers(how: 'unreachable' | 'locked' = 'unreachable'): void {
+    this.#losesAnswers = how;
   }
 
   #lost(write: (...args: unknown[]) => Promise<unknown>): (...args: unknown[]) => Promise<never> {
     return async (...args) => {
       await write(...args);
-      this.#losesAnswers = false;
-      this.reason = 'unreachable';
-      throw new StoreUnavailable('unreachable');
+      const how = this.#losesAnswers;
+      this.#losesAnswers = '';
+      if (how === 'unreachable') this.reason = how;
+      throw Object.assign(new StoreUnavailable(how), { mayBeDone: true });
     };
   }
 
@@ -132,6 +133,15 @@ describe.each([
     store.end(true);
     const { changed } = await going;
     expect(changed?.length).toBeLessThan(OLD.length);
+    const next = (await store.replica(dialect)(of(OLD, NEW))).changed;
+    expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
+  });
+
+  it('waits as well where no answer came in time to what was to be written', async () => {
+    const store = new SharedStore();
+    store.loseAnswers('locked');
+    const { changed, fallbacks } = await store.replica(dialect)(of(OLD));
+    expect([changed !== null, fallbacks]).toEqual([true, []]);
     const next = (await store.replica(dialect)(of(OLD, NEW))).changed;
     expect(next?.toString('utf8').startsWith(begin(changed))).toBe(true);
   });

@@ -207,6 +207,7 @@ export class Database implements Queryable {
 
   async #attempt<T>(waitMs: number, mayRepeat: MayRepeat, work: (client: ClientBase) => Promise<T>): Promise<T> {
     const beganMs = performance.now();
+    let mayBeDone = false;
     for (let tries = 1; ; tries++) {
       await this.#reachable();
       const pool = await this.#open();
@@ -219,6 +220,8 @@ export class Database implements Queryable {
       } catch (cause) {
         if (tries < TRIES && mayBeRepeated(cause) && !this.#closed) continue;
         const error = this.#failed(cause, beganMs);
+        mayBeDone ||= isSent && (error === cause || error.reason === 'unreachable'); // the server itself said nothing
+        error.mayBeDone = mayBeDone;
         const isInTime = performance.now() < beganMs + this.#patienceMs;
         if (error.reason !== 'unreachable' || (isSent && !mayRepeat()) || !isInTime) throw error;
       }
