@@ -15,7 +15,7 @@ import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
 /**
- * The same for a file that is read, unless somebody asked for the cut. A file that goes with what is looked for loses few
+ * The same for a file of code or a document that is read, unless somebody asked for the cut. A file that goes with what is looked for loses few
  * lines, and those are used later as often as the others: on recorded conversations cuts that leave more than half of a file
  * win less than a point of the bill for each point of the used lines, deeper ones several. Chosen by `bench -- bill`.
  */
@@ -63,7 +63,7 @@ export function planFrom(
   input: Pick<PruneInput, 'shouldStop' | 'reasonLanguage' | 'small' | 'hints' | 'asked'>,
 ): Plan {
   if (input.small === true && analysis.kind.cutWhenSmall !== true) return planOf(analysis, []);
-  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), leastSaved(input));
+  const cuts = worthwhile(choice, cutsOf(analysis, choice, chooseRuns(choice)), leastSaved(analysis, input));
   if (input.shouldStop?.() === true) return planOf(analysis, [], ['timeout']);
   return planOf(analysis, inLanguage(input.reasonLanguage ?? 'fr', cuts, analysis, choice));
 }
@@ -119,10 +119,14 @@ interface LeastSaved {
   readonly share: number;
 }
 
-function leastSaved({ small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>): LeastSaved {
+function leastSaved(
+  { kind }: Analysis,
+  { small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>,
+): LeastSaved {
+  const isRead = hints?.origin === 'read' && kind.boldness.readSize !== undefined && asked !== true;
   return {
     tokens: small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS,
-    share: hints?.origin === 'read' && asked !== true ? LEAST_SAVED_SHARE_OF_READ : LEAST_SAVED_SHARE,
+    share: isRead ? LEAST_SAVED_SHARE_OF_READ : LEAST_SAVED_SHARE,
   };
 }
 
