@@ -39,6 +39,7 @@ export async function underLoad(options: LoadOptions, happen: (stage: Stage) => 
   const provider = await startProvider(transcript.note, () => 5);
   const team = new Team({
     MCP_PRUNER_DATABASE_URL: url,
+    MCP_PRUNER_DATABASE_WAIT_MS: '45000', // longer than any of the absences here
     MCP_PRUNER_UPSTREAM_URL: `${provider.url}/v1`,
     MCP_PRUNER_ANTHROPIC_URL: provider.url,
     ...env,

@@ -139,7 +139,7 @@ export const serverSettings = {
     env: ['MCP_PRUNER_DATABASE_WAIT_MS'],
     toml: 'database_wait_ms',
     rule: wholeNumber(0, MAX_TIMER_MS),
-    fallback: 45_000,
+    fallback: 15_000,
     unit: 'ms',
     doc: 'How long an absence of the database is waited out by requests of which it alone knows how the past of their conversation was sent: sent otherwise, it would cost the cache of the provider, or be refused. All others go on without it after 3 seconds, and all do once it was away for longer. To be less than what clients and balancers wait for an answer to begin; 0 waits for nothing beyond the 3 seconds (docs/team.md).',
   }),
