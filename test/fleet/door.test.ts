@@ -22,7 +22,7 @@ async function idleChild(client: Client, limits?: object): Promise<{ readonly id
   const made = await client.call('child_create', { command: process.execPath, args, ...(limits && { limits }) });
   const url = await until(() => {
     try {
-      return readFileSync(file, 'utf8');
+      return readFileSync(file, 'utf8') || null; // made, and not yet written
     } catch {
       return null;
     }

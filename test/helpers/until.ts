@@ -5,7 +5,7 @@
  */
 export async function until<T>(
   look: () => T | Promise<T>,
-  withinMs = 10_000,
+  withinMs = 30_000,
 ): Promise<Exclude<T, undefined | null | false>> {
   const endMs = performance.now() + withinMs;
   for (;;) {
