@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Front } from './child-door.ts';
 import type { Hops } from './hops.ts';
+import { Newcomers } from './newcomers.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
 import { refuseUpgrade } from './websocket/handler.ts';
@@ -77,6 +78,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   let routes: Routes | null = null;
   const waiting: (() => void)[] = [];
   const connections = new Connections();
+  const newcomers = new Newcomers();
   const server = createServer(
     {
       maxHeaderSize: 64 * 1024,
@@ -101,8 +103,11 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       else if (isHealth(req, '/health/ready')) {
         const ready = routes !== null && options.ready?.() !== false;
         sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);
-      } else if (routes) answer(routes, req, res);
-      else waiting.push(() => (routes ? answer(routes, req, res) : refuse(req, res, routes)));
+      } else {
+        const go = (): void => (routes ? answer(routes, req, res) : refuse(req, res, routes));
+        if (routes) newcomers.serve(go);
+        else waiting.push(go);
+      }
     },
   );
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -118,7 +123,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     if (routes || draining) go();
     else waiting.push(go);
   });
-  server.on('connection', (socket) => connections.add(socket));
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    newcomers.came();
+  });
   server.timeout = bodyIdleTimeoutMs;
   server.on('timeout', (socket: Socket) => {
     if (!connections.waits(socket)) socket.destroy();

@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { Agent, createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Newcomers } from '../../src/proxy/newcomers.ts';
+
+const servers: Server[] = [];
+
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+/** A server that notes by whom it was asked, in the order in which it answers. */
+async function serverWith(newcomers: Newcomers): Promise<{ readonly port: number; readonly served: string[] }> {
+  const served: string[] = [];
+  const server = createServer((req, res) =>
+    newcomers.serve(() => {
+      served.push(req.url ?? '');
+      res.end('ok');
+    }),
+  );
+  server.on('connection', () => newcomers.came());
+  servers.push(server.listen(0, '127.0.0.1'));
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, served };
+}
+
+/** Asks a number of times over one connection, each time when the answer before it is there. */
+async function ask(port: number, who: string, times: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let i = 0; i < times; i++) {
+    const [answer] = await once(request({ host: '127.0.0.1', port, path: who, agent }).end(), 'response');
+    await once(answer.resume(), 'end');
+  }
+  agent.destroy();
+}
+
+describe('Newcomers', () => {
+  it('serves all that come together once before it serves any of them again', async () => {
+    const { port, served } = await serverWith(new Newcomers(() => 0));
+    const names = Array.from({ length: 40 }, (_, i) => `/${i}`);
+    await Promise.all(names.map((name) => ask(port, name, 3)));
+    expect(new Set(served.slice(0, names.length)).size).toBe(names.length);
+    expect(served).toHaveLength(3 * names.length);
+  });
+
+  it('serves at once where nobody has just come', () => {
+    let isServed = false;
+    new Newcomers().serve(() => {
+      isServed = true;
+    });
+    expect(isServed).toBe(true);
+  });
+
+  it('keeps nobody waiting for ever where others come all the time', async () => {
+    let nowMs = 0;
+    const newcomers = new Newcomers(() => nowMs);
+    let isServed = false;
+    newcomers.came();
+    newcomers.serve(() => {
+      isServed = true;
+    });
+    while (!isServed) {
+      expect(nowMs).toBeLessThan(1_000);
+      newcomers.came();
+      nowMs += 5;
+      await nextTurn();
+    }
+    expect(nowMs).toBeGreaterThan(5);
+  });
+});
