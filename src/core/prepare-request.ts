@@ -25,7 +25,7 @@ export interface PreparedRequest {
   /** Whose it is. */
   readonly project: string;
   /** As in `IncomingRequest`. */
-  readonly signal: AbortSignal | undefined;
+  readonly isOver: IncomingRequest['isOver'];
   /** As in `IncomingRequest`. */
   readonly unknownPast: IncomingRequest['unknownPast'];
 }
@@ -75,7 +75,7 @@ export class Preparer {
     all: DirectivesView,
     unasked: unknown,
   ): Promise<PreparedRequest> {
-    const { body, dialect, scope = NO_SCOPE, newTexts, signal, unknownPast } = request;
+    const { body, dialect, scope = NO_SCOPE, newTexts, isOver, unknownPast } = request;
     const { turns, answers, sent, keysOf } = this.#options;
     let read = await inTurn(turns, body.length - (match?.checkpoint.at ?? 0), () => this.#read(request, match));
     if (unasked === null && (await answers.learn(read.scanned.previous))) read = this.#read(request, match);
@@ -89,7 +89,7 @@ export class Preparer {
     const known = await knownPast(request, read, sent, keysOf, unasked);
     const found = directives.empty ? known.found : this.#direct(body, read, known, scope.project, directives, steps);
     const bound = dialect.binding === 'must' && newTexts !== 'replay';
-    return { body, read, known, found, steps, bound, project: scope.project, signal, unknownPast };
+    return { body, read, known, found, steps, bound, project: scope.project, isOver, unknownPast };
   }
 
   /** As if nothing were known. */
@@ -97,7 +97,7 @@ export class Preparer {
     const read = this.#read(request, null);
     const known = { found: read.found, sent: new Map(), past: new Set<FoundText>(), ...NOTHING_KNOWN };
     const { body, scope = NO_SCOPE } = request;
-    const rest = { project: scope.project, signal: undefined, unknownPast: undefined };
+    const rest = { project: scope.project, isOver: undefined, unknownPast: undefined };
     return { body, read, known, found: read.found, steps: NO_STEPS, bound: false, ...rest };
   }
 

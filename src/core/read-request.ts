@@ -30,8 +30,8 @@ export interface IncomingRequest {
    * sent now, nothing is rewritten, and `PastUnknown` is thrown. Default: it goes as it came.
    */
   readonly unknownPast?: 'leave' | 'refuse' | undefined;
-  /** Once it fires, nobody waits any more: something else was sent, so nothing of this may be noted. */
-  readonly signal?: AbortSignal | undefined;
+  /** Whether nobody waits any more: something else was sent, so nothing of this may be noted. */
+  readonly isOver?: (() => boolean) | undefined;
 }
 
 /** A message end that the next request may go on from. */

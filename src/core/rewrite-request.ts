@@ -140,7 +140,7 @@ export class RequestRewriter {
   }
 
   async #rewrite(request: IncomingRequest, mayRepeat: boolean): Promise<Rewritten> {
-    const { body, scope = NO_SCOPE, newTexts = 'decide', signal } = request;
+    const { body, scope = NO_SCOPE, newTexts = 'decide', isOver } = request;
     const state = await this.#storeState(scope);
     const { directives } = state;
     const match = this.#find(request, state);
@@ -162,7 +162,7 @@ export class RequestRewriter {
       failure !== null && request.past === 'decide'
         ? await this.#settler.settlePast(prepared, failure)
         : await this.#settler.settle(prepared, failure);
-    signal?.throwIfAborted();
+    if (isOver?.()) throw TIMED_OUT;
     if (outdated && mayRepeat) return this.#rewrite(request, false);
     if (this.#options.owners && !failed) await this.#claim(this.#options.owners, scope.project, result);
     if (newTexts === 'decide') {

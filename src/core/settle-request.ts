@@ -144,13 +144,13 @@ export class Settler {
     lost: readonly NewDecision[],
   ): Promise<SettledRequest> {
     const { decisions, turns, sent, owners } = this.#options;
-    const { body, read, known, signal } = prepared;
+    const { body, read, known, isOver } = prepared;
     const final = new Map(results);
     const decisionOf = (text: FoundText): Decision | null => final.get(text) ?? null;
     const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
     const attempt = () => inTurn(turns, body.length, () => this.#spliceAndRecord(prepared, decisionOf));
     let made = await attempt();
-    signal?.throwIfAborted();
+    if (isOver?.()) throw TIMED_OUT;
     const owner = owners && prepared.project;
     let stored = await decisions.makeDurable([...unique.values()], made.records, read.conversationId, owner);
     owners?.remember(prepared.project, cutIn(unique.values(), stored.refused));
@@ -164,7 +164,7 @@ export class Settler {
       made = await attempt();
       stored = await decisions.makeDurable([], made.records, read.conversationId);
     }
-    signal?.throwIfAborted(); // whoever waited has sent something else
+    if (isOver?.()) throw TIMED_OUT; // whoever waited has sent something else
     sent.add(made.records);
     return { decisionOf, fallbacks, result: made.result, failed: false, outdated: stored.sentBefore };
   }

@@ -17,6 +17,12 @@ export interface UserText {
   readonly words: string;
 }
 
+/** The path of the file that the next part of a message is, where a text ends by saying so; otherwise `''`. */
+function announcedFile(text: string): string {
+  const end = text.slice(-600).trimEnd();
+  return end.endsWith(':') ? (/(?:^|\n)Content (?:from|of) @?(\S{1,500}?):$/.exec(end)?.[1] ?? '') : '';
+}
+
 /**
  * Takes a user's message apart into words, files and results.
  *
@@ -36,7 +42,7 @@ export function userTexts(bytes: Buffer, message: ScannedMessage, said = ''): Us
       announced = '';
       return [{ ...own, files, words: '' }];
     }
-    announced = /(?:^|\n)Content (?:from|of) @?(\S{1,500}?):\s*$/.exec(text.slice(-600))?.[1] ?? '';
+    announced = announcedFile(text);
     const blocks = findFileBlocks(text);
     const files = blocks.filter(({ pasted }) => !pasted).map(({ start, end, path }) => ({ start, end, path }));
     const result = textResult(text, said, header);

@@ -3,21 +3,23 @@
  *
  * @param onLate - told when it fails after that
  */
-export async function within<T>(work: Promise<T>, ms: number, onLate: (cause: unknown) => void): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  let isLate = false;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => {
+export function within<T>(work: Promise<T>, ms: number, onLate: (cause: unknown) => void): Promise<T | null> {
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = setTimeout(() => {
       isLate = true;
       resolve(null);
     }, ms);
+    work.then(
+      (result) => {
+        clearTimeout(timer);
+        resolve(result);
+      },
+      (cause: unknown) => {
+        clearTimeout(timer);
+        if (isLate) onLate(cause);
+        else reject(cause);
+      },
+    );
   });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    work.catch((cause: unknown) => {
-      if (isLate) onLate(cause);
-    });
-  }
 }

@@ -59,21 +59,28 @@ export class Conversation {
   #id = '';
   #recovers = false;
   #spoken = '';
-  #calls = new SharedLog<CallInContext>();
-  #results = new SharedLog<Result>();
+  #calls: SharedLog<CallInContext>;
+  #results: SharedLog<Result>;
   /** Paths of files that results showed, by their names. */
-  #shown = new SharedLog<string>();
+  readonly #shown: SharedLog<string>;
+
+  constructor(
+    calls = new SharedLog<CallInContext>(),
+    results = new SharedLog<Result>(),
+    shown = new SharedLog<string>(),
+  ) {
+    this.#calls = calls;
+    this.#results = results;
+    this.#shown = shown;
+  }
 
   /** An independent one to go on from without touching this one; what both know is there once. */
   fork(): Conversation {
-    const fork = new Conversation();
+    const fork = new Conversation(this.#calls.fork(), this.#results.fork(), this.#shown.fork());
     fork.#asked = this.#asked;
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
     fork.#spoken = this.#spoken;
-    fork.#calls = this.#calls.fork();
-    fork.#results = this.#results.fork();
-    fork.#shown = this.#shown.fork();
     return fork;
   }
 
@@ -99,21 +106,15 @@ export class Conversation {
 
   /** The very same as `fromText(toText())`, which shares what it can with this one. */
   kept(): Conversation {
-    const kept = new Conversation();
-    kept.#asked = this.#asked;
-    kept.#id = this.#id;
-    kept.#recovers = this.#recovers;
-    kept.#spoken = this.#spoken;
-    kept.#shown = this.#shown.fork();
+    const kept = this.fork();
+    kept.#results = new SharedLog();
     kept.#shown.keepNewest(MAX_KEPT_SHOWN);
-    const newest = this.#calls.fork();
-    newest.keepNewest(MAX_KEPT_CALLS);
-    const calls = newest.entries();
-    if (calls.every(([, { args }]) => args.length <= MAX_KEPT_ARGS)) kept.#calls = newest;
-    else {
-      for (const [id, call] of calls)
-        kept.#calls.add(id, call.args.length > MAX_KEPT_ARGS ? { ...call, args: '' } : call);
-    }
+    kept.#calls.keepNewest(MAX_KEPT_CALLS);
+    const calls = kept.#calls.entries();
+    if (calls.every(([, { args }]) => args.length <= MAX_KEPT_ARGS)) return kept;
+    kept.#calls = new SharedLog();
+    for (const [id, call] of calls)
+      kept.#calls.add(id, call.args.length > MAX_KEPT_ARGS ? { ...call, args: '' } : call);
     return kept;
   }
 

@@ -14,9 +14,15 @@ interface Room<T> {
  * them adds next is added in place, and only another one that goes on from the same point takes a copy.
  */
 export class SharedLog<T> {
-  #room: Room<T> = { entries: [], places: new Map() };
-  #from = 0;
-  #to = 0;
+  #room: Room<T>;
+  #from: number;
+  #to: number;
+
+  constructor(room: Room<T> = { entries: [], places: new Map() }, from = 0, to = 0) {
+    this.#room = room;
+    this.#from = from;
+    this.#to = to;
+  }
 
   get size(): number {
     return this.#to - this.#from;
@@ -24,11 +30,7 @@ export class SharedLog<T> {
 
   /** An independent log with the same entries. */
   fork(): SharedLog<T> {
-    const fork = new SharedLog<T>();
-    fork.#room = this.#room;
-    fork.#from = this.#from;
-    fork.#to = this.#to;
-    return fork;
+    return new SharedLog(this.#room, this.#from, this.#to);
   }
 
   add(key: string, value: T): void {

@@ -4,6 +4,7 @@ import type { IncomingRequest } from '../core/read-request.ts';
 import type { RequestRewriter } from '../core/rewrite-request.ts';
 import type { Rewritten } from '../core/rewritten.ts';
 import { PastUnknown } from '../core/sent/past-unknown.ts';
+import { TIMED_OUT } from '../core/settle-request.ts';
 import { within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { TellFailure } from '../failures.ts';
@@ -101,9 +102,9 @@ export class PruneStep {
     try {
       const body = await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
-      const stop = new AbortController();
-      const request = this.#requestOf(came, body, hasRoom, { unknownPast, signal: stop.signal });
-      const rewritten = await this.#rewrite(came.requestId, request, stop, fallbacks, hasRoom);
+      const time = { isOver: false };
+      const request = this.#requestOf(came, body, hasRoom, { unknownPast, isOver: () => time.isOver });
+      const rewritten = await this.#rewrite(came.requestId, request, time, fallbacks, hasRoom);
       if (rewritten?.refusedBefore) fallbacks.push('left_alone');
       fallbacks.push(...(rewritten?.fallbacks ?? []));
       const isSent = rewritten !== null && rewritten.body !== body && (!shadow || this.#isChecked);
@@ -133,7 +134,7 @@ export class PruneStep {
     { headers, requestId, purpose, past = 'leave' }: CameIn,
     body: Buffer,
     hasRoom: boolean,
-    { unknownPast, signal }: Pick<IncomingRequest, 'unknownPast' | 'signal'>,
+    { unknownPast, isOver }: Pick<IncomingRequest, 'unknownPast' | 'isOver'>,
   ): IncomingRequest {
     // without room only what was sent before is sent again: its texts are not looked into
     const decides = !this.#isOff(headers) && !this.#options.shadow && hasRoom;
@@ -144,7 +145,7 @@ export class PruneStep {
       newTexts: purpose !== 'generate' ? 'replay' : decides ? 'decide' : 'leave',
       past,
       unknownPast,
-      signal,
+      isOver,
     };
   }
 
@@ -156,7 +157,7 @@ export class PruneStep {
   async #rewrite(
     requestId: string,
     request: IncomingRequest,
-    stop: AbortController,
+    time: { isOver: boolean },
     fallbacks: string[],
     hasRoom: boolean,
   ): Promise<Rewritten | null> {
@@ -166,7 +167,7 @@ export class PruneStep {
       const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
       const rewritten = await within(work, 3 * this.#patienceMs, (cause) => {
         // that it was stopped is no failure
-        if (cause !== stop.signal.reason) onFailure('rewritten_too_late', cause, { requestId });
+        if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
       if (rewritten) return rewritten;
       fallbacks.push('timeout');
@@ -177,7 +178,7 @@ export class PruneStep {
       onFailure(reason, cause, { requestId });
       if (cause instanceof JsonShapeError) return null;
     }
-    stop.abort();
+    time.isOver = true;
     try {
       return await rewriter.rewriteFromMemory(request);
     } catch (cause) {

@@ -84,6 +84,8 @@ class FileStore implements SqliteStore {
   readonly #sweeper: Sweeper;
   readonly #batches: Batches;
   #sweeping: Promise<boolean> | null = null;
+  /** The file, and how often something was deleted from it; asked once a turn of the event loop, and after each write. */
+  #generation: string | null = null;
 
   constructor(options: SqliteStoreOptions) {
     const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log } = options;
@@ -100,6 +102,9 @@ class FileStore implements SqliteStore {
       sentTtlMs: this.#sentTtlMs,
       readonly,
       checkpointer: this.#checkpointer,
+      onWritten: () => {
+        this.#generation = null;
+      },
     });
     const { maxBytes, conversationShare = 1 } = options;
     const lifetimes = { ttlMs: this.#ttlMs, sentTtlMs: this.#sentTtlMs };
@@ -166,13 +171,21 @@ class FileStore implements SqliteStore {
 
   epoch(): string {
     try {
-      const generation = this.#holder.verified().tables.meter('deleted_generation');
-      // what was stored or touched in a slice of time lives on through the whole slice, even if no use is written
-      const slice = Math.floor(this.#access.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
-      return `${this.#holder.serial}.${generation}.${slice}`;
+      this.#generation ??= this.#readGeneration();
     } catch (cause) {
       throw this.#holder.failed(cause);
     }
+    // what was stored or touched in a slice of time lives on through the whole slice, even if no use is written
+    const slice = Math.floor(this.#access.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
+    return `${this.#generation}.${slice}`;
+  }
+
+  #readGeneration(): string {
+    const generation = this.#holder.verified().tables.meter('deleted_generation');
+    setImmediate(() => {
+      this.#generation = null;
+    });
+    return `${this.#holder.serial}.${generation}`;
   }
 
   findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
@@ -316,6 +329,7 @@ class FileStore implements SqliteStore {
 
   async close(): Promise<void> {
     this.#access.writeUses();
+    this.#generation = null;
     this.#holder.close();
     await this.#sweeping?.catch(() => undefined); // it ends at its next step, finding the store closed
     await this.#checkpointer?.close();

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { Store } from '../../src/core/ports.ts';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
@@ -41,6 +42,7 @@ describe('a store file that is deleted or replaced under way', () => {
     await put(store, 'a');
     const epoch = store.epoch();
     rmSync(path);
+    await nextTurn(); // the file is looked at once a turn
     expect(store.epoch()).not.toBe(epoch);
     expect(await store.commit({ decisions: [], touch: [pruneIdOf('a')] }, 0)).toEqual({
       missing: [pruneIdOf('a')],
@@ -94,6 +96,7 @@ describe('a store file that is deleted or replaced under way', () => {
     await put(store, 'a');
     const epoch = store.epoch();
     renameSync(other, path);
+    await nextTurn();
     expect(store.epoch()).not.toBe(epoch);
     expect(await store.findOriginal(pruneIdOf('old'))).toBe('text of old');
     expect(await store.findOriginal(pruneIdOf('a'))).toBeNull();

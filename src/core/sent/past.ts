@@ -5,7 +5,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
-import { controlPrefix, mayBeCut, takenPrefix } from './whole.ts';
+import { controlPrefix, holdsResultOrWords, mayBeCut, takenPrefix } from './whole.ts';
 
 /** The new part of a request, once it is known what was sent of it before. */
 export interface KnownPast {
@@ -55,18 +55,18 @@ export async function knownPast(
   const { messages, prefixes, first, tail, conversationId } = read;
   if (first === messages.length) return NOTHING_NEW;
   const askedFrom = (from: number): string[] =>
-    messages.slice(from).flatMap(({ texts }, i) => (texts.length > 0 ? (prefixes[from + i] ?? []) : []));
-  const open = askedFrom(Math.max(first, tail)).map(takenPrefix);
+    messages.slice(from).flatMap((message, i) => (holdsResultOrWords(message) ? (prefixes[from + i] ?? []) : []));
   const isOpen = ({ skip, messageIndex }: FoundText): boolean =>
     skip === '' && (messageIndex >= tail ? newTexts === 'decide' : answered === 'decide');
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
-  const { sent: records, failure } = await memory.find([...askedFrom(first), ...open, ...whole], unasked, soon);
+  const { sent: records, failure } = await memory.find([...askedFrom(first), ...whole], unasked, soon);
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
     mayBeCut(message) && !records.has(prefixes[first + i] ?? '');
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
   const control = whole.some((prefix) => records.has(prefix));
-  const taken = open.some((prefix) => records.has(prefix));
+  const sentBefore = askedFrom(Math.max(first, tail)).filter((prefix) => records.has(prefix));
+  const taken = sentBefore.length > 0 && (await memory.find(sentBefore.map(takenPrefix), failure)).sent.size > 0;
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
   const all: FoundText[] = [];

@@ -6,6 +6,11 @@ import type { SentMessage } from '../ports/sent.ts';
 const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
+/** Whether a message holds texts of a kind that is ever cut. */
+export function holdsResultOrWords({ texts }: ScannedMessage): boolean {
+  return texts.some(({ use }) => CUT.has(use));
+}
+
 /** Whether other settings might cut something in a message. */
 export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
   if (role === 'other' || role === 'assistant' || opaque) return false;

@@ -40,6 +40,8 @@ export interface AccessOptions {
   readonly readonly: boolean;
   /** Copies a large write-ahead log into the file; absent where there is none. */
   readonly checkpointer: Checkpointer | null;
+  /** Told after each transaction that wrote. */
+  readonly onWritten: () => void;
 }
 
 /** Reads and writes that wait for other processes without holding up the event loop, and note what was used. */
@@ -48,6 +50,7 @@ export class Access {
   readonly #clock: Clock;
   readonly #readonly: boolean;
   readonly #checkpointer: Checkpointer | null;
+  readonly #onWritten: () => void;
   readonly #uses: PendingUses;
 
   constructor(options: AccessOptions) {
@@ -55,6 +58,7 @@ export class Access {
     this.#clock = options.clock;
     this.#readonly = options.readonly;
     this.#checkpointer = options.checkpointer;
+    this.#onWritten = options.onWritten;
     this.#uses = new PendingUses(options.ttlMs, options.sentTtlMs);
   }
 
@@ -156,6 +160,7 @@ export class Access {
     });
     this.#uses.written(before);
     this.#uses.written(after);
+    this.#onWritten();
     return result;
   }
 }
