@@ -74,17 +74,19 @@ export function findTexts(
   // names of tools that are looked up first, and Codex's tools, stand in messages of the client's own
   if (message.role === 'other' && namesRecovery(bytes, message.span)) conversation.offerRecovery();
   const found: FoundText[] = [];
-  const results = message.texts.filter(({ use }) => use === 'result');
-  for (const of of byCall(results)) found.push(...readResult(bytes, message, of, messageIndex, conversation, settings));
+  for (const of of byCall(message.texts))
+    found.push(...readResult(bytes, message, of, messageIndex, conversation, settings));
   if (message.role === 'user') found.push(...readUser(bytes, message, messageIndex, conversation, settings));
   else if (message.role === 'assistant') readAssistant(bytes, message, conversation);
   return found.sort((a, b) => a.literal.start - b.literal.start);
 }
 
 /** The texts of each result; a message may hold results of several calls. */
-function byCall(results: readonly ScannedText[]): ScannedText[][] {
+function byCall(texts: readonly ScannedText[]): ScannedText[][] {
+  if (!texts.some(({ use }) => use === 'result')) return [];
   const calls = new Map<string, ScannedText[]>();
-  for (const text of results) {
+  for (const text of texts) {
+    if (text.use !== 'result') continue;
     const key = JSON.stringify([text.callId, text.name]);
     const of = calls.get(key);
     if (of) of.push(text);

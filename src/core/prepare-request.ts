@@ -78,7 +78,8 @@ export class Preparer {
     const { body, dialect, scope = NO_SCOPE, newTexts, isOver, unknownPast } = request;
     const { turns, answers, sent, keysOf } = this.#options;
     let read = await inTurn(turns, body.length - (match?.checkpoint.at ?? 0), () => this.#read(request, match));
-    if (unasked === null && (await answers.learn(read.scanned.previous))) read = this.#read(request, match);
+    const { previous } = read.scanned;
+    if (previous !== '' && unasked === null && (await answers.learn(previous))) read = this.#read(request, match);
     const directives = viewFor(dialect, all);
     let steps = NO_STEPS;
     if (!directives.empty) {

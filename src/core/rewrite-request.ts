@@ -76,6 +76,7 @@ export class RequestRewriter {
   readonly #preparer: Preparer;
   readonly #settler: Settler;
   readonly #segmentReporter: SegmentReporter | null;
+  readonly #collectors: readonly Collector[];
   /** What stands for messages whose cuts a provider took. */
   readonly #accepted = new LRUCache<string, true>({ max: MAX_ACCEPTED });
 
@@ -85,7 +86,8 @@ export class RequestRewriter {
     this.#memo = new PrefixMemo(memoBytes * (1 - SENT_SHARE));
     this.#sent = new SentMemory(store, memoBytes * SENT_SHARE);
     this.#answers = new AnsweredConversations(options.answers, onFailure);
-    const counting = (segments?.collector ?? segments?.payer) !== undefined;
+    this.#collectors = [segments?.collector, segments?.payer].filter((one) => one !== undefined);
+    const counting = this.#collectors.length > 0;
     this.#preparer = new Preparer({
       find,
       counting,
@@ -240,8 +242,9 @@ export class RequestRewriter {
     const now = clock.nowMs();
     try {
       const epoch = store.epoch();
-      const directives = (await segments?.directives.view(scope.project)) ?? NO_DIRECTIVES;
-      return { epoch, directives, now, failure: null };
+      const { directives } = segments ?? {};
+      const view = directives && (directives.known(scope.project) ?? (await directives.view(scope.project)));
+      return { epoch, directives: view ?? NO_DIRECTIVES, now, failure: null };
     } catch (failure) {
       if (!(failure instanceof StoreUnavailable)) throw failure;
       return { epoch: '', directives: segments?.directives.known(scope.project) ?? NO_DIRECTIVES, now, failure };
@@ -286,9 +289,7 @@ export class RequestRewriter {
   ): Promise<boolean> {
     // where the provider checks the past, nothing of it may be set aside later
     if (!this.#segmentReporter || request.dialect.binding === 'must') return false;
-    const { collector: budget, payer } = this.#options.segments ?? {};
-    const collectors = [budget, payer].filter((one) => one !== undefined);
-    const calling = this.#calling(collectors, decided, prepared, result);
+    const calling = this.#calling(this.#collectors, decided, prepared, result);
     if (!calling) return false;
     const { scope, conversationId, directives } = decided;
     const messages = decided.messages.length - CHECKPOINTS; // the last ones may come back changed
@@ -314,8 +315,10 @@ export class RequestRewriter {
   /** Slides the expiry of every prune that a marker in the new part of the body names, whoever wrote it there. */
   async #keepAlive(body: Buffer, from: number, project: string): Promise<void> {
     const needle = 'prune_id=prn_';
+    const first = body.indexOf(needle, from);
+    if (first < 0) return;
     const ids = new Set<string>();
-    for (let at = body.indexOf(needle, from); at >= 0 && ids.size < MAX_TOUCHED; at = body.indexOf(needle, at + 1)) {
+    for (let at = first; at >= 0 && ids.size < MAX_TOUCHED; at = body.indexOf(needle, at + 1)) {
       for (const id of pruneIdsIn(body.toString('latin1', at, at + 32))) ids.add(id);
     }
     if (ids.size === 0) return;
@@ -345,7 +348,9 @@ export class RequestRewriter {
   ): void {
     const { read, found } = prepared;
     const { match } = read;
-    const { before, messages } = read.scanned;
+    const { before, messages, previous } = read.scanned;
+    // what goes on from an answer is sent once: the next body begins with another one
+    if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
     const checkpoints: Checkpoint[] = read.marks.map(({ message, conversation, tokens }) => {
       const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];
       return {
@@ -358,8 +363,7 @@ export class RequestRewriter {
       };
     });
     const last = checkpoints.at(-1);
-    // what goes on from an answer is sent once: the next body begins with another one
-    if (!last || read.scanned.previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
+    if (!last) return;
     const known = match
       ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages)
       : [];

@@ -11,11 +11,11 @@ export class TailUsage implements AnswerReader {
   #size = 0;
 
   /**
-   * @param key - of the object that holds the counts
+   * @param key - of the object that holds the counts, as it is written: with its quotes
    * @param usageOf - reads that object
    */
-  constructor(key: string, usageOf: (value: unknown) => ProviderUsage | null) {
-    this.#key = Buffer.from(JSON.stringify(key));
+  constructor(key: Buffer, usageOf: (value: unknown) => ProviderUsage | null) {
+    this.#key = key;
     this.#usageOf = usageOf;
   }
 

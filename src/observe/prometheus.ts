@@ -26,19 +26,15 @@ const PROXIED: ReadonlySet<Route> = new Set<Route>([
   'passthrough',
 ]);
 
-/** What the provider counted, by kind; what it did not tell, or tells as no amount, is left out. */
-function kindsOf(usage: ProviderTokens | undefined): [kind: string, tokens: number][] {
-  if (!usage) return [];
-  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens } = usage;
-  const kinds = {
-    prompt: promptTokens,
-    cached: cachedTokens,
-    cache_write: cacheWriteTokens,
-    completion: completionTokens,
+/** Tells what the provider counted, by kind; what it did not tell, or tells as no amount, is left out. */
+function eachKind(usage: ProviderTokens, told: (kind: string, tokens: number) => void): void {
+  const tell = (kind: string, tokens: number | null | undefined): void => {
+    if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0) told(kind, tokens);
   };
-  return Object.entries(kinds).flatMap(([kind, tokens]): [string, number][] =>
-    typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0 ? [[kind, tokens]] : [],
-  );
+  tell('prompt', usage.promptTokens);
+  tell('cached', usage.cachedTokens);
+  tell('cache_write', usage.cacheWriteTokens);
+  tell('completion', usage.completionTokens);
 }
 
 /** Makes the counters, histograms and gauges of one server. */
@@ -69,6 +65,10 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.');
   const missTokens = counter('cache_miss_tokens_total', 'Tokens not read from the cache that stood there.', 'cause');
   const missDollars = counter('cache_miss_dollars_total', 'What these cost above reading them.', 'cause');
+  // without labels it is there from the beginning, so that nothing need not be added
+  const add = (counter: Counter, value: number): void => {
+    if (value > 0) counter.inc(value);
+  };
   const amount = (value: number | null): number => (value !== null && value > 0 ? value : 0);
 
   const readStore = storeGauges(registry, storeSizes);
@@ -78,11 +78,11 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
     .set(1);
 
   const pruning = (sample: PruningSample): void => {
-    candidates.inc(sample.candidates);
-    prunes.inc(sample.pruned);
-    tokensBefore.inc(sample.tokensBefore);
-    tokensAfter.inc(sample.tokensAfter);
-    tokensSaved.inc(Math.max(0, sample.tokensBefore - sample.tokensAfter));
+    add(candidates, sample.candidates);
+    add(prunes, sample.pruned);
+    add(tokensBefore, sample.tokensBefore);
+    add(tokensAfter, sample.tokensAfter);
+    add(tokensSaved, sample.tokensBefore - sample.tokensAfter);
     pruningTime.observe(sample.elapsedMs / 1000);
     for (const reason of sample.fallbacks) fallbacks.inc({ reason });
   };
@@ -98,7 +98,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
         pruning(sample.pruning);
         savedByRoute.inc({ route }, Math.max(0, sample.pruning.tokensBefore - sample.pruning.tokensAfter));
       }
-      for (const [kind, tokens] of kindsOf(sample.usage)) providerTokens.inc({ route, kind }, tokens);
+      if (sample.usage) eachKind(sample.usage, (kind, tokens) => providerTokens.inc({ route, kind }, tokens));
     },
     pruning,
     billed(sample: BillSample) {
@@ -106,7 +106,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
       if (sample.dollars === null) unpriced.inc();
       dollars.inc({ model }, amount(sample.dollars));
       without.inc({ model }, amount(sample.dollarsWithout));
-      regret.inc(amount(sample.regretDollars));
+      add(regret, amount(sample.regretDollars));
       if (miss === null) return;
       missTokens.inc({ cause: miss }, amount(sample.missTokens));
       missDollars.inc({ cause: miss }, amount(sample.missDollars));

@@ -48,8 +48,8 @@ function hideValue(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
   if (depth >= MAX_DEPTH) return '[deep]';
   if (Array.isArray(value)) {
-    const shown = value.map((item) => hideValue(item, depth + 1));
-    return shown.some((item, i) => item !== value[i]) ? shown : value;
+    const hides = value.some((item) => hideValue(item, depth + 1) !== item);
+    return hides ? value.map((item) => hideValue(item, depth + 1)) : value;
   }
   return hideIn(value as Record<string, unknown>, depth + 1);
 }

@@ -2,7 +2,7 @@ import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
 import { fieldIn } from './headers.ts';
-import type { PassOn, UpstreamRequest } from './pass-on.ts';
+import type { Outgoing, PassOn } from './pass-on.ts';
 
 export interface NodeHopOptions {
   readonly agent: http.Agent;
@@ -23,7 +23,7 @@ export class NodeHop {
     this.#options = options;
   }
 
-  send(origin: string, { method, path, headers, body }: UpstreamRequest, passOn: PassOn): void {
+  send(origin: string, { method, path, headers, body }: Outgoing, passOn: PassOn): void {
     const { agent, maxHeaderSize } = this.#options;
     const library = origin.startsWith('https:') ? https : http;
     const fields = [...headers];

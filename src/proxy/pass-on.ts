@@ -5,12 +5,16 @@ import { HeldAnswer } from './held-answer.ts';
 import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
-export interface UpstreamRequest {
+/** What goes to the upstream. */
+export interface Outgoing {
   readonly method: string;
-  /** Path and query below the upstream's own path. */
   readonly path: string;
   readonly headers: string[];
   readonly body: Buffer | Readable | null;
+}
+
+/** A request, its path below the upstream's own path, and what is done with its answer. */
+export interface UpstreamRequest extends Outgoing {
   /** Says which answers are dropped; the exchange then ends as `declined`. */
   readonly decline?: Decline | undefined;
   /** Fields for the client beside the upstream's own. */

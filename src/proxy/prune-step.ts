@@ -76,18 +76,23 @@ export class PruneStep {
   }
 
   /** Never rejects: whatever goes wrong inside, the request goes on. */
-  async prune(came: CameIn): Promise<Pruned> {
+  prune(came: CameIn): Promise<Pruned> {
     const { maxBodyBytes, storeWait } = this.#options;
-    if (this.#isOff(came.headers) && !this.#isChecked) return asItCame();
-    if (came.body.length > maxBodyBytes) return asItCame('body_too_large');
-    const sinceMs = performance.now();
+    if (this.#isOff(came.headers) && !this.#isChecked) return Promise.resolve(asItCame());
+    if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large'));
     // one that was refused for its past has waited
-    for (let waits = storeWait !== undefined && came.past !== 'decide'; waits; ) {
+    if (storeWait === undefined || came.past === 'decide') return this.#prune(came, 'leave');
+    return this.#pruneOnceKnown(came, storeWait);
+  }
+
+  async #pruneOnceKnown(came: CameIn, storeWait: Pick<StoreWait, 'wait'>): Promise<Pruned> {
+    const sinceMs = performance.now();
+    for (let waits = true; waits; ) {
       try {
         return await this.#prune(came, 'refuse');
       } catch (cause) {
         if (!(cause instanceof PastUnknown)) throw cause;
-        waits = (await storeWait?.wait(cause.cause, came.body.length, sinceMs)) === true;
+        waits = await storeWait.wait(cause.cause, came.body.length, sinceMs);
       }
     }
     return this.#prune(came, 'leave');
@@ -95,12 +100,14 @@ export class PruneStep {
 
   /** @throws PastUnknown where that is asked for */
   async #prune(came: CameIn, unknownPast: IncomingRequest['unknownPast']): Promise<Pruned> {
-    const { maxBodyBytes, shadow } = this.#options;
-    const { hasRoom, release } = await this.#roomFor(came.body.length);
+    const { maxBodyBytes, shadow, room, lateRoom, timeoutMs } = this.#options;
+    const inRoom = await room.take(came.body.length, timeoutMs);
+    const hasRoom = inRoom !== null;
+    const release = inRoom ?? (await lateRoom.take(came.body.length, this.#patienceMs));
     const fallbacks = hasRoom ? [] : ['overloaded'];
-    if (!hasRoom && release === null && !this.#isChecked) return asItCame(...fallbacks);
+    if (release === null && !this.#isChecked) return asItCame(...fallbacks);
     try {
-      const body = await decodeBody(came.body, came.encoding, maxBodyBytes);
+      const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
       const time = { isOver: false };
       const request = this.#requestOf(came, body, hasRoom, { unknownPast, isOver: () => time.isOver });
@@ -114,14 +121,6 @@ export class PruneStep {
     } finally {
       release?.();
     }
-  }
-
-  /** Room to decide in or, late, to repeat what was sent in; `release` is `null` where neither came free in time. */
-  async #roomFor(bytes: number): Promise<{ readonly hasRoom: boolean; readonly release: (() => void) | null }> {
-    const { room, lateRoom, timeoutMs } = this.#options;
-    const release = await room.take(bytes, timeoutMs);
-    if (release) return { hasRoom: true, release };
-    return { hasRoom: false, release: await lateRoom.take(bytes, this.#patienceMs) };
   }
 
   /** Where the request as it came is no way out, that is worth waiting for. */

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
-import type { PassOn, UpstreamRequest } from './pass-on.ts';
+import type { Outgoing, PassOn } from './pass-on.ts';
 
 /** The channel on which undici tells over which connection it begins to send. */
 const SENDING = 'undici:client:sendHeaders';
@@ -18,7 +18,7 @@ export class UndiciHop {
   }
 
   /** @param origin - `https://host:port` of the upstream */
-  send(origin: string, { method, path, headers, body }: UpstreamRequest, passOn: PassOn): void {
+  send(origin: string, { method, path, headers, body }: Outgoing, passOn: PassOn): void {
     const handler = new Handler(passOn, (starting) => {
       this.#starting = starting;
     });

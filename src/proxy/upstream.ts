@@ -7,7 +7,7 @@ import { type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { Way } from '../core/route-way.ts';
 import type { Hops } from './hops.ts';
 import { NodeHop } from './node-hop.ts';
-import { type Exchange, PassOn, type Untold, type UpstreamRequest } from './pass-on.ts';
+import { type Exchange, type Outgoing, PassOn, type Untold, type UpstreamRequest } from './pass-on.ts';
 import { UndiciHop } from './undici-hop.ts';
 
 export interface UpstreamOptions {
@@ -33,7 +33,7 @@ const MAX_SMALL_BYTES = 64 * 1024;
 
 /** Sends one request. */
 interface Hop {
-  send(origin: string, request: UpstreamRequest, passOn: PassOn): void;
+  send(origin: string, request: Outgoing, passOn: PassOn): void;
 }
 
 /** The hop to the model's provider: one pool of connections, raw bytes both ways. */
@@ -72,21 +72,20 @@ export class Upstream {
    */
   async exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
     const { origin, prefix, fields } = this.connection;
-    const sent = {
-      ...request,
-      path: prefix + request.path,
-      headers: [...request.headers, ...fields, 'via', this.#options.hops.own],
-    };
-    const whole = !(request.body instanceof Readable);
-    let end = await attempt(this.#node ?? this.#undici, origin, sent, res, whole);
+    const { method, path, body } = request;
+    const headers = [...request.headers, ...fields, 'via', this.#options.hops.own];
+    const sent: Outgoing = { method, path: prefix + path, headers, body };
+    const attempt = (hop: Hop, mayTryAgain: boolean): Promise<Exchange | Untold> =>
+      new Promise((resolve) => hop.send(origin, sent, new PassOn(request, res, mayTryAgain, resolve)));
+    let end = await attempt(this.#node ?? this.#undici, !(body instanceof Readable));
     if (end.kind === 'lost') {
       const fresh = new UndiciHop(this.#dispatcher());
-      end = await attempt(this.#node ?? fresh, origin, sent, res, false);
+      end = await attempt(this.#node ?? fresh, false);
       void fresh.close().catch(() => {}); // its answer is through
     }
     const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
     if (continued) this.#node ??= this.#nodeHop();
-    if (end.kind === 'continued' && this.#node) end = await attempt(this.#node, origin, sent, res, false);
+    if (end.kind === 'continued' && this.#node) end = await attempt(this.#node, false);
     return settled(end);
   }
 
@@ -175,16 +174,6 @@ function connectionTo(origin: string, { proxy }: Way): Connection {
 export function agentFor({ origin, tunnel }: Connection): HttpAgent {
   if (tunnel !== null) return new HttpsProxyAgent(tunnel, { keepAlive: true });
   return origin.startsWith('https:') ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-}
-
-function attempt(
-  hop: Hop,
-  origin: string,
-  request: UpstreamRequest,
-  res: ServerResponse,
-  mayTryAgain: boolean,
-): Promise<Exchange | Untold> {
-  return new Promise((resolve) => hop.send(origin, request, new PassOn(request, res, mayTryAgain, resolve)));
 }
 
 function settled(end: Exchange | Untold): Exchange {

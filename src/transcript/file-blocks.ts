@@ -65,7 +65,7 @@ const FENCE = /^ {0,3}(`{3,12}|~{3,12})([^\n`]{0,500})/;
 const PATH_LIKE = /^[\w@~.()[\]+-]*(?:[/\\][\w@~.()[\]+ -]+)*\.[A-Za-z0-9]{1,10}$/;
 
 /** Something of every frame that a file may stand in: most of what people write holds none. */
-const MAY_OPEN = /[<`~]|\[file content begin\]|Content (?:from|of) /;
+const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Content of '];
 
 /**
  * Finds the files in a user's message: elements (`<file …>`, `<file_content …>`, …), fenced blocks, and the
@@ -73,7 +73,7 @@ const MAY_OPEN = /[<`~]|\[file content begin\]|Content (?:from|of) /;
  */
 export function findFileBlocks(text: string): FileBlock[] {
   const blocks: FileBlock[] = [];
-  if (!MAY_OPEN.test(text)) return blocks;
+  if (!MAY_OPEN.some((part) => text.includes(part))) return blocks;
   // Frames that nothing closes any more: looked for once, not again at every opening.
   const unclosed = new Set<string>();
   let header = NO_HEADER;
@@ -265,7 +265,8 @@ function withoutInjected(text: string): string {
     open = at - 1;
   }
   const rest = out + text.slice(at);
-  return STAGE_SETTING.some((start) => rest.trimStart().startsWith(start)) ? '' : rest;
+  const beginning = rest.trimStart();
+  return STAGE_SETTING.some((start) => beginning.startsWith(start)) ? '' : rest;
 }
 
 /** How messages begin that a client writes on its own behalf before the user's first words. */

@@ -54,19 +54,24 @@ export async function knownPast(
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
   const { messages, prefixes, first, tail, conversationId } = read;
   if (first === messages.length) return NOTHING_NEW;
-  const askedFrom = (from: number): string[] =>
-    messages.slice(from).flatMap((message, i) => (holdsResultOrWords(message) ? (prefixes[from + i] ?? []) : []));
+  const those = (from: number, asked: (message: ScannedMessage) => boolean): string[] =>
+    messages.slice(from).flatMap((message, i) => (asked(message) ? (prefixes[from + i] ?? []) : []));
+  const open = those(Math.max(first, tail), mayBeCut).map(takenPrefix);
   const isOpen = ({ skip, messageIndex }: FoundText): boolean =>
     skip === '' && (messageIndex >= tail ? newTexts === 'decide' : answered === 'decide');
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
-  const { sent: records, failure } = await memory.find([...askedFrom(first), ...whole], unasked, soon);
+  const { sent: records, failure } = await memory.find(
+    [...those(first, holdsResultOrWords), ...open, ...whole],
+    unasked,
+    soon,
+  );
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
     mayBeCut(message) && !records.has(prefixes[first + i] ?? '');
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
+  if (read.found.length + records.size === 0) return { ...NOTHING_NEW, unknown, failure };
   const control = whole.some((prefix) => records.has(prefix));
-  const sentBefore = askedFrom(Math.max(first, tail)).filter((prefix) => records.has(prefix));
-  const taken = sentBefore.length > 0 && (await memory.find(sentBefore.map(takenPrefix), failure)).sent.size > 0;
+  const taken = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
   const all: FoundText[] = [];

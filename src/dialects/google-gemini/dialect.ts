@@ -22,7 +22,7 @@ export const googleGemini: Dialect = {
   },
   scan: scanGeminiBody,
   meaning: meaningOf,
-  answer: () => new TailUsage('usageMetadata', usageOf),
+  answer: () => new TailUsage(USAGE, usageOf),
   refusesPast: () => false,
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
@@ -30,6 +30,7 @@ export const googleGemini: Dialect = {
 
 /** How much of a model's name is told. */
 const MAX_MODEL_CHARS = 200;
+const USAGE = Buffer.from('"usageMetadata"');
 const BASE = /^\/v1(?:beta|alpha)?\//;
 const PURPOSES = new Map<string, Purpose>([
   ['generateContent', 'generate'],

@@ -2,10 +2,12 @@ import type { ProviderUsage } from '../dialect.ts';
 import { count, field } from '../json-value.ts';
 import { TailUsage } from '../tail-usage.ts';
 
+const USAGE = Buffer.from('"usage"');
+
 /** Finds the `usage` of a chat completion. */
 export class ChatAnswer extends TailUsage {
   constructor() {
-    super('usage', usageOf);
+    super(USAGE, usageOf);
   }
 }
 
