@@ -45,14 +45,16 @@ const { settings } = loadSettings({
 });
 const offline = { ...settings, databaseUrl: null, dbPath: ':memory:', timeoutMs: 600_000 };
 
-/** Long conversations with large results: so many requests, and so many characters of results. */
+/** Long conversations with large results: so many requests, and so many characters in results of the size that is looked at. */
 const LONG_REQUESTS = 40;
 const LONG_CHARS = 200_000;
+const LARGE_CHARS = 4_000;
 
 function isLong({ messages }: Recording): boolean {
   const chars = messages.reduce((sum, message, i) => {
     const isResult = message.role === 'tool' || textResultOf(asRecorded(message), asRecorded(messages[i - 1])) !== null;
-    return isResult ? sum + textOf(asRecorded(message)).length : sum;
+    const { length } = textOf(asRecorded(message));
+    return isResult && length >= LARGE_CHARS ? sum + length : sum;
   }, 0);
   return messages.filter(({ role }) => role === 'assistant').length >= LONG_REQUESTS && chars >= LONG_CHARS;
 }

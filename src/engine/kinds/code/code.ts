@@ -49,7 +49,7 @@ export const code: Kind = {
   measure: (reading) => measureProse(reading, CODE_WEIGHTS),
   boldness: {
     // a file that is read may be worked on, a program's output is looked through
-    atCeiling: { read: 0.55, command: 2.6, search: 1, listing: 1, unknown: 1.8 },
+    atCeiling: { read: 0.7, command: 2.6, search: 1, listing: 1, unknown: 1.8 },
     readSize: READ_SIZE,
     mild: 0.27,
     deep: 0.27,
