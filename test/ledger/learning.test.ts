@@ -28,7 +28,7 @@ const FILE = 'read_file';
 
 function reading(i: number): Message[] {
   const args = { path: `src/orders-${i}.ts` };
-  const [system, user, ...turn] = oneResult(sourceFile(120, i), { tool: FILE, args });
+  const [system, user, ...turn] = oneResult(sourceFile(80, i), { tool: FILE, args });
   return [system, { ...user, content: `Case ${i}: where is the refund of a voucher counted?` }, ...turn] as Message[];
 }
 
