@@ -21,10 +21,10 @@ export async function writeInParts<Row>(
  */
 export class WriteBehind {
   readonly #write: () => Promise<void>;
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> = Promise.resolve();
-
   readonly #delayMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #next: NodeJS.Immediate | undefined;
+  #writing: Promise<void> | null = null;
 
   /**
    * @param write - writes all that waits; must not reject
@@ -35,16 +35,26 @@ export class WriteBehind {
     this.#delayMs = delayMs;
   }
 
-  /** There is something to write. */
-  soon(): void {
-    this.#timer ??= setTimeout(() => void this.flush(), this.#delayMs).unref();
+  /**
+   * There is something to write.
+   *
+   * @param rows - how many wait by now; where they fill a transaction they go with the next turn of the event loop
+   */
+  soon(rows = 0): void {
+    if (rows >= WRITTEN_AT_ONCE && this.#writing === null) this.#next ??= setImmediate(() => void this.flush());
+    else this.#timer ??= setTimeout(() => void this.flush(), this.#delayMs).unref();
   }
 
   /** Writes now. Resolves when all that waited at the call is written or lost. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
+    clearImmediate(this.#next);
     this.#timer = undefined;
-    this.#writing = this.#writing.then(this.#write);
-    return this.#writing;
+    this.#next = undefined;
+    const written = (this.#writing ?? Promise.resolve()).then(this.#write).then(() => {
+      if (this.#writing === written) this.#writing = null;
+    });
+    this.#writing = written;
+    return written;
   }
 }

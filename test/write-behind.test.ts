@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { writeInParts } from '../src/write-behind.ts';
+import { WriteBehind, writeInParts } from '../src/write-behind.ts';
 
 it('writes many rows in parts and in order, and whatever waits has its turn in between', async () => {
   const rows = Array.from({ length: 450 }, (_, i) => i);
@@ -20,4 +21,46 @@ it('writes nothing behind a part that could not be written', async () => {
   };
   await expect(writeInParts(Array(1_000).fill(0), refuse)).rejects.toThrow('full');
   expect(tried).toBe(1);
+});
+
+it('writes with the next turn once a transaction is full, else when its time has come', async () => {
+  const waiting: number[] = [];
+  const told: number[] = [];
+  const behind = new WriteBehind(async () => {
+    told.push(waiting.splice(0).length);
+  }, 60_000);
+  const add = (row: number): void => {
+    waiting.push(row);
+    behind.soon(waiting.length);
+  };
+  for (let row = 0; row < 199; row++) add(row);
+  await nextTurn();
+  expect(told).toEqual([]);
+  for (let row = 199; row < 250; row++) add(row);
+  await nextTurn();
+  expect(told).toEqual([250]);
+  await behind.flush();
+});
+
+it('lets those that come while something is written wait until it is', async () => {
+  let end = (): void => {};
+  let writes = 0;
+  const behind = new WriteBehind(() => {
+    writes++;
+    return new Promise((resolve) => {
+      end = resolve;
+    });
+  }, 60_000);
+  behind.soon(200);
+  await nextTurn();
+  for (let i = 0; i < 1_000; i++) behind.soon(200 + i);
+  await nextTurn();
+  expect(writes).toBe(1);
+  end();
+  await nextTurn();
+  behind.soon(1_200);
+  await nextTurn();
+  expect(writes).toBe(2);
+  end();
+  await nextTurn();
 });

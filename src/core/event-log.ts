@@ -42,7 +42,7 @@ export class EventLog implements EventSink {
       if (event.kind === 'pruned') this.#remember(String(event.payload.prune_id), event.runId);
     }
     if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.slice(-MAX_WAITING);
-    this.#behind.soon();
+    this.#behind.soon(this.#waiting.length);
   }
 
   /** The run in which this process saw a prune last. */

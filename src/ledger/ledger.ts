@@ -120,7 +120,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   request(facts: RequestFacts): void {
     try {
       this.#bill(facts);
-      this.#behind.soon();
+      this.#behind.soon(this.#turns.length);
     } catch (cause) {
       this.#options.onFailure('not_billed', cause, { requestId: facts.requestId });
     }
