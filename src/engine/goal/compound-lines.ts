@@ -42,7 +42,8 @@ export function bindWords(
   return bound;
 }
 
-function unionOf(places: readonly LineFlags[]): LineFlags {
+/** The lines that hold any of some things. */
+export function unionOf(places: readonly LineFlags[]): LineFlags {
   const all = Uint8Array.from(places[0] ?? []);
   for (const place of places) for (let i = 0; i < all.length; i++) if (place[i] === 1) all[i] = 1;
   return all;

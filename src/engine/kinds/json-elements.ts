@@ -18,6 +18,17 @@ const MOST_LINES = 24;
  * line and ends before the next one at its depth, with the closing bracket at that depth still part of it.
  */
 export function findElements(view: View): Elements {
+  const known = found.get(view);
+  if (known) return known;
+  const elements = divide(view);
+  found.set(view, elements);
+  return elements;
+}
+
+/** What was found in texts that are being read: their blocks and what of them is protected both follow from it. */
+const found = new WeakMap<View, Elements>();
+
+function divide(view: View): Elements {
   const n = view.n;
   const element = new Int32Array(n);
   const frame = new Uint8Array(n);
@@ -43,9 +54,10 @@ export function findElements(view: View): Elements {
 
 /** Index of the last line of the element that begins on each line. */
 function elementEnds(view: View): Int32Array {
-  const end = Int32Array.from({ length: view.n }, (_, i) => i);
+  const end = new Int32Array(view.n);
   const open: number[] = [];
   for (let i = 0; i < view.n; i++) {
+    end[i] = i;
     if (isBlankLine(view, i)) continue;
     const indent = view.indent[i] ?? 0;
     const first = view.text.charCodeAt(view.firstNonBlank[i] ?? 0);

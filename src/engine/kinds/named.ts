@@ -1,4 +1,4 @@
-import { countOf } from '../goal/compound-lines.ts';
+import { countOf, unionOf } from '../goal/compound-lines.ts';
 import type { Reading } from './kind.ts';
 import { RULES } from './protection.ts';
 
@@ -18,15 +18,14 @@ export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Arr
   }
   const compounds = [...match.compounds.values()].filter((lines) => countOf(lines) <= few);
   if (rare.size === 0 && compounds.length === 0) return;
-  const names = (i: number): boolean => {
-    if (compounds.some((lines) => lines[i] === 1)) return true;
+  const named = compounds.length === 0 ? new Uint8Array(view.n) : unionOf(compounds);
+  for (let i = 0; i < view.n && rare.size > 0; i++) {
     const end = match.first[i + 1] ?? 0;
-    for (let h = match.first[i] ?? 0; h < end; h++) if (rare.has(words.ids[match.hits[h] ?? 0] ?? -1)) return true;
-    return false;
-  };
+    for (let h = match.first[i] ?? 0; h < end; h++) if (rare.has(words.ids[match.hits[h] ?? 0] ?? -1)) named[i] = 1;
+  }
   let left = Math.max(MOST_LINES, Math.floor(view.n * MOST_SHARE));
   for (let i = 0; i < view.n && left > 0; i++) {
-    if (keep[i] !== 0 || !names(i)) continue;
+    if (keep[i] !== 0 || named[i] === 0) continue;
     keep[i] = RULES.indexOf('named');
     left--;
   }

@@ -29,6 +29,8 @@ const LIFT = 0.8;
 /** What the first entry is worth beyond others of its shape, and entries in which that fades to 1/e. Chosen. */
 const FIRST_WORTH = 2;
 const FADES_IN = 20;
+/** Entries after which it adds nothing to 1 that a double can hold: `2 * exp(-40)` is less than its last bit. */
+const FADED = 40 * FADES_IN;
 /** Lines around a hunk's line that a match reaches; lines added to a hunk's, so that a short one does not win; and how much
  * more the best are worth than others, as an exponent. Chosen. */
 const HUNK = { reach: 8, smooth: 8, sharpness: 2.5 };
@@ -48,10 +50,8 @@ export function rankEntries(
     best[u] = Math.max(best[u] ?? 0, raw[i] ?? 0);
     size[u] = (size[u] ?? 0) + 1;
   }
-  const sharp = columnOf(n, (i) => {
-    const u = units.unit[i] ?? 0;
-    return (best[u] ?? 0) ** SHARPNESS / (size[u] ?? 1);
-  });
+  const share = best.map((one, u) => (one === 0 ? 0 : one ** SHARPNESS / (size[u] ?? 1)));
+  const sharp = columnOf(n, (i) => share[units.unit[i] ?? 0] ?? 0);
   if (inTree) liftAncestors(view, sharp);
   const out = new Float64Array(n);
   let sum = 0;
@@ -59,7 +59,7 @@ export function rankEntries(
   for (let i = 0; i < n; i++) {
     sum += sharp[i] ?? 0;
     const seen = count[shape[i] ?? 0] ?? 1;
-    out[i] = (1 / Math.sqrt(seen)) * (1 + FIRST_WORTH * Math.exp(-i / FADES_IN));
+    out[i] = (1 / Math.sqrt(seen)) * (i < FADED ? 1 + FIRST_WORTH * Math.exp(-i / FADES_IN) : 1);
     information += out[i] ?? 0;
   }
   const even = sum === 0 ? 1 : evenShare;
@@ -72,13 +72,15 @@ export function rankEntries(
 /** Where an entry lies in a tree matters as much as itself: what it stands under gets nearly its worth. */
 function liftAncestors(view: View, worth: Float64Array): void {
   const below = new Float64Array(MAX_DEPTH);
+  let deepest = 0;
   for (let i = view.n - 1; i >= 0; i--) {
     const depth = depthOf(view, i);
     let most = 0;
-    for (let d = depth + 1; d < MAX_DEPTH; d++) {
-      most = Math.max(most, below[d] ?? 0);
-      below[d] = 0;
+    for (; deepest > depth; deepest--) {
+      most = Math.max(most, below[deepest] ?? 0);
+      below[deepest] = 0;
     }
+    deepest = depth;
     worth[i] = Math.max(worth[i] ?? 0, LIFT * most);
     below[depth] = Math.max(below[depth] ?? 0, worth[i] ?? 0);
   }
