@@ -26,8 +26,9 @@ import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
 import { PastUnknown } from './sent/past-unknown.ts';
 import { controlPrefix, takenPrefix, wholeRecord } from './sent/whole.ts';
-import { Settler, TIMED_OUT } from './settle-request.ts';
+import { Settler } from './settle-request.ts';
 import type { Spliced } from './splice.ts';
+import { TIMED_OUT } from './within.ts';
 
 export interface RewriterOptions {
   readonly store: Store;

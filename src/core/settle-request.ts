@@ -16,7 +16,7 @@ import { PastUnknown } from './sent/past-unknown.ts';
 import { recordsOf } from './sent/record.ts';
 import { mayBeCut, wholeRecord } from './sent/whole.ts';
 import { type Spliced, splice } from './splice.ts';
-import { within } from './within.ts';
+import { TIMED_OUT, within } from './within.ts';
 
 /** What became of a request's texts. */
 export interface SettledRequest {
@@ -39,9 +39,6 @@ export interface SettleOptions {
   readonly owners?: Ownership | undefined;
   readonly onFailure: TellFailure;
 }
-
-/** The time for a request is over. */
-export const TIMED_OUT = new Error('deciding took too long');
 
 const NOTHING = (): null => null;
 

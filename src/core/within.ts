@@ -1,3 +1,6 @@
+/** The time for a request is over. */
+export const TIMED_OUT = new Error('deciding took too long');
+
 /**
  * What work gives, or `null` when it takes longer than `ms` milliseconds; it goes on then and nobody hears of its end.
  *
