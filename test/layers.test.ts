@@ -140,6 +140,22 @@ describe('the layers of the house', () => {
     expect(eager.filter((target) => /app|serve|store|proxy|mcp\/|settings\.ts|load/.test(target ?? ''))).toEqual([]);
   });
 
+  it('let the port open before anything is loaded that serves requests', () => {
+    const met = new Set<string>();
+    const meet = (file: string): void => {
+      if (met.has(file)) return;
+      met.add(file);
+      for (const [, target] of sourceOf(file).matchAll(/^(?:import|\} from) (?!type\b).*?'(\.[^']+)'/gm)) {
+        meet(posix.join(posix.dirname(file), target ?? ''));
+      }
+    };
+    meet('app/http.ts');
+    expect(met.size).toBeGreaterThan(20);
+    expect(
+      [...met].filter((file) => /^(?:dialects|engine|goal)\/|websocket\/handler|upstream\.ts$/.test(file)),
+    ).toEqual([]);
+  });
+
   it('let a server that asks for no keys load nothing of them', () => {
     const ofKeys = /^(?:keys\/|app\/key|store\/(?:\w+\/(?:keys|projects)|key-rows)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));

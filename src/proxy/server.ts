@@ -5,7 +5,6 @@ import type { Hops } from './hops.ts';
 import { Newcomers } from './newcomers.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
-import { refuseUpgrade } from './websocket/handler.ts';
 import { serveOrdinary } from './websocket/not-taken-up.ts';
 
 /** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
@@ -180,6 +179,15 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
   };
   if (socketFront) socketFront(req, () => bareAnswer(req, socket), go);
   else go();
+}
+
+/** What is told to a client that asks for a WebSocket where there is none. */
+function refuseUpgrade(
+  req: IncomingMessage,
+  socket: Socket,
+  code: 'upgrade_refused' | 'shutting_down' | 'loop_detected',
+) {
+  sendError(bareAnswer(req, socket), code);
 }
 
 function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {

@@ -2,10 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
-import type { Dialect } from '../../dialects/dialect.ts';
 import { childOf, meteredByChild } from '../child-door.ts';
 import { pairsOf, responseHeaders } from '../headers.ts';
-import { sendError, sendUpstreamError } from '../openai-error.ts';
+import { sendUpstreamError } from '../openai-error.ts';
 import { bareAnswer } from './bare-answer.ts';
 import { Bridge } from './bridge.ts';
 import { type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES } from './dial.ts';
@@ -141,14 +140,4 @@ function fieldsFor({ rawHeaders }: IncomingMessage): string[] {
   return pairsOf(responseHeaders(rawHeaders))
     .filter(([name]) => !/^sec-websocket-/i.test(name))
     .map(([name, value]) => `${name}: ${value}`);
-}
-
-/** What is told to a client that asks for a WebSocket where there is none. */
-export function refuseUpgrade(
-  req: IncomingMessage,
-  socket: Socket,
-  code: 'upgrade_refused' | 'shutting_down' | 'loop_detected',
-  errorBody?: Dialect['error'],
-): void {
-  sendError(bareAnswer(req, socket), code, undefined, undefined, errorBody);
 }
