@@ -142,25 +142,26 @@ async function runAgent(
       : () => {};
   told.hold();
   const onTerminal = io.inIsTerminal === true;
-  const agent = new AgentProcess({
-    command,
-    args: [...args, ...userArgs],
-    cwd: io.cwd,
-    env: { ...io.env, ...withoutDetour(io.env), ...env },
-    onTerminal,
-    // an agent that draws on the terminal keeps it: what it says there is not for a log
-    // what an agent draws on a terminal is not for a log, and it must find its terminal there
-    ...(childLog.on &&
-      !io.errIsTerminal && {
-        onStderr: (text: string) => {
-          io.err(text);
-          childLog.stderr(text);
-        },
-      }),
-  });
-  childLog.meta(`started ${command}`);
-  const forget = handleEvents(agent, io, onTerminal, told);
+  let agent: AgentProcess | null = null;
+  // before it starts: a signal that comes in between would end this process and leave the agent behind
+  const forget = handleEvents(() => agent, io, onTerminal, told);
   try {
+    agent = new AgentProcess({
+      command,
+      args: [...args, ...userArgs],
+      cwd: io.cwd,
+      env: { ...io.env, ...withoutDetour(io.env), ...env },
+      onTerminal,
+      // what an agent draws on a terminal is not for a log, and it must find its terminal there
+      ...(childLog.on &&
+        !io.errIsTerminal && {
+          onStderr: (text: string) => {
+            io.err(text);
+            childLog.stderr(text);
+          },
+        }),
+    });
+    childLog.meta(`started ${command}`);
     const code = await agent.ended;
     ended = true;
     lifecycle.on('phase_ended');
@@ -189,11 +190,16 @@ function withoutDetour(env: Io['env']): Record<string, string> {
 }
 
 /** The agent decides what Ctrl-C means; a wish to end is passed on, and made to happen. */
-function handleEvents(agent: AgentProcess, { events }: Io, onTerminal: boolean, told: HeldLines): () => void {
+function handleEvents(
+  agent: () => AgentProcess | null,
+  { events }: Io,
+  onTerminal: boolean,
+  told: HeldLines,
+): () => void {
   const goOn = (cause: unknown): void => told.say(`unexpected error; the run goes on: ${String(cause)}`);
-  const terminate = (): void => void agent.terminate();
+  const terminate = (): void => void agent()?.terminate();
   const interrupt = (): void => {
-    if (!onTerminal) agent.signal('SIGINT'); // a terminal has told it already
+    if (!onTerminal) agent()?.signal('SIGINT'); // a terminal has told it already
   };
   const handlers: readonly [string, (detail: unknown) => void][] = [
     ['uncaughtException', goOn],
@@ -201,7 +207,7 @@ function handleEvents(agent: AgentProcess, { events }: Io, onTerminal: boolean, 
     ['SIGTERM', terminate],
     ['SIGHUP', terminate],
     ['SIGINT', interrupt],
-    ['exit', () => agent.signal('SIGKILL')],
+    ['exit', () => agent()?.signal('SIGKILL')],
   ];
   for (const [event, handler] of handlers) events.on(event, handler);
   return () => {
