@@ -265,9 +265,10 @@ function contentsOf(text: string, { list, kindKey, mayCut }: WireShape): Leaf[] 
   }
 }
 
-/** A role whose escapes are broken is none that anybody knows. */
-function roleIn(literal = '""'): unknown {
+/** What a message calls itself, undefined where it does not. A role whose escapes are broken is none that anybody knows. */
+function roleIn(literal: string | undefined): unknown {
   try {
+    if (literal === undefined) return undefined;
     return JSON.parse(literal);
   } catch {
     return '';

@@ -91,7 +91,7 @@ const gemini: WireShape = {
   ],
   user: (content) => ({ role: 'user', parts: Array.isArray(content) ? content : [{ text: content }] }),
   mayCut: (path, kind) => {
-    if (path[2] !== 'parts' || kind !== 'user') return false;
+    if (path[2] !== 'parts' || (kind !== 'user' && kind !== undefined)) return false; // who names no role is the user
     return (path.length === 5 && path[4] === 'text') || (path.length === 7 && path[4] === 'functionResponse');
   },
   kindKey: 'role',
