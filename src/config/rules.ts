@@ -8,7 +8,7 @@ export interface Rule<T> {
   /** What is allowed, in words that fit after "allowed is". */
   readonly allowed: string;
   /** Whether an empty environment variable is a value of its own rather than "not set". */
-  readonly emptyIsValue: boolean;
+  readonly emptyIsValue?: true;
 }
 
 const NUMBER = /^[+-]?\d[\d_]*(?:\.\d+)?(?:e\+?\d{1,2})?$/i;
@@ -17,13 +17,17 @@ function numberFromText(text: string): unknown {
   return NUMBER.test(text) ? Number(text.replaceAll('_', '')) : text;
 }
 
+/** A rule for what is text in the file too. */
+function asText<T>(schema: z.ZodType<T>, allowed: string): Rule<T> {
+  return { schema, allowed, fromText: (text) => text };
+}
+
 /** A whole number between two bounds, both allowed. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): Rule<number> {
   return {
     schema: z.int().min(min).max(max),
     fromText: numberFromText,
     allowed: max === Number.MAX_SAFE_INTEGER ? `a whole number from ${min} on` : `a whole number from ${min} to ${max}`,
-    emptyIsValue: false,
   };
 }
 
@@ -33,7 +37,6 @@ export function share(): Rule<number> {
     schema: z.number().min(0).max(1),
     fromText: numberFromText,
     allowed: 'a number from 0 to 1',
-    emptyIsValue: false,
   };
 }
 
@@ -54,7 +57,6 @@ export function onOff(): Rule<boolean> {
     schema: z.boolean(),
     fromText: (text) => SWITCH_WORDS[text.toLowerCase()] ?? text,
     allowed: 'true or false',
-    emptyIsValue: false,
   };
 }
 
@@ -68,45 +70,31 @@ export function oneOf<const W extends string>(
     const word = value.toLowerCase();
     return Object.hasOwn(aliases, word) ? aliases[word] : word;
   };
-  return {
-    schema: z.preprocess(normalise, z.enum(words)),
-    fromText: (text) => text,
-    allowed: `one of ${[...words, ...Object.keys(aliases)].join(', ')}`,
-    emptyIsValue: false,
-  };
+  return asText(z.preprocess(normalise, z.enum(words)), `one of ${[...words, ...Object.keys(aliases)].join(', ')}`);
 }
 
 /** Any text that is not empty and holds no control character. */
 export function plainText(what: string): Rule<string> {
-  return {
-    schema: z.string().regex(/^[^\p{Cc}]+$/u),
-    fromText: (text) => text,
-    allowed: what,
-    emptyIsValue: false,
-  };
+  return asText(z.string().regex(/^[^\p{Cc}]+$/u), what);
 }
 
 /** An address to listen on; brackets around an IPv6 address are dropped. */
 export function hostName(): Rule<string> {
-  return {
-    schema: z
+  return asText(
+    z
       .string()
       .regex(/^(?:\[[\da-f:.%]+\]|[\w.:%-]+)$/i)
       .transform((host) => host.replaceAll(/[[\]]/g, '')),
-    fromText: (text) => text,
-    allowed: 'a host name or an IP address, without port',
-    emptyIsValue: false,
-  };
+    'a host name or an IP address, without port',
+  );
 }
 
 /** An absolute http(s) URL without credentials, query and fragment; slashes at its end are dropped. */
 export function httpUrl(): Rule<string> {
-  return {
-    schema: z.string().refine(isPlainHttpUrl).transform(withoutTrailingSlashes),
-    fromText: (text) => text,
-    allowed: 'an http:// or https:// address without user name, query and fragment',
-    emptyIsValue: false,
-  };
+  return asText(
+    z.string().refine(isPlainHttpUrl).transform(withoutTrailingSlashes),
+    'an http:// or https:// address without user name, query and fragment',
+  );
 }
 
 /** Paths that clients append to a base URL themselves. */
@@ -128,7 +116,6 @@ export function proxyUrl(): Rule<string> {
     schema: z.string().refine((text) => /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text)),
     fromText: (text) => (text.includes('://') ? text : `http://${text}`),
     allowed: 'an http:// or https:// address of a proxy',
-    emptyIsValue: false,
   };
 }
 
@@ -146,28 +133,24 @@ function withoutTrailingSlashes(url: string): string {
 
 /** A secret that can travel in a header. */
 export function headerSecret(): Rule<string | null> {
-  return {
-    schema: z
+  return asText(
+    z
       .string()
       .regex(/^[\x21-\x7e]+$/)
       .nullable(),
-    fromText: (text) => text,
-    allowed: 'visible ASCII characters without blanks',
-    emptyIsValue: false,
-  };
+    'visible ASCII characters without blanks',
+  );
 }
 
 /** Where a database server is; it may hold a password, so it is a secret as a whole. */
 export function databaseUrl(): Rule<string | null> {
-  return {
-    schema: z
+  return asText(
+    z
       .string()
       .regex(/^postgres(?:ql)?:\/\/[\x21-\x7e]+$/)
       .nullable(),
-    fromText: (text) => text,
-    allowed: 'postgres://user:password@host:5432/database',
-    emptyIsValue: false,
-  };
+    'postgres://user:password@host:5432/database',
+  );
 }
 
 /** The rule for a value that may be absent: empty in the environment switches it off. */

@@ -5,7 +5,7 @@ import { keysSettings } from './settings/keys.ts';
 import { ledgerSettings } from './settings/ledger.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { serverSettings } from './settings/server.ts';
-import type { Setting } from './settings/setting.ts';
+import { named, type Row, type Setting } from './settings/setting.ts';
 import { toolsSettings } from './settings/tools.ts';
 
 /** Every setting, once. `docs/configuration.md` and `config/default.toml` are printed from here. */
@@ -24,13 +24,13 @@ export type SettingKey = keyof typeof table;
 
 /** The effective configuration: frozen, read once at start and handed down. */
 export type Settings = {
-  readonly [K in SettingKey]: (typeof table)[K] extends Setting<infer T> ? T : never;
+  readonly [K in SettingKey]: (typeof table)[K] extends Row<infer T> ? T : never;
 };
 
 /** The table as rows, for code that treats all settings alike. */
 export const rows: readonly { readonly key: SettingKey; readonly setting: Setting<unknown> }[] = Object.entries(
   table,
-).map(([key, row]) => ({ key: key as SettingKey, setting: row as Setting<unknown> }));
+).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) }));
 
 /** Variables of the same prefix that are no setting of the table but mean something to this program. */
 export const otherVariables: readonly string[] = [

@@ -5,7 +5,6 @@ import { DAY_S, MAX_TIMER_MS, setting } from './setting.ts';
 export const backendsSettings = {
   backend: setting({
     env: ['KIMI_PRUNING_BACKEND'],
-    toml: 'backend',
     rule: oneOf(['heuristic', 'deepinfra', 'swe-pruner'], { cloud: 'deepinfra' }),
     fallback: 'heuristic',
     instead: 'heuristic',
@@ -14,7 +13,6 @@ export const backendsSettings = {
   }),
   deepinfraApiKey: setting({
     env: ['DEEPINFRA_API_KEY'],
-    toml: null,
     rule: headerSecret(),
     fallback: null,
     secret: true,
@@ -22,14 +20,12 @@ export const backendsSettings = {
   }),
   deepinfraEndpointUrl: setting({
     env: ['DEEPINFRA_ENDPOINT_URL'],
-    toml: 'deepinfra_endpoint_url',
     rule: httpUrl(),
     fallback: 'https://api.deepinfra.com/v1/inference/Qwen/Qwen3-Reranker-0.6B',
     doc: 'Rerank endpoint of the deepinfra backend.',
   }),
   deepinfraTimeoutMs: setting({
     env: ['DEEPINFRA_TIMEOUT_MS'],
-    toml: 'deepinfra_timeout_ms',
     rule: wholeNumber(1, MAX_TIMER_MS),
     fallback: 20_000,
     unit: 'ms',
@@ -37,23 +33,18 @@ export const backendsSettings = {
   }),
   deepinfraMaxDocs: setting({
     env: ['DEEPINFRA_MAX_DOCS'],
-    toml: 'deepinfra_max_docs',
     rule: wholeNumber(1, 100_000),
     fallback: 64,
     unit: 'lines',
     doc: 'Most lines that one call of the deepinfra backend sends.',
   }),
   swePrunerUrl: setting({
-    env: ['MCP_PRUNER_SWE_PRUNER_URL'],
-    toml: 'swe_pruner_url',
     rule: optional(httpUrl()),
     fallback: null,
     fallbackWords: 'none',
     doc: 'Address of a swe-pruner service for the backend of that name.',
   }),
   cacheTtlS: setting({
-    env: ['MCP_PRUNER_CACHE_TTL_S'],
-    toml: 'cache_ttl_s',
     rule: wholeNumber(0, 365 * DAY_S),
     fallback: 30,
     unit: 's',

@@ -4,16 +4,12 @@ import { setting } from './setting.ts';
 /** Keys of the proxy's own, and the provider's that it may use for all. */
 export const keysSettings = {
   requireKey: setting({
-    env: ['MCP_PRUNER_REQUIRE_KEY'],
-    toml: 'require_key',
     rule: onOff(),
     fallback: false,
     fallbackWords: 'true where the host is not loopback and MCP_PRUNER_DATABASE_URL is set, else false',
     doc: 'Each request must name a key made by mcp-pruner keys create, which opens its projects alone: in the header x-mcp-pruner-key, or as the last part of a base URL, /k/<key>/v1. /health asks for none, /metrics for MCP_PRUNER_AUTH_TOKEN or a key of all projects (docs/team.md).',
   }),
   upstreamApiKey: setting({
-    env: ['MCP_PRUNER_UPSTREAM_API_KEY'],
-    toml: null,
     rule: headerSecret(),
     fallback: null,
     secret: true,
@@ -21,7 +17,6 @@ export const keysSettings = {
   }),
   anthropicApiKey: setting({
     env: ['MCP_PRUNER_ANTHROPIC_API_KEY', 'MCP_PRUNER_UPSTREAM_ANTHROPIC_API_KEY'],
-    toml: null,
     rule: headerSecret(),
     fallback: null,
     secret: true,

@@ -4,30 +4,22 @@ import { setting } from './setting.ts';
 /** What requests cost, and what pruning changed. */
 export const ledgerSettings = {
   prices: setting({
-    env: ['MCP_PRUNER_PRICES'],
-    toml: 'prices',
     rule: optional(plainText('a file path')),
     fallback: null,
     fallbackWords: 'config/prices.toml of this installation',
     doc: 'A TOML file of prices, in the form of config/prices.toml, which is used instead of it.',
   }),
   holdout: setting({
-    env: ['MCP_PRUNER_HOLDOUT'],
-    toml: 'holdout',
     rule: share(),
     fallback: 0,
     doc: 'Share of conversations that are left whole from their first request, to compare the cost of the others with.',
   }),
   learn: setting({
-    env: ['MCP_PRUNER_LEARN'],
-    toml: 'learn',
     rule: onOff(),
     fallback: true,
     doc: 'Cut more mildly what is regretted often, by project, tool and kind, and more boldly what hardly ever is. Off: what was learnt holds no more for what is new.',
   }),
   verify: setting({
-    env: ['MCP_PRUNER_VERIFY'],
-    toml: 'verify',
     rule: share(),
     fallback: 0,
     doc: 'Share of pruned requests on /v1/messages for which the provider is asked how many tokens they would have had (count_tokens, free, with the key of the client, once the answer is through).',
