@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   applyEdits,
   findNodeAtLocation,
@@ -32,7 +33,7 @@ export function addEntries(text: string | null, edit: JsonEdit): string {
   const wanted = mergeJson(contentOf(before.root), edit.entries);
   let now = before.text;
   for (const entry of edit.entries) now = withEntry(now, entry, edit);
-  if (!same(contentOf(treeOf(now, edit)), wanted)) {
+  if (!isDeepStrictEqual(contentOf(treeOf(now, edit)), wanted)) {
     throw new UserError(`${edit.file} has the same key twice: leave one of them first`);
   }
   return before.bom + (text === null ? `${now}\n` : now);
@@ -73,7 +74,7 @@ function treeOf(text: string, { file, comments = false }: JsonEdit): Node {
 function withEntry(text: string, { path, value, ifAbsent = false }: JsonEntry, edit: JsonEdit): string {
   const root = treeOf(text, edit);
   const there = findNodeAtLocation(root, [...path]);
-  if (there !== undefined && (ifAbsent || same(contentOf(there), value))) return text;
+  if (there !== undefined && (ifAbsent || isDeepStrictEqual(contentOf(there), value))) return text;
   // where something else stands in the way it gives way to an object
   const blocked = path.findIndex((_, i) => {
     const above = i === 0 ? undefined : findNodeAtLocation(root, path.slice(0, i));
@@ -155,16 +156,4 @@ function contentOf(node: Node): JsonValue {
     });
   }
   return object;
-}
-
-function same(a: JsonValue, b: JsonValue): boolean {
-  return canonical(a) === canonical(b);
-}
-
-function canonical(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const object = value as { readonly [key: string]: JsonValue };
-  const keys = Object.keys(object).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(object[key] ?? null)}`).join(',')}}`;
 }

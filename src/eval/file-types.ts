@@ -3,35 +3,13 @@ import type { SourceType } from '../engine/types.ts';
 const DOCS = new Set(['md', 'mdx', 'markdown', 'rst', 'txt', 'adoc', 'asciidoc', 'org', 'textile', 'tex', 'pod']);
 
 /** Files without an ending that hold prose. */
-const PROSE_NAMES = new Set([
-  'readme',
-  'changes',
-  'changelog',
-  'news',
-  'history',
-  'authors',
-  'contributing',
-  'todo',
-  'license',
-]);
+const PROSE_NAMES = new Set('readme changes changelog news history authors contributing todo license'.split(' '));
 
 /** Names and endings of files that programs write: nobody reads them for a change's meaning. */
-const GENERATED_NAMES = new Set([
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'yarn.lock',
-  'pnpm-lock.yaml',
-  'bun.lock',
-  'cargo.lock',
-  'poetry.lock',
-  'uv.lock',
-  'pdm.lock',
-  'pipfile.lock',
-  'composer.lock',
-  'gemfile.lock',
-  'go.sum',
-  'flake.lock',
-]);
+const GENERATED_NAMES = new Set(
+  `package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock cargo.lock poetry.lock uv.lock pdm.lock
+  pipfile.lock composer.lock gemfile.lock go.sum flake.lock`.split(/\s+/),
+);
 const GENERATED_ENDINGS = ['.min.js', '.min.css', '.map', '.snap', '.svg', '.pb.go', '.po', '.pot'];
 
 function nameOf(path: string): string {

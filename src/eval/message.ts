@@ -1,41 +1,10 @@
 /** Trailers and references that say nothing about what the change is for. */
-const TRAILERS = new Set([
-  'signed-off-by',
-  'co-authored-by',
-  'co-developed-by',
-  'reviewed-by',
-  'acked-by',
-  'tested-by',
-  'reported-by',
-  'suggested-by',
-  'helped-by',
-  'assisted-by',
-  'approved-by',
-  'cc',
-  'change-id',
-  'bug',
-  'issue',
-  'closes',
-  'close',
-  'fixes',
-  'resolves',
-  'refs',
-  'ref',
-  'see',
-  'see also',
-  'related',
-  'related to',
-  'changelog',
-  'pr-url',
-  'pr-close',
-  'reviewed-on',
-  'backport-of',
-  'git-svn-id',
-  'cherry-picked-from',
-  'release-notes',
-  'link',
-  'differential revision',
-]);
+const TRAILERS = new Set(
+  `signed-off-by, co-authored-by, co-developed-by, reviewed-by, acked-by, tested-by, reported-by, suggested-by,
+  helped-by, assisted-by, approved-by, cc, change-id, bug, issue, closes, close, fixes, resolves, refs, ref, see,
+  see also, related, related to, changelog, pr-url, pr-close, reviewed-on, backport-of, git-svn-id,
+  cherry-picked-from, release-notes, link, differential revision`.split(/,\s+/),
+);
 
 /** `Key: value` with a known key, or a bare reference such as `Fixes #12` or `(cherry picked from …)`. */
 function isTrailer(line: string): boolean {

@@ -1,7 +1,7 @@
 import type { Origin } from '../engine/types.ts';
 import type { SampleReport } from './cases.ts';
 import { type EvaluationTotals, PRUNER } from './evaluate.ts';
-import { type GroupSummary, type Interval, intervals, recallAtSavingsOf, summarise } from './summary.ts';
+import { type CaseRow, type GroupSummary, type Interval, intervals, recallAtSavingsOf, summarise } from './summary.ts';
 import { type TableOptions, table, wrap } from './table.ts';
 
 /** What was measured, and on what. */
@@ -49,25 +49,13 @@ export function buildReport(
   const sizes = new Map<string, number>();
   for (const row of rows) sizes.set(row.group, (sizes.get(row.group) ?? 0) + 1);
   const groupOf = (group: string): string => ((sizes.get(group) ?? 0) < MIN_GROUP ? 'other' : group);
-  const groups = [...new Set(rows.map((row) => groupOf(row.group)))];
-  const byType = groups
-    .map((group) =>
-      summarise(
-        group,
-        rows.filter((row) => groupOf(row.group) === group),
-        ratios,
-      ),
-    )
-    .sort((a, b) => b.cases - a.cases);
-  const byFamily = [...new Set(rows.map((row) => row.family))]
-    .map((family) =>
-      summarise(
-        family,
-        rows.filter((row) => row.family === family),
-        ratios,
-      ),
-    )
-    .sort((a, b) => b.cases - a.cases);
+  const groupsBy = (nameOf: (row: CaseRow) => string): GroupSummary[] =>
+    [...new Set(rows.map(nameOf))]
+      .map((name) => {
+        const own = rows.filter((row) => nameOf(row) === name);
+        return summarise(name, own, ratios);
+      })
+      .sort((a, b) => b.cases - a.cases);
   const all = summarise('all', rows, ratios);
   const { skill, leads } = intervals(rows, ratios, PRUNER, ['bm25', 'reference']);
   return {
@@ -83,8 +71,8 @@ export function buildReport(
     skill,
     leads: Object.fromEntries(leads),
     all,
-    byFamily,
-    byType,
+    byFamily: groupsBy(({ family }) => family),
+    byType: groupsBy(({ group }) => groupOf(group)),
     sameLines: summarise('same lines', matched, ratios),
     recallAtSameSaving: Object.fromEntries(RIVALS.map((name) => [name, recallAtSavingsOf(all, name, PRUNER)])),
     msPerMb: totals.bytes === 0 ? 0 : (totals.planMs / totals.bytes) * 1e6,

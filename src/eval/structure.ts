@@ -3,25 +3,11 @@ import type { SourceType } from '../engine/types.ts';
 /** Lines are judged by their beginning; it bounds the patterns below. */
 const HEAD = 400;
 
-const MODIFIERS = new Set([
-  'export',
-  'default',
-  'abstract',
-  'public',
-  'private',
-  'protected',
-  'internal',
-  'static',
-  'final',
-  'sealed',
-  'async',
-  'unsafe',
-  'inline',
-  'const',
-  'extern',
-  'pub',
-  '"C"',
-]);
+const MODIFIERS = new Set(
+  `export default abstract public private protected internal static final sealed async unsafe inline const extern pub "C"`.split(
+    ' ',
+  ),
+);
 const TYPES = new Set(['class', 'interface', 'enum', 'struct', 'trait', 'impl', 'union', 'record']);
 
 /** The rest of a line after its modifiers (`export async`, `pub(crate)`…). */

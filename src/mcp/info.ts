@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { IDEMPOTENCY_FLAG } from './idempotency.ts';
 import { PROTOCOL_VERSIONS } from './initialize.ts';
 import { EVENTS_FLAG } from './tools/events-watch.ts';
-import { INTROSPECTION_FLAG, type McpInfo, type Transports } from './tools/mcp-info.ts';
+import { INTROSPECTION_FLAG, type Transports } from './tools/mcp-info.ts';
 import { BULK_FLAG } from './tools/prune-batch.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
@@ -48,7 +48,7 @@ export function enabledFlags(settings: Settings): Set<string> {
 }
 
 /** What `mcp_info` tells of a server with these settings. Holds no secret. */
-export function infoOf(settings: Settings, version: string, transports: Transports, maxInputBytes: number): McpInfo {
+export function infoOf(settings: Settings, version: string, transports: Transports, maxInputBytes: number) {
   return {
     server: { name: 'mcp-pruner', version, mcpVersion: PROTOCOL_VERSIONS[0] },
     transports,

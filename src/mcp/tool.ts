@@ -41,7 +41,8 @@ interface ToolFacts {
   readonly summary: string;
   /** What an agent reads to decide whether to call it. */
   readonly description: string;
-  readonly faces: readonly Face[];
+  /** `rpc` alone where nothing is said. */
+  readonly faces?: readonly Face[];
   /** The command line flag (`--enable-…`) without which the tool is neither listed nor callable. */
   readonly flag?: string;
   readonly annotations?: ToolAnnotations;
@@ -145,6 +146,6 @@ export class ToolRegistry {
   }
 }
 
-function isOffered(tool: Tool, faces: readonly Face[]): boolean {
-  return tool.faces.some((face) => faces.includes(face));
+function isOffered({ faces: own = ['rpc'] }: Tool, faces: readonly Face[]): boolean {
+  return own.some((face) => faces.includes(face));
 }

@@ -6,6 +6,7 @@ import { toCodexArgs, tomlString } from '../providers.ts';
 import {
   type Client,
   type ClientPlace,
+  type Edit,
   holdsToken,
   type JsonValue,
   type McpAccess,
@@ -127,6 +128,16 @@ function providerSettings(provider: TomlTable, { keyed }: Wiring): string[] {
   return [`model_provider=${tomlString(PROVIDER)}`, ...settings, ...key];
 }
 
+function configEdit(provider: TomlTable, { mcp }: Wiring, place: ClientPlace): Edit {
+  return {
+    format: 'toml',
+    file: configFile(place),
+    secret: holdsToken(mcp),
+    top: { model_provider: PROVIDER },
+    tables: { [`model_providers.${PROVIDER}`]: provider, ...mcpTables(mcp) },
+  };
+}
+
 export const codex: Client = {
   name: 'codex',
   title: 'Codex',
@@ -136,15 +147,7 @@ export const codex: Client = {
   usesMcp: true,
   keepsToken: true,
   launch: (wiring, place) => launchWith(launchSettings(wiring, place), wiring),
-  edits: ({ baseUrl, mcp }, place) => [
-    {
-      format: 'toml',
-      file: configFile(place),
-      secret: holdsToken(mcp),
-      top: { model_provider: PROVIDER },
-      tables: { [`model_providers.${PROVIDER}`]: responsesProvider(baseUrl, place), ...mcpTables(mcp) },
-    },
-  ],
+  edits: (wiring, place) => [configEdit(responsesProvider(wiring.baseUrl, place), wiring, place)],
   upstream: upstreamOf,
   notes: [
     `With a ChatGPT login the proxy has to forward to ${CHATGPT_UPSTREAM} (MCP_PRUNER_UPSTREAM_URL); mcp-pruner run codex sees to that.`,
@@ -166,14 +169,6 @@ export const codexChat: Client = {
   usesMcp: true,
   keepsToken: true,
   launch: (wiring) => launchWith(providerSettings(chatProvider(runUrl(wiring)), wiring), wiring),
-  edits: ({ baseUrl, mcp }, place) => [
-    {
-      format: 'toml',
-      file: configFile(place),
-      secret: holdsToken(mcp),
-      top: { model_provider: PROVIDER },
-      tables: { [`model_providers.${PROVIDER}`]: chatProvider(baseUrl), ...mcpTables(mcp) },
-    },
-  ],
+  edits: (wiring, place) => [configEdit(chatProvider(wiring.baseUrl), wiring, place)],
   notes: ['The key is read from OPENAI_API_KEY. From 0.95 on Codex refuses wire_api = "chat": use codex instead.'],
 };

@@ -45,7 +45,6 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
     description:
       'Find parts of the conversation that can go: score (higher goes sooner), tokens, why; with target_tokens also a ' +
       'plan. Changes nothing: give segment_ids to context_gc_prune. Returns JSON: pruning_candidates, total_candidates, estimated_tokens_freed, pruning_plan.',
-    faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,
     async run(args) {

@@ -3,19 +3,19 @@ import type { ContextGc } from '../../gc/context-gc.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { NOTHING_NAMED, projectId, segmentIds } from './context-gc.ts';
 
-const input = z.strictObject({ project_id: projectId, segment_ids: segmentIds });
-const annotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+const common = {
+  namespace: 'context_gc',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: z.strictObject({ project_id: projectId, segment_ids: segmentIds }),
+};
 
 /** `context_gc_pin`: keeps segments whole from the next request on. */
 export function contextGcPinTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_pin',
-    namespace: 'context_gc',
+    ...common,
     summary: 'Keep segments whole.',
     description: 'Keep segments whole; a stashed one comes back. Returns JSON: pinned_segments, errors.',
-    faces: ['rpc'],
-    annotations,
-    input,
     async run({ project_id, segment_ids }) {
       if (segment_ids.length === 0) return { pinned_segments: [], errors: [NOTHING_NAMED] };
       const { done, errors } = await gc.pin(project_id, segment_ids);
@@ -28,12 +28,9 @@ export function contextGcPinTool(gc: ContextGc): Tool {
 export function contextGcUnpinTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_unpin',
-    namespace: 'context_gc',
+    ...common,
     summary: 'Let segments be pruned again.',
     description: 'Undo context_gc_pin. Returns JSON: unpinned_segments, errors.',
-    faces: ['rpc'],
-    annotations,
-    input,
     async run({ project_id, segment_ids }) {
       if (segment_ids.length === 0) return { unpinned_segments: [], errors: [NOTHING_NAMED] };
       const { done, errors } = await gc.unpin(project_id, segment_ids);

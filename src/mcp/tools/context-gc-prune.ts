@@ -21,7 +21,6 @@ export function contextGcPruneTool(gc: ContextGc): Tool {
     description:
       'From the next request on a marker line stands in the place of segments. stash keeps the text (recover_text returns ' +
       'it, context_gc_pin puts it back); delete erases it and needs confirm: true. Returns JSON: pruned_segments, tokens_freed, action, errors.',
-    faces: ['rpc'],
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input,
     async run({ project_id, segment_ids, action, confirm }) {

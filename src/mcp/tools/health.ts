@@ -40,7 +40,6 @@ export function healthTool(report: () => HealthReport | Promise<HealthReport>): 
     namespace: 'pruner',
     summary: 'Tell whether the server works and what it can do.',
     description: 'Tell whether the pruner works, its version and what it can do. Returns JSON.',
-    faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({}),
     run: report,

@@ -29,7 +29,6 @@ export function mcpCapabilitiesTool({ tools, further, maxEvents }: CapabilitiesO
     namespace: 'mcp',
     summary: 'List the families of tools that are on, and each tool in a sentence.',
     description: 'List the namespaces that are on and, for each tool, its namespace and what it is for. Returns JSON.',
-    faces: ['rpc'],
     flag: INTROSPECTION_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({}),

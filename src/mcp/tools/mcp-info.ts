@@ -16,28 +16,14 @@ export interface Transports {
   };
 }
 
-/** What `mcp_info` answers. */
-export interface McpInfo {
-  readonly server: { readonly name: string; readonly version: string; readonly mcpVersion: string };
-  readonly transports: Transports;
-  readonly features: Readonly<Record<string, boolean>>;
-  readonly timings: Readonly<Record<string, number>>;
-  readonly safety: Readonly<Record<string, string | number | boolean>>;
-  readonly limits: {
-    readonly maxInputBytes: number;
-    readonly defaultTimeoutMs: number;
-    readonly maxEventHistory: number;
-  };
-}
-
-export function mcpInfoTool(info: () => McpInfo): Tool {
+/** @param info - what this server is, as `infoOf` says it */
+export function mcpInfoTool(info: () => object): Tool {
   return defineTool({
     name: 'mcp_info',
     namespace: 'mcp',
     summary: 'Tell what this server is and what is switched on.',
     description:
       'Tell what this server is: version, transports, features that are switched on, timings, safety and limits. Returns JSON.',
-    faces: ['rpc'],
     flag: INTROSPECTION_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({}),

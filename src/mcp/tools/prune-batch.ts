@@ -19,7 +19,6 @@ export function pruneBatchTool(pruner: BulkPruner): Tool {
     description:
       `prune_text for 1 to ${MAX_ENTRIES} texts in one call. All entries are checked before any is done, and their ` +
       'originals are kept together or not at all. Returns JSON: results, one for each entry in order, each as prune_text gives it.',
-    faces: ['rpc'],
     flag: BULK_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true },
     input,

@@ -29,7 +29,6 @@ export function pruneTextTool(pruner: Pruner): Tool {
       'Shorten a long text by the lines that do not serve goal_hint. Kept lines are verbatim and in order; one marker line ' +
       'stands for each removed block, which recover_text gives back. ' +
       'Returns JSON: prune_id, pruned_text, annotations, stats, warnings.',
-    faces: ['rpc'],
     annotations: { readOnlyHint: true, idempotentHint: true },
     input: pruneTextInput,
     async run(input, { signal }) {

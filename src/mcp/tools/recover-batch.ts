@@ -16,7 +16,6 @@ export function recoverBatchTool(pruner: BulkPruner): Tool {
     description:
       `recover_text for 1 to ${MAX_ENTRIES} markers in one call. When one of them cannot be had, none is returned and the ` +
       'error names its index. Returns JSON: results, one for each entry in order, each as recover_text gives it.',
-    faces: ['rpc'],
     flag: BULK_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,

@@ -21,7 +21,6 @@ export function resourcesListTool(resources: Resources): Tool {
       'List the sc:// resources of the pruner, the newest first: sc://runs/<runId>/events (what it did in a conversation), ' +
       'sc://snapshots/<prune_id> (the original behind a marker), sc://children/<childId>/logs (agents it started). ' +
       `prefix narrows them, limit bounds them (default ${DEFAULT_ITEMS}). Returns JSON: items.`,
-    faces: ['rpc'],
     flag: RESOURCES_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,

@@ -14,7 +14,6 @@ export function resourcesReadTool(resources: Resources): Tool {
     description:
       'Read one sc:// resource, as resources_list names it. Returns JSON: uri, kind, payload ({runId, events}, ' +
       '{childId, logs}, or for a snapshot the original text with annotations, stats and goal).',
-    faces: ['rpc'],
     flag: RESOURCES_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,

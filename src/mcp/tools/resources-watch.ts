@@ -24,7 +24,6 @@ export function resourcesWatchTool(resources: Resources): Tool {
       'What came to sc://runs/<runId>/events or sc://children/<childId>/logs from from_seq on (inclusive), in order. ' +
       'Call again with from_seq = next_seq for what follows. wait_ms waits for something to come when there is nothing ' +
       `(at most ${MAX_WAIT_MS}). Returns JSON: uri, kind, events, next_seq.`,
-    faces: ['rpc'],
     flag: RESOURCES_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input,
