@@ -22,9 +22,10 @@ export function sessionsText({ files, skipped, agents, report }: SessionTotals, 
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const share = (part: number, whole: number): string => percent(whole > 0 ? part / whole : null);
   const who = Object.entries(agents).map(([agent, requests]) => `${agent} ${count(requests)}`);
-  const named = (name: string): string => printable(name || '-').replaceAll(/[\t\n]/g, ' ');
-  const rows = (words: number, all: readonly (readonly string[])[]): string =>
-    table(all, { words, ...(width !== undefined && { width }) });
+  const tables = [projectRows, modelRows, toolRows].flatMap((rowsOf) => {
+    const { words, rows } = rowsOf(report);
+    return [table(rows, { words, ...(width !== undefined && { width }) }), ''];
+  });
   const lines = [
     paint('bold', `What pruning would have changed since ${report.sinceDay}`),
     `${count(files)} session files, ${count(totals.requests)} requests (${who.join(', ')})${skipped > 0 ? `, ${count(skipped)} files could not be read` : ''}. Nothing left this machine.`,
@@ -39,45 +40,7 @@ export function sessionsText({ files, skipped, agents, report }: SessionTotals, 
       ],
     ]),
     '',
-    rows(1, [
-      ['project', 'requests', 'spent', 'saved'],
-      ...report.projects
-        .slice(0, MAX_ROWS)
-        .map((one) => [
-          named(one.project),
-          count(one.requests),
-          money(one.dollars),
-          money(one.dollars - one.dollarsWithout),
-        ]),
-    ]),
-    '',
-    rows(1, [
-      ['model', 'requests', 'spent', 'saved'],
-      ...report.models
-        .slice(0, MAX_ROWS)
-        .map((one) => [
-          named(one.model),
-          count(one.requests),
-          one.unpriced === one.requests ? 'no price' : money(one.dollars),
-          one.unpriced === one.requests ? '-' : money(one.dollars - one.dollarsWithout),
-        ]),
-    ]),
-    '',
-    rows(2, [
-      ['tool', 'kind', 'texts', 'cut', 'tokens', 'removed'],
-      ...report.tools
-        .toSorted((a, b) => b.removed - a.removed)
-        .slice(0, MAX_ROWS)
-        .map((one) => [
-          named(one.tool),
-          named(one.kind),
-          count(one.texts),
-          count(one.cut),
-          count(one.tokens),
-          count(one.removed),
-        ]),
-    ]),
-    '',
+    ...tables,
     paint(
       'dim',
       'Removed tokens are estimates, scaled by what was billed. Whether a cut line would have been missed later is not in',
@@ -88,4 +51,48 @@ export function sessionsText({ files, skipped, agents, report }: SessionTotals, 
     ),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+interface Rows {
+  /** How many first columns are words. */
+  readonly words: number;
+  readonly rows: readonly (readonly string[])[];
+}
+
+function projectRows({ projects }: LedgerReport): Rows {
+  const rows = projects
+    .slice(0, MAX_ROWS)
+    .map(({ project, requests, dollars, dollarsWithout }) => [
+      named(project),
+      count(requests),
+      money(dollars),
+      money(dollars - dollarsWithout),
+    ]);
+  return { words: 1, rows: [['project', 'requests', 'spent', 'saved'], ...rows] };
+}
+
+function modelRows({ models }: LedgerReport): Rows {
+  const rows = models
+    .slice(0, MAX_ROWS)
+    .map(({ model, requests, unpriced, dollars, dollarsWithout }) => [
+      ...[named(model), count(requests)],
+      ...(unpriced === requests ? ['no price', '-'] : [money(dollars), money(dollars - dollarsWithout)]),
+    ]);
+  return { words: 1, rows: [['model', 'requests', 'spent', 'saved'], ...rows] };
+}
+
+/** The most removed first. */
+function toolRows({ tools }: LedgerReport): Rows {
+  const rows = tools
+    .toSorted((a, b) => b.removed - a.removed)
+    .slice(0, MAX_ROWS)
+    .map(({ tool, kind, texts, cut, tokens, removed }) => [
+      ...[named(tool), named(kind)],
+      ...[texts, cut, tokens, removed].map(count),
+    ]);
+  return { words: 2, rows: [['tool', 'kind', 'texts', 'cut', 'tokens', 'removed'], ...rows] };
+}
+
+function named(name: string): string {
+  return printable(name || '-').replaceAll(/[\t\n]/g, ' ');
 }

@@ -44,116 +44,99 @@ export interface Part {
 
 const MAX_ROWS = 15;
 
+const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
+
 /** The parts of the report below its totals, those that have something to say. */
 export function partsOf(told: LedgerReport): Part[] {
-  const { shares } = told;
-  const share = (name: string, { part, whole, share: of }: Share, show: (value: number) => string): string[] => [
-    name,
-    show(part),
-    show(whole),
-    percent(of),
-  ];
-  const parts: Part[] = [
-    {
-      title: 'What was removed, of four wholes',
-      note: '',
-      words: 1,
-      rows: [
-        ['of', 'removed', 'whole', 'share'],
-        share('the texts that were looked at (tokens)', shares.ofTexts, count),
-        share('newly billed input (tokens)', shares.ofNewInput, count),
-        share('all input (tokens)', shares.ofAllInput, count),
-        share('the bill, net', shares.ofBill, money),
-      ],
-    },
-    {
-      title: 'Why the cache missed',
-      note: 'Dollars are what the missing tokens cost above the price of reading them.',
-      words: 1,
-      rows: [
-        ['cause', 'requests', 'tokens', 'dollars'],
-        ...told.misses.map((miss) => [
-          CAUSES[miss.cause] ?? miss.cause,
-          count(miss.requests),
-          count(miss.tokens),
-          money(miss.dollars),
-        ]),
-      ],
-    },
-    {
-      title: 'Tools and kinds',
-      note: 'Saved: at the price at which a text would have entered. Regret: what came again because it had been cut.',
-      words: 2,
-      rows: [
-        ['tool', 'kind', 'texts', 'cut', 'removed', 'saved', 'recovered', 'reread', 'quoted', 'regret'],
-        ...told.tools
-          .slice(0, MAX_ROWS)
-          .map((tool) => [
-            tool.tool || '-',
-            tool.kind || '-',
-            count(tool.texts),
-            count(tool.cut),
-            count(tool.removed),
-            money(tool.dollarsSaved),
-            count(tool.regrets.recovered),
-            count(tool.regrets.reread),
-            count(tool.regrets.quoted),
-            money(tool.regretDollars),
-          ]),
-      ],
-    },
-    checkedPart(told),
-    {
-      title: 'Learnt from regret',
-      note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
-      words: 3,
-      rows: [
-        ['project', 'tool', 'kind', 'step', 'since', 'texts cut', 'regretted', 'number'],
-        ...told.steps
-          .slice(0, MAX_ROWS)
-          .map(({ project, tool, kind, step, atMs, texts, regretted, number }) => [
-            project || '-',
-            tool || '-',
-            kind || '-',
-            stepWords(step),
-            new Date(atMs).toISOString().slice(0, 10),
-            count(texts),
-            count(regretted),
-            String(number),
-          ]),
-      ],
-    },
-    {
-      title: 'Models',
-      note:
-        told.totals.unpriced > 0
-          ? `${count(told.totals.unpriced)} requests of models without a price count in tokens only.`
-          : '',
-      words: 1,
-      rows: [
-        ['model', 'requests', 'fresh', 'written', 'read', 'output', 'dollars', 'saved', 'reported ÷ estimated'],
-        ...told.models
-          .slice(0, MAX_ROWS)
-          .map((model) => [
-            model.model || '-',
-            count(model.requests),
-            count(model.fresh),
-            count(model.write5m + model.write1h),
-            count(model.read),
-            count(model.output),
-            model.unpriced === model.requests ? '-' : money(model.dollars),
-            model.unpriced === model.requests ? '-' : money(model.gross),
-            model.calibration === null ? '-' : model.calibration.toFixed(2),
-          ]),
-      ],
-    },
-    holdoutPart(told),
-  ];
-  return parts.filter(({ rows }) => rows.length > 1);
+  const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart];
+  return parts.map((part) => part(told)).filter(({ rows }) => rows.length > 1);
+}
+
+function sharesPart({ shares }: LedgerReport): Part {
+  type Show = (value: number) => string;
+  const row = (name: string, of: Share, show: Show) => [name, show(of.part), show(of.whole), percent(of.share)];
+  return {
+    title: 'What was removed, of four wholes',
+    note: '',
+    words: 1,
+    rows: [
+      ['of', 'removed', 'whole', 'share'],
+      row('the texts that were looked at (tokens)', shares.ofTexts, count),
+      row('newly billed input (tokens)', shares.ofNewInput, count),
+      row('all input (tokens)', shares.ofAllInput, count),
+      row('the bill, net', shares.ofBill, money),
+    ],
+  };
+}
+
+function missesPart({ misses }: LedgerReport): Part {
+  const rows = misses.map((one) => [
+    CAUSES[one.cause] ?? one.cause,
+    count(one.requests),
+    count(one.tokens),
+    money(one.dollars),
+  ]);
+  return {
+    title: 'Why the cache missed',
+    note: 'Dollars are what the missing tokens cost above the price of reading them.',
+    words: 1,
+    rows: [['cause', 'requests', 'tokens', 'dollars'], ...rows],
+  };
+}
+
+function toolsPart({ tools }: LedgerReport): Part {
+  const rows = tools
+    .slice(0, MAX_ROWS)
+    .map(({ tool, kind, texts, cut, removed, dollarsSaved, regrets, regretDollars }) => [
+      ...[tool || '-', kind || '-', count(texts), count(cut), count(removed), money(dollarsSaved)],
+      ...[count(regrets.recovered), count(regrets.reread), count(regrets.quoted), money(regretDollars)],
+    ]);
+  return {
+    title: 'Tools and kinds',
+    note: 'Saved: at the price at which a text would have entered. Regret: what came again because it had been cut.',
+    words: 2,
+    rows: [['tool', 'kind', 'texts', 'cut', 'removed', 'saved', 'recovered', 'reread', 'quoted', 'regret'], ...rows],
+  };
+}
+
+function stepsPart({ steps }: LedgerReport): Part {
+  const rows = steps
+    .slice(0, MAX_ROWS)
+    .map(({ project, tool, kind, step, atMs, texts, regretted, number }) => [
+      ...[project || '-', tool || '-', kind || '-', stepWords(step), new Date(atMs).toISOString().slice(0, 10)],
+      ...[count(texts), count(regretted), String(number)],
+    ]);
+  return {
+    title: 'Learnt from regret',
+    note: 'What is decided from then on is cut so many steps more mildly (below 0) or boldly than configured.',
+    words: 3,
+    rows: [['project', 'tool', 'kind', 'step', 'since', 'texts cut', 'regretted', 'number'], ...rows],
+  };
+}
+
+function modelsPart({ models, totals: { unpriced } }: LedgerReport): Part {
+  const rows = models.slice(0, MAX_ROWS).map((one) => {
+    const hasPrice = one.unpriced < one.requests;
+    return [
+      ...[one.model || '-', count(one.requests), count(one.fresh), count(one.write5m + one.write1h)],
+      ...[count(one.read), count(one.output)],
+      ...(hasPrice ? [money(one.dollars), money(one.gross)] : ['-', '-']),
+      one.calibration === null ? '-' : one.calibration.toFixed(2),
+    ];
+  });
+  return {
+    title: 'Models',
+    note: unpriced > 0 ? `${count(unpriced)} requests of models without a price count in tokens only.` : '',
+    words: 1,
+    rows: [
+      ['model', 'requests', 'fresh', 'written', 'read', 'output', 'dollars', 'saved', 'reported ÷ estimated'],
+      ...rows,
+    ],
+  };
 }
 
 function checkedPart({ checked }: LedgerReport): Part {
-  if (checked === null) return { title: '', note: '', words: 0, rows: [] };
+  if (checked === null) return NOTHING;
   const { requests, failed, exact, estimated } = checked;
   return {
     title: 'Removed tokens, counted by the provider',
@@ -161,19 +144,13 @@ function checkedPart({ checked }: LedgerReport): Part {
     words: 0,
     rows: [
       ['requests counted', 'asked in vain', 'removed', 'estimated', 'counted ÷ estimated'],
-      [
-        count(requests),
-        count(failed),
-        count(exact),
-        count(estimated),
-        estimated > 0 ? (exact / estimated).toFixed(3) : '-',
-      ],
+      [...[requests, failed, exact, estimated].map(count), estimated > 0 ? (exact / estimated).toFixed(3) : '-'],
     ],
   };
 }
 
 function holdoutPart({ holdout }: LedgerReport): Part {
-  if (holdout === null) return { title: '', note: '', words: 0, rows: [] };
+  if (holdout === null) return NOTHING;
   const row = (name: string, of: Difference, show: (value: number) => string): string[] => [
     name,
     show(of.pruned),
