@@ -7,26 +7,26 @@ import { AnsweredConversations } from './answered-conversations.ts';
 import type { DecisionMaker } from './decide/decision-maker.ts';
 import { Turns } from './decide/turns.ts';
 import type { FindSettings } from './find-texts.ts';
-import { pruneIdsIn } from './hash.ts';
 import { requestTokens } from './message-tokens.ts';
 import type { Ownership } from './ownership.ts';
 import type { KeptAnswers } from './ports/answers.ts';
 import type { BoldnessSteps } from './ports/boldness.ts';
 import type { Collector, DirectivesView, RequestScope, SegmentPorts } from './ports/segments.ts';
 import type { Clock, Store } from './ports.ts';
-import { PrefixBytes } from './prefix-bytes.ts';
-import { type Checkpoint, type PrefixMatch, PrefixMemo, type RememberedBody } from './prefix-memo.ts';
+import { type PrefixMatch, PrefixMemo } from './prefix-memo.ts';
 import { NO_SCOPE, type PreparedRequest, Preparer, viewFor } from './prepare-request.ts';
 import { CHECKPOINTS, type IncomingRequest } from './read-request.ts';
 import type { RefusedConversations } from './refused-conversations.ts';
-import { hasRawPast, heldOut, leftAlone, newCutPrefixes, type Rewritten, rewritten } from './rewritten.ts';
+import { bodyToRemember, MIN_REMEMBERED_BYTES, type StoreState, validityOf } from './remembered-body.ts';
+import { heldOut, leftAlone, newCutPrefixes, type Rewritten, rewritten } from './rewritten.ts';
 import { NO_DIRECTIVES } from './segments/apply-directives.ts';
-import { boundProject } from './segments/bound-project.ts';
+import { boundRequest } from './segments/bound-project.ts';
 import { type DecidedRequest, SegmentReporter } from './segments/reporter.ts';
 import { SentMemory } from './sent/memory.ts';
 import { PastUnknown } from './sent/past-unknown.ts';
 import { controlPrefix, takenPrefix, wholeRecord } from './sent/whole.ts';
 import { Settler } from './settle-request.ts';
+import { slideExpiry } from './slide-expiry.ts';
 import type { Spliced } from './splice.ts';
 import { TIMED_OUT } from './within.ts';
 
@@ -57,10 +57,6 @@ export interface RewriterOptions {
 
 /** Of the memory for bodies, for what was sent of single messages. */
 const SENT_SHARE = 1 / 16;
-/** Markers of others in one request whose expiry slides: more than a window of a million tokens holds. */
-const MAX_TOUCHED = 30_000;
-/** A smaller body with nothing to prune is walked faster than it is remembered. */
-const MIN_REMEMBERED_BYTES = 64 * 1024;
 
 /** The answer is on its way to the client: another writer may have the store for this long before the note is given up. */
 const NOTE_WAIT_MS = 5_000;
@@ -149,7 +145,7 @@ export class RequestRewriter {
     const match = this.#find(request, state);
     let prepared = await this.#preparer.prepare(request, match, directives, null);
     if (this.#options.refused.covers(prepared.read.prefixes)) {
-      await this.#keepAlive(body, 0, scope.project);
+      await slideExpiry(this.#options, body, 0, scope.project);
       return leftAlone(prepared);
     }
     const failure = state.failure ?? prepared.known.failure;
@@ -159,7 +155,7 @@ export class RequestRewriter {
       prepared = await this.#preparer.prepare(request, known, directives, null);
     }
     refuseUnknown(prepared);
-    await this.#keepAlive(body, match?.checkpoint.at ?? 0, scope.project);
+    await slideExpiry(this.#options, body, match?.checkpoint.at ?? 0, scope.project);
     if (newTexts === 'decide' && this.#isHeldOut(prepared)) return heldOut(prepared);
     const { decisionOf, fallbacks, result, failed, outdated } =
       failure !== null && request.past === 'decide'
@@ -173,7 +169,8 @@ export class RequestRewriter {
       if (mayRepeat && !failed && (await this.#collected(request, decided, prepared, result))) {
         return this.#rewrite(request, false);
       }
-      this.#remember(request, prepared, result, validityOf(state, prepared, failed));
+      const remembered = bodyToRemember(request, prepared, result, validityOf(state, prepared, failed));
+      if (remembered) this.#memo.add(remembered, prepared.read.match?.body ?? null);
       const bound = request.dialect.binding === 'must';
       this.#segmentReporter?.tell(bound ? boundRequest(decided, viewFor(request.dialect, directives)) : decided);
       const { collector } = this.#options.segments ?? {};
@@ -313,25 +310,6 @@ export class RequestRewriter {
     }
   }
 
-  /** Slides the expiry of every prune that a marker in the new part of the body names, whoever wrote it there. */
-  async #keepAlive(body: Buffer, from: number, project: string): Promise<void> {
-    const needle = 'prune_id=prn_';
-    const first = body.indexOf(needle, from);
-    if (first < 0) return;
-    const ids = new Set<string>();
-    for (let at = first; at >= 0 && ids.size < MAX_TOUCHED; at = body.indexOf(needle, at + 1)) {
-      for (const id of pruneIdsIn(body.toString('latin1', at, at + 32))) ids.add(id);
-    }
-    if (ids.size === 0) return;
-    const { store, owners, onFailure } = this.#options;
-    try {
-      const touch = owners ? await owners.among(project, ids) : [...ids];
-      if (touch.length > 0) await store.commit({ decisions: [], touch }, 0);
-    } catch (cause) {
-      onFailure('not_slid', cause);
-    }
-  }
-
   /**
    * Makes the originals of all that is cut the project's, whoever brought their texts first. Never rejects: what could not
    * be written is written with the next request of the conversation.
@@ -340,51 +318,6 @@ export class RequestRewriter {
     const cut = outcomes.flatMap(({ pruneId }) => pruneId ?? []);
     await owners.claim(project, cut).catch((cause: unknown) => this.#options.onFailure('not_claimed', cause));
   }
-
-  #remember(
-    { body, dialect }: IncomingRequest,
-    prepared: PreparedRequest,
-    { edits, outcomes, counts }: Spliced,
-    { epoch, storedAtMs, directives, steps }: Validity,
-  ): void {
-    const { read, found } = prepared;
-    const { match } = read;
-    const { before, messages, previous } = read.scanned;
-    // what goes on from an answer is sent once: the next body begins with another one
-    if (previous !== '' || (outcomes.length === 0 && body.length < MIN_REMEMBERED_BYTES)) return;
-    const checkpoints: Checkpoint[] = read.marks.map(({ message, conversation, tokens }) => {
-      const done = counts[found.filter(({ messageIndex }) => messageIndex <= message).length];
-      return {
-        at: messages[message]?.span.end ?? 0,
-        messages: message + 1,
-        edits: done?.edits ?? 0,
-        outcomes: done?.outcomes ?? 0,
-        tokens,
-        conversation,
-      };
-    });
-    const last = checkpoints.at(-1);
-    if (!last) return;
-    const known = match
-      ? match.body.checkpoints.filter(({ messages: count }) => count <= match.checkpoint.messages)
-      : [];
-    const remembered: RememberedBody = {
-      prefix: PrefixBytes.of(body, last.at, match?.body.prefix ?? null, match?.checkpoint.at ?? 0),
-      dialect: dialect.name,
-      before,
-      messages,
-      prefixes: read.prefixes,
-      rawPast: hasRawPast(prepared),
-      edits,
-      outcomes,
-      checkpoints: [...known, ...checkpoints].slice(-CHECKPOINTS),
-      epoch,
-      storedAtMs,
-      directives,
-      steps,
-    };
-    this.#memo.add(remembered, match?.body ?? null);
-  }
 }
 
 /** @throws PastUnknown where what was sent is to be known, and is not */
@@ -392,35 +325,10 @@ function refuseUnknown({ known, unknownPast }: PreparedRequest): void {
   if (unknownPast === 'refuse' && known.unknown) throw new PastUnknown(known.failure);
 }
 
-/** What the store says of itself. */
-interface StoreState {
-  readonly epoch: string;
-  readonly directives: DirectivesView;
-  readonly now: number;
-  /** Why it could not be asked, or `null`. */
-  readonly failure: unknown;
-}
-
-type Validity = Pick<RememberedBody, 'epoch' | 'storedAtMs' | 'directives' | 'steps'>;
-
 /** The conversation is over its budget, and nothing of it may be set aside. */
 const WAITS = 'budget_waits_for_client';
 /** Messages with cuts that are known to be taken; the conversation itself tells, once it goes on. */
 const MAX_ACCEPTED = 20_000;
-
-/** How long, and for which directives, a body may be gone on from without asking the store. */
-function validityOf(
-  { epoch, directives, now }: StoreState,
-  { read: { match }, steps }: PreparedRequest,
-  failed: boolean,
-): Validity {
-  if (match && failed) {
-    const { epoch: then, storedAtMs, directives: mark, steps: held } = match.body;
-    return { epoch: then, storedAtMs, directives: mark, steps: held };
-  }
-  const storedAtMs = match?.body.storedAtMs ?? now;
-  return { epoch: failed ? '' : epoch, storedAtMs, directives: directives.mark, steps: steps.mark };
-}
 
 /** Field by field: V8 gives what is spread and then added to a slow form, and this is made for every request. */
 function decidedRequest(
@@ -436,10 +344,4 @@ function decidedRequest(
 function sharesOf({ body, messages }: DecidedRequest): (ordinal: number) => number {
   const end = messages.at(-1)?.span.end ?? 0;
   return (ordinal) => (end - (messages[ordinal]?.span.start ?? end)) / Math.max(1, body.length);
-}
-
-/** As it is noted where the provider checks the past: apart from what can be set aside, with pins alone. */
-function boundRequest(request: DecidedRequest, directives: DirectivesView): DecidedRequest {
-  const { scope } = request;
-  return { ...request, scope: { ...scope, project: boundProject(scope.project) }, directives };
 }
