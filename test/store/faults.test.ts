@@ -238,6 +238,18 @@ describe('a full disk', () => {
     await sweepAll(store);
     await put(store, 'b', randomBytes(20_000).toString('base64'));
   });
+
+  it('makes room by compressing, to the last page, when nothing may go', async () => {
+    const store = openStore(tempPath(), { maxFileBytes: 400_000 });
+    for (const bytes of [20_000, 5_000, 1_500, 300]) {
+      const fill = async () => {
+        for (let i = 0; i < 1000; i++) await put(store, `${bytes} ${i}`, randomBytes(bytes).toString('base64'));
+      };
+      await expect(fill()).rejects.toMatchObject({ reason: 'full' });
+    }
+    await sweepAll(store);
+    await put(store, 'b', randomBytes(20_000).toString('base64'));
+  });
 });
 
 describe('writes that fail', () => {

@@ -97,16 +97,22 @@ export class Snapshots {
     return this.#unpacked.all(limit);
   }
 
-  /** Puts the compressed form in place of the plain one; `null` marks it as not worth it. */
-  setPacked({ id, hash }: Unpacked, packed: Buffer | null): void {
+  /**
+   * Puts the compressed form in place of the plain one; `null` marks it as not worth it.
+   *
+   * @param inOldRoom - in the pages of the plain one, the only ones there are on a full disk; elsewhere the file gets
+   *   denser (by a seventh) when the compressed form is written before the plain one goes
+   */
+  setPacked({ id, hash }: Unpacked, packed: Buffer | null, inOldRoom = false): void {
     const plain = this.#contentOf.get(id, hash);
     if (plain === undefined) return; // deleted, or compressed by another process
     if (packed === null) {
       this.#leaveRaw.run(id);
       return;
     }
+    if (inOldRoom) this.#deleteContent.run(plain);
     const content = Number(this.#insertContent.run(packed).lastInsertRowid);
     this.#setPacked.run(packed.length, content, id);
-    this.#deleteContent.run(plain);
+    if (!inOldRoom) this.#deleteContent.run(plain);
   }
 }

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../errors.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
@@ -9,6 +10,9 @@ const STEP_PACK_BYTES = 524_288;
 const STEP_PACK_COUNT = 8;
 const STEP_VACUUM_PAGES = 64;
 const STEP_USES = 2_000;
+
+/** A text and its compressed form. */
+type Packed = [Unpacked, Buffer | null];
 
 /** What one step did; `more` when the next one has something to do as well. */
 export interface SweepStep {
@@ -62,15 +66,27 @@ export class Sweeper {
       },
       { verify: true, uses: STEP_USES },
     );
+    const evicted = await access.write((tables, nowMs) => evict(tables, this.#limits, nowMs, new Budget()));
     const packed = await packSome(await access.read(({ snapshots }) => nextToPack(snapshots)));
-    const evicted = await access.write((tables, nowMs) => {
-      for (const [snapshot, data] of packed) tables.snapshots.setPacked(snapshot, data);
-      return evict(tables, this.#limits, nowMs, new Budget());
-    });
+    if (packed.length > 0) await this.#putPacked(packed);
     const pages = await access.maintain((connection) => connection.shrink(STEP_VACUUM_PAGES));
     const more = cleared.more || evicted.more || packed.length > 0 || pages > 0 || access.usesWaiting > 0;
     if (!more) await this.#checkpoint();
     return { expired: cleared.done, evicted: evicted.done, packed: packed.length, pages, more };
+  }
+
+  /** In a write by itself: what was deleted stays deleted when compressed texts find no room on a full disk. */
+  async #putPacked(packed: readonly Packed[]): Promise<void> {
+    const put = (inOldRoom: boolean) =>
+      this.#access.write(({ snapshots }) => {
+        for (const [snapshot, data] of packed) snapshots.setPacked(snapshot, data, inOldRoom);
+      });
+    try {
+      await put(false);
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable && error.reason === 'full')) throw error;
+      await put(true);
+    }
   }
 
   /** Only after changes: a checkpoint costs fsyncs. */
@@ -99,8 +115,8 @@ function nextToPack(snapshots: Snapshots): [Unpacked, Buffer][] {
  * Compresses one after the other, so that other users of the thread pool are not held up; `null` where the result is no
  * smaller.
  */
-async function packSome(texts: readonly [Unpacked, Buffer][]): Promise<[Unpacked, Buffer | null][]> {
-  const packed: [Unpacked, Buffer | null][] = [];
+async function packSome(texts: readonly [Unpacked, Buffer][]): Promise<Packed[]> {
+  const packed: Packed[] = [];
   for (const [snapshot, data] of texts) packed.push([snapshot, await packBytes(data)]);
   return packed;
 }
