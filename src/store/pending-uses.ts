@@ -56,7 +56,7 @@ export class PendingUses {
     this.#pending.set(kind + id, { kind, id, expiresMs });
   }
 
-  /** Uses that wait, oldest first, for `UseTable.write`. */
+  /** Uses that wait, oldest first, for whoever writes them. */
   pending(limit: number): readonly Use[] {
     return this.#pending.size <= limit ? [...this.#pending.values()] : [...this.#pending.values()].slice(0, limit);
   }

@@ -298,13 +298,9 @@ class FileStore implements SqliteStore {
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#access.write(
-      (tables) => {
-        tables.events.add(events);
-        tables.events.trim(this.#options.maxEvents, events.length * 2);
-      },
-      { waitMs: BACKGROUND_WAIT_MS },
-    );
+    await this.#access.write((tables) => tables.events.add(events, this.#options.maxEvents), {
+      waitMs: BACKGROUND_WAIT_MS,
+    });
   }
 
   events({ fromSeq, limit, ...run }: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

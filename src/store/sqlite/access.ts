@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import { type Expiring, PendingUses } from '../pending-uses.ts';
+import { type Expiring, PendingUses, type Use } from '../pending-uses.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import { type Connection, LARGE_LOG_BYTES } from './connection.ts';
 import type { ConnectionHolder } from './connection-holder.ts';
@@ -152,10 +152,10 @@ export class Access {
     const before = new Set(this.#uses.pending(limit));
     let after = [...before];
     const result = connection.write((tables) => {
-      tables.uses.write(before);
+      writeAll(tables, before);
       const worked = work(tables, this.nowMs());
       after = this.#uses.pending(limit).filter((use) => !before.has(use));
-      tables.uses.write(after);
+      writeAll(tables, after);
       return worked;
     });
     this.#uses.written(before);
@@ -163,4 +163,15 @@ export class Access {
     this.#onWritten();
     return result;
   }
+}
+
+const MOVE_EXPIRY: Readonly<Record<Expiring, string>> = {
+  prune: 'UPDATE prune SET expires_ms = max(expires_ms, ?) WHERE prune_id = ?',
+  whole: 'UPDATE decision SET expires_ms = max(expires_ms, ?) WHERE key = ? AND prune IS NULL',
+  served: 'UPDATE served SET expires_ms = max(expires_ms, ?) WHERE hash = ?',
+  sent: 'UPDATE sent SET expires_ms = max(expires_ms, ?) WHERE prefix = ?',
+};
+
+function writeAll({ sql }: Tables, uses: Iterable<Use>): void {
+  for (const { kind, id, expiresMs } of uses) sql.run(MOVE_EXPIRY[kind], expiresMs, id);
 }

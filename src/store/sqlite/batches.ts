@@ -48,7 +48,7 @@ export class Batches {
         continue;
       }
       const saved = tables.decisions.save(item, nowMs, nowMs + this.#limits.ttlMs);
-      if (saved === 'new' && pruneId !== null) tables.shares.charge(pruneId, batch.conversation);
+      if (saved === 'new' && pruneId !== null) charge(tables, pruneId, batch.conversation);
       if (saved === 'clash') refused.push(key);
       else if (batch.owner !== undefined && pruneId !== null) tables.owners.add(batch.owner, pruneId);
       if (saved !== 'known') continue;
@@ -75,12 +75,13 @@ export class Batches {
   }
 
   /** Whether an original that is not there yet would take its conversation beyond what it may store. */
-  #exceedsShare({ decisions, shares }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
+  #exceedsShare({ decisions, sql }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
     const { conversation } = batch;
     const { pruneId } = item.decision;
     if (conversation === undefined || pruneId === null || (decisions.pruneUntil(pruneId) ?? 0) > nowMs) return false;
     const { maxBytes, conversationShare } = this.#limits;
-    return shares.of(conversation) + item.text.length > maxBytes * conversationShare;
+    const stored = sql.value('SELECT bytes FROM conversation_bytes WHERE conversation = ?', conversation) ?? 0;
+    return stored + item.text.length > maxBytes * conversationShare;
   }
 
   /** Keys of the decisions beyond the conversation's share, or whose prune id stands for another text here or in the file. */
@@ -107,4 +108,14 @@ export class Batches {
     const until = decisions.until(key);
     if (until) this.#access.use(until.kind, until.id, until.expiresMs, nowMs);
   }
+}
+
+/** Charges a prune to the conversation that stored it, unless it is charged to one. */
+function charge({ sql }: Tables, pruneId: string, conversation: string | undefined): void {
+  if (conversation === undefined) return;
+  sql.run(
+    `INSERT OR IGNORE INTO charge (prune, conversation, bytes)
+     SELECT p.id, ?, s.stored_bytes FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
+    ...[conversation, pruneId],
+  );
 }

@@ -5,7 +5,7 @@ import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
 import { checkSchema, migrate, migrations } from './migrations/migrate.ts';
-import { prepareTables, type Tables } from './tables.ts';
+import { type Tables, tablesOn } from './tables.ts';
 
 export interface OpenOptions {
   /** Absolute, or `:memory:`. */
@@ -53,7 +53,8 @@ export class Connection {
     this.db = new (sqliteDriver())(path, { timeout: 0, readonly, fileMustExist: path !== ':memory:' });
     try {
       prepareDatabase(this.db, options);
-      this.tables = prepareTables(this.db);
+      this.tables = tablesOn(this.db);
+      this.tables.meter('stored_bytes'); // a damaged file is told now
       this.#begin = this.db.prepare('BEGIN IMMEDIATE');
       this.#beginRead = this.db.prepare('BEGIN');
       this.#commit = this.db.prepare('COMMIT');

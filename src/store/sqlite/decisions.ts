@@ -1,7 +1,7 @@
-import type { Database } from 'better-sqlite3';
 import type { Decision, NewDecision } from '../../core/ports.ts';
 import { decodeBody, encodeBody } from '../decision-codec.ts';
 import type { Snapshots } from './snapshots.ts';
+import type { Statements } from './statements.ts';
 
 interface UntilRow {
   readonly expires_ms: number;
@@ -47,53 +47,20 @@ export interface Oldest {
  * Rows are returned whether expired or not: who reads decides by the clock.
  */
 export class Decisions {
+  readonly #sql: Statements;
   readonly #snapshots: Snapshots;
-  readonly #byKey;
-  readonly #until;
-  readonly #prune;
-  readonly #pruneExpiry;
-  readonly #insertDecision;
-  readonly #deleteDecision;
-  readonly #insertPrune;
-  readonly #deletePrune;
-  readonly #snapshotOf;
-  readonly #oldestPrune;
-  readonly #oldestWhole;
-  readonly #deleteWhole;
 
-  constructor(db: Database, snapshots: Snapshots) {
+  constructor(sql: Statements, snapshots: Snapshots) {
+    this.#sql = sql;
     this.#snapshots = snapshots;
-    this.#byKey = db.prepare<[string], DecisionRow>(
-      `SELECT d.body, d.expires_ms, p.prune_id, p.body AS prune_body, p.expires_ms AS prune_expires_ms
-       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
-    );
-    this.#until = db.prepare<[string], UntilRow>(
-      `SELECT d.expires_ms, p.prune_id, p.expires_ms AS prune_expires_ms
-       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
-    );
-    this.#prune = db.prepare<[string], PruneRow>(
-      `SELECT p.id, p.prune_id, p.snapshot, s.hash, p.decision_key, p.body, p.created_ms, p.expires_ms
-       FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
-    );
-    this.#pruneExpiry = db.prepare<[string], number>('SELECT expires_ms FROM prune WHERE prune_id = ?').pluck();
-    this.#insertDecision = db.prepare<[string, number | null, string | null, number]>(
-      'INSERT INTO decision (key, prune, body, expires_ms) VALUES (?, ?, ?, ?)',
-    );
-    this.#deleteDecision = db.prepare<[string]>('DELETE FROM decision WHERE key = ?');
-    this.#insertPrune = db.prepare<[string, number, string, string, number, number]>(
-      'INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    this.#deletePrune = db.prepare<[number]>('DELETE FROM prune WHERE id = ?');
-    this.#snapshotOf = db.prepare<[number], number>('SELECT snapshot FROM prune WHERE id = ?').pluck();
-    this.#oldestPrune = db.prepare<[], Oldest>('SELECT id, expires_ms FROM prune ORDER BY expires_ms LIMIT 1');
-    this.#oldestWhole = db.prepare<[], Oldest>(
-      'SELECT id, expires_ms FROM decision WHERE prune IS NULL ORDER BY expires_ms LIMIT 1',
-    );
-    this.#deleteWhole = db.prepare<[number]>('DELETE FROM decision WHERE id = ?');
   }
 
   find(key: string): FoundDecision | null {
-    const row = this.#byKey.get(key);
+    const row = this.#sql.get<DecisionRow>(
+      `SELECT d.body, d.expires_ms, p.prune_id, p.body AS prune_body, p.expires_ms AS prune_expires_ms
+       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
+      key,
+    );
     if (!row) return null;
     const { kind, id, expiresMs } = untilOf(key, row);
     return { kind, id, expiresMs, decision: decodeBody(key, row.prune_id, row.body ?? row.prune_body ?? '') };
@@ -101,17 +68,26 @@ export class Decisions {
 
   /** As `find`, without the decision itself. */
   until(key: string): Until | null {
-    const row = this.#until.get(key);
+    const row = this.#sql.get<UntilRow>(
+      `SELECT d.expires_ms, p.prune_id, p.expires_ms AS prune_expires_ms
+       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
+      key,
+    );
     return row ? untilOf(key, row) : null;
   }
 
   prune(pruneId: string): PruneRow | null {
-    return this.#prune.get(pruneId) ?? null;
+    const row = this.#sql.get<PruneRow>(
+      `SELECT p.id, p.prune_id, p.snapshot, s.hash, p.decision_key, p.body, p.created_ms, p.expires_ms
+       FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
+      pruneId,
+    );
+    return row ?? null;
   }
 
   /** Stored expiry of a prune, or `undefined`. */
   pruneUntil(pruneId: string): number | undefined {
-    return this.#pruneExpiry.get(pruneId);
+    return this.#sql.value('SELECT expires_ms FROM prune WHERE prune_id = ?', pruneId);
   }
 
   /**
@@ -126,12 +102,12 @@ export class Decisions {
       return this.#link(decision, null, encodeBody(decision), nowMs, expiresMs);
     }
     const body = encodeBody(decision);
-    let prune = this.#prune.get(decision.pruneId);
+    let prune = this.prune(decision.pruneId);
     if (prune && prune.expires_ms > nowMs && prune.hash !== decision.textHash) return 'clash';
     if (prune && prune.expires_ms <= nowMs) {
-      this.#deletePrune.run(prune.id);
+      this.#deletePrune(prune.id);
       if (prune.hash !== decision.textHash) this.#snapshots.dropOrphan(prune.snapshot);
-      prune = undefined;
+      prune = null;
     }
     if (prune) {
       const same = prune.decision_key === decision.key && prune.body === body;
@@ -139,8 +115,11 @@ export class Decisions {
       return 'known';
     }
     const snapshot = this.#snapshots.put(decision.textHash, text);
-    const added = this.#insertPrune.run(decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs);
-    return this.#link(decision, Number(added.lastInsertRowid), null, nowMs, expiresMs);
+    const added = this.#sql.insert(
+      'INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?)',
+      ...[decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs],
+    );
+    return this.#link(decision, added, null, nowMs, expiresMs);
   }
 
   #link(
@@ -153,38 +132,43 @@ export class Decisions {
     const until = this.until(key);
     if (until) {
       if (until.expiresMs > nowMs) return 'known';
-      this.#deleteDecision.run(key);
+      this.#sql.run('DELETE FROM decision WHERE key = ?', key);
     }
-    this.#insertDecision.run(key, prune, body, expiresMs);
+    const values = [key, prune, body, expiresMs];
+    this.#sql.run('INSERT INTO decision (key, prune, body, expires_ms) VALUES (?, ?, ?, ?)', ...values);
     return 'new';
   }
 
   /** The prune that expires next, which is the least recently used one. */
   oldestPrune(): Oldest | undefined {
-    return this.#oldestPrune.get();
+    return this.#sql.get('SELECT id, expires_ms FROM prune ORDER BY expires_ms LIMIT 1');
   }
 
   /** The decision to leave a text whole that expires next. */
   oldestWhole(): Oldest | undefined {
-    return this.#oldestWhole.get();
+    return this.#sql.get('SELECT id, expires_ms FROM decision WHERE prune IS NULL ORDER BY expires_ms LIMIT 1');
   }
 
   /** Deletes a prune, the decisions that lead to it, and its text when no other prune needs it. */
   removePrune(id: number): void {
-    const snapshot = this.#snapshotOf.get(id);
-    this.#deletePrune.run(id);
+    const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', id);
+    this.#deletePrune(id);
     if (snapshot !== undefined) this.#snapshots.dropOrphan(snapshot);
+  }
+
+  #deletePrune(id: number): void {
+    this.#sql.run('DELETE FROM prune WHERE id = ?', id);
   }
 
   /** `removePrune` by id; returns how many were there. */
   erase(pruneIds: readonly string[]): number {
-    const rows = pruneIds.flatMap((pruneId) => this.#prune.get(pruneId) ?? []);
+    const rows = pruneIds.flatMap((pruneId) => this.prune(pruneId) ?? []);
     for (const { id } of rows) this.removePrune(id);
     return rows.length;
   }
 
   removeWhole(id: number): void {
-    this.#deleteWhole.run(id);
+    this.#sql.run('DELETE FROM decision WHERE id = ?', id);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import type {
   Directive,
   DirectiveAction,
@@ -6,6 +5,7 @@ import type {
   ProjectDirectives,
   Step,
 } from '../../core/ports/segments.ts';
+import type { Statements } from './statements.ts';
 
 /** Past so many the oldest go. */
 const MAX_DIRECTIVES = 50_000;
@@ -19,116 +19,91 @@ interface DirectiveRow {
 
 /** What was asked of single segments, by whom it was asked or by the proxy itself. */
 export class DirectiveTable {
-  readonly #ofProject;
-  readonly #stepsOf;
-  readonly #generation;
-  readonly #insert;
-  readonly #insertIfNew;
-  readonly #clear;
-  readonly #insertStep;
-  readonly #prunesOf;
-  readonly #needed;
-  readonly #neededIn;
-  readonly #trim;
-  readonly #dropOf;
-  readonly #dropSteps;
-  readonly #dropGenerations;
+  readonly #sql: Statements;
 
-  constructor(db: Database) {
-    this.#ofProject = db.prepare<[string], DirectiveRow>(
-      'SELECT segment, action, scope, up_to FROM directive WHERE project = ?',
-    );
-    this.#stepsOf = db.prepare<[string], Step>(
-      'SELECT scope, conversation, messages FROM step WHERE project = ? ORDER BY id',
-    );
-    this.#generation = db
-      .prepare<[string], number>('SELECT generation FROM directive_generation WHERE project = ?')
-      .pluck();
-    const values = 'INTO directive (project, segment, scope, action, up_to) VALUES (?, ?, ?, ?, ?)';
-    this.#insert = db.prepare<[string, string, string, string, number]>(`INSERT ${values}`);
-    this.#insertIfNew = db.prepare<[string, string, string, string, number]>(`INSERT OR IGNORE ${values}`);
-    this.#clear = db.prepare<[string, string]>('DELETE FROM directive WHERE project = ? AND segment = ?');
-    this.#insertStep = db.prepare<[string, string, string, number]>(
-      'INSERT OR IGNORE INTO step (project, scope, conversation, messages) VALUES (?, ?, ?, ?)',
-    );
-    this.#prunesOf = db
-      .prepare<[string, string], string>(
-        `SELECT prune_id FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE s.project = ? AND s.name = ?`,
-      )
-      .pluck();
-    const needed = `SELECT 1 FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE p.prune_id = ? AND NOT EXISTS (
-      SELECT 1 FROM directive d
-      WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete')`;
-    this.#needed = db.prepare<[string], number>(`${needed} LIMIT 1`).pluck();
-    this.#neededIn = db
-      .prepare<[string, string], number>(`${needed} AND ? IN (s.project, ${unbound('s.project')}) LIMIT 1`)
-      .pluck();
-    this.#trim = db.prepare<[number]>(
-      'DELETE FROM directive WHERE id IN (SELECT id FROM directive ORDER BY id LIMIT ?)',
-    );
-    const steps = `SELECT t.id FROM step t JOIN conversation c ON c.project = t.project AND c.name = t.conversation
-      WHERE c.id = ?`;
-    this.#dropOf = db.prepare<[number]>(
-      `DELETE FROM directive WHERE id IN (
-         SELECT d.id FROM step t JOIN directive d ON d.project = t.project AND d.scope = t.scope WHERE t.id IN (${steps}))`,
-    );
-    this.#dropSteps = db.prepare<[number]>(`DELETE FROM step WHERE id IN (${steps})`);
-    this.#dropGenerations = db.prepare(
-      `DELETE FROM directive_generation
-       WHERE NOT EXISTS (SELECT 1 FROM directive d WHERE d.project = directive_generation.project)
-       AND generation < (SELECT value FROM meter WHERE name = 'directive_generation') - 1000`,
-    );
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   /** Changes with every change to the project's directives; 0 before the first. */
   generation(project: string): number {
-    return this.#generation.get(project) ?? 0;
+    return this.#sql.value('SELECT generation FROM directive_generation WHERE project = ?', project) ?? 0;
   }
 
   ofProject(project: string): ProjectDirectives {
     const generation = this.generation(project);
     if (generation === 0) return { generation, directives: [], steps: [] };
-    const directives = this.#ofProject
-      .all(project)
+    const directives = this.#sql
+      .all<DirectiveRow>('SELECT segment, action, scope, up_to FROM directive WHERE project = ?', project)
       .map(({ segment, action, scope, up_to }): Directive => ({ segment, action, scope, upTo: up_to }));
-    return { generation, directives, steps: this.#stepsOf.all(project) };
+    const steps = this.#sql.all<Step>(
+      'SELECT scope, conversation, messages FROM step WHERE project = ? ORDER BY id',
+      project,
+    );
+    return { generation, directives, steps };
   }
 
   /** Inside the caller's transaction. Returns the prunes that nobody of the project may find any more. */
   change({ project, set, clear, step, erase = [] }: DirectiveChange): string[] {
-    for (const segment of clear) this.#clear.run(project, segment);
-    if (step) this.#insertStep.run(project, step.scope, step.conversation, step.messages);
+    for (const segment of clear) this.#clear(project, segment);
+    if (step) {
+      this.#sql.run(
+        'INSERT OR IGNORE INTO step (project, scope, conversation, messages) VALUES (?, ?, ?, ?)',
+        ...[project, step.scope, step.conversation, step.messages],
+      );
+    }
     for (const { segment, scope, action, upTo } of set) {
       // a step never takes the place of what somebody asked for
-      if (scope === '') this.#clear.run(project, segment);
-      (scope === '' ? this.#insert : this.#insertIfNew).run(project, segment, scope, action, upTo);
+      if (scope === '') this.#clear(project, segment);
+      this.#sql.run(scope === '' ? INSERT : INSERT_IF_NEW, project, segment, scope, action, upTo);
     }
     const deleted = set.filter(({ action }) => action === 'delete');
     return deleted.flatMap(({ segment }) => this.ofDeleted(project, segment, erase));
   }
 
+  #clear(project: string, segment: string): void {
+    this.#sql.run('DELETE FROM directive WHERE project = ? AND segment = ?', project, segment);
+  }
+
   /** The prunes that hold lines of a deleted segment, and `more` of them, but for those that another of the project needs. */
   ofDeleted(project: string, segment: string, more: readonly string[]): string[] {
-    const all = new Set([...more, ...this.#prunesOf.all(project, segment)]);
+    const ofSegment = this.#sql.column<string>(
+      'SELECT prune_id FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE s.project = ? AND s.name = ?',
+      ...[project, segment],
+    );
     const [plain = ''] = project.split('\n', 1);
-    return [...all].filter((pruneId) => this.#neededIn.get(pruneId, plain) === undefined);
+    return [...new Set([...more, ...ofSegment])].filter(
+      (pruneId) => this.#sql.value(NEEDED_IN, pruneId, plain) === undefined,
+    );
   }
 
   /** Whether a segment of any project needs a prune. */
   isNeeded(pruneId: string): boolean {
-    return this.#needed.get(pruneId) !== undefined;
+    return this.#sql.value(`${NEEDED} LIMIT 1`, pruneId) !== undefined;
   }
 
   /** Deletes the oldest directives beyond the bound; returns how many. */
   trim(count: number, limit: number): number {
-    this.#dropGenerations.run();
-    return count <= MAX_DIRECTIVES ? 0 : this.#trim.run(Math.min(count - MAX_DIRECTIVES, limit)).changes;
+    this.#sql.run(
+      `DELETE FROM directive_generation
+       WHERE NOT EXISTS (SELECT 1 FROM directive d WHERE d.project = directive_generation.project)
+       AND generation < (SELECT value FROM meter WHERE name = 'directive_generation') - 1000`,
+    );
+    if (count <= MAX_DIRECTIVES) return 0;
+    return this.#sql.run(
+      'DELETE FROM directive WHERE id IN (SELECT id FROM directive ORDER BY id LIMIT ?)',
+      Math.min(count - MAX_DIRECTIVES, limit),
+    );
   }
 
   /** Deletes the steps of a conversation that goes. */
   dropSteps(conversation: number): void {
-    this.#dropOf.run(conversation);
-    this.#dropSteps.run(conversation);
+    this.#sql.run(
+      `DELETE FROM directive WHERE id IN (
+         SELECT d.id FROM step t JOIN directive d ON d.project = t.project AND d.scope = t.scope WHERE t.id IN (${STEPS_IN}))`,
+      conversation,
+    );
+    this.#sql.run(`DELETE FROM step WHERE id IN (${STEPS_IN})`, conversation);
   }
 }
 
@@ -136,3 +111,12 @@ export class DirectiveTable {
 export function unbound(column: string): string {
   return `CASE WHEN instr(${column}, char(10)) > 0 THEN substr(${column}, 1, instr(${column}, char(10)) - 1) ELSE ${column} END`;
 }
+
+const INSERT = 'INSERT INTO directive (project, segment, scope, action, up_to) VALUES (?, ?, ?, ?, ?)';
+const INSERT_IF_NEW = INSERT.replace('INSERT', 'INSERT OR IGNORE');
+const NEEDED = `SELECT 1 FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE p.prune_id = ? AND NOT EXISTS (
+  SELECT 1 FROM directive d
+  WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete')`;
+const NEEDED_IN = `${NEEDED} AND ? IN (s.project, ${unbound('s.project')}) LIMIT 1`;
+const STEPS_IN = `SELECT t.id FROM step t JOIN conversation c ON c.project = t.project AND c.name = t.conversation
+  WHERE c.id = ?`;

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
 import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
 import type { Access } from './access.ts';
@@ -9,7 +8,6 @@ const COUNT_WAIT_MS = 1_000;
 /** `KeyStore` on the tables of a store's file. */
 export class FileKeys implements KeyStore {
   readonly #access: Access;
-  readonly #prepared = new WeakMap<Database, ReturnType<typeof prepare>>();
 
   constructor(access: Access) {
     this.#access = access;
@@ -20,16 +18,17 @@ export class FileKeys implements KeyStore {
   }
 
   all(): Promise<readonly AccessKey[]> {
-    return this.#access.read(({ db }) => this.#on(db).all.all().map(keyOf));
+    const all = `SELECT ${KEY_COLUMNS} FROM access_key ORDER BY created_ms, id`;
+    return this.#access.read(({ sql }) => sql.all<KeyRow>(all).map(keyOf));
   }
 
   create(key: AccessKey): Promise<boolean> {
     return this.#access.write(
-      ({ db }, nowMs) => {
-        const { forget, count, create } = this.#on(db);
-        forget.run(nowMs - KEPT_MS, nowMs - KEPT_MS);
-        if ((count.get() ?? 0) >= MAX_KEYS) return false;
-        create.run(...keyValues(key));
+      ({ sql }, nowMs) => {
+        const forgetMs = nowMs - KEPT_MS;
+        sql.run('DELETE FROM access_key WHERE revoked_ms < ? OR expires_ms < ?', forgetMs, forgetMs);
+        if ((sql.value('SELECT count(*) FROM access_key') ?? 0) >= MAX_KEYS) return false;
+        sql.run(`INSERT INTO access_key (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...keyValues(key));
         return true;
       },
       { verify: true },
@@ -37,54 +36,36 @@ export class FileKeys implements KeyStore {
   }
 
   revoke(id: string, atMs: number): Promise<boolean> {
-    return this.#access.write(({ db }) => this.#on(db).revoke.run(Math.trunc(atMs), id).changes > 0, { verify: true });
+    const revoke = `UPDATE access_key SET revoked_ms = ? ${UNREVOKED}`;
+    return this.#access.write(({ sql }) => sql.run(revoke, Math.trunc(atMs), id) > 0, { verify: true });
   }
 
   rotate(id: string, hash: string): Promise<boolean> {
-    return this.#access.write(({ db }) => this.#on(db).rotate.run(hash, id).changes > 0, { verify: true });
+    const rotate = `UPDATE access_key SET hash = ? ${UNREVOKED}`;
+    return this.#access.write(({ sql }) => sql.run(rotate, hash, id) > 0, { verify: true });
   }
 
   count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>> {
     return this.#access.write(
-      ({ db }) => {
-        const { countOn } = this.#on(db);
-        return new Set(
-          tolls.flatMap(({ span, at, add, most }) => (countOn.run(id, span, at, add, most).changes > 0 ? span : [])),
-        );
+      ({ sql }) => {
+        const counted = tolls.filter(({ span, at, add, most }) => sql.run(COUNT, id, span, at, add, most) > 0);
+        return new Set(counted.map(({ span }) => span));
       },
       { waitMs: COUNT_WAIT_MS },
     );
   }
 
   async correct(id: string, { span, at, add }: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void> {
-    await this.#access.write(({ db }) => this.#on(db).correct.run(add, id, span, at));
-  }
-
-  #on(db: Database): ReturnType<typeof prepare> {
-    const known = this.#prepared.get(db) ?? prepare(db);
-    this.#prepared.set(db, known);
-    return known;
+    const correct = 'UPDATE key_count SET used = max(0, used + ?) WHERE key = ? AND span = ? AND at = ?';
+    await this.#access.write(({ sql }) => sql.run(correct, add, id, span, at));
   }
 }
 
-function prepare(db: Database) {
-  return {
-    all: db.prepare<[], KeyRow>(`SELECT ${KEY_COLUMNS} FROM access_key ORDER BY created_ms, id`),
-    forget: db.prepare<[number, number]>('DELETE FROM access_key WHERE revoked_ms < ? OR expires_ms < ?'),
-    count: db.prepare<[], number>('SELECT count(*) FROM access_key').pluck(),
-    create: db.prepare<unknown[]>(`INSERT INTO access_key (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`),
-    revoke: db.prepare<[number, string]>('UPDATE access_key SET revoked_ms = ? WHERE id = ? AND revoked_ms IS NULL'),
-    rotate: db.prepare<[string, string]>('UPDATE access_key SET hash = ? WHERE id = ? AND revoked_ms IS NULL'),
-    // a process whose clock is behind counts on in the span that others are in
-    countOn: db.prepare<[string, string, number, number, number]>(
-      `INSERT INTO key_count AS c (key, span, at, used, most) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (key, span) DO UPDATE SET
-         used = CASE WHEN c.at < excluded.at THEN 0 ELSE c.used END + excluded.used,
-         at = max(c.at, excluded.at), most = excluded.most
-       WHERE c.at < excluded.at OR c.used < excluded.most`,
-    ),
-    correct: db.prepare<[number, string, string, number]>(
-      'UPDATE key_count SET used = max(0, used + ?) WHERE key = ? AND span = ? AND at = ?',
-    ),
-  };
-}
+const UNREVOKED = 'WHERE id = ? AND revoked_ms IS NULL';
+/** A process whose clock is behind counts on in the span that others are in. */
+const COUNT = `
+  INSERT INTO key_count AS c (key, span, at, used, most) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (key, span) DO UPDATE SET
+    used = CASE WHEN c.at < excluded.at THEN 0 ELSE c.used END + excluded.used,
+    at = max(c.at, excluded.at), most = excluded.most
+  WHERE c.at < excluded.at OR c.used < excluded.most`;

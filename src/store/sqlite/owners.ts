@@ -1,23 +1,31 @@
-import type { Database } from 'better-sqlite3';
 import { unbound } from './directives.ts';
+import type { Statements } from './statements.ts';
 
-/** Which projects a prune belongs to. Its statements are prepared with their first use: most stores are never asked. */
+/** Which projects a prune belongs to. */
 export class Owners {
-  readonly #db: Database;
-  #made: ReturnType<typeof prepare> | undefined;
+  readonly #sql: Statements;
 
-  constructor(db: Database) {
-    this.#db = db;
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   /** Inside the caller's transaction. */
   add(project: string, pruneId: string): void {
-    this.#statements.add.run(project, pruneId);
+    this.#sql.run(
+      'INSERT OR IGNORE INTO prune_owner (prune, project) SELECT id, ? FROM prune WHERE prune_id = ?',
+      project,
+      pruneId,
+    );
   }
 
   /** Those of the prunes that belong to one of the projects. */
   owned(projects: readonly string[], pruneIds: readonly string[]): string[] {
-    return this.#statements.owned.all(JSON.stringify(pruneIds), JSON.stringify(projects));
+    return this.#sql.column(
+      `SELECT p.prune_id FROM json_each(?) asked JOIN prune p ON p.prune_id = asked.value
+       WHERE EXISTS (SELECT 1 FROM prune_owner o WHERE o.prune = p.id AND o.project IN LIST(?))`,
+      JSON.stringify(pruneIds),
+      JSON.stringify(projects),
+    );
   }
 
   /**
@@ -26,47 +34,25 @@ export class Owners {
    * @returns those that belong to nobody now
    */
   release(project: string, pruneIds: readonly string[]): string[] {
-    const { ownerOf, drop } = this.#statements;
     return pruneIds.filter((pruneId) => {
-      if (ownerOf.get(pruneId) === undefined) return true;
-      drop.run(project, pruneId);
-      return ownerOf.get(pruneId) === undefined;
+      if (!this.#isOwned(pruneId)) return true;
+      this.#sql.run(
+        'DELETE FROM prune_owner WHERE project = ? AND prune = (SELECT id FROM prune WHERE prune_id = ?)',
+        project,
+        pruneId,
+      );
+      return !this.#isOwned(pruneId);
     });
+  }
+
+  #isOwned(pruneId: string): boolean {
+    const owner = 'SELECT 1 FROM prune p JOIN prune_owner o ON o.prune = p.id WHERE p.prune_id = ? LIMIT 1';
+    return this.#sql.value(owner, pruneId) !== undefined;
   }
 
   /** Gives those of nobody to the projects that they were seen in, as `ProjectStore.adopt`; inside a transaction. */
   adopt(): void {
-    const { adopt, adopted } = this.#statements;
-    adopt.run();
-    adopted.run();
-  }
-
-  get #statements(): ReturnType<typeof prepare> {
-    this.#made ??= prepare(this.#db);
-    return this.#made;
-  }
-}
-
-function prepare(db: Database) {
-  return {
-    add: db.prepare<[string, string]>(
-      'INSERT OR IGNORE INTO prune_owner (prune, project) SELECT id, ? FROM prune WHERE prune_id = ?',
-    ),
-    owned: db
-      .prepare<[string, string], string>(
-        `SELECT p.prune_id FROM json_each(?) asked JOIN prune p ON p.prune_id = asked.value
-         WHERE EXISTS (SELECT 1 FROM prune_owner o WHERE o.prune = p.id AND o.project IN (SELECT value FROM json_each(?)))`,
-      )
-      .pluck(),
-    ownerOf: db
-      .prepare<[string], number>(
-        'SELECT 1 FROM prune p JOIN prune_owner o ON o.prune = p.id WHERE p.prune_id = ? LIMIT 1',
-      )
-      .pluck(),
-    drop: db.prepare<[string, string]>(
-      'DELETE FROM prune_owner WHERE project = ? AND prune = (SELECT id FROM prune WHERE prune_id = ?)',
-    ),
-    adopt: db.prepare(
+    this.#sql.run(
       `INSERT OR IGNORE INTO prune_owner (prune, project)
        WITH nobodys AS (
          SELECT p.id, p.prune_id FROM prune p
@@ -78,9 +64,9 @@ function prepare(db: Database) {
          JOIN segment s ON s.id = l.segment
        UNION SELECT n.id, 'default' FROM nobodys n WHERE NOT EXISTS (SELECT 1 FROM charge h WHERE h.prune = n.id)
          AND NOT EXISTS (SELECT 1 FROM segment_prune l WHERE l.prune_id = n.prune_id)`,
-    ),
-    adopted: db.prepare(
+    );
+    this.#sql.run(
       `UPDATE meter SET value = max(value, (SELECT coalesce(max(id), 0) FROM prune)) WHERE name = 'prunes_adopted'`,
-    ),
-  };
+    );
+  }
 }

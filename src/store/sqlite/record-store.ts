@@ -78,13 +78,9 @@ export class FileRecords implements Records {
 
   async addChildLogs(entries: readonly ChildLogRecord[]): Promise<void> {
     if (entries.length === 0) return;
-    await this.#access.write(
-      ({ childLogs }) => {
-        childLogs.add(entries);
-        childLogs.trim(this.#maxEntries, entries.length * 2);
-      },
-      { waitMs: BACKGROUND_WAIT_MS },
-    );
+    await this.#access.write(({ childLogs }) => childLogs.add(entries, this.#maxEntries), {
+      waitMs: BACKGROUND_WAIT_MS,
+    });
   }
 
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import type {
   DirectiveAction,
   NotedSegment,
@@ -10,6 +9,7 @@ import type {
 } from '../../core/ports/segments.ts';
 import { type ConversationRow, conversationOf, withProject } from '../conversation-rows.ts';
 import type { Budget, Part } from './bounds.ts';
+import type { Statements } from './statements.ts';
 
 /** Some 50 MB; past it the conversations go that were not seen for longest. */
 const MAX_SEGMENTS = 100_000;
@@ -49,112 +49,72 @@ const SELECT = `
     CAST(s.about || s.mentions || s.edited AS BLOB),
     (SELECT action FROM directive d WHERE d.project = s.project AND d.segment = s.name ORDER BY d.scope LIMIT 1)
   FROM segment s JOIN conversation c ON c.id = s.conversation`;
+const PAGE = `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`;
+const ONE = `${SELECT} WHERE s.project = ? AND s.name = ?`;
+const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM segment WHERE conversation = c.id AND task = ?))';
+const OLDEST = 'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1';
+const REMOVE =
+  'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)';
+const NOTE = `
+  INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role, type,
+    effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
+  VALUES (${Array(21).fill('?').join(', ')})
+  ON CONFLICT (project, name) DO UPDATE SET
+    first_turn = CASE conversation WHEN excluded.conversation THEN first_turn ELSE excluded.first_turn END,
+    conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
+    type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
+    mentions = excluded.mentions, edited = excluded.edited
+  RETURNING id`;
 
 /** What conversations are made of: facts about their segments, no texts. */
 export class Segments {
-  readonly #noteConversation;
-  readonly #noteSegment;
-  readonly #notePrune;
-  readonly #conversations;
-  readonly #conversationsOfTask;
-  readonly #recent;
-  readonly #named;
-  readonly #prunesOf;
-  readonly #page;
-  readonly #one;
-  readonly #count;
-  readonly #oldest;
-  readonly #remove;
-  readonly #removeConversation;
+  readonly #sql: Statements;
 
-  constructor(db: Database) {
-    this.#noteConversation = db.prepare<
-      [string, string, string, number, number, number, number],
-      { id: number; turns: number }
-    >(
-      `INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms) VALUES (?, ?, ?, ?, 1, ?, ?)
-       ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = turns + excluded.turns,
-         base_turn = CASE ? WHEN 1 THEN turns + excluded.turns ELSE base_turn END,
-         messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms)
-       RETURNING id, turns`,
-    );
-    this.#noteSegment = db
-      .prepare<(string | number | Buffer)[], number>(
-        `INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role, type,
-           effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
-         VALUES (${Array(21).fill('?').join(', ')})
-         ON CONFLICT (project, name) DO UPDATE SET
-           first_turn = CASE conversation WHEN excluded.conversation THEN first_turn ELSE excluded.first_turn END,
-           conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
-           type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
-           mentions = excluded.mentions, edited = excluded.edited
-         RETURNING id`,
-      )
-      .pluck();
-    this.#notePrune = db.prepare<[number, string]>('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)');
-    this.#conversations = db.prepare<[string, number], ConversationRow>(
-      'SELECT * FROM conversation WHERE project = ? ORDER BY seen_ms DESC, id DESC LIMIT ?',
-    );
-    this.#conversationsOfTask = db.prepare<[string, string, string, number], ConversationRow>(
-      `SELECT * FROM conversation c WHERE project = ? AND (task = ? OR EXISTS (
-         SELECT 1 FROM segment WHERE conversation = c.id AND task = ?)) ORDER BY seen_ms DESC, id DESC LIMIT ?`,
-    );
-    this.#recent = db.prepare<[number, number, number], ConversationRow>(
-      'SELECT * FROM conversation WHERE (seen_ms, id) < (?, ?) ORDER BY seen_ms DESC, id DESC LIMIT ?',
-    );
-    this.#named = db.prepare<[string, number], ConversationRow>(
-      'SELECT * FROM conversation WHERE name = ? ORDER BY seen_ms DESC, id DESC LIMIT ?',
-    );
-    this.#prunesOf = db.prepare<[number], string>('SELECT prune_id FROM segment_prune WHERE segment = ?').pluck();
-    this.#page = db
-      .prepare<[number, number, number, number], SegmentRow>(
-        `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
-      )
-      .raw();
-    this.#one = db.prepare<[string, string], SegmentRow>(`${SELECT} WHERE s.project = ? AND s.name = ?`).raw();
-    this.#count = db.prepare<[], number>('SELECT count(*) FROM segment').pluck();
-    this.#oldest = db.prepare<[], Pick<ConversationRow, 'id' | 'seen_ms'>>(
-      'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1',
-    );
-    this.#remove = db.prepare<[number, number]>(
-      'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)',
-    );
-    this.#removeConversation = db.prepare<[number]>('DELETE FROM conversation WHERE id = ?');
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   /** Inside the caller's transaction. */
   note(batch: SegmentBatch): void {
     const { project, conversationId, task, turns, messages, whole } = batch;
     const atMs = Math.trunc(batch.atMs);
-    const noted = this.#noteConversation.get(project, conversationId, task, turns, messages, atMs, whole ? 1 : 0);
+    const noted = this.#sql.get<{ id: number; turns: number }>(
+      `INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms) VALUES (?, ?, ?, ?, 1, ?, ?)
+       ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = turns + excluded.turns,
+         base_turn = CASE ? WHEN 1 THEN turns + excluded.turns ELSE base_turn END,
+         messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms)
+       RETURNING id, turns`,
+      ...[project, conversationId, task, turns, messages, atMs, whole ? 1 : 0],
+    );
     if (!noted) return;
     const { id, turns: turn } = noted;
     for (const segment of batch.segments) {
-      const row = this.#noteSegment.get(project, task, atMs, id, turn, turn, ...columnsOf(segment));
-      for (const pruneId of row === undefined ? [] : segment.pruneIds) this.#notePrune.run(row ?? 0, pruneId);
+      const row = this.#sql.value(NOTE, project, task, atMs, id, turn, turn, ...columnsOf(segment));
+      for (const pruneId of row === undefined ? [] : segment.pruneIds)
+        this.#sql.run('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)', row, pruneId);
     }
   }
 
   conversations(project: string, task: string | undefined): StoredConversation[] {
-    const rows =
-      task === undefined
-        ? this.#conversations.all(project, MAX_CONVERSATIONS)
-        : this.#conversationsOfTask.all(project, task, task, MAX_CONVERSATIONS);
-    return rows.map(conversationOf);
+    const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
+    const sql = `SELECT * FROM conversation c WHERE project = ? ${ofTask} ORDER BY seen_ms DESC, id DESC LIMIT ?`;
+    return this.#sql.all<ConversationRow>(sql, project, ...named, MAX_CONVERSATIONS).map(conversationOf);
   }
 
   recent(after: Pick<StoredConversation, 'seenMs' | 'row'> | undefined, limit: number): ProjectConversation[] {
     const { seenMs, row } = after ?? { seenMs: Number.MAX_SAFE_INTEGER, row: 0 };
-    return this.#recent.all(seenMs, row, limit).map(withProject);
+    const sql = 'SELECT * FROM conversation WHERE (seen_ms, id) < (?, ?) ORDER BY seen_ms DESC, id DESC LIMIT ?';
+    return this.#sql.all<ConversationRow>(sql, seenMs, row, limit).map(withProject);
   }
 
   named(name: string, limit: number): ProjectConversation[] {
-    return this.#named.all(name, limit).map(withProject);
+    const sql = 'SELECT * FROM conversation WHERE name = ? ORDER BY seen_ms DESC, id DESC LIMIT ?';
+    return this.#sql.all<ConversationRow>(sql, name, limit).map(withProject);
   }
 
   /** Prune ids of a segment, by its row. */
   prunesOf(row: number): string[] {
-    return this.#prunesOf.all(row);
+    return this.#sql.column('SELECT prune_id FROM segment_prune WHERE segment = ?', row);
   }
 
   /** Newest message first. */
@@ -164,11 +124,11 @@ export class Segments {
     limit: number,
   ): StoredSegment[] {
     const { ordinal, row } = after ?? { ordinal: Number.MAX_SAFE_INTEGER, row: 0 };
-    return this.#page.all(conversation, ordinal, row, limit).map(segmentOf);
+    return this.#sql.tuples<SegmentRow>(PAGE, conversation, ordinal, row, limit).map(segmentOf);
   }
 
   find(project: string, id: string): StoredSegment | undefined {
-    const row = this.#one.get(project, id);
+    const [row] = this.#sql.tuples<SegmentRow>(ONE, project, id);
     return row && segmentOf(row);
   }
 
@@ -178,17 +138,18 @@ export class Segments {
    * @param onGone - told of each conversation that goes
    */
   expire(beforeMs: number, budget: Budget, onGone: (conversation: number) => void): Part {
-    let excess = (this.#count.get() ?? 0) - MAX_SEGMENTS;
+    const next = () => this.#sql.get<{ id: number; seen_ms: number }>(OLDEST);
+    let excess = (this.#sql.value('SELECT count(*) FROM segment') ?? 0) - MAX_SEGMENTS;
     let done = 0;
-    for (let oldest = this.#oldest.get(); oldest; oldest = this.#oldest.get()) {
+    for (let oldest = next(); oldest; oldest = next()) {
       if (oldest.seen_ms > beforeMs && excess <= 0) break;
       if (!budget.take()) return { done, more: true };
-      const removed = this.#remove.run(oldest.id, REMOVED_AT_ONCE).changes;
+      const removed = this.#sql.run(REMOVE, oldest.id, REMOVED_AT_ONCE);
       done += removed;
       excess -= removed;
       if (removed >= REMOVED_AT_ONCE) continue;
       onGone(oldest.id);
-      this.#removeConversation.run(oldest.id);
+      this.#sql.run('DELETE FROM conversation WHERE id = ?', oldest.id);
     }
     return { done, more: false };
   }

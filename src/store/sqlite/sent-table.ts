@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import type { Statements } from './statements.ts';
 
 /** More messages with cuts than a team makes in a lifetime of the records; past it the oldest go. */
 const MAX_ROWS = 400_000;
@@ -10,39 +10,29 @@ interface SentRow {
 
 /** What was sent of messages, by their prefixes. Rows are returned whether expired or not. */
 export class SentTable {
-  readonly #find;
-  readonly #put;
-  readonly #expire;
-  readonly #excess;
-  readonly #forget;
+  readonly #sql: Statements;
 
-  constructor(db: Database) {
-    this.#find = db.prepare<[string], SentRow>('SELECT body, expires_ms FROM sent WHERE prefix = ?');
-    this.#put = db.prepare<[string, string, number]>('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)');
-    this.#forget = db.prepare<[string]>('DELETE FROM sent WHERE instr(body, ?) > 0');
-    this.#expire = db.prepare<[number, number]>(
-      'DELETE FROM sent WHERE id IN (SELECT id FROM sent WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)',
-    );
-    this.#excess = db.prepare<[number, number]>(
-      'DELETE FROM sent WHERE id IN (SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?)',
-    );
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   /** Deletes what was sent with the cuts of a prune: a cut's reason may hold words of the text. Looks at every row. */
   forget(pruneId: string): void {
-    this.#forget.run(pruneId);
+    this.#sql.run('DELETE FROM sent WHERE instr(body, ?) > 0', pruneId);
   }
 
   find(prefix: string): SentRow | undefined {
-    return this.#find.get(prefix);
+    return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', prefix);
   }
 
   put(prefix: string, body: string, expiresMs: number): void {
-    this.#put.run(prefix, body, expiresMs);
+    this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', prefix, body, expiresMs);
   }
 
   /** Deletes at most `limit` rows that have expired, and as many beyond the bound; returns how many. */
   trim(nowMs: number, limit: number): number {
-    return this.#expire.run(nowMs, limit).changes + this.#excess.run(MAX_ROWS, limit).changes;
+    const excess = 'SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?';
+    const expired = this.#sql.expire('sent', nowMs, limit);
+    return expired + this.#sql.run(`DELETE FROM sent WHERE id IN (${excess})`, MAX_ROWS, limit);
   }
 }

@@ -1,19 +1,45 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** Statements of one connection, each prepared with its first use. Their texts are constant, hence few. */
+/** A list that comes as JSON. */
+const LIST = /\bLIST\(\?\)/g;
+
+/**
+ * Statements of one connection, each prepared with its first use. Their texts are constant, hence few; `IN LIST(?)` stands
+ * for a list that comes as JSON.
+ */
 export class Statements {
   readonly #db: Database;
-  readonly #spell: (sql: string) => string;
-  readonly #prepared = new Map<string, Statement>();
+  readonly #prepared = {
+    rows: new Map<string, Statement>(),
+    pluck: new Map<string, Statement>(),
+    raw: new Map<string, Statement>(),
+  };
 
-  /** @param spell - the statement as SQLite takes it */
-  constructor(db: Database, spell: (sql: string) => string) {
+  constructor(db: Database) {
     this.#db = db;
-    this.#spell = spell;
   }
 
-  all(sql: string, ...values: unknown[]): unknown[] {
-    return this.#statement(sql).all(...values);
+  all<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[];
+  }
+
+  get<Row>(sql: string, ...values: unknown[]): Row | undefined {
+    return this.#statement(sql).get(...values) as Row | undefined;
+  }
+
+  /** The first column of every row. */
+  column<Value>(sql: string, ...values: unknown[]): Value[] {
+    return this.#statement(sql, 'pluck').all(...values) as Value[];
+  }
+
+  /** The first column of the first row. */
+  value<Value = number>(sql: string, ...values: unknown[]): Value | undefined {
+    return this.#statement(sql, 'pluck').get(...values) as Value | undefined;
+  }
+
+  /** Rows by the places of their columns: names would be looked up for each row. */
+  tuples<Row extends readonly unknown[]>(sql: string, ...values: unknown[]): Row[] {
+    return this.#statement(sql, 'raw').all(...values) as unknown[] as Row[];
   }
 
   /** @returns how many rows it changed */
@@ -21,11 +47,33 @@ export class Statements {
     return this.#statement(sql).run(...values).changes;
   }
 
-  #statement(sql: string): Statement {
-    const known = this.#prepared.get(sql);
+  /** Adds a row; returns its number. */
+  insert(sql: string, ...values: unknown[]): number {
+    return Number(this.#statement(sql).run(...values).lastInsertRowid);
+  }
+
+  /** Deletes rows of a table that have expired, those that did first, at most `limit`; returns how many. */
+  expire(table: 'served' | 'left_alone' | 'sent' | 'reply', nowMs: number, limit: number): number {
+    return this.run(
+      `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)`,
+      ...[nowMs, limit],
+    );
+  }
+
+  /** Deletes the oldest entries of a log beyond the newest `keep`, at most `limit`; returns how many. */
+  trimLog(log: 'event' | 'child_log', keep: number, limit: number): number {
+    const newest = this.value(`SELECT seq FROM ${log} ORDER BY seq DESC LIMIT 1`);
+    if (newest === undefined) return 0;
+    const sql = `DELETE FROM ${log} WHERE seq IN (SELECT seq FROM ${log} WHERE seq <= ? ORDER BY seq LIMIT ?)`;
+    return this.run(sql, newest - keep, limit);
+  }
+
+  #statement(sql: string, mode: 'rows' | 'pluck' | 'raw' = 'rows'): Statement {
+    const known = this.#prepared[mode].get(sql);
     if (known) return known;
-    const statement = this.#db.prepare(this.#spell(sql));
-    this.#prepared.set(sql, statement);
+    const statement = this.#db.prepare(sql.replace(LIST, '(SELECT value FROM json_each(?))'));
+    if (mode !== 'rows') statement[mode]();
+    this.#prepared[mode].set(sql, statement);
     return statement;
   }
 }

@@ -58,9 +58,10 @@ export class Sweeper {
     const cleared = await access.write(
       (tables, nowMs) => {
         const expired = expire(tables, nowMs, new Budget());
-        const trimmed = tables.events.trim(this.#limits.maxEvents, STEP_ROWS);
+        const trimmed = tables.sql.trimLog('event', this.#limits.maxEvents, STEP_ROWS);
         const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
-        const cut = tables.childLogs.trim(this.#limits.maxEvents, STEP_ROWS) + tables.replies.trim(nowMs, STEP_ROWS);
+        const lines = tables.sql.trimLog('child_log', this.#limits.maxEvents, STEP_ROWS);
+        const cut = lines + tables.replies.trim(nowMs, STEP_ROWS);
         const more = expired.more || forgotten.more || trimmed >= STEP_ROWS || cut >= STEP_ROWS;
         return { done: expired.done + forgotten.done, more };
       },

@@ -8,11 +8,10 @@ import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
 import { SentTable } from './sent-table.ts';
 import { ServedAndRefused } from './served-and-refused.ts';
-import { Shares } from './shares.ts';
 import { Snapshots } from './snapshots.ts';
+import { Statements } from './statements.ts';
 import { Summaries } from './summaries.ts';
 import { Usage } from './usage.ts';
-import { UseTable } from './use-table.ts';
 
 export type Meter =
   | 'deleted_generation'
@@ -24,15 +23,14 @@ export type Meter =
   | 'key_generation'
   | 'prunes_adopted';
 
-/** Everything that is stored, with its statements prepared on one connection. */
+/** Everything that is stored, on one connection. */
 export interface Tables {
-  /** What they are prepared on, for parts that are seldom used and prepare their own. */
+  /** What lists are prepared on. */
   readonly db: Database;
+  readonly sql: Statements;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
-  readonly shares: Shares;
   readonly owners: Owners;
-  readonly uses: UseTable;
   readonly marks: ServedAndRefused;
   readonly events: Events;
   readonly usage: Usage;
@@ -46,25 +44,24 @@ export interface Tables {
   meter(name: Meter): number;
 }
 
-export function prepareTables(db: Database): Tables {
-  const snapshots = new Snapshots(db);
-  const meter = db.prepare<[string], number>('SELECT value FROM meter WHERE name = ?').pluck();
+export function tablesOn(db: Database): Tables {
+  const sql = new Statements(db);
+  const snapshots = new Snapshots(sql);
   return {
     db,
+    sql,
     snapshots,
-    decisions: new Decisions(db, snapshots),
-    shares: new Shares(db),
-    owners: new Owners(db),
-    uses: new UseTable(db),
-    marks: new ServedAndRefused(db),
-    events: new Events(db),
-    usage: new Usage(db),
-    segments: new Segments(db),
-    directives: new DirectiveTable(db),
+    decisions: new Decisions(sql, snapshots),
+    owners: new Owners(sql),
+    marks: new ServedAndRefused(sql),
+    events: new Events(sql),
+    usage: new Usage(sql),
+    segments: new Segments(sql),
+    directives: new DirectiveTable(sql),
     summaries: new Summaries(db),
-    childLogs: new ChildLogs(db),
-    replies: new Replies(db),
-    sent: new SentTable(db),
-    meter: (name) => meter.get(name) ?? 0,
+    childLogs: new ChildLogs(sql),
+    replies: new Replies(sql),
+    sent: new SentTable(sql),
+    meter: (name) => sql.value('SELECT value FROM meter WHERE name = ?', name) ?? 0,
   };
 }
