@@ -1,4 +1,4 @@
-import { JsonCursor, JsonShapeError } from '../json/cursor.ts';
+import { JsonCursor, JsonShapeError, type Span } from '../json/cursor.ts';
 import type { RequestHead, Resume, ScannedBody, ScannedMessage } from './dialect.ts';
 import { ScanBudget } from './scan-budget.ts';
 
@@ -12,7 +12,7 @@ export interface BodyShape {
   readonly list: string;
   /** The key of the id of an earlier answer that the provider keeps, where there is one. */
   readonly previous?: string;
-  /** Reads the message at the cursor, whatever JSON value it is. */
+  /** Reads the message at the cursor: an object. What is none is never asked for, and never touched. */
   readonly message: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage;
   /** Reads what stands in the list's place when it is no list; without it that is no message. */
   readonly only?: (cursor: JsonCursor, budget: ScanBudget) => ScannedMessage | null;
@@ -77,7 +77,12 @@ class BodyScan {
 
   #message(): void {
     this.#budget.message();
-    this.#messages.push(this.#shape.message(this.#cursor, this.#budget));
+    const cursor = this.#cursor;
+    this.#messages.push(
+      cursor.atObject()
+        ? this.#shape.message(cursor, this.#budget)
+        : { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true },
+    );
   }
 }
 
@@ -87,6 +92,50 @@ const BESIDE = new Set(['tools', 'functions', 'system', 'instructions', 'systemI
 function isTrue({ bytes, at }: JsonCursor): boolean {
   return bytes.toString('latin1', at, at + 4) === 'true';
 }
+
+/** The keys of an object that matter, a bit for each. */
+export type Keys = ReadonlyMap<string, number>;
+
+export function keysOf(...names: readonly string[]): Keys {
+  return new Map(names.map((name, i) => [name, 1 << i]));
+}
+
+/**
+ * Reads the fields of the object at the cursor that matter. `repeated`: one of them stands twice, and nobody knows which
+ * one its reader takes.
+ */
+export function readFields(
+  cursor: JsonCursor,
+  keys: Keys,
+  onField: (key: string) => void,
+): { readonly span: Span; readonly repeated: boolean } {
+  let seen = 0;
+  let repeated = false;
+  const span = cursor.object((key) => {
+    const bit = keys.get(key);
+    if (bit === undefined) return;
+    repeated ||= (seen & bit) !== 0;
+    seen |= bit;
+    onField(key);
+  });
+  return { span, repeated };
+}
+
+/** Reads `{"type": "text", "text": "…"}`; by `keys` the text may stand under another name. `null` where it is no text. */
+export function readTextPart(
+  cursor: JsonCursor,
+  keys: Keys = TEXT_PART,
+): { readonly literal: Span | null; readonly repeated: boolean } {
+  let type = '';
+  let literal: Span | null = null;
+  const { repeated } = readFields(cursor, keys, (key) => {
+    if (key === 'type') type = stringHere(cursor);
+    else literal = cursor.atString() ? cursor.string() : null;
+  });
+  return { literal: type === 'text' ? literal : null, repeated };
+}
+
+const TEXT_PART = keysOf('type', 'text');
 
 /** The string at the cursor, decoded; `''` where there is none. */
 export function stringHere(cursor: JsonCursor): string {

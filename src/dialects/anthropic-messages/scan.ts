@@ -1,6 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText, TextUse } from '../dialect.ts';
-import { scanBody, stringHere } from '../scan-body.ts';
+import { type Keys, keysOf, readFields, readTextPart, scanBody, stringHere } from '../scan-body.ts';
 import type { ScanBudget } from '../scan-budget.ts';
 
 /**
@@ -11,6 +11,8 @@ import type { ScanBudget } from '../scan-budget.ts';
 export function scanMessagesBody(bytes: Buffer, resume?: Resume): ScannedBody {
   return scanBody(bytes, { list: 'messages', message: readMessage }, resume);
 }
+
+const MESSAGE_KEYS = keysOf('role', 'content');
 
 /** What was found of a message so far. */
 interface Found {
@@ -25,21 +27,14 @@ interface Inside {
 }
 
 function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
-  if (!cursor.atObject()) return { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true };
-  let role: string | undefined;
-  let content: Span | undefined;
+  let role = '';
   const found: Found = { texts: [], calls: [], opaque: false };
-  const span = cursor.object((key) => {
-    if (key === 'role') {
-      found.opaque ||= role !== undefined;
-      role = stringHere(cursor);
-    } else if (key === 'content') {
-      found.opaque ||= content !== undefined;
-      content = { start: cursor.at, end: cursor.at };
-      readContent(cursor, null, found, budget);
-    }
+  const { span, repeated } = readFields(cursor, MESSAGE_KEYS, (key) => {
+    if (key === 'role') role = stringHere(cursor);
+    else readContent(cursor, null, found, budget);
   });
-  return speakerOf(role ?? '', span, found);
+  found.opaque ||= repeated;
+  return speakerOf(role, span, found);
 }
 
 /** The role is known only behind the content where that stands first: what a text is for is settled here. */
@@ -83,20 +78,13 @@ interface Block {
   inner: number;
 }
 
-const KEYS = new Map(
-  ['type', 'text', 'id', 'tool_use_id', 'name', 'title', 'input', 'content', 'source'].map((key, i) => [key, 1 << i]),
-);
+const BLOCK_KEYS = keysOf('type', 'text', 'id', 'tool_use_id', 'name', 'title', 'input', 'content', 'source');
 
 function readBlock(cursor: JsonCursor, inside: Inside | null, found: Found, budget: ScanBudget): void {
   budget.piece();
   if (!cursor.atObject()) return;
   const block: Block = { type: '', text: null, id: '', name: '', title: '', input: null, inner: -1 };
-  let seen = 0;
-  const { start, end } = cursor.object((key) => {
-    const bit = KEYS.get(key);
-    if (bit === undefined) return;
-    if ((seen & bit) !== 0) found.opaque = true;
-    seen |= bit;
+  const { span, repeated } = readFields(cursor, BLOCK_KEYS, (key) => {
     if (key === 'type') block.type = stringHere(cursor);
     else if (key === 'text') block.text = cursor.atString() ? cursor.string() : null;
     else if (key === 'id' || key === 'tool_use_id') block.id = stringHere(cursor);
@@ -105,9 +93,9 @@ function readBlock(cursor: JsonCursor, inside: Inside | null, found: Found, budg
     else if (key === 'input') block.input = cursor.value();
     else block.inner = cursor.at;
   });
-  if (end <= start) return;
+  found.opaque ||= repeated;
   takeBlock(cursor, block, inside, found, budget);
-  cursor.at = end;
+  cursor.at = span.end;
 }
 
 /** Takes what may be read of a block; kinds that are not named here are never touched. */
@@ -121,51 +109,33 @@ function takeBlock(cursor: JsonCursor, block: Block, inside: Inside | null, foun
     readContent(cursor, { callId: id }, found, budget);
   } else if (type === 'document') {
     cursor.at = inner;
-    const data = plainSource(cursor, found);
-    if (data !== null) found.texts.push(textOf(data, inside, 'document', title));
+    takeText(cursor, SOURCE_KEYS, inside, title, found);
   } else if (type === 'search_result') {
     cursor.at = inner;
-    if (cursor.atArray()) cursor.array(() => readSearched(cursor, inside, title, found, budget));
+    if (!cursor.atArray()) return;
+    cursor.array(() => {
+      budget.piece();
+      takeText(cursor, undefined, inside, title, found);
+    });
   }
 }
 
-/** The text of a document that is given as plain text; others (base64, a URL, a file's id) have none here. */
-function plainSource(cursor: JsonCursor, found: Found): Span | null {
-  if (!cursor.atObject()) return null;
-  let type: string | undefined;
-  let data: Span | null | undefined;
-  cursor.object((key) => {
-    if (key === 'type') {
-      found.opaque ||= type !== undefined;
-      type = stringHere(cursor);
-    } else if (key === 'data') {
-      found.opaque ||= data !== undefined;
-      data = cursor.atString() ? cursor.string() : null;
-    }
-  });
-  return type === 'text' && data ? data : null;
-}
+/** The keys of a document's source. */
+const SOURCE_KEYS = keysOf('type', 'data');
 
-/** A piece of a search result: a text like a document's. What else stands there is passed over, however deep it goes. */
-function readSearched(
+/**
+ * Takes the text of a document that is given as plain text, or of a piece of a search result; others (base64, a URL, a
+ * file's id) have none here. What else stands there is passed over, however deep it goes.
+ */
+function takeText(
   cursor: JsonCursor,
+  keys: Keys | undefined,
   inside: Inside | null,
   title: string,
   found: Found,
-  budget: ScanBudget,
 ): void {
-  budget.piece();
   if (!cursor.atObject()) return;
-  let type: string | undefined;
-  let text: Span | null | undefined;
-  cursor.object((key) => {
-    if (key === 'type') {
-      found.opaque ||= type !== undefined;
-      type = stringHere(cursor);
-    } else if (key === 'text') {
-      found.opaque ||= text !== undefined;
-      text = cursor.atString() ? cursor.string() : null;
-    }
-  });
-  if (type === 'text' && text) found.texts.push(textOf(text, inside, 'document', title));
+  const { literal, repeated } = readTextPart(cursor, keys);
+  found.opaque ||= repeated;
+  if (literal !== null) found.texts.push(textOf(literal, inside, 'document', title));
 }

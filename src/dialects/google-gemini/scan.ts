@@ -1,6 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
-import { scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
 import type { ScanBudget } from '../scan-budget.ts';
 
 /**
@@ -23,18 +23,11 @@ interface Found {
 }
 
 function readContent(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
-  if (!cursor.atObject()) return { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true };
   const found: Found = { texts: [], calls: [], own: [], opaque: false };
   let role: string | null = null;
-  let parts = 0;
-  const span = cursor.object((key) => {
-    if (key === 'role') {
-      if (role !== null) found.opaque = true;
-      role = stringHere(cursor);
-    } else if (key === 'parts') {
-      if (parts++ > 0) found.opaque = true;
-      if (cursor.atArray()) cursor.array(() => readPart(cursor, found, budget));
-    }
+  const { span, repeated } = readFields(cursor, CONTENT_KEYS, (key) => {
+    if (key === 'role') role = stringHere(cursor);
+    else if (cursor.atArray()) cursor.array(() => readPart(cursor, found, budget));
   });
   // a content without a role is a user's
   const who = ROLES.get(role ?? 'user') ?? 'other';
@@ -45,8 +38,10 @@ function readContent(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
     // only a client answers calls
     return who === 'user' ? text : { ...text, use: 'other' };
   });
-  return { span, role: who, texts, calls: who === 'assistant' ? found.calls : [], opaque: found.opaque };
+  return { span, role: who, texts, calls: who === 'assistant' ? found.calls : [], opaque: found.opaque || repeated };
 }
+
+const CONTENT_KEYS = keysOf('role', 'parts');
 
 const ROLES = new Map<string, Role>([
   ['user', 'user'],

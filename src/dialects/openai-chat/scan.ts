@@ -1,6 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
-import { scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, readTextPart, scanBody, stringHere } from '../scan-body.ts';
 import type { ScanBudget } from '../scan-budget.ts';
 
 /**
@@ -13,24 +13,18 @@ export function scanChatBody(bytes: Buffer, resume?: Resume): ScannedBody {
 }
 
 function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
-  if (!cursor.atObject()) return { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true };
   let role = '';
   let callId = '';
   let name = '';
   let opaque = false;
   const literals: Span[] = [];
   const calls: ScannedCall[] = [];
-  let seen = 0;
-  const span = cursor.object((key) => {
-    const bit = MESSAGE_KEYS.get(key);
-    if (bit === undefined) return;
-    if ((seen & bit) !== 0) opaque = true;
-    seen |= bit;
+  const { span, repeated } = readFields(cursor, MESSAGE_KEYS, (key) => {
     if (key === 'role') role = stringHere(cursor);
     else if (key === 'tool_call_id') callId = stringHere(cursor);
     else if (key === 'name') name = stringHere(cursor);
     else if (key === 'content') opaque = readContent(cursor, literals, budget) || opaque;
-    else if (key === 'function_call') readFunction(cursor, '', calls);
+    else if (key === 'function_call') readFunction(cursor, calls);
     else if (cursor.atArray()) cursor.array(() => readCall(cursor, calls, budget));
   });
   const { who, use } = ROLES.get(role) ?? OTHER;
@@ -38,13 +32,10 @@ function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
     (literal): ScannedText =>
       use === 'result' ? { literal, use, callId, name } : { literal, use, callId: '', name: '' },
   );
-  return { span, role: who, texts, calls, opaque };
+  return { span, role: who, texts, calls, opaque: opaque || repeated };
 }
 
-/** The keys that matter, a bit for each. */
-const MESSAGE_KEYS = new Map(
-  ['role', 'content', 'tool_call_id', 'name', 'tool_calls', 'function_call'].map((key, i) => [key, 1 << i]),
-);
+const MESSAGE_KEYS = keysOf('role', 'content', 'tool_call_id', 'name', 'tool_calls', 'function_call');
 
 interface Speaker {
   readonly who: Role;
@@ -71,18 +62,9 @@ function readContent(cursor: JsonCursor, texts: Span[], budget: ScanBudget): boo
     cursor.array(() => {
       budget.piece();
       if (!cursor.atObject()) return;
-      let type: string | undefined;
-      let literal: Span | null | undefined;
-      cursor.object((key) => {
-        if (key === 'type') {
-          if (type !== undefined) ambiguous = true;
-          type = stringHere(cursor);
-        } else if (key === 'text') {
-          if (literal !== undefined) ambiguous = true;
-          literal = cursor.atString() ? cursor.string() : null;
-        }
-      });
-      if (literal && type === 'text') texts.push(literal);
+      const { literal, repeated } = readTextPart(cursor);
+      ambiguous ||= repeated;
+      if (literal) texts.push(literal);
     });
   }
   return ambiguous;
@@ -95,13 +77,14 @@ function readCall(cursor: JsonCursor, calls: ScannedCall[], budget: ScanBudget):
   const here: ScannedCall[] = [];
   cursor.object((key) => {
     if (key === 'id') id = stringHere(cursor);
-    else if (key === 'function') readFunction(cursor, '', here);
+    else if (key === 'function') readFunction(cursor, here);
   });
   const call = here[0];
-  if (call) calls.push({ id, name: call.name, args: call.args });
+  if (call) calls.push({ ...call, id });
 }
 
-function readFunction(cursor: JsonCursor, id: string, calls: ScannedCall[]): void {
+/** @param calls - gets the call, whose id stands elsewhere */
+function readFunction(cursor: JsonCursor, calls: ScannedCall[]): void {
   if (!cursor.atObject()) return;
   let name = '';
   let args: Span | null = null;
@@ -109,5 +92,5 @@ function readFunction(cursor: JsonCursor, id: string, calls: ScannedCall[]): voi
     if (key === 'name') name = stringHere(cursor);
     else if (key === 'arguments') args = cursor.value();
   });
-  calls.push({ id, name, args });
+  calls.push({ id: '', name, args });
 }

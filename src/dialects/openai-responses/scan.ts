@@ -1,6 +1,6 @@
 import type { JsonCursor, Span } from '../../json/cursor.ts';
 import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText, TextUse } from '../dialect.ts';
-import { scanBody, stringHere } from '../scan-body.ts';
+import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
 import type { ScanBudget } from '../scan-budget.ts';
 
 /**
@@ -71,14 +71,11 @@ interface Item {
   opaque: boolean;
 }
 
-const KEYS = new Map(
-  ['type', 'role', 'id', 'call_id', 'name', 'namespace', 'content', 'output', 'arguments', 'input', 'action'].map(
-    (key, i) => [key, 1 << i],
-  ),
+const ITEM_KEYS = keysOf(
+  ...['type', 'role', 'id', 'call_id', 'name', 'namespace', 'content', 'output', 'arguments', 'input', 'action'],
 );
 
 function readItem(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
-  if (!cursor.atObject()) return { span: cursor.value(), role: 'other', texts: [], calls: [], opaque: true };
   const item: Item = {
     type: '',
     role: '',
@@ -91,14 +88,8 @@ function readItem(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
     values: new Map(),
     opaque: false,
   };
-  let seen = 0;
-  const span = cursor.object((key) => {
-    const bit = KEYS.get(key);
-    if (bit === undefined) return;
-    if ((seen & bit) !== 0) item.opaque = true;
-    seen |= bit;
-    readField(cursor, key, item);
-  });
+  const { span, repeated } = readFields(cursor, ITEM_KEYS, (key) => readField(cursor, key, item));
+  item.opaque = repeated;
   const message = messageOf(cursor, span, item, budget);
   cursor.at = span.end;
   return message;
@@ -183,17 +174,14 @@ function readTexts(
 function readPart(cursor: JsonCursor, part: string, shell: boolean): { literals: Span[]; ambiguous: boolean } {
   const strings = new Map<string, Span>();
   let type: string | undefined;
-  let ambiguous = false;
-  cursor.object((key) => {
-    if (key === 'type') {
-      ambiguous ||= type !== undefined;
-      type = stringHere(cursor);
-    } else if (key === 'text' || (shell && (key === 'stdout' || key === 'stderr'))) {
-      ambiguous ||= strings.has(key);
-      if (cursor.atString()) strings.set(key, cursor.string());
-    }
+  const { repeated } = readFields(cursor, shell ? RESULT_KEYS : PART_KEYS, (key) => {
+    if (key === 'type') type = stringHere(cursor);
+    else if (cursor.atString()) strings.set(key, cursor.string());
   });
   const names = type === part ? ['text'] : type === undefined && shell ? ['stdout', 'stderr'] : [];
   const literals = names.flatMap((name) => strings.get(name) ?? []).sort((a, b) => a.start - b.start);
-  return { literals, ambiguous };
+  return { literals, ambiguous: repeated };
 }
+
+const PART_KEYS = keysOf('type', 'text');
+const RESULT_KEYS = keysOf('type', 'text', 'stdout', 'stderr');
