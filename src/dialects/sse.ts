@@ -1,30 +1,46 @@
+import { parsed } from './json-value.ts';
+
 /** Longest event that is put together; a longer one holds nothing that is looked for, and is passed over. */
 const MAX_EVENT_BYTES = 1024 * 1024;
+/** Most of an answer that is no stream which is held to be read: answers are some tens of kilobytes. */
+const MAX_BODY_BYTES = 4 * 1024 * 1024;
 
 const LINE_END = 0x0a;
+const OPEN_BRACE = 0x7b;
+const DATA = Buffer.from('data:');
 
 /**
- * Takes a stream of server-sent events apart as it goes by and hands over the data of those that are wanted. It holds one
- * line at the most.
+ * Takes a stream of server-sent events apart as it goes by and hands over the data of those that are wanted; it holds one
+ * line at the most. An answer that begins as a JSON object is no stream: it is handed over as a whole.
  */
 export class EventData {
   readonly #wanted: (line: Buffer) => boolean;
-  readonly #onData: (data: string) => void;
+  readonly #onEvent: (value: unknown) => void;
+  readonly #onBody: (value: unknown) => void;
+  #streamed: boolean | null = null;
   #pieces: Buffer[] = [];
   #size = 0;
 
   /**
    * @param wanted - whether a line `data: …` is worth decoding; it is shown the line's first bytes
-   * @param onData - told of what stands behind `data:`
+   * @param onEvent - told of what stands behind `data:`; `undefined` where that is no JSON
+   * @param onBody - told of what an answer holds that is no stream
    */
-  constructor(wanted: (line: Buffer) => boolean, onData: (data: string) => void) {
+  constructor(
+    wanted: (line: Buffer) => boolean,
+    onEvent: (value: unknown) => void,
+    onBody: (value: unknown) => void = onEvent,
+  ) {
     this.#wanted = wanted;
-    this.#onData = onData;
+    this.#onEvent = onEvent;
+    this.#onBody = onBody;
   }
 
   data(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#streamed ??= chunk.find((byte) => byte > 0x20) !== OPEN_BRACE;
     let from = 0;
-    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
+    for (let end = this.#endIn(chunk, from); end >= 0; end = this.#endIn(chunk, from)) {
       this.#add(chunk.subarray(from, end));
       this.#line();
       from = end + 1;
@@ -32,26 +48,34 @@ export class EventData {
     if (from < chunk.length) this.#add(chunk.subarray(from));
   }
 
-  /** The stream is over; a line without an end counts. */
+  /** The answer is over; a line without an end counts. */
   end(): void {
-    this.#line();
+    if (this.#streamed) this.#line();
+    else if (this.#pieces.length > 0) this.#onBody(parsed(this.#taken().toString('utf8')));
+  }
+
+  #endIn(chunk: Buffer, from: number): number {
+    return this.#streamed ? chunk.indexOf(LINE_END, from) : -1;
   }
 
   #add(piece: Buffer): void {
     this.#size += piece.length;
-    if (this.#size <= MAX_EVENT_BYTES) this.#pieces.push(piece);
+    if (this.#size <= (this.#streamed ? MAX_EVENT_BYTES : MAX_BODY_BYTES)) this.#pieces.push(piece);
     else this.#pieces = [];
   }
 
-  #line(): void {
+  /** What was put together, nothing where it was too long; the next begins behind it. */
+  #taken(): Buffer {
     const [only] = this.#pieces;
-    const whole =
-      this.#size > MAX_EVENT_BYTES ? null : only && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);
+    const whole = only && this.#pieces.length === 1 ? only : Buffer.concat(this.#pieces);
     this.#pieces = [];
     this.#size = 0;
-    if (whole === null || !whole.subarray(0, DATA.length).equals(DATA) || !this.#wanted(whole)) return;
-    this.#onData(whole.toString('utf8', DATA.length).trim());
+    return whole;
+  }
+
+  #line(): void {
+    const line = this.#taken();
+    if (!line.subarray(0, DATA.length).equals(DATA) || !this.#wanted(line)) return;
+    this.#onEvent(parsed(line.toString('utf8', DATA.length).trim()));
   }
 }
-
-const DATA = Buffer.from('data:');

@@ -1,47 +1,31 @@
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
-import { count, field, parsed } from '../json-value.ts';
+import { count, field } from '../json-value.ts';
 import { EventData } from '../sse.ts';
 
-/** Most of an answer that is no stream which is held to be read: answers are some tens of kilobytes. */
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Where an event says of which type it is. */
 const TYPE_BYTES = 64;
 
 /**
- * Reads the usage of an answer of the messages wire, and what it says of blocks that were left out: its input  stands in the
+ * Reads the usage of an answer of the messages wire, and what it says of blocks that were left out: its input stands in the
  * first event, its output in the last.
  */
 export class MessagesAnswer implements AnswerReader {
-  readonly #events = new EventData(hasUsage, (data) => this.#event(parsed(data)));
-  #streamed: boolean | null = null;
-  #body: Buffer[] = [];
-  #size = 0;
+  readonly #events = new EventData(hasUsage, (value) => this.#event(value));
   #usage: Readonly<Record<string, unknown>> | null = null;
   #dropped = 0;
 
   data(chunk: Buffer): void {
-    if (chunk.length === 0) return;
-    this.#streamed ??= firstSolid(chunk) !== OPEN_BRACE;
-    if (this.#streamed) this.#events.data(chunk);
-    else this.#keep(chunk);
+    this.#events.data(chunk);
   }
 
   usage(): ProviderUsage | null {
-    if (this.#streamed) this.#events.end();
-    else if (this.#body.length > 0) this.#event(parsed(Buffer.concat(this.#body).toString('utf8')));
-    this.#body = [];
+    this.#events.end();
     if (this.#usage === null && this.#dropped === 0) return null;
     return { ...usageOf(this.#usage ?? {}), ...(this.#dropped > 0 && { droppedBlocks: this.#dropped }) };
   }
 
   turn(): AnswerTurn | null {
     return null; // clients of this wire repeat the conversation themselves
-  }
-
-  #keep(chunk: Buffer): void {
-    this.#size += chunk.length;
-    if (this.#size <= MAX_BODY_BYTES) this.#body.push(chunk);
-    else this.#body = [];
   }
 
   /** `message_start` holds a message with its usage, `message_delta` and a whole answer hold a usage. */
@@ -61,12 +45,6 @@ const MISMATCH = 'prefix_binding_mismatch';
 function droppedIn(message: unknown): number {
   const told = field(message, 'input_transformations');
   return Array.isArray(told) ? told.filter((one) => JSON.stringify(one ?? null).includes(MISMATCH)).length : 0;
-}
-
-const OPEN_BRACE = 0x7b;
-
-function firstSolid(chunk: Buffer): number | undefined {
-  return chunk.find((byte) => byte > 0x20);
 }
 
 function hasUsage(line: Buffer): boolean {

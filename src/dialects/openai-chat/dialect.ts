@@ -1,7 +1,8 @@
 import type { Dialect } from '../dialect.ts';
 import { meaningOf } from '../meaning.ts';
-import { ChatAnswer } from './answer.ts';
+import { TailUsage } from '../tail-usage.ts';
 import { scanChatBody } from './scan.ts';
+import { USAGE, usageOf } from './usage.ts';
 
 /** `POST …/chat/completions` as OpenAI defined it and most providers offer it. Nobody checks what was sent before. */
 export const openaiChat: Dialect = {
@@ -13,7 +14,7 @@ export const openaiChat: Dialect = {
   },
   scan: scanChatBody,
   meaning: meaningOf,
-  answer: () => new ChatAnswer(),
+  answer: () => new TailUsage(USAGE, usageOf),
   refusesPast: () => false,
   error: (_status, code, message) =>
     Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } })),

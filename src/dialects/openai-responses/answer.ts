@@ -1,9 +1,7 @@
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
-import { count, field, parsed } from '../json-value.ts';
+import { count, field } from '../json-value.ts';
 import { EventData } from '../sse.ts';
 
-/** Most of an answer that is no stream which is held to be read. */
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Where an event says of which type it is. */
 const TYPE_BYTES = 80;
 /** Calls and characters of one answer that are remembered: what a result must be known by, and no more. */
@@ -16,47 +14,34 @@ const ITEM_EVENT = 'response.output_item.done';
 
 /** Reads the usage of an answer of the responses wire, and what later requests may answer without repeating it. */
 export class ResponsesAnswer implements AnswerReader {
-  readonly #events = new EventData(isWanted, (data) => this.event(parsed(data)));
+  readonly #events = new EventData(
+    isWanted,
+    (event) => this.#event(event),
+    (response) => this.#response(response),
+  );
   readonly #calls = new Map<string, AnswerTurn['calls'][number]>();
-  #streamed: boolean | null = null;
-  #body: Buffer[] = [];
-  #size = 0;
   #id = '';
   #said = '';
   #usage: ProviderUsage | null = null;
 
   data(chunk: Buffer): void {
-    if (chunk.length === 0) return;
-    this.#streamed ??= chunk.find((byte) => byte > 0x20) !== OPEN_BRACE;
-    if (this.#streamed) {
-      this.#events.data(chunk);
-      return;
-    }
-    this.#size += chunk.length;
-    if (this.#size <= MAX_BODY_BYTES) this.#body.push(chunk);
-    else this.#body = [];
+    this.#events.data(chunk);
   }
 
   usage(): ProviderUsage | null {
-    this.#finish();
+    this.#events.end();
     return this.#usage;
   }
 
   turn(): AnswerTurn | null {
-    this.#finish();
+    this.#events.end();
     return this.#id === '' ? null : { id: this.#id, said: this.#said, calls: [...this.#calls.values()] };
   }
 
   /** One event, as a stream of events and a WebSocket bring it. */
-  event(value: unknown): void {
+  #event(value: unknown): void {
     if (field(value, 'type') === ITEM_EVENT) this.#item(field(value, 'item'));
     else if (LAST_EVENTS.includes(String(field(value, 'type')))) this.#response(field(value, 'response'));
-  }
-
-  #finish(): void {
-    if (this.#streamed) this.#events.end();
-    else if (this.#body.length > 0) this.#response(parsed(Buffer.concat(this.#body).toString('utf8')));
-    this.#body = [];
   }
 
   #response(response: unknown): void {
@@ -85,8 +70,6 @@ export class ResponsesAnswer implements AnswerReader {
     if (!this.#said.endsWith(said)) this.#said = `${this.#said}\n${said}`.trim().slice(-MAX_SAID_CHARS);
   }
 }
-
-const OPEN_BRACE = 0x7b;
 
 function isWanted(line: Buffer): boolean {
   const type = line.toString('latin1', 0, TYPE_BYTES);

@@ -1,17 +1,10 @@
 import type { ProviderUsage } from '../dialect.ts';
 import { count, field } from '../json-value.ts';
-import { TailUsage } from '../tail-usage.ts';
 
-const USAGE = Buffer.from('"usage"');
+/** The key of a chat completion's usage. */
+export const USAGE = Buffer.from('"usage"');
 
-/** Finds the `usage` of a chat completion. */
-export class ChatAnswer extends TailUsage {
-  constructor() {
-    super(USAGE, usageOf);
-  }
-}
-
-function usageOf(value: unknown): ProviderUsage | null {
+export function usageOf(value: unknown): ProviderUsage | null {
   if (value === null || typeof value !== 'object') return null;
   const details = field(value, 'prompt_tokens_details');
   const written = count(field(details, 'cache_write_tokens'));
