@@ -30,6 +30,7 @@ async function modulesOf(env: Readonly<Record<string, string>>): Promise<string[
       NODE_OPTIONS: `--import=file://${folder}/note.mjs`,
       MODULES: list,
       MCP_PRUNER_UPSTREAM_URL: upstream.url,
+      MCP_PRUNER_TIMEOUT_MS: '20000', // on a busy machine, too, the request is to be decided on
       ...env,
     },
   });
