@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { googleGemini } from '../dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
+import { pathOf } from '../proxy/front.ts';
 import type { ErrorBody } from '../proxy/openai-error.ts';
-import type { Wire } from '../proxy/server.ts';
+import { type Wire, wireOf } from '../proxy/server.ts';
 
 /**
  * Whether a request is for the provider of the messages wire: by its path, or by the field its clients send.
@@ -12,12 +13,6 @@ import type { Wire } from '../proxy/server.ts';
  */
 export function isForAnthropic(path: string, headers: IncomingHttpHeaders): boolean {
   return /^\/messages(?:\/|$)/.test(path) || headers['anthropic-version'] !== undefined;
-}
-
-/** The wire that a request is looked into for, if one claims it. */
-export function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {
-  const path = pathOf(req);
-  return wires.find(({ claims }) => claims(req.method ?? '', path));
 }
 
 /** How whoever asks reads an error of our own: as its wire has it, or the provider that its path leads to. */
@@ -40,9 +35,4 @@ export function providerOf(wires: readonly Wire[], req: IncomingMessage): 'messa
   if (wireOf(wires, req) !== undefined) return 'others';
   if (!path.startsWith('/v1/')) return null;
   return isForAnthropic(path.slice('/v1'.length), headers) ? 'messages' : 'others';
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/api.ts';
 import { isForeign } from '../core/origin.ts';
@@ -6,8 +6,8 @@ import type { ChildGate } from '../core/ports/child-gate.ts';
 import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import type { ChildDoor } from '../proxy/child-door.ts';
-import type { Routes, Wire } from '../proxy/server.ts';
+import type { Front } from '../proxy/front.ts';
+import { type Routes, type Wire, wireOf } from '../proxy/server.ts';
 import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
 import type { OpenKeys } from './keys.ts';
@@ -66,10 +66,10 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     if (!keys || !views) return openMounts(mountParts);
     return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
   }, failures.of('loading'));
-  const fronts = await frontsOf(settings, wires, keys, fleet?.fleet.children?.gate ?? null, mountParts);
+  const front = await frontFor(settings, wires, keys, fleet?.fleet.children?.gate ?? null, mountParts);
   return {
     wires,
-    ...fronts,
+    ...(front && { front }),
     sockets,
     onUpgradeRefused,
     hops,
@@ -98,43 +98,32 @@ async function fleetOf(services: Services, port: number): Promise<OpenFleet | nu
 }
 
 /** Who comes first to requests: the door of children, that of keys, and who lends the provider's key to those without. */
-async function frontsOf(
+async function frontFor(
   settings: Settings,
   wires: readonly Wire[],
   keys: OpenKeys | null,
   children: ChildGate | null,
   parts: MountParts,
-): Promise<Pick<Routes, 'front' | 'socketFront'>> {
+): Promise<Front | null> {
   const { upstreamApiKey, anthropicApiKey } = settings;
-  const ofChildren = children && (await frontOf(children, parts));
+  const ofChildren = children && (await doorOf(children, parts));
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
-  if (!keys && !hasProviderKey) return ofChildren ?? {};
-  const { errorBodyFor, providerOf, wireOf } = await import('./provider-of.ts');
+  if (!keys && !hasProviderKey) return ofChildren;
+  const { errorBodyFor, providerOf } = await import('./provider-of.ts');
   const door = keys?.door(
     (req) => errorBodyFor(wires, req),
     (req) => wireOf(wires, req) !== undefined,
   );
   const lend = hasProviderKey ? await lenderOf(settings, (req) => providerOf(wires, req)) : () => {};
-  const enter = (req: IncomingMessage, answer: () => ServerResponse, go: () => void, kind: 'request' | 'upgrade') => {
+  const enter: Front = (coming) => {
     const next = (): void => {
-      lend(req);
-      go();
+      lend(coming.req);
+      coming.next();
     };
-    if (door) door.enter({ req, answer, next, kind });
+    if (door) door.enter({ ...coming, next });
     else next();
   };
-  return {
-    front: (req, res, go) => {
-      const next = (): void => enter(req, () => res, go, 'request');
-      if (ofChildren) ofChildren.front(req, res, next);
-      else next();
-    },
-    socketFront: (req, answer, go) => {
-      const next = (): void => enter(req, answer, go, 'upgrade');
-      if (ofChildren) ofChildren.socketFront(req, answer, next);
-      else next();
-    },
-  };
+  return ofChildren ? (coming) => ofChildren({ ...coming, next: () => enter(coming) }) : enter;
 }
 
 async function lenderOf(
@@ -149,7 +138,7 @@ async function lenderOf(
   );
 }
 
-async function frontOf(gate: ChildGate, parts: MountParts): Promise<ChildDoor> {
+async function doorOf(gate: ChildGate, parts: MountParts): Promise<Front> {
   const [{ childDoor }, { childRpc }, { listenersByChild }] = await Promise.all([
     import('../proxy/child-door.ts'),
     import('./mounts.ts'),

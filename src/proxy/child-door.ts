@@ -3,6 +3,7 @@ import type { ChildGate, ChildRequestUsage } from '../core/ports/child-gate.ts';
 import type { TellFailure } from '../failures.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { ChildUsage } from './child-usage.ts';
+import { type Coming, type Front, pathOf } from './front.ts';
 import { sendError } from './openai-error.ts';
 import type { BridgeWatch } from './websocket/bridge.ts';
 import { MeteredFrames } from './websocket/metered-frames.ts';
@@ -46,55 +47,29 @@ export interface ChildDoorOptions {
   readonly onFailure: TellFailure;
 }
 
-/** Whoever may answer before the routes do: calls `next` for what is an ordinary request from then on. */
-export type Front = (req: IncomingMessage, res: ServerResponse, next: () => void) => void;
-
-/** The door for requests, and the one for who asks for a WebSocket; `answer` makes what that is refused with. */
-export interface ChildDoor {
-  readonly front: Front;
-  readonly socketFront: (req: IncomingMessage, answer: () => ServerResponse, next: () => void) => void;
-}
-
 /**
  * Where children come in: `/child/<token>/v1/…` becomes `/v1/…` of that child, whose limits hold from here on. Neither
  * path nor header goes further.
  */
-export function childDoor(options: ChildDoorOptions): ChildDoor {
-  return {
-    front: (req, res, next) =>
-      pass(options, { req, answer: () => res, next }, (entered) => ordinary(options, entered, req, res, next)),
-    // the requests in its frames are counted one by one
-    socketFront: (req, answer, next) => pass(options, { req, answer, next }, async () => next()),
+export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Front {
+  return (coming) => {
+    const { req, answer, next, kind } = coming;
+    if (req.url?.startsWith('/child/') !== true && req.headers[HEADER] === undefined) {
+      next();
+      return;
+    }
+    const entering = async (): Promise<void> => {
+      const entered = await enter(gate, req);
+      if ('type' in entered) refuse(answer(), entered);
+      else if (!TO_PROVIDER.test(pathOf(req)) && !isRpc(req)) sendError(answer(), 'not_found');
+      else if (kind === 'request') await ordinary(rpc, entered, coming);
+      else next(); // the requests in its frames are counted one by one
+    };
+    entering().catch((cause: unknown) => {
+      onFailure('internal_error', cause);
+      sendError(answer(), 'internal_error');
+    });
   };
-}
-
-/** A request on its way in; `answer` makes what it is answered with, called only for one that may not come in. */
-interface Coming {
-  readonly req: IncomingMessage;
-  readonly answer: () => ServerResponse;
-  readonly next: () => void;
-}
-
-/** Lets a child in, by `then`; what is no child's goes its way. */
-function pass(
-  { gate, onFailure }: ChildDoorOptions,
-  { req, answer, next }: Coming,
-  then: (entered: Entered) => Promise<void>,
-): void {
-  if (req.url?.startsWith('/child/') !== true && req.headers[HEADER] === undefined) {
-    next();
-    return;
-  }
-  const entering = async (): Promise<void> => {
-    const entered = await enter(gate, req);
-    if ('type' in entered) refuse(answer(), entered);
-    else if (!TO_PROVIDER.test(pathOf(req)) && !isRpc(req)) sendError(answer(), 'not_found');
-    else await then(entered);
-  };
-  entering().catch((cause: unknown) => {
-    onFailure('internal_error', cause);
-    sendError(answer(), 'internal_error');
-  });
 }
 
 const RPC = '/rpc';
@@ -129,13 +104,12 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
 }
 
 async function ordinary(
-  { rpc }: ChildDoorOptions,
+  rpc: ChildDoorOptions['rpc'],
   { childId, reserve, settle }: Entered,
-  req: IncomingMessage,
-  res: ServerResponse,
-  next: () => void,
+  { req, answer, next }: Coming,
 ): Promise<void> {
   const path = pathOf(req);
+  const res = answer();
   if (isRpc(req)) {
     req.url = (req.url ?? '').replace(RPC, '/');
     return rpc(childId)(req, res);
@@ -166,11 +140,6 @@ function plainPath(path: string): string {
   } catch {
     return path;
   }
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  const [path = ''] = url.split('?');
-  return path;
 }
 
 /** In the shape of OpenAI's errors, and in words that make no client try again. */

@@ -1,10 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
 import type { TellFailure } from '../failures.ts';
 import { admitted } from './admitted.ts';
 import { asksModel, childOf } from './child-door.ts';
 import { ChildUsage } from './child-usage.ts';
+import { type Coming, pathOf } from './front.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
 import { scopeOf } from './scope.ts';
 import { readAway } from './unread-upload.ts';
@@ -33,14 +34,6 @@ export interface KeyDoorOptions {
 }
 
 type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
-
-/** A request on its way in. `answer` makes what it is answered with; called only for one that may not come in, or is counted. */
-interface Coming {
-  readonly req: IncomingMessage;
-  readonly answer: () => ServerResponse;
-  readonly next: () => void;
-  readonly kind: 'request' | 'upgrade';
-}
 
 /**
  * Where requests come in that must name a key. The key is taken off the request here, and neither header nor path goes any
@@ -170,9 +163,4 @@ function isMisplaced(req: IncomingMessage): boolean {
 
 function projectNamed({ headers }: IncomingMessage): string {
   return headers[PROJECT] === undefined ? '' : scopeOf(headers, '').project;
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
 }

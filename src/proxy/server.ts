@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Front } from './child-door.ts';
+import { type Front, pathOf } from './front.ts';
 import type { Hops } from './hops.ts';
 import { Newcomers } from './newcomers.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
@@ -39,10 +40,7 @@ export interface Routes {
   readonly hops: Pick<Hops, 'isCircle'>;
   /** Everything that is neither a wire's nor `/health`. */
   readonly app: RequestListener;
-  /** May answer first, or change who asks for what. */
   readonly front?: Front;
-  /** As `front`, for who asks for a WebSocket; `answer` makes what it is refused with. */
-  readonly socketFront?: (req: IncomingMessage, answer: () => ServerResponse, next: () => void) => void;
 }
 
 export interface ServerOptions {
@@ -87,7 +85,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       noDelay: true,
     },
     (req, res) => {
-      if (/^https?:/i.test(req.url ?? '')) req.url = originForm(req.url ?? '');
+      req.url = originForm(req.url ?? '');
       res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
       const { socket } = req;
       connections.begin(socket, req);
@@ -114,7 +112,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     socket.on('error', () => {}); // a client that left; told by 'close'
     socket.setTimeout(0);
     connections.begin(socket, req);
-    if (/^https?:/i.test(req.url ?? '')) req.url = originForm(req.url ?? '');
+    req.url = originForm(req.url ?? '');
     const go = (): void => {
       if (routes && !draining) connect(routes, req, socket, head);
       else refuseUpgrade(req, socket, 'shutting_down');
@@ -130,13 +128,8 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   server.on('timeout', (socket: Socket) => {
     if (!connections.waits(socket)) socket.destroy();
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  server.listen(port, host);
+  await once(server, 'listening');
   server.on('error', () => {}); // such as running out of file descriptors: those that are open go on
   return {
     url: urlOf(server),
@@ -161,13 +154,13 @@ function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: 
     else if (wire) void wire.handle(req, res);
     else app(req, res);
   };
-  if (front) front(req, res, go);
+  if (front) front({ req, answer: () => res, next: go, kind: 'request' });
   else go();
 }
 
 function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buffer): void {
   if (socket.destroyed) return;
-  const { sockets, hops, onUpgradeRefused, socketFront } = routes;
+  const { sockets, hops, onUpgradeRefused, front } = routes;
   const go = (): void => {
     if (socket.destroyed) return;
     if (hops.isCircle(req.headers)) refuseUpgrade(req, socket, 'loop_detected');
@@ -177,7 +170,7 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
       refuseUpgrade(req, socket, 'upgrade_refused');
     }
   };
-  if (socketFront) socketFront(req, () => bareAnswer(req, socket), go);
+  if (front) front({ req, answer: () => bareAnswer(req, socket), next: go, kind: 'upgrade' });
   else go();
 }
 
@@ -190,7 +183,8 @@ function refuseUpgrade(
   sendError(bareAnswer(req, socket), code);
 }
 
-function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {
+/** The wire that a request is looked into for, if one claims it. */
+export function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {
   const path = pathOf(req);
   return wires.find(({ claims }) => claims(req.method ?? '', path));
 }
@@ -206,8 +200,9 @@ function sendJson(res: ServerResponse, value: object, status = 200): void {
   res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
 }
 
-/** Path and query of a request that names its whole address, as clients do that take us for a forward proxy. */
+/** Path and query of a request that may name its whole address, as clients do that take us for a forward proxy. */
 function originForm(url: string): string {
+  if (!/^https?:/i.test(url)) return url;
   const path = url.replace(/^https?:\/\/[^/?]*/i, '');
   return path.startsWith('/') ? path : `/${path}`;
 }
@@ -218,11 +213,6 @@ function wantsWebSocket({ headers }: IncomingMessage): boolean {
 
 function isHealth(req: IncomingMessage, path: string): boolean {
   return (req.method === 'GET' || req.method === 'HEAD') && pathOf(req) === path;
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  const query = url.indexOf('?');
-  return query < 0 ? url : url.slice(0, query);
 }
 
 function urlOf(server: Server): string {

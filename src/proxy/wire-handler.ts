@@ -10,6 +10,7 @@ import type { ProviderUsage, Purpose } from '../dialects/dialect.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './child-door.ts';
 import type { ExactCounts } from './exact-counts.ts';
+import { pathOf } from './front.ts';
 import { requestHeaders } from './headers.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './ledger-facts.ts';
 import { sendError } from './openai-error.ts';
@@ -89,7 +90,7 @@ class WireExchange {
     this.#res = res;
     this.#requestId = requestId;
     this.#tap = new UsageTap(options.dialect.answer());
-    const [path = ''] = (req.url ?? '').split('?', 1);
+    const path = pathOf(req);
     this.#purpose = options.dialect.claims(req.method ?? '', path) ?? 'generate';
     this.#named = options.dialect.namedIn?.(path) ?? {};
   }
