@@ -19,6 +19,7 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
+import { listEvents } from './log-rows.ts';
 import { type Expiring, PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import {
@@ -32,17 +33,19 @@ import {
   LOOK_UP,
   type LookUpRow,
 } from './postgres/decisions.ts';
-import { addEvents, listEvents } from './postgres/events.ts';
+import { addEvents } from './postgres/events.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
-import { DatabaseRecords } from './postgres/record-store.ts';
+import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
+import { DatabaseRows } from './postgres/rows.ts';
 import { DatabaseSegments } from './postgres/segment-store.ts';
 import { Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
-import { addUsage, usageSince } from './postgres/usage.ts';
+import { addUsage } from './postgres/usage.ts';
 import { roomLimit } from './room.ts';
 import { decodeSent } from './sent-codec.ts';
 import { openText, type StoredText } from './text-codec.ts';
+import { usageSince } from './usage-rows.ts';
 
 export interface PostgresStoreOptions extends StoreOptions {
   /** `postgres://user:password@host:5432/database?sslmode=verify-full`. Never logged. */
@@ -64,7 +67,6 @@ export interface PostgresStore extends StoreHandle {
 const BACKGROUND_WAIT_MS = 5_000;
 const EPOCH_SHARE = 1 / 8;
 const SENT_TTL_MS = 90 * 86_400_000;
-const MAX_EVENTS_PER_QUERY = 10_000;
 /** Prunes and decisions whose expiry this process has seen: a use of them needs no question. */
 const MAX_SEEN = 200_000;
 /** Decisions that a commit or a look-up found, for the look-up that follows it. */
@@ -89,6 +91,8 @@ class DatabaseStore implements PostgresStore {
   readonly #database: Database;
   readonly #view: ReplicaView;
   readonly #uses: PendingUses;
+  readonly #rows: DatabaseRows;
+  readonly #parts: DatabaseParts;
   readonly #sweeper: Sweeper;
   readonly #seen: LRUCache<string, number>;
   readonly #justFound: LRUCache<string, Decision>;
@@ -127,12 +131,11 @@ class DatabaseStore implements PostgresStore {
     this.#seen = new LRUCache({ max: MAX_SEEN });
     this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
-    const parts = { database: this.#database, view: this.#view, nowMs: () => this.#nowMs() };
-    this.segments = new DatabaseSegments(parts);
+    this.#rows = new DatabaseRows(this.#database, options.clock, this.#uses);
+    this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
+    this.segments = new DatabaseSegments(this.#parts);
     this.ledger = new DatabaseLedger(this.#database);
-    this.records = new DatabaseRecords(parts, options.maxEvents, (id, storedMs) =>
-      this.#uses.expiry('prune', id, storedMs),
-    );
+    this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#ttlMs });
     this.#ready = this.#view.start();
   }
@@ -142,21 +145,17 @@ class DatabaseStore implements PostgresStore {
       import('./fleet/fleet-store.ts'),
       import('./postgres/fleet.ts'),
     ]);
-    const parts = { database: this.#database, view: this.#view, nowMs: () => this.#nowMs() };
-    return new StoredFleet(new DatabaseFleet(parts, this.#options.maxEvents));
+    return new StoredFleet(new DatabaseFleet(this.#parts, this.#options.maxEvents));
   }
 
   async projects(): Promise<ProjectStore> {
     const { DatabaseProjects } = await import('./postgres/projects.ts');
-    return new DatabaseProjects(this.#database, {
-      nowMs: () => this.#nowMs(),
-      expiryOf: (id, storedMs) => this.#uses.expiry('prune', id, storedMs),
-    });
+    return new DatabaseProjects(this.#parts);
   }
 
   async keys(): Promise<KeyStore> {
     const { DatabaseKeys } = await import('./postgres/keys.ts');
-    return new DatabaseKeys(this.#database, () => this.#nowMs());
+    return new DatabaseKeys(this.#parts);
   }
 
   ready(): Promise<void> {
@@ -198,7 +197,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   epoch(): string {
-    const slice = Math.floor(this.#nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
+    const slice = Math.floor(this.#rows.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
     return `${this.#view.deleted}.${slice}`;
   }
 
@@ -208,7 +207,7 @@ class DatabaseStore implements PostgresStore {
     const rows = asked.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [asked.map(toPg)]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
     const found = new Map<string, Decision>();
-    const nowMs = this.#nowMs();
+    const nowMs = this.#rows.nowMs();
     for (const key of keys) {
       const row = byKey.get(key) ?? brought.get(key);
       const just = this.#justFound.get(key);
@@ -219,7 +218,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#rows.nowMs();
     if (batch.decisions.length + (batch.sent?.length ?? 0) === 0) {
       return { missing: await this.#touch(batch.touch, nowMs), refused: [], known: [] };
     }
@@ -251,7 +250,7 @@ class DatabaseStore implements PostgresStore {
       rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),
     );
     for (const key of keys) this.#brought.set(key, { row: decisions.get(key) ?? null });
-    const nowMs = this.#nowMs();
+    const nowMs = this.#rows.nowMs();
     const alive = rows.filter(
       ({ what, key, expires_ms }) => what === 'sent' && this.#use('sent', key, expires_ms, nowMs),
     );
@@ -265,7 +264,7 @@ class DatabaseStore implements PostgresStore {
     );
     if (!row) return null;
     const expiresAtMs = this.#uses.expiry('prune', pruneId, row.expires_ms);
-    if (expiresAtMs <= this.#nowMs()) return null;
+    if (expiresAtMs <= this.#rows.nowMs()) return null;
     return { decision: decisionOf(row), createdAtMs: row.created_ms, expiresAtMs };
   }
 
@@ -275,17 +274,17 @@ class DatabaseStore implements PostgresStore {
        FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = $1`,
       [toPg(pruneId)],
     );
-    return row && this.#use('prune', pruneId, row.expires_ms, this.#nowMs()) ? openText(row) : null;
+    return row && this.#use('prune', pruneId, row.expires_ms, this.#rows.nowMs()) ? openText(row) : null;
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
-    const missing = new Set(await this.#touch(pruneIds, this.#nowMs()));
+    const missing = new Set(await this.#touch(pruneIds, this.#rows.nowMs()));
     return new Set(pruneIds.filter((id) => !missing.has(id)));
   }
 
   async markServed(textHashes: readonly string[]): Promise<void> {
     if (textHashes.length === 0) return;
-    const expiresMs = this.#nowMs() + this.#ttlMs;
+    const expiresMs = this.#rows.nowMs() + this.#ttlMs;
     await this.#database.write(
       `WITH new AS (SELECT h, row_number() OVER (ORDER BY h) AS n FROM (SELECT DISTINCT unnest($1::text[]) AS h) x),
             base AS (SELECT mcp_pruner.next_seq('served', (SELECT count(*) FROM new)) AS seq)
@@ -301,7 +300,7 @@ class DatabaseStore implements PostgresStore {
   wasServed(textHashes: readonly string[]): Promise<Set<string>> {
     // known without asking: every replica is told of what the others served
     if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
-    const nowMs = this.#nowMs();
+    const nowMs = this.#rows.nowMs();
     return Promise.resolve(
       new Set(textHashes.filter((hash) => this.#use('served', hash, this.#view.servedUntil(hash), nowMs))),
     );
@@ -312,7 +311,7 @@ class DatabaseStore implements PostgresStore {
       `INSERT INTO mcp_pruner.left_alone (id, prefix_hash, expires_ms)
        VALUES (mcp_pruner.next_seq('left_alone', 1) + 1, $1, $2)
        ON CONFLICT (prefix_hash) DO UPDATE SET id = excluded.id, expires_ms = excluded.expires_ms`,
-      [toPg(prefixHash), this.#nowMs() + this.#sentTtlMs],
+      [toPg(prefixHash), this.#rows.nowMs() + this.#sentTtlMs],
       undefined,
       'repeatable',
     );
@@ -321,7 +320,7 @@ class DatabaseStore implements PostgresStore {
   async refusedConversations(): Promise<readonly string[]> {
     const rows = await this.#database.query<{ prefix_hash: string }>(
       'SELECT prefix_hash FROM mcp_pruner.left_alone WHERE expires_ms > $1 ORDER BY id DESC LIMIT 10000',
-      [this.#nowMs()],
+      [this.#rows.nowMs()],
     );
     return rows.map(({ prefix_hash }) => prefix_hash);
   }
@@ -331,7 +330,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {
-    return usageSince(this.#database, sinceDay);
+    return usageSince(this.#rows, sinceDay);
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
@@ -342,9 +341,8 @@ class DatabaseStore implements PostgresStore {
     );
   }
 
-  events({ fromSeq, limit, ...run }: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
-    const atMost = Math.min(Math.max(0, Math.trunc(limit)), MAX_EVENTS_PER_QUERY);
-    return listEvents(this.#database, { ...run, fromSeq, limit: atMost });
+  events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    return listEvents(this.#rows, query);
   }
 
   async stats(): ReturnType<Store['stats']> {
@@ -378,7 +376,7 @@ class DatabaseStore implements PostgresStore {
     const served = this.#uses.pending(MAX_JUST_FOUND).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
     if (served) await this.look(); // what was written is not remembered as a use any more
-    const { more, ...did } = await this.#sweeper.step(this.#nowMs());
+    const { more, ...did } = await this.#sweeper.step(this.#rows.nowMs());
     if (did.expired + did.evicted > 0) {
       await this.look();
       this.#options.log?.info(did, 'store swept');
@@ -469,9 +467,5 @@ class DatabaseStore implements PostgresStore {
     const epoch = this.#view.deleted;
     if (epoch !== this.#seenEpoch) this.#seen.clear();
     this.#seenEpoch = epoch;
-  }
-
-  #nowMs(): number {
-    return Math.trunc(this.#options.clock.nowMs());
   }
 }

@@ -21,16 +21,20 @@ import type {
 import type { StoreUnavailable } from '../errors.ts';
 import { decodeBody } from './decision-codec.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
+import { listEvents } from './log-rows.ts';
 import { decodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileLedger } from './sqlite/ledger-store.ts';
+import { addEvents } from './sqlite/logs.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
+import { addUsage } from './sqlite/usage.ts';
 import { openText } from './text-codec.ts';
+import { usageSince } from './usage-rows.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The database file, or `:memory:`. Its folder is made when it is not there. */
@@ -49,7 +53,6 @@ export type SqliteStore = StoreHandle;
 
 /** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
 const EPOCH_SHARE = 1 / 8;
-const MAX_EVENTS_PER_QUERY = 10_000;
 const SENT_TTL_MS = 90 * 86_400_000;
 
 /**
@@ -284,28 +287,22 @@ class FileStore implements SqliteStore {
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
     if (records.length === 0) return;
-    await this.#access.write(
-      ({ usage }) => {
-        for (const record of records) usage.add(record);
-      },
-      { waitMs: BACKGROUND_WAIT_MS },
-    );
+    await this.#access.write(({ sql }) => addUsage(sql, records), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {
-    return this.#access.read(({ usage }) => usage.since(sinceDay));
+    return usageSince(this.#access, sinceDay);
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#access.write((tables) => tables.events.add(events, this.#options.maxEvents), {
+    await this.#access.write(({ sql }) => addEvents(sql, events, this.#options.maxEvents), {
       waitMs: BACKGROUND_WAIT_MS,
     });
   }
 
-  events({ fromSeq, limit, ...run }: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
-    const atMost = Math.min(Math.max(0, Math.trunc(limit)), MAX_EVENTS_PER_QUERY);
-    return this.#access.read(({ events }) => events.list({ ...run, fromSeq, limit: atMost }));
+  events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
+    return listEvents(this.#access, query);
   }
 
   stats(): ReturnType<Store['stats']> {

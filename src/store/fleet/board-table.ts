@@ -122,7 +122,7 @@ export class BoardTable {
     const values: unknown[] = [nowMs];
     if (keys) {
       conditions.push('key IN LIST(?)');
-      values.push(JSON.stringify(keys));
+      values.push(keys);
     }
     for (const tag of tags) {
       conditions.push('key IN (SELECT key FROM fleet_board_tag WHERE tag = ?)');

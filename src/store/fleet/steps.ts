@@ -3,8 +3,7 @@ import type { ChildLogRecord } from '../../core/ports/records.ts';
 import type { EventRecord } from '../../core/ports.ts';
 
 /**
- * One step of a transaction of the fleet, which whoever runs it does and answers. SQL is what SQLite and PostgreSQL both
- * understand, with `?` for values, `fleet_…` for tables, and `IN LIST(?)` for a list that comes as JSON.
+ * One step of a transaction of the fleet, which whoever runs it does and answers. SQL is as of `Rows`.
  */
 export type Step =
   | { readonly kind: 'rows'; readonly sql: string; readonly values: readonly unknown[] }

@@ -1,7 +1,6 @@
-import type { EventRecord, StoredEvent } from '../../core/ports.ts';
-import { EVENT_COLUMNS, type EventRow, eventOf } from '../log-rows.ts';
+import type { EventRecord } from '../../core/ports.ts';
 import type { Queryable } from './database.ts';
-import { fromPg, toPg, toPgOrNull } from './text.ts';
+import { toPg, toPgOrNull } from './text.ts';
 
 /**
  * Adds events and deletes the oldest beyond `keep`; inside the caller's transaction. The row of the log's last number stays
@@ -46,17 +45,4 @@ export async function trimLog(
     [upTo, limit],
   );
   return rows.length;
-}
-
-/** Ascending from `fromSeq` on, at most `limit`. */
-export async function listEvents(
-  client: Queryable,
-  { runId, fromSeq, limit }: { runId?: string; fromSeq: number; limit: number },
-): Promise<StoredEvent[]> {
-  const rows = await client.query<EventRow>(
-    `SELECT ${EVENT_COLUMNS} FROM mcp_pruner.event
-     WHERE seq >= $1 ${runId === undefined ? '' : 'AND run_id = $3'} ORDER BY seq LIMIT $2`,
-    [Math.trunc(fromSeq), limit, ...(runId === undefined ? [] : [toPg(runId)])],
-  );
-  return rows.map((row) => eventOf(row, fromPg));
 }

@@ -3,7 +3,7 @@ import { addChildLogs } from './child-logs.ts';
 import type { Queryable } from './database.ts';
 import { addEvents } from './events.ts';
 import type { DatabaseParts } from './record-store.ts';
-import { fromPg, toPg } from './text.ts';
+import { allOf, changeOf } from './rows.ts';
 
 /** Whoever changes the fleet holds this advisory lock of the database ("mcpf"): its changes come one after the other. */
 const LOCK = 0x6d637066;
@@ -25,15 +25,15 @@ export class DatabaseFleet implements FleetAccess {
   }
 
   read<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
-    const { database, nowMs } = this.#parts;
-    return database.snapshot((client) => this.#run(client, work(nowMs())), WAIT_MS);
+    const { database, rows } = this.#parts;
+    return database.snapshot((client) => this.#run(client, work(rows.nowMs())), WAIT_MS);
   }
 
   write<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
-    const { database, nowMs } = this.#parts;
+    const { database, rows } = this.#parts;
     return database.transaction(async (client) => {
       await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-      return this.#run(client, work(nowMs()));
+      return this.#run(client, work(rows.nowMs()));
     }, WAIT_MS);
   }
 
@@ -46,11 +46,9 @@ export class DatabaseFleet implements FleetAccess {
   async #do(client: Queryable, step: Step): Promise<unknown> {
     switch (step.kind) {
       case 'rows':
-        return (await client.query(spelled(step.sql), step.values.map(stored))).map(read);
-      case 'change': {
-        const [row] = await client.query<{ changes: number }>(counted(step.sql), step.values.map(stored));
-        return row?.changes ?? 0;
-      }
+        return allOf(client, step.sql, step.values);
+      case 'change':
+        return changeOf(client, step.sql, step.values);
       case 'events':
         if (this.#maxEvents > 0) await addEvents(client, step.events, this.#maxEvents);
         return undefined;
@@ -58,32 +56,4 @@ export class DatabaseFleet implements FleetAccess {
         return addChildLogs(client, step.lines, this.#maxEvents);
     }
   }
-}
-
-const stored = (value: unknown): unknown => (typeof value === 'string' ? toPg(value) : value);
-
-function read(row: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name, typeof value === 'string' ? fromPg(value) : value]),
-  );
-}
-
-/** Statements as PostgreSQL takes them, by how `Step` writes them; their texts are constant, hence few. */
-const spellings = new Map<string, string>();
-
-function spelled(sql: string): string {
-  const known = spellings.get(sql);
-  if (known !== undefined) return known;
-  let values = 0;
-  const text = sql
-    .replace(/\bLIST\(\?\)/g, '(SELECT jsonb_array_elements_text(?::text::jsonb))')
-    .replace(/\bfleet_/g, 'mcp_pruner.fleet_')
-    .replace(/\?/g, () => `$${++values}`);
-  spellings.set(sql, text);
-  return text;
-}
-
-/** The statement, answered with how many rows it changed. */
-function counted(sql: string): string {
-  return `WITH changed AS (${spelled(sql)} RETURNING 1) SELECT count(*) AS changes FROM changed`;
 }

@@ -1,6 +1,8 @@
 import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
 import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
+import type { Rows } from '../rows.ts';
 import type { Database } from './database.ts';
+import type { DatabaseParts } from './record-store.ts';
 
 const WAIT_MS = 5_000;
 /** How long the counting of a request waits for an answer, in milliseconds. */
@@ -9,11 +11,11 @@ const COUNT_WAIT_MS = 1_000;
 /** `KeyStore` on PostgreSQL. */
 export class DatabaseKeys implements KeyStore {
   readonly #database: Database;
-  readonly #nowMs: () => number;
+  readonly #rows: Rows;
 
-  constructor(database: Database, nowMs: () => number) {
+  constructor({ database, rows }: DatabaseParts) {
     this.#database = database;
-    this.#nowMs = nowMs;
+    this.#rows = rows;
   }
 
   async generation(): Promise<number> {
@@ -31,7 +33,7 @@ export class DatabaseKeys implements KeyStore {
   }
 
   create(key: AccessKey): Promise<boolean> {
-    const forgetMs = this.#nowMs() - KEPT_MS;
+    const forgetMs = this.#rows.nowMs() - KEPT_MS;
     return this.#database.transaction(async (client) => {
       await client.query('DELETE FROM mcp_pruner.access_key WHERE revoked_ms < $1 OR expires_ms < $1', [forgetMs]);
       const rows = await client.query(

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import { type Expiring, PendingUses, type Use } from '../pending-uses.ts';
+import type { Rows } from '../rows.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import { type Connection, LARGE_LOG_BYTES } from './connection.ts';
 import type { ConnectionHolder } from './connection-holder.ts';
@@ -45,7 +46,7 @@ export interface AccessOptions {
 }
 
 /** Reads and writes that wait for other processes without holding up the event loop, and note what was used. */
-export class Access {
+export class Access implements Rows {
   readonly #holder: ConnectionHolder;
   readonly #clock: Clock;
   readonly #readonly: boolean;
@@ -81,6 +82,10 @@ export class Access {
   /** The expiry that counts, noted uses included. */
   expiry(kind: Expiring, id: string, storedMs: number): number {
     return this.#uses.expiry(kind, id, storedMs);
+  }
+
+  all<Row>(sql: string, ...values: unknown[]): Promise<Row[]> {
+    return this.read((tables) => tables.sql.allOf<Row>(sql, ...values));
   }
 
   /** Reads one state of the file. */

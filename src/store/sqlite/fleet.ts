@@ -1,5 +1,6 @@
 import type { FleetAccess, Step, Steps } from '../fleet/steps.ts';
 import type { Access } from './access.ts';
+import { addChildLogs, addEvents } from './logs.ts';
 import type { Tables } from './tables.ts';
 
 /** The fleet's transactions on the store's file. */
@@ -27,17 +28,17 @@ export class FileFleet implements FleetAccess {
     return next.value;
   }
 
-  #do({ sql, events, childLogs }: Tables, step: Step): unknown {
+  #do({ sql }: Tables, step: Step): unknown {
     switch (step.kind) {
       case 'rows':
-        return sql.all(step.sql, ...step.values);
+        return sql.allOf(step.sql, ...step.values);
       case 'change':
         return sql.run(step.sql, ...step.values);
       case 'events':
-        if (this.#maxEvents > 0) events.add(step.events, this.#maxEvents);
+        if (this.#maxEvents > 0) addEvents(sql, step.events, this.#maxEvents);
         return undefined;
       case 'logs':
-        return childLogs.add(step.lines, this.#maxEvents);
+        return addChildLogs(sql, step.lines, this.#maxEvents);
     }
   }
 }

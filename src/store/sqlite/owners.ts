@@ -18,16 +18,6 @@ export class Owners {
     );
   }
 
-  /** Those of the prunes that belong to one of the projects. */
-  owned(projects: readonly string[], pruneIds: readonly string[]): string[] {
-    return this.#sql.column(
-      `SELECT p.prune_id FROM json_each(?) asked JOIN prune p ON p.prune_id = asked.value
-       WHERE EXISTS (SELECT 1 FROM prune_owner o WHERE o.prune = p.id AND o.project IN LIST(?))`,
-      JSON.stringify(pruneIds),
-      JSON.stringify(projects),
-    );
-  }
-
   /**
    * Takes prunes from a project, inside the caller's transaction.
    *

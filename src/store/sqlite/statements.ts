@@ -1,12 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** A list that comes as JSON. */
-const LIST = /\bLIST\(\?\)/g;
-
-/**
- * Statements of one connection, each prepared with its first use. Their texts are constant, hence few; `IN LIST(?)` stands
- * for a list that comes as JSON.
- */
+/** Statements of one connection, each prepared with its first use. Their texts are constant, hence few. */
 export class Statements {
   readonly #db: Database;
   readonly #prepared = {
@@ -21,6 +15,11 @@ export class Statements {
 
   all<Row>(sql: string, ...values: unknown[]): Row[] {
     return this.#statement(sql).all(...values) as Row[];
+  }
+
+  /** As `Rows.all`. */
+  allOf<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.all(sql, ...values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)));
   }
 
   get<Row>(sql: string, ...values: unknown[]): Row | undefined {
@@ -71,9 +70,17 @@ export class Statements {
   #statement(sql: string, mode: 'rows' | 'pluck' | 'raw' = 'rows'): Statement {
     const known = this.#prepared[mode].get(sql);
     if (known) return known;
-    const statement = this.#db.prepare(sql.replace(LIST, '(SELECT value FROM json_each(?))'));
+    const statement = this.#db.prepare(spelled(sql));
     if (mode !== 'rows') statement[mode]();
     this.#prepared[mode].set(sql, statement);
     return statement;
   }
+}
+
+/** A statement as of `Rows`, as SQLite takes it. */
+function spelled(sql: string): string {
+  return sql
+    .replaceAll('LIST(?)', '(SELECT value FROM json_each(?))')
+    .replaceAll('mcp_pruner.', '')
+    .replaceAll(' COLLATE "C"', '');
 }

@@ -1,0 +1,22 @@
+import type { PruneSummary } from '../core/ports/records.ts';
+import { decodeBody } from './decision-codec.ts';
+import type { Rows } from './rows.ts';
+
+/** A row that a list of prunes is made of. */
+export interface ListedRow {
+  readonly id: number;
+  readonly prune_id: string;
+  readonly decision_key: string;
+  readonly body: string;
+  readonly created_ms: number;
+  readonly expires_ms: number;
+}
+
+export const LISTED = 'id, prune_id, decision_key, body, created_ms, expires_ms';
+
+/** @throws StoreUnavailable `corrupt` when the row is damaged */
+export function summaryOf(rows: Rows, row: ListedRow): PruneSummary {
+  const { tool, sourceType, lines, keptLines } = decodeBody(row.decision_key, row.prune_id, row.body);
+  const expiresMs = rows.expiry('prune', row.prune_id, row.expires_ms);
+  return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
+}
