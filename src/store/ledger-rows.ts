@@ -6,7 +6,6 @@ export const MAX_TURNS = 100_000;
 export const MAX_SUMS_PER_DAY = 20_000;
 /** Figures that a query answers with at the most. */
 export const MAX_SUMS_READ = 200_000;
-const MAX_ROWS = 10_000;
 const MAX_NAME_CHARS = 200;
 
 /** A turn as a row of either store. */
@@ -164,10 +163,6 @@ export function addedUp(sums: readonly LedgerSum[]): LedgerSum[] {
     added.set(id, known ? { ...known, value: known.value + one.value } : one);
   }
   return [...added.values()];
-}
-
-export function bounded(limit: number): number {
-  return Math.min(Math.max(0, Math.trunc(limit)), MAX_ROWS);
 }
 
 function named(name: string): string {

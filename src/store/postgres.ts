@@ -42,6 +42,7 @@ import { DatabaseSegments } from './postgres/segment-store.ts';
 import { Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
 import { addUsage } from './postgres/usage.ts';
+import { findPrune } from './prune-rows.ts';
 import { roomLimit } from './room.ts';
 import { decodeSent } from './sent-codec.ts';
 import { openText, type StoredText } from './text-codec.ts';
@@ -134,7 +135,7 @@ class DatabaseStore implements PostgresStore {
     this.#rows = new DatabaseRows(this.#database, options.clock, this.#uses);
     this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
     this.segments = new DatabaseSegments(this.#parts);
-    this.ledger = new DatabaseLedger(this.#database);
+    this.ledger = new DatabaseLedger(this.#parts);
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#ttlMs });
     this.#ready = this.#view.start();
@@ -257,15 +258,8 @@ class DatabaseStore implements PostgresStore {
     return new Map(alive.map(({ key, body }) => [key, decodeSent(key, body ?? '')]));
   }
 
-  async findPrune(pruneId: string): Promise<StoredPrune | null> {
-    const [row] = await this.#database.query<DecisionRow & { created_ms: number }>(
-      'SELECT decision_key AS key, prune_id, body, created_ms, expires_ms FROM mcp_pruner.prune WHERE prune_id = $1',
-      [toPg(pruneId)],
-    );
-    if (!row) return null;
-    const expiresAtMs = this.#uses.expiry('prune', pruneId, row.expires_ms);
-    if (expiresAtMs <= this.#rows.nowMs()) return null;
-    return { decision: decisionOf(row), createdAtMs: row.created_ms, expiresAtMs };
+  findPrune(pruneId: string): Promise<StoredPrune | null> {
+    return findPrune(this.#rows, pruneId);
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {

@@ -1,4 +1,5 @@
 import type { PruneSummary } from '../core/ports/records.ts';
+import type { StoredPrune } from '../core/ports.ts';
 import { decodeBody } from './decision-codec.ts';
 import type { Rows } from './rows.ts';
 
@@ -19,4 +20,14 @@ export function summaryOf(rows: Rows, row: ListedRow): PruneSummary {
   const { tool, sourceType, lines, keptLines } = decodeBody(row.decision_key, row.prune_id, row.body);
   const expiresMs = rows.expiry('prune', row.prune_id, row.expires_ms);
   return { pruneId: row.prune_id, tool, sourceType, lines, keptLines, createdMs: row.created_ms, expiresMs };
+}
+
+/** As `Store.findPrune`. */
+export async function findPrune(rows: Rows, pruneId: string): Promise<StoredPrune | null> {
+  const [row] = await rows.all<ListedRow>(`SELECT ${LISTED} FROM mcp_pruner.prune WHERE prune_id = ?`, pruneId);
+  if (!row) return null;
+  const expiresAtMs = rows.expiry('prune', pruneId, row.expires_ms);
+  if (expiresAtMs <= rows.nowMs()) return null;
+  const decision = decodeBody(row.decision_key, row.prune_id, row.body);
+  return { decision, createdAtMs: row.created_ms, expiresAtMs };
 }

@@ -19,9 +19,9 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
-import { decodeBody } from './decision-codec.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { listEvents } from './log-rows.ts';
+import { findPrune } from './prune-rows.ts';
 import { decodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
@@ -231,14 +231,7 @@ class FileStore implements SqliteStore {
   }
 
   findPrune(pruneId: string): Promise<StoredPrune | null> {
-    return this.#access.read(({ decisions }, nowMs) => {
-      const row = decisions.prune(pruneId);
-      if (!row) return null;
-      const expiresAtMs = this.#access.expiry('prune', pruneId, row.expires_ms);
-      if (expiresAtMs <= nowMs) return null;
-      const decision = decodeBody(row.decision_key, row.prune_id, row.body);
-      return { decision, createdAtMs: row.created_ms, expiresAtMs };
-    });
+    return findPrune(this.#access, pruneId);
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {

@@ -1,38 +1,20 @@
-import type {
-  BoldnessStep,
-  CutPlace,
-  LedgerConversation,
-  LedgerStore,
-  LedgerSum,
-  LedgerTurn,
-} from '../../core/ports/ledger.ts';
-import {
-  addedUp,
-  bounded,
-  CONVERSATION_COLUMNS,
-  type ConversationRow,
-  conversationOf,
-  MAX_SUMS_PER_DAY,
-  MAX_SUMS_READ,
-  MAX_TURNS,
-  plainProject,
-  TURN_COLUMNS,
-  type TurnRow,
-  turnOf,
-  turnRow,
-} from '../ledger-rows.ts';
+import type { BoldnessStep, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import { LedgerLists } from '../ledger-lists.ts';
+import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, turnRow } from '../ledger-rows.ts';
 import type { Database, Queryable } from './database.ts';
-import { fromPg, toPg, toPgOrNull } from './text.ts';
+import type { DatabaseParts } from './record-store.ts';
+import { toPg } from './text.ts';
 
 const WAIT_MS = 5_000;
 /** Rows of one statement, below what it takes of values. */
 const ROWS_AT_ONCE = 500;
 
 /** `LedgerStore` on PostgreSQL. */
-export class DatabaseLedger implements LedgerStore {
+export class DatabaseLedger extends LedgerLists implements LedgerStore {
   readonly #database: Database;
 
-  constructor(database: Database) {
+  constructor({ database, rows }: DatabaseParts) {
+    super(rows);
     this.#database = database;
   }
 
@@ -45,70 +27,6 @@ export class DatabaseLedger implements LedgerStore {
         await addTurns(client, turns.slice(at, at + ROWS_AT_ONCE));
       await addSums(client, addedUp(sums));
     }, WAIT_MS);
-  }
-
-  async sums({ sinceDay, project, slice }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
-    const rows = await this.#database.query<LedgerSum>(
-      `SELECT day, project, slice, key, field, value FROM mcp_pruner.ledger_sum
-       WHERE day >= $1 AND ($2::text IS NULL OR project = $2) AND ($3::text IS NULL OR slice = $3)
-       ORDER BY day DESC, project COLLATE "C", slice COLLATE "C", key COLLATE "C", field COLLATE "C" LIMIT ${MAX_SUMS_READ}`,
-      [sinceDay, toPgOrNull(project), slice ?? null],
-    );
-    return rows.map((row) => ({ ...row, project: fromPg(row.project), key: fromPg(row.key) }));
-  }
-
-  async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
-    const rows = await this.#database.query<TurnRow>(
-      `SELECT ${TURN_COLUMNS.join(', ')} FROM mcp_pruner.ledger_turn WHERE conversation = $1
-       AND ($2::text IS NULL OR id > (SELECT id FROM mcp_pruner.ledger_turn WHERE request_id = $2)) ORDER BY id LIMIT $3`,
-      [toPg(conversationId), toPgOrNull(after), bounded(limit)],
-    );
-    return rows.map(turnFrom);
-  }
-
-  async conversations({
-    sinceMs,
-    project,
-    limit,
-  }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
-    const rows = await this.#database.query<ConversationRow>(
-      `SELECT ${CONVERSATION_COLUMNS} FROM mcp_pruner.ledger_turn
-       WHERE at_ms >= $1 AND conversation <> '' AND ($2::text IS NULL OR project = $2)
-       GROUP BY conversation, project ORDER BY last_ms DESC, conversation COLLATE "C" LIMIT $3`,
-      [Math.trunc(sinceMs), toPgOrNull(project), bounded(limit)],
-    );
-    return rows.map((row) =>
-      conversationOf({ ...row, project: fromPg(row.project), conversation: fromPg(row.conversation) }),
-    );
-  }
-
-  async cutIn(pruneId: string): Promise<CutPlace | null> {
-    const [place] = await this.#database.query<{ readonly project: string; readonly conversation: string }>(
-      `SELECT s.project, c.name AS conversation FROM mcp_pruner.segment_prune p JOIN mcp_pruner.segment s ON s.id = p.segment
-       JOIN mcp_pruner.conversation c ON c.id = s.conversation WHERE p.prune_id = $1 ORDER BY c.seen_ms DESC LIMIT 1`,
-      [toPg(pruneId)],
-    );
-    if (!place) return null;
-    const project = plainProject(fromPg(place.project));
-    const [newest] = await this.#database.query<TurnRow>(
-      `SELECT ${TURN_COLUMNS.join(', ')} FROM mcp_pruner.ledger_turn WHERE conversation = $1 AND project = $2
-       ORDER BY id DESC LIMIT 1`,
-      [place.conversation, toPg(project)],
-    );
-    return { project, conversationId: fromPg(place.conversation), newest: newest ? turnFrom(newest) : null };
-  }
-
-  async steps(): Promise<readonly BoldnessStep[]> {
-    const rows = await this.#database.query<BoldnessStep>(
-      `SELECT id AS number, project, tool, kind, step, at_ms AS "atMs", texts, regretted FROM mcp_pruner.ledger_step
-       WHERE id IN (SELECT max(id) FROM mcp_pruner.ledger_step GROUP BY project, tool, kind) ORDER BY id`,
-    );
-    return rows.map((row) => ({
-      ...row,
-      project: fromPg(row.project),
-      tool: fromPg(row.tool),
-      kind: fromPg(row.kind),
-    }));
   }
 
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
@@ -125,15 +43,6 @@ export class DatabaseLedger implements LedgerStore {
       return row ? { ...step, number: row.id } : null;
     }, WAIT_MS);
   }
-}
-
-function turnFrom(row: TurnRow): LedgerTurn {
-  return turnOf({
-    ...row,
-    project: fromPg(row.project),
-    conversation: fromPg(row.conversation),
-    model: fromPg(row.model),
-  });
 }
 
 async function addTurns(client: Queryable, turns: readonly LedgerTurn[]): Promise<void> {

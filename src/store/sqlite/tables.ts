@@ -21,8 +21,6 @@ export type Meter =
 
 /** Everything that is stored, on one connection. */
 export interface Tables {
-  /** What lists are prepared on. */
-  readonly db: Database;
   readonly sql: Statements;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
@@ -40,7 +38,6 @@ export function tablesOn(db: Database): Tables {
   const sql = new Statements(db);
   const snapshots = new Snapshots(sql);
   return {
-    db,
     sql,
     snapshots,
     decisions: new Decisions(sql, snapshots),
