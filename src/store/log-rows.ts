@@ -1,5 +1,5 @@
-import type { StoredChildLog } from '../core/ports/records.ts';
-import type { Store, StoredEvent } from '../core/ports.ts';
+import type { ChildLogRecord, StoredChildLog } from '../core/ports/records.ts';
+import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
 import { bounded, type Rows } from './rows.ts';
 
 /** An event's row, by the names that its columns have in every database. */
@@ -18,6 +18,34 @@ export interface EventRow {
 }
 
 export const EVENT_COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload';
+
+/** What is added to one of the two logs: times, then texts, by the names of their columns. */
+export interface LogRows {
+  readonly log: 'event' | 'child_log';
+  /** The first one is a number. */
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly (string | number | null)[])[];
+}
+
+export function eventRows(events: readonly EventRecord[]): LogRows {
+  const columns = 'ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project'.split(' ');
+  const rows = events.map(({ tsMs, kind, level, runId, opId, payload, ...about }) => {
+    const { jobId = null, graphId = null, nodeId = null, childId = null, project = null } = about;
+    const text = JSON.stringify(payload);
+    return [Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text, project];
+  });
+  return { log: 'event', columns, rows };
+}
+
+export function childLogRows(entries: readonly ChildLogRecord[]): LogRows {
+  const columns = 'ts_ms child_id run_id stream message parsed op_id job_id graph_id node_id'.split(' ');
+  const rows = entries.map(({ tsMs, childId, runId, stream, message, parsed, ...about }) => {
+    const { opId = null, jobId = null, graphId = null, nodeId = null } = about;
+    const text = parsed === null ? null : JSON.stringify(parsed);
+    return [Math.trunc(tsMs), childId, runId, stream, message, text, opId, jobId, graphId, nodeId];
+  });
+  return { log: 'child_log', columns, rows };
+}
 
 /** As `Store.events`. */
 export async function listEvents(

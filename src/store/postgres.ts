@@ -19,7 +19,7 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
-import { listEvents } from './log-rows.ts';
+import { eventRows, listEvents } from './log-rows.ts';
 import { type Expiring, PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import {
@@ -33,8 +33,8 @@ import {
   LOOK_UP,
   type LookUpRow,
 } from './postgres/decisions.ts';
-import { addEvents } from './postgres/events.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
+import { addToLog } from './postgres/logs.ts';
 import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
 import { DatabaseRows } from './postgres/rows.ts';
@@ -330,7 +330,7 @@ class DatabaseStore implements PostgresStore {
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
     await this.#database.transaction(
-      (client) => addEvents(client, events, this.#options.maxEvents),
+      (client) => addToLog(client, eventRows(events), this.#options.maxEvents),
       BACKGROUND_WAIT_MS,
     );
   }

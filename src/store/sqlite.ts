@@ -20,7 +20,7 @@ import type {
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
-import { listEvents } from './log-rows.ts';
+import { eventRows, listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
 import { decodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
@@ -28,7 +28,7 @@ import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileLedger } from './sqlite/ledger-store.ts';
-import { addEvents } from './sqlite/logs.ts';
+import { addToLog } from './sqlite/logs.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
@@ -289,7 +289,7 @@ class FileStore implements SqliteStore {
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#access.write(({ sql }) => addEvents(sql, events, this.#options.maxEvents), {
+    await this.#access.write(({ sql }) => addToLog(sql, eventRows(events), this.#options.maxEvents), {
       waitMs: BACKGROUND_WAIT_MS,
     });
   }

@@ -3,6 +3,7 @@ import { LedgerLists } from '../ledger-lists.ts';
 import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, turnRow } from '../ledger-rows.ts';
 import type { Database, Queryable } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
+import { columnsOf, stored } from './rows.ts';
 import { toPg } from './text.ts';
 
 const WAIT_MS = 5_000;
@@ -50,10 +51,7 @@ async function addTurns(client: Queryable, turns: readonly LedgerTurn[]): Promis
   const places = turns.map((_, i) => `(${TURN_COLUMNS.map((_column, j) => `$${i * width + j + 1}`).join(', ')})`);
   const values = turns.flatMap((turn) => {
     const row = turnRow(turn);
-    return TURN_COLUMNS.map((column) => {
-      const value = row[column];
-      return typeof value === 'string' ? toPg(value) : value;
-    });
+    return TURN_COLUMNS.map((column) => stored(row[column]));
   });
   await client.query(
     `INSERT INTO mcp_pruner.ledger_turn (${TURN_COLUMNS.join(', ')}) VALUES ${places.join(', ')} ON CONFLICT DO NOTHING`,
@@ -78,14 +76,10 @@ async function addSums(client: Queryable, sums: readonly LedgerSum[]): Promise<v
          OR EXISTS (SELECT 1 FROM mcp_pruner.ledger_sum t WHERE (t.day, t.project, t.slice, t.key, t.field)
            = (a.day, a.project, a.slice, a.key, a.field))
        ON CONFLICT (day, project, slice, key, field) DO UPDATE SET value = s.value + excluded.value`,
-      [
-        some.map(({ day }) => day),
-        some.map(({ project }) => toPg(project)),
-        some.map(({ slice }) => slice),
-        some.map(({ key }) => toPg(key)),
-        some.map(({ field }) => field),
-        some.map(({ value }) => value),
-      ],
+      columnsOf(
+        some.map(({ day, project, slice, key, field, value }) => [day, project, slice, key, field, value]),
+        6,
+      ),
     );
   }
 }

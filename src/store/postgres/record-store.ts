@@ -1,8 +1,9 @@
 import type { ChildLogRecord, Records, Reply } from '../../core/ports/records.ts';
+import { childLogRows } from '../log-rows.ts';
 import { RecordLists } from '../record-lists.ts';
 import type { Rows } from '../rows.ts';
-import { addChildLogs } from './child-logs.ts';
 import type { Database } from './database.ts';
+import { addToLog } from './logs.ts';
 import type { ReplicaView } from './replica-view.ts';
 import { fromPg, toPg } from './text.ts';
 
@@ -30,7 +31,10 @@ export class DatabaseRecords extends RecordLists implements Records {
   async addChildLogs(entries: readonly ChildLogRecord[]): Promise<void> {
     if (entries.length === 0) return;
     const { database } = this.#parts;
-    await database.transaction((client) => addChildLogs(client, entries, this.#maxEntries), BACKGROUND_WAIT_MS);
+    await database.transaction(
+      (client) => addToLog(client, childLogRows(entries), this.#maxEntries),
+      BACKGROUND_WAIT_MS,
+    );
   }
 
   async claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

@@ -48,7 +48,13 @@ export async function changeOf(client: Queryable, sql: string, values: readonly 
   return row?.changes ?? 0;
 }
 
-function stored(value: unknown): unknown {
+/** Rows by their columns, for `unnest`. @param width - how many columns there are */
+export function columnsOf(rows: readonly (readonly unknown[])[], width: number): unknown[][] {
+  return Array.from({ length: width }, (_, i) => rows.map((row) => stored(row[i])));
+}
+
+/** A value as PostgreSQL holds it. */
+export function stored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stored);
   return typeof value === 'string' ? toPg(value) : value;
 }

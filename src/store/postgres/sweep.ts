@@ -1,8 +1,9 @@
+import type { LogRows } from '../log-rows.ts';
 import type { PendingUses, Use } from '../pending-uses.ts';
 import { livingMs, roomLimit } from '../room.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Database, Queryable } from './database.ts';
-import { trimLog } from './events.ts';
+import { trimLog } from './logs.ts';
 
 /** How long a step may take that deletes: the next one takes more or less on, within bounds, to come near it. */
 const STEP_MS = 50;
@@ -144,7 +145,7 @@ export class Sweeper {
     return segments?.count ?? 0;
   }
 
-  async #trimLog(client: Queryable, log: 'event' | 'child_log', rows: number): Promise<number> {
+  async #trimLog(client: Queryable, log: LogRows['log'], rows: number): Promise<number> {
     const [last] = await client.query<{ seq: number }>('SELECT seq FROM mcp_pruner.log_seq WHERE log = $1', [log]);
     return trimLog(client, log, (last?.seq ?? 0) - this.#limits.maxEvents, rows);
   }

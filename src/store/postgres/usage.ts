@@ -1,7 +1,8 @@
 import type { UsageRecord, UsageTotal } from '../../core/ports.ts';
 import { MAX_USAGE_ROWS_PER_DAY, OTHER, totalOf } from '../usage-rows.ts';
 import type { Queryable } from './database.ts';
-import { fromPg, toPg } from './text.ts';
+import { columnsOf } from './rows.ts';
+import { fromPg } from './text.ts';
 
 type Totals = { -readonly [Field in keyof UsageTotal]: UsageTotal[Field] };
 
@@ -52,15 +53,11 @@ async function insert(client: Queryable, totals: readonly UsageTotal[]): Promise
      ON CONFLICT (day, model, tool) DO UPDATE SET requests = u.requests + excluded.requests,
        candidates = u.candidates + excluded.candidates, pruned = u.pruned + excluded.pruned,
        tokens_before = u.tokens_before + excluded.tokens_before, tokens_after = u.tokens_after + excluded.tokens_after`,
-    [
-      totals.map(({ day }) => day),
-      totals.map(({ model }) => toPg(model)),
-      totals.map(({ tool }) => toPg(tool)),
-      totals.map(({ requests }) => requests),
-      totals.map(({ candidates }) => candidates),
-      totals.map(({ pruned }) => pruned),
-      totals.map(({ tokensBefore }) => tokensBefore),
-      totals.map(({ tokensAfter }) => tokensAfter),
-    ],
+    columnsOf(
+      totals.map(({ day, model, tool, requests, candidates, pruned, tokensBefore, tokensAfter }) => [
+        ...[day, model, tool, requests, candidates, pruned, tokensBefore, tokensAfter],
+      ]),
+      8,
+    ),
   );
 }

@@ -1,7 +1,8 @@
 import type { ChildLogRecord, Records, Reply } from '../../core/ports/records.ts';
+import { childLogRows } from '../log-rows.ts';
 import { RecordLists } from '../record-lists.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
-import { addChildLogs } from './logs.ts';
+import { addToLog } from './logs.ts';
 
 /** `Records` on the tables of a store's file. */
 export class FileRecords extends RecordLists implements Records {
@@ -17,7 +18,7 @@ export class FileRecords extends RecordLists implements Records {
 
   async addChildLogs(entries: readonly ChildLogRecord[]): Promise<void> {
     if (entries.length === 0) return;
-    await this.#access.write(({ sql }) => addChildLogs(sql, entries, this.#maxEntries), {
+    await this.#access.write(({ sql }) => addToLog(sql, childLogRows(entries), this.#maxEntries), {
       waitMs: BACKGROUND_WAIT_MS,
     });
   }

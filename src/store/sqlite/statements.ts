@@ -59,14 +59,6 @@ export class Statements {
     );
   }
 
-  /** Deletes the oldest entries of a log beyond the newest `keep`, at most `limit`; returns how many. */
-  trimLog(log: 'event' | 'child_log', keep: number, limit: number): number {
-    const newest = this.value(`SELECT seq FROM ${log} ORDER BY seq DESC LIMIT 1`);
-    if (newest === undefined) return 0;
-    const sql = `DELETE FROM ${log} WHERE seq IN (SELECT seq FROM ${log} WHERE seq <= ? ORDER BY seq LIMIT ?)`;
-    return this.run(sql, newest - keep, limit);
-  }
-
   #statement(sql: string, mode: 'rows' | 'pluck' | 'raw' = 'rows'): Statement {
     const known = this.#prepared[mode].get(sql);
     if (known) return known;

@@ -3,6 +3,7 @@ import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
 import type { Checkpointer } from './checkpointer.ts';
+import { trimLog } from './logs.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
 
 /** How much text one step compresses; a larger one goes alone. */
@@ -58,9 +59,9 @@ export class Sweeper {
     const cleared = await access.write(
       (tables, nowMs) => {
         const expired = expire(tables, nowMs, new Budget());
-        const trimmed = tables.sql.trimLog('event', this.#limits.maxEvents, STEP_ROWS);
+        const trimmed = trimLog(tables.sql, 'event', this.#limits.maxEvents, STEP_ROWS);
         const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
-        const lines = tables.sql.trimLog('child_log', this.#limits.maxEvents, STEP_ROWS);
+        const lines = trimLog(tables.sql, 'child_log', this.#limits.maxEvents, STEP_ROWS);
         const cut = lines + tables.replies.trim(nowMs, STEP_ROWS);
         const more = expired.more || forgotten.more || trimmed >= STEP_ROWS || cut >= STEP_ROWS;
         return { done: expired.done + forgotten.done, more };
