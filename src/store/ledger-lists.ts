@@ -18,7 +18,7 @@ import {
 } from './ledger-rows.ts';
 import { bounded, type Rows } from './rows.ts';
 
-const TURNS = `SELECT ${TURN_COLUMNS.join(', ')} FROM mcp_pruner.ledger_turn`;
+const TURNS = `SELECT ${TURN_COLUMNS.join(', ')} FROM main.ledger_turn`;
 
 /** What `LedgerStore` reads. */
 export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
@@ -31,9 +31,9 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
   sums({ sinceDay, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
     const { project = null, slice = null } = of;
     return this.#rows.all(
-      `SELECT day, project, slice, key, field, value FROM mcp_pruner.ledger_sum
+      `SELECT day, project, slice, key, field, value FROM main.ledger_sum
        WHERE day >= ? AND (CAST(? AS text) IS NULL OR project = ?) AND (CAST(? AS text) IS NULL OR slice = ?)
-       ORDER BY day DESC, project COLLATE "C", slice COLLATE "C", key COLLATE "C", field COLLATE "C" LIMIT ${MAX_SUMS_READ}`,
+       ORDER BY day DESC, project COLLATE BINARY, slice COLLATE BINARY, key COLLATE BINARY, field COLLATE BINARY LIMIT ${MAX_SUMS_READ}`,
       ...[sinceDay, project, project, slice, slice],
     );
   }
@@ -42,7 +42,7 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
     const { after = null } = page;
     const rows = await this.#rows.all<TurnRow>(
       `${TURNS} WHERE conversation = ? AND (CAST(? AS text) IS NULL
-         OR id > (SELECT id FROM mcp_pruner.ledger_turn WHERE request_id = ?)) ORDER BY id LIMIT ?`,
+         OR id > (SELECT id FROM main.ledger_turn WHERE request_id = ?)) ORDER BY id LIMIT ?`,
       ...[conversationId, after, after, bounded(limit)],
     );
     return rows.map(turnOf);
@@ -51,9 +51,9 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
   async conversations(query: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
     const { sinceMs, project = null, limit } = query;
     const rows = await this.#rows.all<ConversationRow>(
-      `SELECT ${CONVERSATION_COLUMNS} FROM mcp_pruner.ledger_turn
+      `SELECT ${CONVERSATION_COLUMNS} FROM main.ledger_turn
        WHERE at_ms >= ? AND conversation <> '' AND (CAST(? AS text) IS NULL OR project = ?)
-       GROUP BY conversation, project ORDER BY last_ms DESC, conversation COLLATE "C" LIMIT ?`,
+       GROUP BY conversation, project ORDER BY last_ms DESC, conversation COLLATE BINARY LIMIT ?`,
       ...[Math.trunc(sinceMs), project, project, bounded(limit)],
     );
     return rows.map(conversationOf);
@@ -61,8 +61,8 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
 
   async cutIn(pruneId: string): Promise<CutPlace | null> {
     const [place] = await this.#rows.all<{ readonly project: string; readonly conversation: string }>(
-      `SELECT s.project, c.name AS conversation FROM mcp_pruner.segment_prune p
-       JOIN mcp_pruner.segment s ON s.id = p.segment JOIN mcp_pruner.conversation c ON c.id = s.conversation
+      `SELECT s.project, c.name AS conversation FROM main.segment_prune p
+       JOIN main.segment s ON s.id = p.segment JOIN main.conversation c ON c.id = s.conversation
        WHERE p.prune_id = ? ORDER BY c.seen_ms DESC LIMIT 1`,
       pruneId,
     );
@@ -75,8 +75,8 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
 
   steps(): Promise<readonly BoldnessStep[]> {
     return this.#rows.all(
-      `SELECT id AS number, project, tool, kind, step, at_ms AS "atMs", texts, regretted FROM mcp_pruner.ledger_step
-       WHERE id IN (SELECT max(id) FROM mcp_pruner.ledger_step GROUP BY project, tool, kind) ORDER BY id`,
+      `SELECT id AS number, project, tool, kind, step, at_ms AS "atMs", texts, regretted FROM main.ledger_step
+       WHERE id IN (SELECT max(id) FROM main.ledger_step GROUP BY project, tool, kind) ORDER BY id`,
     );
   }
 }

@@ -54,7 +54,7 @@ export async function listEvents(
 ): Promise<readonly StoredEvent[]> {
   const [ofRun, run] = runId === undefined ? ['', []] : ['run_id = ? AND', [runId]];
   const found = await rows.all<EventRow>(
-    `SELECT ${EVENT_COLUMNS} FROM mcp_pruner.event WHERE ${ofRun} seq >= ? ORDER BY seq LIMIT ?`,
+    `SELECT ${EVENT_COLUMNS} FROM main.event WHERE ${ofRun} seq >= ? ORDER BY seq LIMIT ?`,
     ...[...run, Math.trunc(fromSeq), bounded(limit)],
   );
   return found.map(eventOf);

@@ -8,9 +8,9 @@ import { bounded, type Rows } from './rows.ts';
 type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Parameters<ProjectStore[Name]>[1];
 type Sizes = Awaited<ReturnType<ProjectStore['sizes']>>;
 
-const OWNED = 'id IN (SELECT prune FROM mcp_pruner.prune_owner WHERE project IN LIST(?))';
+const OWNED = 'id IN (SELECT prune FROM main.prune_owner WHERE project IN LIST(?))';
 /** In the words of the index. */
-const EVENTS = 'mcp_pruner.event WHERE project IS NOT NULL AND project IN LIST(?)';
+const EVENTS = 'main.event WHERE project IS NOT NULL AND project IN LIST(?)';
 const OF_RUN = '(CAST(? AS text) IS NULL OR run_id = ?)';
 
 /** What `ProjectStore` reads. */
@@ -23,8 +23,8 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
 
   async owned(projects: readonly string[], pruneIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#rows.all<{ prune_id: string }>(
-      `SELECT p.prune_id FROM mcp_pruner.prune p WHERE p.prune_id IN LIST(?)
-       AND EXISTS (SELECT 1 FROM mcp_pruner.prune_owner o WHERE o.prune = p.id AND o.project IN LIST(?))`,
+      `SELECT p.prune_id FROM main.prune p WHERE p.prune_id IN LIST(?)
+       AND EXISTS (SELECT 1 FROM main.prune_owner o WHERE o.prune = p.id AND o.project IN LIST(?))`,
       ...[pruneIds, projects],
     );
     return new Set(rows.map(({ prune_id }) => prune_id));
@@ -47,7 +47,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
       `SELECT r.id AS "runId", r.first_seq AS "firstSeq", r.last_seq AS "lastSeq", e.ts_ms AS "lastMs" FROM (
          SELECT run_id AS id, min(seq) AS first_seq, max(seq) AS last_seq FROM ${EVENTS}
          AND substr(run_id, 1, length(?)) = ? GROUP BY run_id
-       ) r JOIN mcp_pruner.event e ON e.seq = r.last_seq ORDER BY r.last_seq DESC LIMIT ?`,
+       ) r JOIN main.event e ON e.seq = r.last_seq ORDER BY r.last_seq DESC LIMIT ?`,
       ...[projects, prefix, prefix, bounded(limit)],
     );
   }
@@ -60,7 +60,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
 
   async prunes(projects: readonly string[], { prefix, limit }: Query<'prunes'>): Promise<readonly PruneSummary[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM mcp_pruner.prune WHERE ${OWNED} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ?
+      `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ?
        ORDER BY expires_ms DESC LIMIT ?`,
       ...[projects, prefix, prefix, this.#rows.nowMs(), bounded(limit)],
     );
@@ -72,7 +72,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
     { before = Number.MAX_SAFE_INTEGER, limit }: Query<'prunesByAge'>,
   ): Promise<readonly ListedPrune[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM mcp_pruner.prune WHERE ${OWNED} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
+      `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
       ...[projects, before, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));
@@ -83,7 +83,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
       `SELECT min(created_ms) AS "oldestMs", max(created_ms) AS "newestMs", min(expires_ms) AS "nextExpiryMs",
          max(expires_ms) AS "lastExpiryMs", count(*) AS prunes, count(DISTINCT snapshot) AS snapshots,
          CAST(coalesce(sum(s.stored_bytes), 0) AS bigint) AS bytes
-       FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.${OWNED}`,
+       FROM main.prune p JOIN main.snapshot s ON s.id = p.snapshot WHERE p.${OWNED}`,
       projects,
     );
     return row ?? NOTHING;

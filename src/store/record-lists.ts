@@ -33,7 +33,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
 
   async prunes({ prefix, limit }: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM mcp_pruner.prune
+      `SELECT ${LISTED} FROM main.prune
        WHERE substr(prune_id, 1, length(?)) = ? AND expires_ms > ? ORDER BY expires_ms DESC LIMIT ?`,
       ...[prefix, prefix, this.#rows.nowMs(), bounded(limit)],
     );
@@ -42,7 +42,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
 
   async prunesByAge({ before, limit }: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM mcp_pruner.prune WHERE id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
+      `SELECT ${LISTED} FROM main.prune WHERE id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
       ...[before ?? Number.MAX_SAFE_INTEGER, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));
@@ -50,17 +50,17 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
 
   async ages(): Promise<StoreAges> {
     const [row] = await this.#rows.all<StoreAges>(
-      `SELECT (SELECT created_ms FROM mcp_pruner.prune ORDER BY id LIMIT 1) AS "oldestMs",
-         (SELECT created_ms FROM mcp_pruner.prune ORDER BY id DESC LIMIT 1) AS "newestMs",
-         (SELECT min(expires_ms) FROM mcp_pruner.prune) AS "nextExpiryMs",
-         (SELECT max(expires_ms) FROM mcp_pruner.prune) AS "lastExpiryMs"`,
+      `SELECT (SELECT created_ms FROM main.prune ORDER BY id LIMIT 1) AS "oldestMs",
+         (SELECT created_ms FROM main.prune ORDER BY id DESC LIMIT 1) AS "newestMs",
+         (SELECT min(expires_ms) FROM main.prune) AS "nextExpiryMs",
+         (SELECT max(expires_ms) FROM main.prune) AS "lastExpiryMs"`,
     );
     return row ?? { oldestMs: null, newestMs: null, nextExpiryMs: null, lastExpiryMs: null };
   }
 
   async pruneState(pruneId: string): ReturnType<Records['pruneState']> {
     const [row] = await this.#rows.all<{ expires_ms: number }>(
-      'SELECT expires_ms FROM mcp_pruner.prune WHERE prune_id = ?',
+      'SELECT expires_ms FROM main.prune WHERE prune_id = ?',
       pruneId,
     );
     if (!row) return 'unknown';
@@ -77,17 +77,14 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
 
   async childLogs(query: Parameters<Records['childLogs']>[0]): Promise<readonly StoredChildLog[]> {
     const rows = await this.#rows.all<ChildLogRow>(
-      `SELECT ${CHILD_LOG_COLUMNS} FROM mcp_pruner.child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
+      `SELECT ${CHILD_LOG_COLUMNS} FROM main.child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
       ...[query.childId, Math.trunc(query.fromSeq), bounded(query.limit)],
     );
     return rows.map(childLogOf);
   }
 
   async #lastSeq(from: string, ...values: string[]): Promise<number> {
-    const [row] = await this.#rows.all<{ seq: number | null }>(
-      `SELECT max(seq) AS seq FROM mcp_pruner.${from}`,
-      ...values,
-    );
+    const [row] = await this.#rows.all<{ seq: number | null }>(`SELECT max(seq) AS seq FROM main.${from}`, ...values);
     return row?.seq ?? 0;
   }
 }
@@ -95,26 +92,26 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
 /** The ids of a log that begin with a prefix, each with its first and last number, found by the index. */
 const RUNS = `
   WITH RECURSIVE run (id) AS (
-    SELECT min(run_id) FROM mcp_pruner.event WHERE run_id >= ?
+    SELECT min(run_id) FROM main.event WHERE run_id >= ?
     UNION ALL
-    SELECT (SELECT min(run_id) FROM mcp_pruner.event WHERE run_id > run.id) FROM run WHERE run.id IS NOT NULL
+    SELECT (SELECT min(run_id) FROM main.event WHERE run_id > run.id) FROM run WHERE run.id IS NOT NULL
   ), bounds AS (
-    SELECT id, (SELECT min(seq) FROM mcp_pruner.event WHERE run_id = run.id) AS first_seq,
-      (SELECT max(seq) FROM mcp_pruner.event WHERE run_id = run.id) AS last_seq
+    SELECT id, (SELECT min(seq) FROM main.event WHERE run_id = run.id) AS first_seq,
+      (SELECT max(seq) FROM main.event WHERE run_id = run.id) AS last_seq
     FROM run WHERE id IS NOT NULL AND substr(id, 1, length(?)) = ?
   )
   SELECT b.id AS "runId", b.first_seq AS "firstSeq", b.last_seq AS "lastSeq", e.ts_ms AS "lastMs"
-  FROM bounds b JOIN mcp_pruner.event e ON e.seq = b.last_seq ORDER BY b.last_seq DESC LIMIT ?`;
+  FROM bounds b JOIN main.event e ON e.seq = b.last_seq ORDER BY b.last_seq DESC LIMIT ?`;
 
 const CHILDREN = `
   WITH RECURSIVE child (id) AS (
-    SELECT min(child_id) FROM mcp_pruner.child_log WHERE child_id >= ?
+    SELECT min(child_id) FROM main.child_log WHERE child_id >= ?
     UNION ALL
-    SELECT (SELECT min(child_id) FROM mcp_pruner.child_log WHERE child_id > child.id)
+    SELECT (SELECT min(child_id) FROM main.child_log WHERE child_id > child.id)
     FROM child WHERE child.id IS NOT NULL
   ), newest AS (
-    SELECT id, (SELECT max(seq) FROM mcp_pruner.child_log WHERE child_id = child.id) AS seq
+    SELECT id, (SELECT max(seq) FROM main.child_log WHERE child_id = child.id) AS seq
     FROM child WHERE id IS NOT NULL AND substr(id, 1, length(?)) = ?
   )
   SELECT n.id AS "childId", n.seq AS "lastSeq", l.ts_ms AS "lastMs"
-  FROM newest n JOIN mcp_pruner.child_log l ON l.seq = n.seq ORDER BY n.seq DESC LIMIT ?`;
+  FROM newest n JOIN main.child_log l ON l.seq = n.seq ORDER BY n.seq DESC LIMIT ?`;

@@ -1,8 +1,9 @@
 import type { Expiring } from './pending-uses.ts';
 
 /**
- * A store's tables, for what both databases understand: SQL with `?` for values, `mcp_pruner.…` for tables (`fleet_…` stands
- * by itself), and `IN LIST(?)` for a list. Each call is a statement by itself and may reject with `StoreUnavailable`.
+ * A store's tables, for what both databases understand: SQL as SQLite takes it, with `main.` before the name of a table
+ * (`fleet_…` goes without), `COLLATE BINARY` where an order is not the column's own, and `IN LIST(?)` for a list. Each call is
+ * a statement by itself and may reject with `StoreUnavailable`.
  */
 export interface Rows {
   all<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;

@@ -22,7 +22,7 @@ export function totalOf({ atMs, ...record }: UsageRecord): UsageTotal {
 export function usageSince(rows: Rows, day: string): Promise<UsageTotal[]> {
   return rows.all(
     `SELECT day, model, tool, requests, candidates, pruned, tokens_before AS "tokensBefore", tokens_after AS "tokensAfter"
-     FROM mcp_pruner.usage WHERE day >= ? ORDER BY day DESC, model, tool`,
+     FROM main.usage WHERE day >= ? ORDER BY day DESC, model, tool`,
     day,
   );
 }

@@ -68,7 +68,8 @@ function spelled(sql: string): string {
   let values = 0;
   const text = sql
     .replace(/\bIN LIST\(\?\)/g, '= ANY (?)')
-    .replace(/\bfleet_/g, 'mcp_pruner.fleet_')
+    .replace(/\bmain\.|\b(?=fleet_)/g, 'mcp_pruner.')
+    .replace(/\bCOLLATE BINARY\b/g, 'COLLATE "C"')
     .replace(/\?/g, () => `$${++values}`);
   spellings.set(sql, text);
   return text;

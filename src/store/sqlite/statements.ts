@@ -62,17 +62,9 @@ export class Statements {
   #statement(sql: string, mode: 'rows' | 'pluck' | 'raw' = 'rows'): Statement {
     const known = this.#prepared[mode].get(sql);
     if (known) return known;
-    const statement = this.#db.prepare(spelled(sql));
+    const statement = this.#db.prepare(sql.replaceAll('LIST(?)', '(SELECT value FROM json_each(?))'));
     if (mode !== 'rows') statement[mode]();
     this.#prepared[mode].set(sql, statement);
     return statement;
   }
-}
-
-/** A statement as of `Rows`, as SQLite takes it. */
-function spelled(sql: string): string {
-  return sql
-    .replaceAll('LIST(?)', '(SELECT value FROM json_each(?))')
-    .replaceAll('mcp_pruner.', '')
-    .replaceAll(' COLLATE "C"', '');
 }
