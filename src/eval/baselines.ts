@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { SourceType } from '../engine/types.ts';
+import type { EvalCase } from './cases.ts';
 import { isDeclaration, isHeading } from './structure.ts';
 import { terms } from './terms.ts';
 
 /** What a baseline may look at. `needed` is for the oracle alone. */
-export interface BaselineInput {
-  readonly id: string;
-  readonly goal: string;
-  readonly sourceType: SourceType;
+export interface BaselineInput extends Pick<EvalCase, 'id' | 'goal' | 'sourceType' | 'needed'> {
   readonly lines: readonly string[];
   /** Words of each line. */
   readonly words: readonly (readonly string[])[];
-  readonly needed: readonly number[];
 }
 
 /** A simple way to rank lines. */

@@ -81,14 +81,7 @@ export function evaluateCase(item: EvalCase, options: EvaluateOptions, totals: E
   });
   systems.set(PRUNER, own);
 
-  const ruler: BaselineInput = {
-    id: item.id,
-    goal: item.goal,
-    sourceType: item.sourceType,
-    lines: texts,
-    words: texts.map(terms),
-    needed: item.needed,
-  };
+  const ruler: BaselineInput = { ...item, lines: texts, words: texts.map(terms) };
   for (const { name, gaps, protect, scores } of BASELINES) {
     if (options.quick && name !== 'random' && name !== 'oracle') continue;
     const ranked = scores(ruler);

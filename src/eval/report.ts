@@ -2,7 +2,7 @@ import type { Origin } from '../engine/types.ts';
 import type { SampleReport } from './cases.ts';
 import { type EvaluationTotals, PRUNER } from './evaluate.ts';
 import { type CaseRow, type GroupSummary, type Interval, intervals, recallAtSavingsOf, summarise } from './summary.ts';
-import { type TableOptions, table, wrap } from './table.ts';
+import { table, wrap } from './table.ts';
 
 /** What was measured, and on what. */
 export interface EvaluationReport {
@@ -108,7 +108,7 @@ function systemsTable(summary: GroupSummary, width: number | undefined): string 
     ['max_prune_ratio', '', '', ...ratios.flatMap((r) => Array.from({ length: 4 }, () => String(r)))],
     ['', 'skill', 'area', ...ratios.flatMap(() => ['recall', 'all', 'saved', 'struct'])],
   ];
-  return table([...head, ...rows], withWidth(width));
+  return table([...head, ...rows], { width });
 }
 
 function typesTable(report: EvaluationReport, width: number | undefined): string {
@@ -127,7 +127,7 @@ function typesTable(report: EvaluationReport, width: number | undefined): string
     const points = own?.points.flatMap((p) => [percent(p.recall), percent(p.savedTokens)]) ?? [];
     return [group.group, String(group.cases), ...skills, ...points];
   });
-  return table([head, ...rows], withWidth(width));
+  return table([head, ...rows], { width });
 }
 
 function sameBudgetTable(report: EvaluationReport, width: number | undefined): string {
@@ -142,11 +142,7 @@ function sameBudgetTable(report: EvaluationReport, width: number | undefined): s
       ...ratios.map((_, i) => percent(atSaving?.[i] ?? Number.NaN)),
     ];
   });
-  return table([head, ...rows], withWidth(width));
-}
-
-function withWidth(width: number | undefined): TableOptions {
-  return width === undefined ? {} : { width };
+  return table([head, ...rows], { width });
 }
 
 function skillLine(report: EvaluationReport): string {

@@ -2,7 +2,7 @@ export interface TableOptions {
   /** First columns, which are words: they stand to the left, and again in each part of a table that is divided. */
   readonly words?: number;
   /** Most characters of a line; without it a table is as wide as it is. */
-  readonly width?: number;
+  readonly width?: number | undefined;
 }
 
 /**

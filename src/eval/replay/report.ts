@@ -1,28 +1,16 @@
 import { table } from '../table.ts';
 import { CACHED_PRICE } from './cost.ts';
-import type { Use, UsedLine } from './regret.ts';
 import type { ReplayTotals } from './replay.ts';
 
 /** What a replay amounts to; shares 0..1, `null` where there was nothing to measure. */
-export interface ReplayReport {
-  readonly conversations: number;
-  readonly requests: number;
-  readonly unreadable: number;
-  readonly changedByClient: number;
-  readonly prunedMessages: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  readonly billedBefore: number;
-  readonly billedAfter: number;
+export interface ReplayReport extends Readonly<Omit<ReplayTotals, 'continued' | 'stable'>> {
   /** Billed after ÷ billed before, cached input at 0.1 of its price. */
   readonly costRatio: number | null;
   readonly prefixStable: number | null;
-  readonly uses: Readonly<Record<Use, { readonly used: number; readonly kept: number; readonly visible: number }>>;
   /** Share of the later-used lines that had been forwarded in the result that they were used from. */
   readonly laterUsedKept: number | null;
   /** Share of them that the model had in that result or in another one. */
   readonly laterUsedVisible: number | null;
-  readonly lost: readonly UsedLine[];
 }
 
 function share(part: number, whole: number): number | null {
@@ -31,18 +19,16 @@ function share(part: number, whole: number): number | null {
 
 export function replayReport(totals: ReplayTotals): ReplayReport {
   const { continued, stable, ...sums } = totals;
-  const uses = Object.values(totals.uses);
-  const used = uses.reduce((sum, use) => sum + use.used, 0);
-  const kept = uses.reduce((sum, use) => sum + use.kept, 0);
-  const visible = uses.reduce((sum, use) => sum + use.visible, 0);
+  const sumOf = (what: 'used' | 'kept' | 'visible'): number =>
+    Object.values(totals.uses).reduce((sum, use) => sum + use[what], 0);
   return {
     ...sums,
     billedBefore: Math.round(totals.billedBefore),
     billedAfter: Math.round(totals.billedAfter),
     costRatio: share(totals.billedAfter, totals.billedBefore),
     prefixStable: share(stable, continued),
-    laterUsedKept: share(kept, used),
-    laterUsedVisible: share(visible, used),
+    laterUsedKept: share(sumOf('kept'), sumOf('used')),
+    laterUsedVisible: share(sumOf('visible'), sumOf('used')),
   };
 }
 
@@ -63,25 +49,14 @@ export interface ReplayDollars {
 /** The report for a terminal. Lines of the conversations appear only where `showLost` asks for them. */
 export function renderReplay(report: ReplayReport, dollars: ReplayDollars, showLost: boolean): string {
   const { uses } = report;
-  const ratio = (after: number, before: number): string => (before === 0 ? '-' : (after / before).toFixed(3));
-  const rows = [
-    ['', 'before', 'after', 'ratio'],
-    [
-      'input tokens',
-      String(report.tokensBefore),
-      String(report.tokensAfter),
-      ratio(report.tokensAfter, report.tokensBefore),
-    ],
-    [
-      `billed with a cache at ${CACHED_PRICE}`,
-      String(report.billedBefore),
-      String(report.billedAfter),
-      ratio(report.billedAfter, report.billedBefore),
-    ],
-  ];
+  const rows = [['', 'before', 'after', 'ratio']];
+  const compare = (what: string, before: number, after: number, shown: (figure: number) => string = String): void => {
+    rows.push([what, shown(before), shown(after), before === 0 ? '-' : (after / before).toFixed(3)]);
+  };
+  compare('input tokens', report.tokensBefore, report.tokensAfter);
+  compare(`billed with a cache at ${CACHED_PRICE}`, report.billedBefore, report.billedAfter);
   if (dollars.unpriced < report.requests) {
-    const { before, after } = dollars;
-    rows.push(['dollars', `$${before.toFixed(4)}`, `$${after.toFixed(4)}`, ratio(after, before)]);
+    compare('dollars', dollars.before, dollars.after, (figure) => `$${figure.toFixed(4)}`);
   }
   const used = Object.entries(uses).map(([use, { used, kept, visible }]) => [
     use,
