@@ -179,6 +179,7 @@ export async function race(plan: RacePlan, database: RaceDatabase): Promise<Find
     await Promise.all([running, restarting]);
     isOver = true;
     await killing;
+    await Promise.all(team.alive.map(({ number }) => replace(team, number)));
     for (const watcher of [...watchers, ofRun.watcher]) watcher.end();
     await Promise.all([...watching, ofRun.watching]);
     const stored = await database.query<{ seq: number; run_id: string }>(
@@ -203,6 +204,12 @@ export async function race(plan: RacePlan, database: RaceDatabase): Promise<Find
     await team.close();
     provider.close();
   }
+}
+
+/** What is told of a request is written a moment after it; one that ends in order writes what waits. */
+async function replace(team: Team, number: number): Promise<void> {
+  await team.retire(number);
+  await team.start(number);
 }
 
 async function killAtRandom(
