@@ -1,8 +1,6 @@
 import type {
   DirectiveAction,
   DirectiveChange,
-  NotedSegment,
-  ProjectConversation,
   ProjectDirectives,
   SegmentBatch,
   SegmentFacts,
@@ -11,15 +9,15 @@ import type {
   StoredSegment,
 } from '../../core/ports/segments.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import { type ConversationRow, conversationOf, withProject } from '../conversation-rows.ts';
+import { bounded } from '../rows.ts';
+import { SegmentLists } from '../segment-lists.ts';
+import { keysOf, SEGMENT_COLUMNS, segmentValues } from '../segment-values.ts';
 import type { Queryable } from './database.ts';
 import { changeDirectives, directivesOf, erasePrunes, prunesOfDeleted } from './directives.ts';
 import type { DatabaseParts } from './record-store.ts';
+import { columnsOf } from './rows.ts';
 import { fromPg, toPg } from './text.ts';
 
-const MAX_PAGE = 10_000;
-const MAX_CONVERSATIONS = 1_000;
-const MAX_NAMED = 100;
 const WAIT_MS = 5_000;
 
 interface SegmentRow {
@@ -55,10 +53,11 @@ const SELECT = `
   FROM mcp_pruner.segment s JOIN mcp_pruner.conversation c ON c.id = s.conversation`;
 
 /** Segments and directives on PostgreSQL. */
-export class DatabaseSegments implements SegmentStore {
+export class DatabaseSegments extends SegmentLists implements SegmentStore {
   readonly #parts: DatabaseParts;
 
   constructor(parts: DatabaseParts) {
+    super(parts.rows);
     this.#parts = parts;
   }
 
@@ -99,51 +98,13 @@ export class DatabaseSegments implements SegmentStore {
     if (erased > 0) await this.#parts.view.lookAnew();
   }
 
-  async conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
-    const rows = await this.#parts.database.query<ConversationRow>(
-      `SELECT * FROM mcp_pruner.conversation c WHERE project = $1
-       ${task === undefined ? '' : 'AND (task = $3 OR EXISTS (SELECT 1 FROM mcp_pruner.segment WHERE conversation = c.id AND task = $3))'}
-       ORDER BY seen_ms DESC, id DESC LIMIT $2`,
-      [toPg(project), MAX_CONVERSATIONS, ...(task === undefined ? [] : [toPg(task)])],
-    );
-    return rows.map((row) => conversationOf(asGiven(row)));
-  }
-
-  async recentConversations({
-    after,
-    limit,
-  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
-    const rows = await this.#parts.database.query<ConversationRow>(
-      'SELECT * FROM mcp_pruner.conversation WHERE (seen_ms, id) < ($1, $2) ORDER BY seen_ms DESC, id DESC LIMIT $3',
-      [after?.seenMs ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, Math.min(limit, MAX_PAGE)],
-    );
-    return rows.map((row) => withProject(asGiven(row)));
-  }
-
-  async conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
-    const rows = await this.#parts.database.query<ConversationRow>(
-      'SELECT * FROM mcp_pruner.conversation WHERE name = $1 ORDER BY seen_ms DESC, id DESC LIMIT $2',
-      [toPg(name), MAX_NAMED],
-    );
-    return rows.map((row) => withProject(asGiven(row)));
-  }
-
-  async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
-    const pairs = await this.#parts.database.query<{ segment: number; prunes: readonly string[] }>(
-      `SELECT segment, array_agg(prune_id ORDER BY prune_id) AS prunes FROM mcp_pruner.segment_prune
-       WHERE segment = ANY ($1::bigint[]) GROUP BY segment`,
-      [rows],
-    );
-    return new Map(pairs.map(({ segment, prunes }) => [segment, prunes]));
-  }
-
   async segments(
     { row }: StoredConversation,
     { after, limit }: Parameters<SegmentStore['segments']>[1],
   ): Promise<readonly StoredSegment[]> {
     const rows = await this.#parts.database.query<SegmentRow>(
       `${SELECT} WHERE s.conversation = $1 AND (s.ordinal, s.id) < ($2, $3) ORDER BY s.ordinal DESC, s.id DESC LIMIT $4`,
-      [row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, Math.min(limit, MAX_PAGE)],
+      [row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, bounded(limit)],
     );
     return rows.map(segmentOf);
   }
@@ -165,10 +126,6 @@ export class DatabaseSegments implements SegmentStore {
       }),
     );
   }
-}
-
-function asGiven(row: ConversationRow): ConversationRow {
-  return { ...row, project: fromPg(row.project), name: fromPg(row.name), task: fromPg(row.task) };
 }
 
 /**
@@ -204,7 +161,7 @@ async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> 
     atMs,
     noted.id,
     noted.turns,
-    ...columnsOf(segments),
+    ...columnsOf(segments.map(segmentValues), SEGMENT_COLUMNS.split(', ').length),
   ]);
   const rowOf = new Map(rows.map(({ id, name }) => [name, id]));
   const pairs = segments.flatMap(({ id, pruneIds }) =>
@@ -219,8 +176,7 @@ async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> 
 
 /** In the order of their names, so that two that note the same segments never wait for each other in a circle. */
 const NOTE = `
-  INSERT INTO mcp_pruner.segment AS s (project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role,
-    type, effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
+  INSERT INTO mcp_pruner.segment AS s (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
   SELECT $1, $2, $3, $4, $5, $5, x.* FROM unnest($6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],
     $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::bigint[],
     $18::bytea[], $19::bytea[], $20::bytea[]) x (name) ORDER BY 7
@@ -230,26 +186,6 @@ const NOTE = `
     type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
     mentions = excluded.mentions, edited = excluded.edited
   RETURNING id, name`;
-
-function columnsOf(segments: readonly NotedSegment[]): unknown[] {
-  return [
-    segments.map(({ id }) => toPg(id)),
-    segments.map(({ ordinal }) => ordinal),
-    segments.map(({ role }) => role),
-    segments.map(({ type }) => type),
-    segments.map(({ effect }) => effect),
-    segments.map(({ tokens }) => Math.round(tokens)),
-    segments.map(({ lines }) => lines),
-    segments.map(({ tool }) => toPg(tool.toWellFormed())),
-    segments.map(({ path }) => toPg(path.toWellFormed())),
-    segments.map(({ startLine }) => startLine),
-    segments.map(({ endLine }) => endLine),
-    segments.map(({ callKey }) => callKey),
-    segments.map(({ about }) => bytesOf(about)),
-    segments.map(({ mentions }) => bytesOf(mentions)),
-    segments.map(({ edited }) => bytesOf(edited)),
-  ];
-}
 
 function segmentOf(row: SegmentRow): StoredSegment {
   return {
@@ -276,15 +212,4 @@ function segmentOf(row: SegmentRow): StoredSegment {
     edited: keysOf(row.edited),
     directed: row.action,
   };
-}
-
-function bytesOf(keys: Uint32Array): Buffer {
-  return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
-}
-
-/** A copy, because the driver's buffers need not begin where a list of 32-bit numbers may. */
-function keysOf(bytes: Buffer): Uint32Array {
-  const keys = new Uint32Array(bytes.length >> 2);
-  new Uint8Array(keys.buffer).set(bytes.subarray(0, keys.byteLength));
-  return keys;
 }

@@ -1,30 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   DirectiveChange,
-  ProjectConversation,
   ProjectDirectives,
   SegmentBatch,
   SegmentStore,
   StoredConversation,
   StoredSegment,
 } from '../../core/ports/segments.ts';
+import { bounded } from '../rows.ts';
+import { SegmentLists } from '../segment-lists.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { ConnectionHolder } from './connection-holder.ts';
 import type { Tables } from './tables.ts';
 
-const MAX_PAGE = 10_000;
-const MAX_NAMED = 100;
 const CHECKPOINT_TRIES = 5;
 const CHECKPOINT_PAUSE_MS = 20;
 
 /** Segments and directives on the store's file. */
-export class FileSegmentStore implements SegmentStore {
+export class FileSegmentStore extends SegmentLists implements SegmentStore {
   readonly #access: Access;
   readonly #holder: ConnectionHolder;
   /** What was read in this turn of the event loop: requests that come together need one reading. */
   #version: string | null = null;
 
   constructor(access: Access, holder: ConnectionHolder) {
+    super(access);
     this.#access = access;
     this.#holder = holder;
   }
@@ -81,37 +81,11 @@ export class FileSegmentStore implements SegmentStore {
     if (erased > 0) await this.#emptyLog();
   }
 
-  conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
-    return this.#access.read(({ segments }) => segments.conversations(project, task));
-  }
-
   segments(
     { row }: StoredConversation,
     { after, limit }: Parameters<SegmentStore['segments']>[1],
   ): Promise<readonly StoredSegment[]> {
-    return this.#access.read(({ segments }) => segments.page(row, after, Math.min(limit, MAX_PAGE)));
-  }
-
-  recentConversations({
-    after,
-    limit,
-  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
-    return this.#access.read(({ segments }) => segments.recent(after, Math.min(limit, MAX_PAGE)));
-  }
-
-  conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
-    return this.#access.read(({ segments }) => segments.named(name, MAX_NAMED));
-  }
-
-  prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
-    return this.#access.read(({ segments }) => {
-      const found = new Map<number, readonly string[]>();
-      for (const row of rows) {
-        const prunes = segments.prunesOf(row);
-        if (prunes.length > 0) found.set(row, prunes);
-      }
-      return found;
-    });
+    return this.#access.read(({ segments }) => segments.page(row, after, bounded(limit)));
   }
 
   findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>> {

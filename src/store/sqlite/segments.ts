@@ -1,19 +1,10 @@
-import type {
-  DirectiveAction,
-  NotedSegment,
-  ProjectConversation,
-  SegmentBatch,
-  SegmentFacts,
-  StoredConversation,
-  StoredSegment,
-} from '../../core/ports/segments.ts';
-import { type ConversationRow, conversationOf, withProject } from '../conversation-rows.ts';
+import type { DirectiveAction, SegmentBatch, SegmentFacts, StoredSegment } from '../../core/ports/segments.ts';
+import { keysOf, SEGMENT_COLUMNS, segmentValues } from '../segment-values.ts';
 import type { Budget, Part } from './bounds.ts';
 import type { Statements } from './statements.ts';
 
 /** Some 50 MB; past it the conversations go that were not seen for longest. */
 const MAX_SEGMENTS = 100_000;
-const MAX_CONVERSATIONS = 1_000;
 /** How many rows of a conversation go at a time. */
 const REMOVED_AT_ONCE = 100;
 
@@ -51,13 +42,11 @@ const SELECT = `
   FROM segment s JOIN conversation c ON c.id = s.conversation`;
 const PAGE = `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`;
 const ONE = `${SELECT} WHERE s.project = ? AND s.name = ?`;
-const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM segment WHERE conversation = c.id AND task = ?))';
 const OLDEST = 'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1';
 const REMOVE =
   'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)';
 const NOTE = `
-  INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role, type,
-    effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
+  INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
   VALUES (${Array(21).fill('?').join(', ')})
   ON CONFLICT (project, name) DO UPDATE SET
     first_turn = CASE conversation WHEN excluded.conversation THEN first_turn ELSE excluded.first_turn END,
@@ -89,32 +78,10 @@ export class Segments {
     if (!noted) return;
     const { id, turns: turn } = noted;
     for (const segment of batch.segments) {
-      const row = this.#sql.value(NOTE, project, task, atMs, id, turn, turn, ...columnsOf(segment));
+      const row = this.#sql.value(NOTE, project, task, atMs, id, turn, turn, ...segmentValues(segment));
       for (const pruneId of row === undefined ? [] : segment.pruneIds)
         this.#sql.run('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)', row, pruneId);
     }
-  }
-
-  conversations(project: string, task: string | undefined): StoredConversation[] {
-    const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
-    const sql = `SELECT * FROM conversation c WHERE project = ? ${ofTask} ORDER BY seen_ms DESC, id DESC LIMIT ?`;
-    return this.#sql.all<ConversationRow>(sql, project, ...named, MAX_CONVERSATIONS).map(conversationOf);
-  }
-
-  recent(after: Pick<StoredConversation, 'seenMs' | 'row'> | undefined, limit: number): ProjectConversation[] {
-    const { seenMs, row } = after ?? { seenMs: Number.MAX_SAFE_INTEGER, row: 0 };
-    const sql = 'SELECT * FROM conversation WHERE (seen_ms, id) < (?, ?) ORDER BY seen_ms DESC, id DESC LIMIT ?';
-    return this.#sql.all<ConversationRow>(sql, seenMs, row, limit).map(withProject);
-  }
-
-  named(name: string, limit: number): ProjectConversation[] {
-    const sql = 'SELECT * FROM conversation WHERE name = ? ORDER BY seen_ms DESC, id DESC LIMIT ?';
-    return this.#sql.all<ConversationRow>(sql, name, limit).map(withProject);
-  }
-
-  /** Prune ids of a segment, by its row. */
-  prunesOf(row: number): string[] {
-    return this.#sql.column('SELECT prune_id FROM segment_prune WHERE segment = ?', row);
   }
 
   /** Newest message first. */
@@ -153,27 +120,6 @@ export class Segments {
     }
     return { done, more: false };
   }
-}
-
-/** From `name` on. By place: names would be looked up for each row. */
-function columnsOf(segment: NotedSegment): (string | number | Buffer)[] {
-  return [
-    segment.id,
-    segment.ordinal,
-    segment.role,
-    segment.type,
-    segment.effect,
-    Math.round(segment.tokens),
-    segment.lines,
-    segment.tool.toWellFormed(),
-    segment.path.toWellFormed(),
-    segment.startLine,
-    segment.endLine,
-    segment.callKey,
-    bytesOf(segment.about),
-    bytesOf(segment.mentions),
-    bytesOf(segment.edited),
-  ];
 }
 
 function segmentOf([
@@ -227,15 +173,4 @@ function segmentOf([
     edited: keys.subarray(editedFrom),
     directed,
   };
-}
-
-function bytesOf(keys: Uint32Array): Buffer {
-  return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
-}
-
-/** A copy, because the driver's buffers need not begin where a list of 32-bit numbers may. */
-function keysOf(bytes: Buffer): Uint32Array {
-  const keys = new Uint32Array(bytes.length >> 2);
-  new Uint8Array(keys.buffer).set(bytes.subarray(0, keys.byteLength));
-  return keys;
 }

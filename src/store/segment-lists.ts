@@ -1,0 +1,79 @@
+import type { ProjectConversation, SegmentStore, StoredConversation } from '../core/ports/segments.ts';
+import { bounded, type Rows } from './rows.ts';
+
+const MAX_CONVERSATIONS = 1_000;
+const MAX_NAMED = 100;
+const IN_ORDER = 'ORDER BY seen_ms DESC, id DESC LIMIT ?';
+const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM main.segment WHERE conversation = c.id AND task = ?))';
+
+/** What `SegmentStore` reads of conversations. */
+export class SegmentLists
+  implements Pick<SegmentStore, 'conversations' | 'recentConversations' | 'conversationsNamed' | 'prunesOf'>
+{
+  readonly #rows: Rows;
+
+  constructor(rows: Rows) {
+    this.#rows = rows;
+  }
+
+  async conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
+    const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
+    const sql = `SELECT * FROM main.conversation c WHERE project = ? ${ofTask} ${IN_ORDER}`;
+    return (await this.#rows.all<ConversationRow>(sql, project, ...named, MAX_CONVERSATIONS)).map(conversationOf);
+  }
+
+  async recentConversations({
+    after = { seenMs: Number.MAX_SAFE_INTEGER, row: 0 },
+    limit,
+  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
+    const sql = `SELECT * FROM main.conversation WHERE (seen_ms, id) < (?, ?) ${IN_ORDER}`;
+    return (await this.#rows.all<ConversationRow>(sql, after.seenMs, after.row, bounded(limit))).map(withProject);
+  }
+
+  async conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
+    const sql = `SELECT * FROM main.conversation WHERE name = ? ${IN_ORDER}`;
+    return (await this.#rows.all<ConversationRow>(sql, name, MAX_NAMED)).map(withProject);
+  }
+
+  async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+    const pairs = await this.#rows.all<{ readonly segment: number; readonly prune_id: string }>(
+      'SELECT segment, prune_id FROM main.segment_prune WHERE segment IN LIST(?) ORDER BY segment, prune_id',
+      rows,
+    );
+    const found = new Map<number, string[]>();
+    for (const { segment, prune_id } of pairs) {
+      const prunes = found.get(segment);
+      if (prunes) prunes.push(prune_id);
+      else found.set(segment, [prune_id]);
+    }
+    return found;
+  }
+}
+
+/** A row of `conversation`, the same in every store. */
+interface ConversationRow {
+  readonly id: number;
+  readonly project: string;
+  readonly name: string;
+  readonly task: string;
+  readonly turns: number;
+  readonly base_turn: number;
+  readonly messages: number;
+  readonly seen_ms: number;
+}
+
+function conversationOf(row: ConversationRow): StoredConversation {
+  return {
+    row: row.id,
+    name: row.name,
+    task: row.task,
+    turns: row.turns,
+    baseTurn: row.base_turn,
+    messages: row.messages,
+    seenMs: row.seen_ms,
+  };
+}
+
+function withProject(row: ConversationRow): ProjectConversation {
+  return { ...conversationOf(row), project: row.project };
+}
