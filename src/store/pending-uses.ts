@@ -1,3 +1,5 @@
+import type { Lifetimes } from './lifetimes.ts';
+
 /**
  * What expires: a prune by its id, a decision to leave a text whole by its key, a served text by its hash, what was sent
  * of a message by its prefix.
@@ -21,14 +23,14 @@ const LEAST_MOVE_MS = 600_000;
  * so that a use counts at once. A use lost with the process costs at most that what it kept expires early; the proxy then stores it anew.
  */
 export class PendingUses {
-  readonly #ttlMs: number;
-  readonly #sentTtlMs: number;
+  readonly #lifetimes: Lifetimes;
+  readonly #readonly: boolean;
   readonly #pending = new Map<string, Use>();
 
-  /** @param sentTtlMs - lifetime of what was sent of messages; `ttlMs` is that of all else */
-  constructor(ttlMs: number, sentTtlMs: number) {
-    this.#ttlMs = ttlMs;
-    this.#sentTtlMs = sentTtlMs;
+  /** @param readonly - nothing is noted, for nothing will be written */
+  constructor(lifetimes: Lifetimes, readonly: boolean) {
+    this.#lifetimes = lifetimes;
+    this.#readonly = readonly;
   }
 
   /** How many uses wait to be written. */
@@ -36,9 +38,15 @@ export class PendingUses {
     return this.#pending.size;
   }
 
-  /** Whether something with this stored expiry is still there. Gone from the very millisecond of its expiry on. */
-  alive(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): boolean {
-    return storedExpiresMs > nowMs || (this.#pending.get(kind + id)?.expiresMs ?? 0) > nowMs;
+  /**
+   * Whether something is alive, gone from the very millisecond of its expiry on; if so its use is noted.
+   *
+   * @param storedMs - its expiry in the store, if it is there
+   */
+  use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
+    if (storedMs === undefined || this.expiry(kind, id, storedMs) <= nowMs) return false;
+    if (!this.#readonly) this.#used(kind, id, storedMs, nowMs);
+    return true;
   }
 
   /** The expiry that counts: the stored one, or the later one that waits to be written. */
@@ -47,8 +55,8 @@ export class PendingUses {
   }
 
   /** Notes a use of something alive. A clock that went backwards never shortens a life. */
-  used(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): void {
-    const ttlMs = kind === 'sent' ? this.#sentTtlMs : this.#ttlMs;
+  #used(kind: Expiring, id: string, storedExpiresMs: number, nowMs: number): void {
+    const ttlMs = kind === 'sent' ? this.#lifetimes.sentTtlMs : this.#lifetimes.ttlMs;
     const expiresMs = nowMs + ttlMs;
     const leastMs = kind === 'sent' ? ttlMs / 8 : Math.min(ttlMs / 8, LEAST_MOVE_MS);
     if (expiresMs - this.expiry(kind, id, storedExpiresMs) <= leastMs) return;

@@ -19,8 +19,9 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
+import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { eventRows, listEvents } from './log-rows.ts';
-import { type Expiring, PendingUses } from './pending-uses.ts';
+import { PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import {
   COMMIT,
@@ -66,8 +67,6 @@ export interface PostgresStore extends StoreHandle {
 }
 
 const BACKGROUND_WAIT_MS = 5_000;
-const EPOCH_SHARE = 1 / 8;
-const SENT_TTL_MS = 90 * 86_400_000;
 /** Prunes and decisions whose expiry this process has seen: a use of them needs no question. */
 const MAX_SEEN = 200_000;
 /** Decisions that a commit or a look-up found, for the look-up that follows it. */
@@ -87,8 +86,7 @@ class DatabaseStore implements PostgresStore {
   readonly records: Records;
   readonly ledger: LedgerStore;
   readonly #options: PostgresStoreOptions;
-  readonly #ttlMs: number;
-  readonly #sentTtlMs: number;
+  readonly #lifetimes: Lifetimes;
   readonly #database: Database;
   readonly #view: ReplicaView;
   readonly #uses: PendingUses;
@@ -108,8 +106,7 @@ class DatabaseStore implements PostgresStore {
   constructor(options: PostgresStoreOptions) {
     const { readonly = false, log } = options;
     this.#options = options;
-    this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
-    this.#sentTtlMs = Math.max(this.#ttlMs, Math.trunc(options.sentTtlMs ?? SENT_TTL_MS));
+    this.#lifetimes = lifetimesOf(options);
     this.#database = new Database({
       url: options.url,
       clock: options.clock,
@@ -128,7 +125,7 @@ class DatabaseStore implements PostgresStore {
         for (const listener of this.#keyListeners) listener();
       },
     });
-    this.#uses = new PendingUses(this.#ttlMs, this.#sentTtlMs);
+    this.#uses = new PendingUses(this.#lifetimes, readonly);
     this.#seen = new LRUCache({ max: MAX_SEEN });
     this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
@@ -137,7 +134,7 @@ class DatabaseStore implements PostgresStore {
     this.segments = new DatabaseSegments(this.#parts);
     this.ledger = new DatabaseLedger(this.#parts);
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
-    this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#ttlMs });
+    this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();
   }
 
@@ -198,8 +195,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   epoch(): string {
-    const slice = Math.floor(this.#rows.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
-    return `${this.#view.deleted}.${slice}`;
+    return `${this.#view.deleted}.${epochSlice(this.#rows.nowMs(), this.#lifetimes)}`;
   }
 
   async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
@@ -226,8 +222,7 @@ class DatabaseStore implements PostgresStore {
     const { maxBytes, conversationShare = 1 } = this.#options;
     const limits = {
       nowMs,
-      ttlMs: this.#ttlMs,
-      sentTtlMs: this.#sentTtlMs,
+      ...this.#lifetimes,
       waitMs,
       roomBytes: roomLimit(maxBytes),
       shareBytes: maxBytes * conversationShare,
@@ -253,7 +248,7 @@ class DatabaseStore implements PostgresStore {
     for (const key of keys) this.#brought.set(key, { row: decisions.get(key) ?? null });
     const nowMs = this.#rows.nowMs();
     const alive = rows.filter(
-      ({ what, key, expires_ms }) => what === 'sent' && this.#use('sent', key, expires_ms, nowMs),
+      ({ what, key, expires_ms }) => what === 'sent' && this.#uses.use('sent', key, expires_ms, nowMs),
     );
     return new Map(alive.map(({ key, body }) => [key, decodeSent(key, body ?? '')]));
   }
@@ -268,7 +263,7 @@ class DatabaseStore implements PostgresStore {
        FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = $1`,
       [toPg(pruneId)],
     );
-    return row && this.#use('prune', pruneId, row.expires_ms, this.#rows.nowMs()) ? openText(row) : null;
+    return row && this.#uses.use('prune', pruneId, row.expires_ms, this.#rows.nowMs()) ? openText(row) : null;
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
@@ -278,7 +273,7 @@ class DatabaseStore implements PostgresStore {
 
   async markServed(textHashes: readonly string[]): Promise<void> {
     if (textHashes.length === 0) return;
-    const expiresMs = this.#rows.nowMs() + this.#ttlMs;
+    const expiresMs = this.#rows.nowMs() + this.#lifetimes.ttlMs;
     await this.#database.write(
       `WITH new AS (SELECT h, row_number() OVER (ORDER BY h) AS n FROM (SELECT DISTINCT unnest($1::text[]) AS h) x),
             base AS (SELECT mcp_pruner.next_seq('served', (SELECT count(*) FROM new)) AS seq)
@@ -296,7 +291,7 @@ class DatabaseStore implements PostgresStore {
     if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
     const nowMs = this.#rows.nowMs();
     return Promise.resolve(
-      new Set(textHashes.filter((hash) => this.#use('served', hash, this.#view.servedUntil(hash), nowMs))),
+      new Set(textHashes.filter((hash) => this.#uses.use('served', hash, this.#view.servedUntil(hash), nowMs))),
     );
   }
 
@@ -305,7 +300,7 @@ class DatabaseStore implements PostgresStore {
       `INSERT INTO mcp_pruner.left_alone (id, prefix_hash, expires_ms)
        VALUES (mcp_pruner.next_seq('left_alone', 1) + 1, $1, $2)
        ON CONFLICT (prefix_hash) DO UPDATE SET id = excluded.id, expires_ms = excluded.expires_ms`,
-      [toPg(prefixHash), this.#rows.nowMs() + this.#sentTtlMs],
+      [toPg(prefixHash), this.#rows.nowMs() + this.#lifetimes.sentTtlMs],
       undefined,
       'repeatable',
     );
@@ -386,7 +381,7 @@ class DatabaseStore implements PostgresStore {
     const asked: string[] = [];
     for (const id of new Set(ids)) {
       const storedMs = this.#seen.get(id);
-      if (storedMs === undefined || !this.#use('prune', id, storedMs, nowMs)) asked.push(id);
+      if (storedMs === undefined || !this.#uses.use('prune', id, storedMs, nowMs)) asked.push(id);
     }
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
     if (asked.length > 0) {
@@ -397,7 +392,7 @@ class DatabaseStore implements PostgresStore {
       const found = new Map(rows.map((row) => [row.prune_id, row.expires_ms]));
       for (const id of asked) {
         const storedMs = found.get(toPg(id));
-        if (!this.#use('prune', id, storedMs, nowMs)) missing.push(id);
+        if (!this.#uses.use('prune', id, storedMs, nowMs)) missing.push(id);
         else if (storedMs !== undefined) this.#seen.set(id, storedMs);
       }
     }
@@ -417,14 +412,16 @@ class DatabaseStore implements PostgresStore {
       for (const { decision } of batch.decisions) {
         const { pruneId, key } = decision;
         if (pruneId === null || refused.includes(key)) continue;
-        if (known.includes(key)) this.#use('prune', pruneId, this.#seen.get(pruneId), nowMs);
-        else this.#seen.set(pruneId, nowMs + this.#ttlMs);
+        if (known.includes(key)) this.#uses.use('prune', pruneId, this.#seen.get(pruneId), nowMs);
+        else this.#seen.set(pruneId, nowMs + this.#lifetimes.ttlMs);
       }
     }
-    for (const { id, until_ms } of of('alive')) this.#use('prune', id, until_ms ?? undefined, nowMs);
-    const missing = of('missing').filter(({ id, until_ms }) => !this.#use('prune', id, until_ms ?? undefined, nowMs));
+    for (const { id, until_ms } of of('alive')) this.#uses.use('prune', id, until_ms ?? undefined, nowMs);
+    const missing = of('missing').filter(
+      ({ id, until_ms }) => !this.#uses.use('prune', id, until_ms ?? undefined, nowMs),
+    );
     for (const { id, until_ms } of [...of('sent_same'), ...of('sent_before')]) {
-      this.#use('sent', id, until_ms ?? undefined, nowMs);
+      this.#uses.use('sent', id, until_ms ?? undefined, nowMs);
     }
     const sentBefore = of('sent_before').map(({ id }) => id);
     return {
@@ -444,15 +441,9 @@ class DatabaseStore implements PostgresStore {
 
   /** Notes the use of a decision that was read; `false` when it has expired. */
   #noteDecision({ key, prune_id, expires_ms }: DecisionRow, nowMs: number): boolean {
-    if (prune_id === null) return this.#use('whole', key, expires_ms, nowMs);
-    if (!this.#use('prune', prune_id, expires_ms, nowMs)) return false;
+    if (prune_id === null) return this.#uses.use('whole', key, expires_ms, nowMs);
+    if (!this.#uses.use('prune', prune_id, expires_ms, nowMs)) return false;
     this.#seen.set(prune_id, expires_ms);
-    return true;
-  }
-
-  #use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
-    if (storedMs === undefined || !this.#uses.alive(kind, id, storedMs, nowMs)) return false;
-    if (!this.#options.readonly) this.#uses.used(kind, id, storedMs, nowMs);
     return true;
   }
 

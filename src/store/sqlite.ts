@@ -20,6 +20,7 @@ import type {
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
+import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { eventRows, listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
 import { decodeSent } from './sent-codec.ts';
@@ -51,10 +52,6 @@ export interface SqliteStoreOptions extends StoreOptions {
  */
 export type SqliteStore = StoreHandle;
 
-/** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
-const EPOCH_SHARE = 1 / 8;
-const SENT_TTL_MS = 90 * 86_400_000;
-
 /**
  * Opens a store. Never throws for the file's sake: when the file cannot be used, methods reject with
  * `StoreUnavailable` until it can, without a restart.
@@ -79,8 +76,7 @@ class FileStore implements SqliteStore {
     sizeCalculation: (text) => Math.max(1, text.length),
   });
   readonly #options: SqliteStoreOptions;
-  readonly #ttlMs: number;
-  readonly #sentTtlMs: number;
+  readonly #lifetimes: Lifetimes;
   readonly #holder: ConnectionHolder;
   readonly #access: Access;
   readonly #checkpointer: Checkpointer | null;
@@ -94,15 +90,13 @@ class FileStore implements SqliteStore {
     const { clock, readonly = false, maxFileBytes = 0, sync = 'normal', log } = options;
     const path = options.path === ':memory:' ? options.path : resolve(options.path);
     this.#options = options;
-    this.#ttlMs = Math.max(1, Math.trunc(options.ttlMs));
-    this.#sentTtlMs = Math.max(this.#ttlMs, Math.trunc(options.sentTtlMs ?? SENT_TTL_MS));
+    this.#lifetimes = lifetimesOf(options);
     this.#holder = new ConnectionHolder({ path, readonly, maxFileBytes, sync }, clock, log);
     this.#checkpointer = path === ':memory:' || readonly ? null : new Checkpointer(path);
     this.#access = new Access({
       holder: this.#holder,
       clock,
-      ttlMs: this.#ttlMs,
-      sentTtlMs: this.#sentTtlMs,
+      lifetimes: this.#lifetimes,
       readonly,
       checkpointer: this.#checkpointer,
       onWritten: () => {
@@ -110,8 +104,7 @@ class FileStore implements SqliteStore {
       },
     });
     const { maxBytes, conversationShare = 1 } = options;
-    const lifetimes = { ttlMs: this.#ttlMs, sentTtlMs: this.#sentTtlMs };
-    this.#batches = new Batches(this.#access, { ...lifetimes, maxBytes, conversationShare });
+    this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
     this.ledger = new FileLedger(this.#access);
     this.records = new FileRecords(this.#access, options.maxEvents);
@@ -178,9 +171,7 @@ class FileStore implements SqliteStore {
     } catch (cause) {
       throw this.#holder.failed(cause);
     }
-    // what was stored or touched in a slice of time lives on through the whole slice, even if no use is written
-    const slice = Math.floor(this.#access.nowMs() / Math.max(1, this.#ttlMs * EPOCH_SHARE));
-    return `${this.#generation}.${slice}`;
+    return `${this.#generation}.${epochSlice(this.#access.nowMs(), this.#lifetimes)}`;
   }
 
   #readGeneration(): string {
@@ -259,7 +250,7 @@ class FileStore implements SqliteStore {
   async markServed(textHashes: readonly string[]): Promise<void> {
     if (textHashes.length === 0) return;
     await this.#access.write(({ marks }, nowMs) => {
-      for (const hash of textHashes) marks.serve(hash, nowMs + this.#ttlMs);
+      for (const hash of textHashes) marks.serve(hash, nowMs + this.#lifetimes.ttlMs);
     });
   }
 
@@ -271,7 +262,7 @@ class FileStore implements SqliteStore {
   }
 
   markRefused(prefixHash: string): Promise<void> {
-    return this.#access.write(({ marks }, nowMs) => marks.refuse(prefixHash, nowMs + this.#sentTtlMs));
+    return this.#access.write(({ marks }, nowMs) => marks.refuse(prefixHash, nowMs + this.#lifetimes.sentTtlMs));
   }
 
   refusedConversations(): Promise<readonly string[]> {

@@ -1,12 +1,11 @@
 import type { Decision, NewDecision, StoreBatch } from '../../core/ports.ts';
 import { decodeBody, encodeBody } from '../decision-codec.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import { encodeSent } from '../sent-codec.ts';
 import { encodeText, PACK_FROM_BYTES } from '../text-codec.ts';
 
-export interface CommitLimits {
+export interface CommitLimits extends Lifetimes {
   readonly nowMs: number;
-  readonly ttlMs: number;
-  readonly sentTtlMs: number;
   readonly waitMs: number;
   /** Stored bytes beyond which no new original is taken. */
   readonly roomBytes: number;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import { type Expiring, PendingUses, type Use } from '../pending-uses.ts';
 import type { Rows } from '../rows.ts';
 import type { Checkpointer } from './checkpointer.ts';
@@ -34,9 +35,7 @@ export interface WriteOptions {
 export interface AccessOptions {
   readonly holder: ConnectionHolder;
   readonly clock: Clock;
-  readonly ttlMs: number;
-  /** Lifetime of what was sent of messages. */
-  readonly sentTtlMs: number;
+  readonly lifetimes: Lifetimes;
   /** Every write fails with `readonly`. */
   readonly readonly: boolean;
   /** Copies a large write-ahead log into the file; absent where there is none. */
@@ -60,7 +59,7 @@ export class Access implements Rows {
     this.#readonly = options.readonly;
     this.#checkpointer = options.checkpointer;
     this.#onWritten = options.onWritten;
-    this.#uses = new PendingUses(options.ttlMs, options.sentTtlMs);
+    this.#uses = new PendingUses(options.lifetimes, options.readonly);
   }
 
   nowMs(): number {
@@ -74,9 +73,7 @@ export class Access implements Rows {
 
   /** Whether something is alive; if so its use is noted. `storedMs` is its expiry in the file, if it is there. */
   use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
-    if (storedMs === undefined || !this.#uses.alive(kind, id, storedMs, nowMs)) return false;
-    if (!this.#readonly) this.#uses.used(kind, id, storedMs, nowMs);
-    return true;
+    return this.#uses.use(kind, id, storedMs, nowMs);
   }
 
   /** The expiry that counts, noted uses included. */

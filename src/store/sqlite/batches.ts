@@ -1,14 +1,12 @@
 import type { Committed, NewDecision, StoreBatch } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
+import type { Lifetimes } from '../lifetimes.ts';
 import { roomLimit } from '../room.ts';
 import { encodeSent } from '../sent-codec.ts';
 import type { Access } from './access.ts';
 import type { Tables } from './tables.ts';
 
-export interface BatchLimits {
-  /** Lifetime of decisions with their originals, and of what was sent of messages. */
-  readonly ttlMs: number;
-  readonly sentTtlMs: number;
+export interface BatchLimits extends Lifetimes {
   /** Bytes of originals, and the share of them that one conversation may store. */
   readonly maxBytes: number;
   readonly conversationShare: number;
