@@ -1,3 +1,4 @@
+import { groupBy } from '../engine/group-by.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { parseMarker } from '../engine/text/marker.ts';
 
@@ -27,25 +28,12 @@ const LOOK_AHEAD = 8;
  */
 export function keptLines(original: Lines, pruned: string): Float64Array | null {
   const content = contentsOf(original);
-  const index = new Map<string, number[]>();
-  content.forEach((line, i) => {
-    const list = index.get(line);
-    if (list) list.push(i);
-    else index.set(line, [i]);
-  });
+  const index = groupBy(content.keys(), (i) => content[i] ?? '');
   const answer = contentsOf(splitLines(pruned)).filter((line) => line !== '');
   // "..." may be a line of the original or stand for left out ones: whichever fits
-  const places =
-    embed(
-      content,
-      index,
-      readKept(answer, (line) => !index.has(line)),
-    ) ??
-    embed(
-      content,
-      index,
-      readKept(answer, () => true),
-    );
+  const placesWith = (mayStandIn: (line: string) => boolean): number[] | null =>
+    embed(content, index, readKept(answer, mayStandIn));
+  const places = placesWith((line) => !index.has(line)) ?? placesWith(() => true);
   if (places === null || places.length === 0) return null;
   const out = Float64Array.from(content, (line) => (line === '' ? Number.NaN : 0));
   for (const i of places) out[i] = 1;

@@ -1,5 +1,6 @@
 import type { LedgerSum } from '../core/ports/ledger.ts';
 import type { UsageTotal } from '../core/ports.ts';
+import { groupBy } from '../engine/group-by.ts';
 import { table } from '../eval/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { withStore } from './open-store.ts';
@@ -131,13 +132,7 @@ function writeWires(wires: ReadonlyMap<string, Sums>, io: Io, paint: Paint): voi
 }
 
 function grouped(totals: readonly UsageTotal[], keyOf: (total: UsageTotal) => string): UsageTotal[][] {
-  const groups = new Map<string, UsageTotal[]>();
-  for (const total of totals) {
-    const group = groups.get(keyOf(total));
-    if (group) group.push(total);
-    else groups.set(keyOf(total), [total]);
-  }
-  return [...groups.values()];
+  return [...groupBy(totals, keyOf).values()];
 }
 
 function savedBy(group: readonly UsageTotal[]): number {
@@ -146,7 +141,7 @@ function savedBy(group: readonly UsageTotal[]): number {
 }
 
 function write(rows: readonly (readonly string[])[], words: number, io: Io, paint: Paint): void {
-  const text = table(rows, { words, ...(io.columns !== undefined && { width: io.columns }) });
+  const text = table(rows, { words, width: io.columns });
   for (const line of text.split('\n')) {
     const style = line.startsWith('total') ? 'bold' : line.startsWith(rows[0]?.[0] ?? '') ? 'dim' : null;
     io.out(`${style === null ? line : paint(style, line)}\n`);

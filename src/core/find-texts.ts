@@ -1,4 +1,5 @@
 import type { ScannedMessage, ScannedText } from '../dialects/dialect.ts';
+import { groupBy } from '../engine/group-by.ts';
 import { splitLines } from '../engine/text/lines.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../engine/text/render.ts';
@@ -83,16 +84,8 @@ export function findTexts(
 
 /** The texts of each result; a message may hold results of several calls. */
 function byCall(texts: readonly ScannedText[]): ScannedText[][] {
-  if (!texts.some(({ use }) => use === 'result')) return [];
-  const calls = new Map<string, ScannedText[]>();
-  for (const text of texts) {
-    if (text.use !== 'result') continue;
-    const key = JSON.stringify([text.callId, text.name]);
-    const of = calls.get(key);
-    if (of) of.push(text);
-    else calls.set(key, [text]);
-  }
-  return [...calls.values()];
+  const results = texts.filter(({ use }) => use === 'result');
+  return [...groupBy(results, ({ callId, name }) => JSON.stringify([callId, name])).values()];
 }
 
 function readAssistant(bytes: Buffer, message: ScannedMessage, conversation: Conversation): void {

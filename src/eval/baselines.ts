@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { groupBy } from '../engine/group-by.ts';
 import type { SourceType } from '../engine/types.ts';
 import type { EvalCase } from './cases.ts';
 import { isDeclaration, isHeading } from './structure.ts';
@@ -168,16 +169,10 @@ function reference(input: BaselineInput): Float64Array {
   const raw = bm25(goal, words);
   const near = toUnit(smooth(raw, 30, (d) => Math.exp(-d / 10)));
   const blocks = blocksOf(lines, sourceType);
-  const members = new Map<number, number[]>();
-  blocks.forEach((block, i) => {
-    const list = members.get(block);
-    if (list) list.push(raw[i] ?? 0);
-    else members.set(block, [raw[i] ?? 0]);
-  });
   const ofBlock = new Map<number, number>();
-  for (const [block, scores] of members) {
-    const best = scores.toSorted((a, b) => b - a).slice(0, 5);
-    ofBlock.set(block, best.reduce((a, b) => a + b, 0) / (scores.length + 8) ** 0.35);
+  for (const [block, members] of groupBy(lines.keys(), (i) => blocks[i] ?? 0)) {
+    const scores = members.map((i) => raw[i] ?? 0).sort((a, b) => b - a);
+    ofBlock.set(block, scores.slice(0, 5).reduce((a, b) => a + b, 0) / (scores.length + 8) ** 0.35);
   }
   const top = Math.max(...ofBlock.values()) || 1;
   return Float64Array.from(lines, (_, i) => (near[i] ?? 0) + (ofBlock.get(blocks[i] ?? 0) ?? 0) / top);

@@ -1,5 +1,6 @@
 import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
+import { groupBy } from '../engine/group-by.ts';
 import type { TellFailure } from '../failures.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
@@ -143,14 +144,8 @@ export class ContextGc {
 
   /** One event for each conversation. What was done stays done when it cannot be told. */
   async #tell(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
-    const byConversation = new Map<string, StoredSegment[]>();
-    for (const segment of segments) {
-      const list = byConversation.get(segment.conversation);
-      if (list) list.push(segment);
-      else byConversation.set(segment.conversation, [segment]);
-    }
     const tsMs = this.#options.clock.nowMs();
-    const events = [...byConversation].map(
+    const events = [...groupBy(segments, ({ conversation }) => conversation)].map(
       ([runId, list]): EventRecord => ({
         tsMs,
         kind,

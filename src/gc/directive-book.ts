@@ -8,6 +8,7 @@ import type {
   SegmentStore,
   Step,
 } from '../core/ports/segments.ts';
+import { groupBy } from '../engine/group-by.ts';
 
 /** Projects whose directives are kept in memory. */
 const MAX_PROJECTS = 1_000;
@@ -17,19 +18,21 @@ class ProjectView implements DirectivesView {
   readonly mark: string;
   readonly generation: number;
   readonly empty: boolean;
-  readonly #everywhere = new Map<string, Directive>();
-  readonly #inSteps = new Map<string, Directive[]>();
-  readonly #steps = new Map<string, Step[]>();
+  readonly #everywhere: ReadonlyMap<string, Directive>;
+  readonly #inSteps: ReadonlyMap<string, readonly Directive[]>;
+  readonly #steps: ReadonlyMap<string, readonly Step[]>;
 
   constructor(project: string, { generation, directives, steps }: ProjectDirectives) {
     this.generation = generation;
     this.mark = `${generation} ${project}`;
     this.empty = directives.length === 0;
-    for (const directive of directives) {
-      if (directive.scope === '') this.#everywhere.set(directive.segment, directive);
-      else append(this.#inSteps, directive.segment, directive);
-    }
-    for (const step of steps) append(this.#steps, step.conversation, step);
+    const everywhere = directives.filter(({ scope }) => scope === '');
+    this.#everywhere = new Map(everywhere.map((directive) => [directive.segment, directive]));
+    this.#inSteps = groupBy(
+      directives.filter(({ scope }) => scope !== ''),
+      ({ segment }) => segment,
+    );
+    this.#steps = groupBy(steps, ({ conversation }) => conversation);
   }
 
   stepsOf(conversationId: string): readonly Step[] {
@@ -44,12 +47,6 @@ class ProjectView implements DirectivesView {
     const inStep = this.#inSteps.get(segmentId)?.find((directive) => scopes.has(directive.scope) && holds(directive));
     return inStep?.action ?? null;
   }
-}
-
-function append<T>(lists: Map<string, T[]>, key: string, item: T): void {
-  const list = lists.get(key);
-  if (list) list.push(item);
-  else lists.set(key, [item]);
 }
 
 /** The directives of all projects, read again once any process changed them. */

@@ -1,4 +1,5 @@
 import type { Dialect, ScannedMessage } from '../../dialects/dialect.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import type { Job } from '../decide/decision.ts';
 import type { FoundText } from '../find-texts.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
@@ -76,7 +77,7 @@ export async function knownPast(
   const past = new Set<FoundText>();
   const all: FoundText[] = [];
   const rawPast: number[] = [];
-  const foundIn = byMessage(read.found);
+  const foundIn = groupBy(read.found, ({ messageIndex }) => messageIndex);
   for (let i = first; i < messages.length; i++) {
     const message = messages[i];
     const found = foundIn.get(i) ?? [];
@@ -106,16 +107,6 @@ function leave(text: FoundText, { binding }: Dialect, past: Set<FoundText>): Fou
 
 function asPast(text: FoundText): FoundText {
   return text.skip === '' ? { ...text, skip: 'past' } : text;
-}
-
-function byMessage(found: readonly FoundText[]): Map<number, FoundText[]> {
-  const grouped = new Map<number, FoundText[]>();
-  for (const text of found) {
-    const group = grouped.get(text.messageIndex);
-    if (group) group.push(text);
-    else grouped.set(text.messageIndex, [text]);
-  }
-  return grouped;
 }
 
 /**
