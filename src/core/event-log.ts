@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
@@ -26,7 +27,7 @@ export const STORE_RUN = 'store';
 /** Takes events as they happen and writes them a moment later, many together: nobody waits for it. */
 export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
-  readonly #runOfPrune = new Map<string, string>();
+  readonly #runOfPrune = new LRUCache<string, string>({ max: MAX_PRUNES });
   #waiting: EventRecord[] = [];
   readonly #behind = new WriteBehind(() => this.#write());
   #listeners = new Set<() => void>();
@@ -39,7 +40,7 @@ export class EventLog implements EventSink {
     if (this.#options.maxEvents === 0 || events.length === 0) return;
     for (const event of events) {
       this.#waiting.push(event);
-      if (event.kind === 'pruned') this.#remember(String(event.payload.prune_id), event.runId);
+      if (event.kind === 'pruned') this.#runOfPrune.set(String(event.payload.prune_id), event.runId);
     }
     if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.slice(-MAX_WAITING);
     this.#behind.soon(this.#waiting.length);
@@ -47,7 +48,7 @@ export class EventLog implements EventSink {
 
   /** The run in which this process saw a prune last. */
   runOf(pruneId: string): string {
-    return this.#runOfPrune.get(pruneId) ?? MCP_RUN;
+    return this.#runOfPrune.peek(pruneId) ?? MCP_RUN;
   }
 
   /** Writes what waits. Never rejects: what cannot be kept is lost, and that is told. */
@@ -73,12 +74,5 @@ export class EventLog implements EventSink {
       }
     });
     if (events.length > 0) for (const listener of this.#listeners) listener();
-  }
-
-  #remember(pruneId: string, runId: string): void {
-    this.#runOfPrune.delete(pruneId);
-    this.#runOfPrune.set(pruneId, runId);
-    const [oldest] = this.#runOfPrune.keys();
-    if (this.#runOfPrune.size > MAX_PRUNES && oldest !== undefined) this.#runOfPrune.delete(oldest);
   }
 }

@@ -14,7 +14,8 @@ import { type CallFacts, callFacts, isRecovery, namesRecovery, type ToolCall } f
 import type { Job } from './decide/decision.ts';
 import type { WayBack } from './decide/way-back.ts';
 import { fingerprint, keyOf, markedIn, textHash } from './hash.ts';
-import { shift, type TextPlace } from './sent/text-place.ts';
+import type { TextPlace } from './ports/sent.ts';
+import { shift } from './sent/text-place.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 
 /** What of the configuration decides which texts are looked at, and how. */

@@ -10,7 +10,7 @@ import type { PrefixMatch } from './prefix-memo.ts';
 import { type IncomingRequest, type ReadBody, type ReadOptions, readRequest } from './read-request.ts';
 import { direct, type HeldSteps, heldSteps } from './segments/apply-directives.ts';
 import type { SentMemory } from './sent/memory.ts';
-import { type KnownPast, knownPast } from './sent/past.ts';
+import { type KnownPast, knownPast, NOTHING_NEW } from './sent/past.ts';
 
 /** A request, and what is known of it before anything new is decided. */
 export interface PreparedRequest {
@@ -96,7 +96,7 @@ export class Preparer {
   /** As if nothing were known. */
   prepareDry(request: IncomingRequest): PreparedRequest {
     const read = this.#read(request, null);
-    const known = { found: read.found, sent: new Map(), past: new Set<FoundText>(), ...NOTHING_KNOWN };
+    const known = { ...NOTHING_NEW, found: read.found };
     const { body, scope = NO_SCOPE } = request;
     const rest = { project: scope.project, isOver: undefined, unknownPast: undefined };
     return { body, read, known, found: read.found, steps: NO_STEPS, bound: false, ...rest };
@@ -131,8 +131,6 @@ function withBoldness(text: FoundText, project: string, steps: BoldnessSteps): F
   const boldness = ofTool?.get(kindOf(job));
   return boldness ? { ...text, job: { ...job, boldness } } : text;
 }
-
-const NOTHING_KNOWN = { taken: false, control: false, rawPast: [], unknown: false, failure: null };
 
 /** Where the provider checks the past, nothing of it may give way later: only pins hold. */
 export function viewFor({ binding }: Dialect, directives: DirectivesView): DirectivesView {

@@ -28,8 +28,8 @@ export type RegretKind = 'recovered' | 'reread' | 'quoted';
 /** Whether a conversation is pruned, or left whole to be compared with. */
 export type Arm = 'pruned' | 'control';
 
-/** One request as the ledger keeps it: figures and names, never a text. Dollars are `null` where no price is known. */
-export interface LedgerTurn extends TokenCounts {
+/** Which request it is, and whose. */
+interface NamedRequest {
   readonly requestId: string;
   readonly atMs: number;
   readonly project: string;
@@ -37,6 +37,10 @@ export interface LedgerTurn extends TokenCounts {
   readonly wire: string;
   readonly model: string;
   readonly arm: Arm;
+}
+
+/** One request as the ledger keeps it: figures and names, never a text. Dollars are `null` where no price is known. */
+export interface LedgerTurn extends NamedRequest, TokenCounts {
   /** The provider did not say what was used: tokens are estimates. */
   readonly estimated: boolean;
   readonly dollars: number | null;
@@ -345,14 +349,7 @@ export interface ReportedUsage {
 }
 
 /** A request that a model answered. Holds no text. */
-export interface RequestFacts {
-  readonly requestId: string;
-  readonly atMs: number;
-  readonly project: string;
-  readonly conversationId: string;
-  readonly wire: string;
-  readonly model: string;
-  readonly arm: Arm;
+export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
   /** Stand for the tools and the instructions beside the messages. */
   readonly tools: string;

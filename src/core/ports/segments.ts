@@ -63,19 +63,13 @@ export interface SeenRequest {
   readonly segments: readonly SeenSegment[];
 }
 
+/** What is kept of a segment as it was seen. */
+type KeptOfSeen =
+  | ('id' | 'ordinal' | 'role' | 'type' | 'effect')
+  | ('tokens' | 'lines' | 'tool' | 'path' | 'startLine' | 'endLine');
+
 /** Facts about a segment that are kept; no text. Keys are hashes of paths, identifiers and call ids. */
-export interface SegmentFacts {
-  readonly id: string;
-  readonly ordinal: number;
-  readonly role: SeenSegment['role'];
-  readonly type: SegmentType;
-  readonly effect: Effect;
-  readonly tokens: number;
-  readonly lines: number;
-  readonly tool: string;
-  readonly path: string;
-  readonly startLine: number;
-  readonly endLine: number;
+export interface SegmentFacts extends Pick<SeenSegment, KeptOfSeen> {
   /** Hash of the call's name and arguments; 0 for what answers no call. */
   readonly callKey: number;
   /** What it is about, by which others refer to it. */

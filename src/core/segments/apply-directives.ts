@@ -7,7 +7,7 @@ import { keyOf } from '../hash.ts';
 import type { DirectivesView, Step } from '../ports/segments.ts';
 import type { PrefixMatch } from '../prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
-import { segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
+import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
 /** The answers where nobody keeps segments. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
@@ -78,11 +78,6 @@ export function direct(
     out.push(...[...kept, ...given].sort((a, b) => a.literal.start - b.literal.start || a.start - b.start));
   }
   return out;
-}
-
-function holds({ literal, start, text: { length }, file }: TextSegment, text: FoundText): boolean {
-  if (literal.start !== text.literal.start) return false;
-  return !file || (text.start >= start && text.start < start + length);
 }
 
 function givenWay(

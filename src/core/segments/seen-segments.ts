@@ -9,7 +9,7 @@ import { type FindSettings, type FoundText, holdsRecovered } from '../find-texts
 import { keyOf } from '../hash.ts';
 import type { DirectiveAction, Effect, SeenSegment, SegmentType } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
-import { segmentsIn, stashId, type TextSegment } from './text-segments.ts';
+import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
 /** What is known of the messages of a body from some message on. */
 export interface ReadMessages {
@@ -40,7 +40,7 @@ export function* seenSegments(
     let source: Source | null = null;
     for (const segment of segmentsIn(body, message, i, found)) {
       if (source?.text !== segment.source) source = sourceOf(segment.source, read.callOf(segment.source), settings);
-      const within = found.filter((text) => isWithin(segment, text));
+      const within = found.filter((text) => holds(segment, text));
       seen.push(describe(segment, source, within, read, project, settings));
     }
     yield seen;
@@ -126,11 +126,6 @@ function describe(
     directed: directed(id, messageIndex),
     pruneIds,
   };
-}
-
-function isWithin({ literal, start, text: { length }, file }: TextSegment, text: FoundText): boolean {
-  if (literal.start !== text.literal.start) return false;
-  return !file || (text.start >= start && text.start < start + length);
 }
 
 /** How tools begin to say that they changed nothing. */

@@ -70,21 +70,14 @@ function segment(
   const { literal, callId, name } = source;
   const path = file?.path ?? '';
   const id = file ? segmentIdOf('file', path, hash) : messageSegmentId(role, callId || name, hash);
-  return [
-    {
-      id,
-      messageIndex,
-      role,
-      source,
-      index,
-      literal,
-      start: file?.start ?? 0,
-      text,
-      textHash: hash,
-      file: !!file,
-      path,
-    },
-  ];
+  const start = file?.start ?? 0;
+  return [{ id, messageIndex, role, source, index, literal, start, text, textHash: hash, file: !!file, path }];
+}
+
+/** Whether a text that was found stands in a segment. */
+export function holds({ literal, start, text: { length }, file }: TextSegment, text: FoundText): boolean {
+  if (literal.start !== text.literal.start) return false;
+  return !file || (text.start >= start && text.start < start + length);
 }
 
 /** The id of a message's text; `callId` counts for the results of tools alone. */

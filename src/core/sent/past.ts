@@ -28,7 +28,8 @@ export interface KnownPast {
   readonly failure: unknown;
 }
 
-const NOTHING_NEW: KnownPast = {
+/** Of a request that brings no texts, or of which nobody is asked. */
+export const NOTHING_NEW: KnownPast = {
   found: [],
   sent: new Map(),
   past: new Set(),

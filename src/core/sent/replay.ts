@@ -3,7 +3,7 @@ import type { RenderOptions } from '../../engine/text/render.ts';
 import { decodeString } from '../../json/cursor.ts';
 import type { FoundText } from '../find-texts.ts';
 import { textHash } from '../hash.ts';
-import type { SentDecision, SentMessage, SentText } from '../ports/sent.ts';
+import type { SentDecision, SentMessage, SentText, TextPlace } from '../ports/sent.ts';
 import type { Decision } from '../ports.ts';
 import { textAt } from './text-place.ts';
 
@@ -69,7 +69,7 @@ function replayOne(
 }
 
 /** Whether a text that is found today stands at the place of one that was sent. */
-export function isAt({ place }: FoundText, { text, json, start, chars }: Omit<SentText, 'decision'>): boolean {
+export function isAt({ place }: FoundText, { text, json, start, chars }: TextPlace): boolean {
   return (
     place.text === text && place.start === start && place.chars === chars && place.json.join(' ') === json.join(' ')
   );

@@ -1,17 +1,7 @@
 import type { Edit } from '../../engine/text/render.ts';
 import { endOfString } from '../../json/fields.ts';
 import { encodeEdits } from '../../json/strings.ts';
-
-/** Where a text stands in its message, whatever the settings by which it was found. */
-export interface TextPlace {
-  /** Index among the message's texts. */
-  readonly text: number;
-  /** JSON in strings of JSON: where each string begins in the one around it, from the outermost inwards. */
-  readonly json: readonly number[];
-  /** Where it begins in the innermost string, and how long it is, in UTF-16 units. */
-  readonly start: number;
-  readonly chars: number;
-}
+import type { TextPlace } from '../ports/sent.ts';
 
 /** A text at its place. */
 export interface PlacedText {
