@@ -7,18 +7,16 @@ import type {
   LedgerTurn,
 } from '../core/ports/ledger.ts';
 import {
-  CONVERSATION_COLUMNS,
-  type ConversationRow,
-  conversationOf,
   MAX_SUMS_READ,
   plainProject,
-  TURN_COLUMNS,
+  SELECTED_CONVERSATION,
+  SELECTED_TURN,
   type TurnRow,
   turnOf,
 } from './ledger-rows.ts';
 import { bounded, type Rows } from './rows.ts';
 
-const TURNS = `SELECT ${TURN_COLUMNS.join(', ')} FROM main.ledger_turn`;
+const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
 /** What `LedgerStore` reads. */
 export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
@@ -48,15 +46,14 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
     return rows.map(turnOf);
   }
 
-  async conversations(query: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
+  conversations(query: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
     const { sinceMs, project = null, limit } = query;
-    const rows = await this.#rows.all<ConversationRow>(
-      `SELECT ${CONVERSATION_COLUMNS} FROM main.ledger_turn
+    return this.#rows.all(
+      `SELECT ${SELECTED_CONVERSATION} FROM main.ledger_turn
        WHERE at_ms >= ? AND conversation <> '' AND (CAST(? AS text) IS NULL OR project = ?)
-       GROUP BY conversation, project ORDER BY last_ms DESC, conversation COLLATE BINARY LIMIT ?`,
+       GROUP BY conversation, project ORDER BY "lastMs" DESC, conversation COLLATE BINARY LIMIT ?`,
       ...[Math.trunc(sinceMs), project, project, bounded(limit)],
     );
-    return rows.map(conversationOf);
   }
 
   async cutIn(pruneId: string): Promise<CutPlace | null> {

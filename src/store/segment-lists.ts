@@ -3,6 +3,7 @@ import { bounded, type Rows } from './rows.ts';
 
 const MAX_CONVERSATIONS = 1_000;
 const MAX_NAMED = 100;
+const STORED = 'id AS "row", name, task, turns, base_turn AS "baseTurn", messages, seen_ms AS "seenMs"';
 const IN_ORDER = 'ORDER BY seen_ms DESC, id DESC LIMIT ?';
 const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM main.segment WHERE conversation = c.id AND task = ?))';
 
@@ -16,23 +17,23 @@ export class SegmentLists
     this.#rows = rows;
   }
 
-  async conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
+  conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
     const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
-    const sql = `SELECT * FROM main.conversation c WHERE project = ? ${ofTask} ${IN_ORDER}`;
-    return (await this.#rows.all<ConversationRow>(sql, project, ...named, MAX_CONVERSATIONS)).map(conversationOf);
+    const sql = `SELECT ${STORED} FROM main.conversation c WHERE project = ? ${ofTask} ${IN_ORDER}`;
+    return this.#rows.all(sql, project, ...named, MAX_CONVERSATIONS);
   }
 
-  async recentConversations({
+  recentConversations({
     after = { seenMs: Number.MAX_SAFE_INTEGER, row: 0 },
     limit,
   }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
-    const sql = `SELECT * FROM main.conversation WHERE (seen_ms, id) < (?, ?) ${IN_ORDER}`;
-    return (await this.#rows.all<ConversationRow>(sql, after.seenMs, after.row, bounded(limit))).map(withProject);
+    const sql = `SELECT ${STORED}, project FROM main.conversation WHERE (seen_ms, id) < (?, ?) ${IN_ORDER}`;
+    return this.#rows.all(sql, after.seenMs, after.row, bounded(limit));
   }
 
-  async conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
-    const sql = `SELECT * FROM main.conversation WHERE name = ? ${IN_ORDER}`;
-    return (await this.#rows.all<ConversationRow>(sql, name, MAX_NAMED)).map(withProject);
+  conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
+    const sql = `SELECT ${STORED}, project FROM main.conversation WHERE name = ? ${IN_ORDER}`;
+    return this.#rows.all(sql, name, MAX_NAMED);
   }
 
   async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
@@ -48,32 +49,4 @@ export class SegmentLists
     }
     return found;
   }
-}
-
-/** A row of `conversation`, the same in every store. */
-interface ConversationRow {
-  readonly id: number;
-  readonly project: string;
-  readonly name: string;
-  readonly task: string;
-  readonly turns: number;
-  readonly base_turn: number;
-  readonly messages: number;
-  readonly seen_ms: number;
-}
-
-function conversationOf(row: ConversationRow): StoredConversation {
-  return {
-    row: row.id,
-    name: row.name,
-    task: row.task,
-    turns: row.turns,
-    baseTurn: row.base_turn,
-    messages: row.messages,
-    seenMs: row.seen_ms,
-  };
-}
-
-function withProject(row: ConversationRow): ProjectConversation {
-  return { ...conversationOf(row), project: row.project };
 }

@@ -1,19 +1,6 @@
 import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../core/ports/fleet.ts';
 import { all, change, number, one, type Steps } from './steps.ts';
 
-interface SnapshotRow {
-  readonly tx_id: string;
-  readonly graph_id: string;
-  readonly base_version: number;
-  readonly started_ms: number;
-  readonly state: SnapshotState;
-  readonly ended_ms: number | null;
-  readonly final_version: number | null;
-  readonly owner: string | null;
-  readonly note: string | null;
-  readonly expires_ms: number | null;
-}
-
 /** A text as it lies in the file. */
 export interface StoredText {
   /** Bytes of the text itself. */
@@ -22,20 +9,12 @@ export interface StoredText {
   readonly data: Buffer;
 }
 
-export interface OpenRow extends SnapshotRow {
+/** An open transaction with its working copy. */
+export interface OpenRow extends GraphSnapshot {
   readonly revision: number;
   readonly bytes: number | null;
   readonly packed: 0 | 1 | null;
   readonly data: Buffer | null;
-}
-
-interface LockRow {
-  readonly lock_id: string;
-  readonly graph_id: string;
-  readonly holder: string;
-  readonly acquired_ms: number;
-  readonly refreshed_ms: number;
-  readonly expires_ms: number | null;
 }
 
 const MAX_GRAPHS = 1_000;
@@ -45,27 +24,26 @@ const MAX_SNAPSHOTS = 1_000;
 const SNAPSHOT_MS = 30 * 24 * 60 * 60 * 1000;
 /** How long an expired lock is known, so that its holder learns what became of it. */
 const EXPIRED_LOCK_MS = 24 * 60 * 60 * 1000;
-const SNAPSHOT = 'tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note, expires_ms';
-const LOCK = 'lock_id, graph_id, holder, acquired_ms, refreshed_ms, expires_ms';
+const SNAPSHOT = `tx_id AS "txId", graph_id AS "graphId", base_version AS "baseVersion", started_ms AS "startedMs", state,
+  ended_ms AS "endedMs", final_version AS "finalVersion", owner, note, expires_ms AS "expiresMs"`;
+const LOCK = `lock_id AS "lockId", graph_id AS "graphId", holder, acquired_ms AS "acquiredMs",
+  refreshed_ms AS "refreshedMs", expires_ms AS "expiresMs"`;
+const HEAD = 'graph_id AS "graphId", version, committed_ms AS "committedMs"';
 
 /** Versions of graphs, snapshots of commits, open transactions and locks. */
 export class GraphTable {
   *head(graphId: string): Steps<GraphHead | null> {
-    const row = yield* one<{ version: number; committed_ms: number }>(
-      'SELECT version, committed_ms FROM fleet_graph WHERE graph_id = ?',
-      graphId,
-    );
-    return row ? { graphId, version: row.version, committedMs: row.committed_ms } : null;
+    return yield* one(`SELECT ${HEAD} FROM fleet_graph WHERE graph_id = ?`, graphId);
   }
 
   *heads(prefix: string, limit: number): Steps<GraphHead[]> {
-    return (yield* all<{ graph_id: string; version: number; committed_ms: number }>(
-      `SELECT graph_id, version, committed_ms FROM fleet_graph
+    return yield* all(
+      `SELECT ${HEAD} FROM fleet_graph
        WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id LIMIT ?`,
       prefix,
       prefix,
       limit,
-    )).map(({ graph_id, version, committed_ms }) => ({ graphId: graph_id, version, committedMs: committed_ms }));
+    );
   }
 
   *version(graphId: string, version: number): Steps<(StoredText & { readonly committedMs: number }) | null> {
@@ -108,17 +86,15 @@ export class GraphTable {
   }
 
   *activeLock(graphId: string, nowMs: number): Steps<GraphLock | null> {
-    const row = yield* one<LockRow>(
+    return yield* one(
       `SELECT ${LOCK} FROM fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`,
       graphId,
       nowMs,
     );
-    return row && lockOf(row);
   }
 
   *lock(lockId: string): Steps<GraphLock | null> {
-    const row = yield* one<LockRow>(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, lockId);
-    return row && lockOf(row);
+    return yield* one(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, lockId);
   }
 
   *putLock({ lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs }: GraphLock): Steps<void> {
@@ -138,15 +114,9 @@ export class GraphTable {
     yield* change('DELETE FROM fleet_lock WHERE lock_id = ?', lockId);
   }
 
-  *openCount(graphId: string): Steps<number> {
-    return yield* number(
-      "SELECT count(*) AS value FROM fleet_snapshot WHERE graph_id = ? AND state = 'pending'",
-      graphId,
-    );
-  }
-
   *hasRoomToOpen(graphId: string): Steps<boolean> {
-    return (yield* this.openCount(graphId)) < MAX_OPEN;
+    const open = "SELECT count(*) AS value FROM fleet_snapshot WHERE graph_id = ? AND state = 'pending'";
+    return (yield* number(open, graphId)) < MAX_OPEN;
   }
 
   *open(txId: string): Steps<OpenRow | null> {
@@ -159,7 +129,8 @@ export class GraphTable {
   *addSnapshot(snapshot: GraphSnapshot, text: StoredText | null): Steps<void> {
     const { txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs } = snapshot;
     yield* change(
-      `INSERT INTO fleet_snapshot (${SNAPSHOT}, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO fleet_snapshot (tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note,
+         expires_ms, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       txId,
       graphId,
       baseVersion,
@@ -210,26 +181,25 @@ export class GraphTable {
   }
 
   *snapshot(txId: string): Steps<GraphSnapshot | null> {
-    const row = yield* one<SnapshotRow>(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, txId);
-    return row && snapshotOf(row);
+    return yield* one(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, txId);
   }
 
   *snapshots(prefix: string, limit: number): Steps<GraphSnapshot[]> {
-    return (yield* all<SnapshotRow>(
+    return yield* all(
       `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
        ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?`,
       prefix,
       prefix,
       limit,
-    )).map(snapshotOf);
+    );
   }
 
   /** Open transactions whose time is over. */
   *overdue(nowMs: number): Steps<GraphSnapshot[]> {
-    return (yield* all<SnapshotRow>(
+    return yield* all(
       `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
       nowMs,
-    )).map(snapshotOf);
+    );
   }
 
   *sweep(nowMs: number): Steps<void> {
@@ -240,30 +210,4 @@ export class GraphTable {
       nowMs - SNAPSHOT_MS,
     );
   }
-}
-
-export function snapshotOf(row: SnapshotRow): GraphSnapshot {
-  return {
-    txId: row.tx_id,
-    graphId: row.graph_id,
-    baseVersion: row.base_version,
-    startedMs: row.started_ms,
-    state: row.state,
-    endedMs: row.ended_ms,
-    finalVersion: row.final_version,
-    owner: row.owner,
-    note: row.note,
-    expiresMs: row.expires_ms,
-  };
-}
-
-function lockOf(row: LockRow): GraphLock {
-  return {
-    lockId: row.lock_id,
-    graphId: row.graph_id,
-    holder: row.holder,
-    acquiredMs: row.acquired_ms,
-    refreshedMs: row.refreshed_ms,
-    expiresMs: row.expires_ms,
-  };
 }

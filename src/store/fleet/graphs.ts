@@ -10,7 +10,7 @@ import type {
   OpenTransaction,
 } from '../../core/ports/fleet.ts';
 import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../text-codec.ts';
-import { GraphTable, type StoredText, snapshotOf } from './graph-table.ts';
+import { GraphTable, type StoredText } from './graph-table.ts';
 import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 const graphs = new GraphTable();
@@ -128,7 +128,7 @@ export class StoredGraphs implements GraphStore {
   ): Promise<OpenTransaction | 'expired' | null> {
     const { row, isOver } = await this.#access.read(function* (nowMs) {
       const open = yield* graphs.open(txId);
-      return { row: open, isOver: open !== null && open.expires_ms !== null && open.expires_ms <= nowMs };
+      return { row: open, isOver: open !== null && open.expiresMs !== null && open.expiresMs <= nowMs };
     });
     if (isOver) {
       await this.#expire(txId, expired);
@@ -138,17 +138,17 @@ export class StoredGraphs implements GraphStore {
       const ended = await this.#access.read(() => graphs.snapshot(txId));
       return ended?.state === 'expired' ? 'expired' : null;
     }
-    const { bytes, packed: isPacked, data } = row;
+    const { bytes, packed: isPacked, data, revision, ...snapshot } = row;
     const text =
       bytes === null || isPacked === null || data === null ? null : await unpacked({ bytes, packed: isPacked, data });
-    return { ...snapshotOf(row), revision: row.revision, text };
+    return { ...snapshot, revision, text };
   }
 
   async stage(txId: string, revision: number, text: string, owner: string | null) {
     const stored = await packed(text);
     return this.#access.write(function* (nowMs): Steps<'staged' | 'stale' | { readonly lock: GraphLock }> {
       const open = yield* graphs.open(txId);
-      const lock = open && (yield* graphs.activeLock(open.graph_id, nowMs));
+      const lock = open && (yield* graphs.activeLock(open.graphId, nowMs));
       if (lock && lock.holder !== owner) return { lock };
       return (yield* graphs.stage(txId, revision, stored)) ? 'staged' : 'stale';
     });
@@ -189,7 +189,7 @@ export class StoredGraphs implements GraphStore {
       const open = yield* graphs.open(txId);
       if (open === null) return; // another call has told it
       yield* graphs.end(txId, 'expired', null, nowMs);
-      yield* tell(expired(snapshotOf(open)), nowMs);
+      yield* tell(expired(open), nowMs);
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { BoldnessStep, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
 import { LedgerLists } from '../ledger-lists.ts';
-import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, turnRow } from '../ledger-rows.ts';
+import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
 import type { Database, Queryable } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { columnsOf, stored } from './rows.ts';
@@ -51,7 +51,7 @@ async function addTurns(client: Queryable, turns: readonly LedgerTurn[]): Promis
   const places = turns.map((_, i) => `(${TURN_COLUMNS.map((_column, j) => `$${i * width + j + 1}`).join(', ')})`);
   const values = turns.flatMap((turn) => {
     const row = turnRow(turn);
-    return TURN_COLUMNS.map((column) => stored(row[column]));
+    return TURN_FIELDS.map((field) => stored(row[field]));
   });
   await client.query(
     `INSERT INTO mcp_pruner.ledger_turn (${TURN_COLUMNS.join(', ')}) VALUES ${places.join(', ')} ON CONFLICT DO NOTHING`,

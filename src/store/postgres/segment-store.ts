@@ -1,9 +1,7 @@
 import type {
-  DirectiveAction,
   DirectiveChange,
   ProjectDirectives,
   SegmentBatch,
-  SegmentFacts,
   SegmentStore,
   StoredConversation,
   StoredSegment,
@@ -16,41 +14,20 @@ import type { Queryable } from './database.ts';
 import { changeDirectives, directivesOf, erasePrunes, prunesOfDeleted } from './directives.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { columnsOf } from './rows.ts';
-import { fromPg, toPg } from './text.ts';
+import { toPg } from './text.ts';
 
 const WAIT_MS = 5_000;
 
-interface SegmentRow {
-  readonly id: number;
-  readonly name: string;
-  readonly conversation: string;
-  readonly task: string;
-  readonly ordinal: number;
-  readonly first_turn: number;
-  readonly seen_turn: number;
-  readonly created_ms: number;
-  readonly role: SegmentFacts['role'];
-  readonly type: SegmentFacts['type'];
-  readonly effect: SegmentFacts['effect'];
-  readonly tokens: number;
-  readonly lines: number;
-  readonly tool: string;
-  readonly path: string;
-  readonly start_line: number;
-  readonly end_line: number;
-  readonly call_key: number;
-  readonly about: Buffer;
-  readonly mentions: Buffer;
-  readonly edited: Buffer;
-  readonly action: DirectiveAction | null;
-}
+type Keys = 'about' | 'mentions' | 'edited';
+type SegmentRow = Omit<StoredSegment, Keys> & Readonly<Record<Keys, Buffer>>;
 
 const SELECT = `
-  SELECT s.id, s.name, c.name AS conversation, s.task, s.ordinal, s.first_turn, s.seen_turn, s.created_ms, s.role, s.type,
-    s.effect, s.tokens, s.lines, s.tool, s.path, s.start_line, s.end_line, s.call_key, s.about, s.mentions, s.edited,
-    (SELECT action FROM mcp_pruner.directive d WHERE d.project = s.project AND d.segment = s.name
-     ORDER BY d.scope LIMIT 1) AS action
-  FROM mcp_pruner.segment s JOIN mcp_pruner.conversation c ON c.id = s.conversation`;
+  SELECT s.id AS "row", s.name AS id, c.name AS conversation, s.task, s.ordinal, s.first_turn AS "firstTurn",
+    s.seen_turn AS "seenTurn", s.created_ms AS "createdMs", s.role, s.type, s.effect, s.tokens, s.lines, s.tool, s.path,
+    s.start_line AS "startLine", s.end_line AS "endLine", s.call_key AS "callKey", s.about, s.mentions, s.edited,
+    (SELECT action FROM main.directive d WHERE d.project = s.project AND d.segment = s.name
+     ORDER BY d.scope LIMIT 1) AS directed
+  FROM main.segment s JOIN main.conversation c ON c.id = s.conversation`;
 
 /** Segments and directives on PostgreSQL. */
 export class DatabaseSegments extends SegmentLists implements SegmentStore {
@@ -102,9 +79,9 @@ export class DatabaseSegments extends SegmentLists implements SegmentStore {
     { row }: StoredConversation,
     { after, limit }: Parameters<SegmentStore['segments']>[1],
   ): Promise<readonly StoredSegment[]> {
-    const rows = await this.#parts.database.query<SegmentRow>(
-      `${SELECT} WHERE s.conversation = $1 AND (s.ordinal, s.id) < ($2, $3) ORDER BY s.ordinal DESC, s.id DESC LIMIT $4`,
-      [row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, bounded(limit)],
+    const rows = await this.#parts.rows.all<SegmentRow>(
+      `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
+      ...[row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, bounded(limit)],
     );
     return rows.map(segmentOf);
   }
@@ -114,14 +91,14 @@ export class DatabaseSegments extends SegmentLists implements SegmentStore {
       if (this.#parts.database.isClosed) throw new StoreUnavailable('closed');
       return new Map();
     }
-    const rows = await this.#parts.database.query<SegmentRow>(`${SELECT} WHERE s.project = $1 AND s.name = ANY ($2)`, [
-      toPg(project),
-      ids.map(toPg),
-    ]);
-    const found = new Map(rows.map((row) => [row.name, segmentOf(row)]));
+    const rows = await this.#parts.rows.all<SegmentRow>(
+      `${SELECT} WHERE s.project = ? AND s.name IN LIST(?)`,
+      ...[project, ids],
+    );
+    const found = new Map(rows.map((row) => [row.id, segmentOf(row)]));
     return new Map(
       ids.flatMap((id) => {
-        const segment = found.get(toPg(id));
+        const segment = found.get(id);
         return segment ? [[id, segment]] : [];
       }),
     );
@@ -188,28 +165,5 @@ const NOTE = `
   RETURNING id, name`;
 
 function segmentOf(row: SegmentRow): StoredSegment {
-  return {
-    row: row.id,
-    id: fromPg(row.name),
-    conversation: fromPg(row.conversation),
-    task: fromPg(row.task),
-    ordinal: row.ordinal,
-    firstTurn: row.first_turn,
-    seenTurn: row.seen_turn,
-    createdMs: row.created_ms,
-    role: row.role,
-    type: row.type,
-    effect: row.effect,
-    tokens: row.tokens,
-    lines: row.lines,
-    tool: fromPg(row.tool),
-    path: fromPg(row.path),
-    startLine: row.start_line,
-    endLine: row.end_line,
-    callKey: row.call_key,
-    about: keysOf(row.about),
-    mentions: keysOf(row.mentions),
-    edited: keysOf(row.edited),
-    directed: row.action,
-  };
+  return { ...row, about: keysOf(row.about), mentions: keysOf(row.mentions), edited: keysOf(row.edited) };
 }

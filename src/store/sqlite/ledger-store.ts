@@ -1,10 +1,10 @@
 import type { BoldnessStep, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
 import { LedgerLists } from '../ledger-lists.ts';
-import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, turnRow } from '../ledger-rows.ts';
+import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 
 const ADD_TURN = `INSERT OR IGNORE INTO ledger_turn (${TURN_COLUMNS.join(', ')})
-  VALUES (${TURN_COLUMNS.map((name) => `@${name}`).join(', ')})`;
+  VALUES (${TURN_FIELDS.map((field) => `@${field}`).join(', ')})`;
 
 /** `LedgerStore` on the tables of a store's file. */
 export class FileLedger extends LedgerLists implements LedgerStore {
