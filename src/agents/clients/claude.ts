@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { readLooseJson } from '../edit-json.ts';
-import { SERVER_NAME } from '../mcp-servers.ts';
 import {
   type Client,
   type ClientPlace,
@@ -9,6 +8,8 @@ import {
   holdsToken,
   type JsonValue,
   type McpAccess,
+  serverEdits,
+  serversText,
   stdioJson,
   type Wiring,
 } from './client.ts';
@@ -35,15 +36,6 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
  */
 function environment({ origin }: Wiring, { env }: ClientPlace) {
   return { ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: env.ENABLE_TOOL_SEARCH || 'true' };
-}
-
-function serverEdit(mcp: McpAccess, place: ClientPlace): Edit {
-  return {
-    format: 'json',
-    file: stateFile(place),
-    secret: holdsToken(mcp),
-    entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
-  };
 }
 
 function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
@@ -76,7 +68,7 @@ export const claude: Client = {
   launch(wiring, place, folder) {
     const { mcp } = wiring;
     const env = environment(wiring, place);
-    const servers = mcp === null ? null : JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } });
+    const servers = mcp === null ? null : serversText(mcp, serverJson);
     const inFile = holdsToken(mcp) || wiring.keyed !== undefined;
     const settings = JSON.stringify({ env });
     const serversFile = servers !== null && inFile ? [{ name: 'mcp.json', text: servers }] : [];
@@ -92,10 +84,7 @@ export const claude: Client = {
       files: [...serversFile, ...settingsFile],
     };
   },
-  edits: (wiring, place) => [
-    providerEdit(wiring, place),
-    ...(wiring.mcp === null ? [] : [serverEdit(wiring.mcp, place)]),
-  ],
+  edits: (wiring, place) => [providerEdit(wiring, place), ...serverEdits(stateFile(place), wiring.mcp, serverJson)],
   upstream: upstreamOf,
   notes: [
     'Logins with a subscription and API keys go through as they are.',

@@ -1,4 +1,4 @@
-import type { McpServerConfig } from '../mcp-servers.ts';
+import { type McpServerConfig, SERVER_NAME } from '../mcp-servers.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
@@ -120,6 +120,30 @@ export function headersJson(mcp: McpAccess): { readonly headers?: Readonly<Recor
 export function holdsToken(mcp: McpAccess | null): boolean {
   if (mcp === null) return false;
   return mcp.transport === 'http' ? mcp.token !== undefined : mcp.server.env?.PRUNER_TOKEN !== undefined;
+}
+
+/** A server as a client spells it. */
+type ServerJson = (mcp: McpAccess) => JsonValue;
+
+/** The server of the product among those of a file of JSON; nothing where there is none. */
+export function serverEntries(mcp: McpAccess | null, toJson: ServerJson, key = 'mcpServers'): JsonEntry[] {
+  return mcp === null ? [] : [{ path: [key, SERVER_NAME], value: toJson(mcp) }];
+}
+
+/** The same as a text for the command line. */
+export function serversText(mcp: McpAccess, toJson: ServerJson): string {
+  return JSON.stringify({ mcpServers: { [SERVER_NAME]: toJson(mcp) } });
+}
+
+/** The change of a file that the client has for its servers; none where there is none. */
+export function serverEdits(
+  file: string,
+  mcp: McpAccess | null,
+  toJson: ServerJson,
+  { comments = false } = {},
+): Edit[] {
+  if (mcp === null) return [];
+  return [{ format: 'json', file, comments, secret: holdsToken(mcp), entries: serverEntries(mcp, toJson) }];
 }
 
 /** Name of the provider in configurations that have to name one. */

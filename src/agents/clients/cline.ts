@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { readLooseJson } from '../edit-json.ts';
-import { SERVER_NAME } from '../mcp-servers.ts';
 import {
   type Client,
   type ClientPlace,
@@ -9,6 +8,7 @@ import {
   type JsonEntry,
   type JsonValue,
   type McpAccess,
+  serverEntries,
   stdioJson,
   type Wiring,
 } from './client.ts';
@@ -52,10 +52,6 @@ function providerEntries({ baseUrl, model }: Wiring, { env }: ClientPlace): Json
   ];
 }
 
-function serverEntries(mcp: McpAccess | null): JsonEntry[] {
-  return mcp === null ? [] : [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }];
-}
-
 export const cline: Client = {
   name: 'cline',
   title: 'Cline CLI',
@@ -77,7 +73,7 @@ export const cline: Client = {
       },
       files: [
         { name: 'providers.json', text: own(providersFile(place), providerEntries(wiring, place)) },
-        { name: 'mcp.json', text: own(serversFile(place), serverEntries(wiring.mcp)) },
+        { name: 'mcp.json', text: own(serversFile(place), serverEntries(wiring.mcp, serverJson)) },
       ],
     };
   },
@@ -92,7 +88,7 @@ export const cline: Client = {
       format: 'json',
       file: serversFile(place),
       secret: holdsToken(wiring.mcp),
-      entries: serverEntries(wiring.mcp),
+      entries: serverEntries(wiring.mcp, serverJson),
     },
   ],
   problem: (place) => {

@@ -1,6 +1,13 @@
 import { join } from 'node:path';
-import { SERVER_NAME } from '../mcp-servers.ts';
-import { type Client, headersJson, holdsToken, type JsonValue, type McpAccess, stdioJson } from './client.ts';
+import {
+  type Client,
+  headersJson,
+  type JsonValue,
+  type McpAccess,
+  serverEdits,
+  serversText,
+  stdioJson,
+} from './client.ts';
 
 function serverJson(mcp: McpAccess): JsonValue {
   const tools = ['*'];
@@ -18,10 +25,7 @@ export const copilot: Client = {
   needsModel: true,
   usesMcp: true,
   launch: ({ baseUrl, origin, mcp, model }, { env }) => ({
-    args:
-      mcp === null
-        ? []
-        : ['--additional-mcp-config', JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } })],
+    args: mcp === null ? [] : ['--additional-mcp-config', serversText(mcp, serverJson)],
     env: {
       // its client of the messages wire appends /v1 itself
       COPILOT_PROVIDER_BASE_URL: env.COPILOT_PROVIDER_TYPE === 'anthropic' ? origin : baseUrl,
@@ -31,16 +35,7 @@ export const copilot: Client = {
     files: [],
   }),
   edits: ({ mcp }, { env, homeDir }) =>
-    mcp === null
-      ? []
-      : [
-          {
-            format: 'json',
-            file: join(env.COPILOT_HOME || join(homeDir, '.copilot'), 'mcp-config.json'),
-            secret: holdsToken(mcp),
-            entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
-          },
-        ],
+    serverEdits(join(env.COPILOT_HOME || join(homeDir, '.copilot'), 'mcp-config.json'), mcp, serverJson),
   exports: ({ baseUrl, model }) => ({
     COPILOT_PROVIDER_BASE_URL: baseUrl,
     COPILOT_MODEL: model ?? '',

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { SERVER_NAME } from '../mcp-servers.ts';
-import { type Client, holdsToken } from './client.ts';
+import { type Client, serverEdits } from './client.ts';
 import { serverJson, withoutProxies } from './gemini-family.ts';
 
 export const gemini: Client = {
@@ -18,17 +17,7 @@ export const gemini: Client = {
     files: [],
   }),
   edits: ({ mcp }, { homeDir }) =>
-    mcp === null
-      ? []
-      : [
-          {
-            format: 'json',
-            file: join(homeDir, '.gemini/settings.json'),
-            comments: true,
-            secret: holdsToken(mcp),
-            entries: [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }],
-          },
-        ],
+    serverEdits(join(homeDir, '.gemini/settings.json'), mcp, serverJson, { comments: true }),
   exports: ({ origin }) => ({ GOOGLE_GEMINI_BASE_URL: origin }),
   upstream: ({ env: { GOOGLE_GEMINI_BASE_URL: base = '' } }) =>
     base === '' ? null : `${base.replace(/(?<!\/)\/+$/, '')}/v1beta`,

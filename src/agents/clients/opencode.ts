@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { readLooseJson } from '../edit-json.ts';
-import { SERVER_NAME } from '../mcp-servers.ts';
 import {
   type Client,
   type ClientPlace,
@@ -10,6 +9,7 @@ import {
   type JsonValue,
   type McpAccess,
   PROVIDER,
+  serverEntries,
   type Wiring,
 } from './client.ts';
 import { mergeJson } from './merge-json.ts';
@@ -59,9 +59,7 @@ function providerEntries(wiring: Wiring): JsonEntry[] {
 }
 
 function entriesOf(wiring: Wiring): JsonEntry[] {
-  const { mcp } = wiring;
-  const server: JsonEntry[] = mcp === null ? [] : [{ path: ['mcp', SERVER_NAME], value: serverJson(mcp) }];
-  return [...providerEntries(wiring), ...server];
+  return [...providerEntries(wiring), ...serverEntries(wiring.mcp, serverJson, 'mcp')];
 }
 
 /** opencode and its fork differ in names only. */

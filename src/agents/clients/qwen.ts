@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { SERVER_NAME } from '../mcp-servers.ts';
-import { type Client, holdsToken, type JsonEntry } from './client.ts';
+import { type Client, holdsToken, type JsonEntry, serverEntries, serversText } from './client.ts';
 import { serverJson, withoutProxies } from './gemini-family.ts';
 
 export const qwen: Client = {
@@ -15,7 +14,7 @@ export const qwen: Client = {
       ...['--auth-type', 'openai'],
       // its environment says the same, which nobody else reads
       ...(keyed ? [] : ['--openai-base-url', baseUrl]),
-      ...(mcp === null ? [] : ['--mcp-config', JSON.stringify({ mcpServers: { [SERVER_NAME]: serverJson(mcp) } })]),
+      ...(mcp === null ? [] : ['--mcp-config', serversText(mcp, serverJson)]),
     ],
     env: { OPENAI_BASE_URL: baseUrl, ...withoutProxies(place) },
     files: [],
@@ -25,14 +24,13 @@ export const qwen: Client = {
       { path: ['security', 'auth', 'selectedType'], value: 'openai' },
       { path: ['security', 'auth', 'baseUrl'], value: baseUrl },
     ];
-    const server: JsonEntry[] = mcp === null ? [] : [{ path: ['mcpServers', SERVER_NAME], value: serverJson(mcp) }];
     return [
       {
         format: 'json',
         file: join(homeDir, '.qwen/settings.json'),
         comments: true,
         secret: holdsToken(mcp),
-        entries: [...provider, ...server],
+        entries: [...provider, ...serverEntries(mcp, serverJson)],
       },
     ];
   },
