@@ -1,18 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { ChildRequestUsage } from '../core/ports/child-gate.ts';
+import { answerDecoders } from './usage.ts';
 
 /** Of an answer its beginning and its end are looked at: usage stands in the first event or in the last. */
 const PART_BYTES = 16 * 1024;
 const MAX_COMPRESSED_BYTES = 1024 * 1024;
 /** What a token is estimated at where the provider says nothing. */
 const BYTES_PER_TOKEN = 4;
-const decoders = new Map([
-  ['gzip', promisify(gunzip)],
-  ['deflate', promisify(inflate)],
-  ['br', promisify(brotliDecompress)],
-]);
 
 /** Watches one exchange go by, whatever its wire format, and tells what it came to. Changes none of its bytes. */
 export class ChildUsage {
@@ -66,7 +60,7 @@ export class ChildUsage {
 
   /** A compressed answer can only be read from its beginning. */
   #mostHead(): number {
-    return decoders.has(this.#encoding()) ? MAX_COMPRESSED_BYTES : PART_BYTES;
+    return answerDecoders.has(this.#encoding()) ? MAX_COMPRESSED_BYTES : PART_BYTES;
   }
 
   #encoding(): string {
@@ -77,7 +71,7 @@ export class ChildUsage {
 
   async #text(): Promise<string> {
     const head = Buffer.concat(this.#head);
-    const decode = decoders.get(this.#encoding());
+    const decode = answerDecoders.get(this.#encoding());
     if (decode) return this.#tailBytes > 0 ? '' : (await decode(head)).toString('utf8');
     return `${head.toString('utf8')}\n${Buffer.concat(this.#tail).toString('utf8')}`;
   }

@@ -10,7 +10,7 @@ export class UndiciHop {
   readonly #dispatcher: Dispatcher;
   readonly #served = new WeakSet<object>();
   /** Begins to send; undici tells its connection before it does anything else. */
-  #starting: Handler | null = null;
+  #starting: PassOn | null = null;
 
   constructor(dispatcher: Dispatcher) {
     this.#dispatcher = dispatcher;
@@ -19,9 +19,21 @@ export class UndiciHop {
 
   /** @param origin - `https://host:port` of the upstream */
   send(origin: string, { method, path, headers, body }: Outgoing, passOn: PassOn): void {
-    const handler = new Handler(passOn, (starting) => {
-      this.#starting = starting;
-    });
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart: (controller) => {
+        this.#starting = passOn;
+        passOn.start({
+          abort: () => controller.abort(new Error('not wanted any more')),
+          pause: () => controller.pause(),
+          resume: () => controller.resume(),
+        });
+      },
+      onResponseStart: (controller, status, _fields, statusMessage) =>
+        passOn.head(status, controller.rawHeaders, statusMessage ?? ''),
+      onResponseData: (_controller, chunk) => passOn.data(chunk),
+      onResponseEnd: (controller) => passOn.end(controller.rawTrailers),
+      onResponseError: (_controller, cause) => passOn.fail(cause),
+    };
     try {
       this.#dispatcher.dispatch({ origin, method: method as Dispatcher.HttpMethod, path, headers, body }, handler);
     } catch (cause) {
@@ -35,51 +47,11 @@ export class UndiciHop {
   }
 
   #onSending = (message: unknown): void => {
-    const handler = this.#starting;
-    if (handler === null) return; // another's
+    const passOn = this.#starting;
+    if (passOn === null) return; // another's
     this.#starting = null;
     const { socket } = message as { readonly socket: object };
-    handler.passOn.reused = this.#served.has(socket);
+    passOn.reused = this.#served.has(socket);
     this.#served.add(socket);
   };
-}
-
-class Handler implements Dispatcher.DispatchHandler {
-  readonly passOn: PassOn;
-  readonly #onStart: (handler: Handler) => void;
-
-  constructor(passOn: PassOn, onStart: (handler: Handler) => void) {
-    this.passOn = passOn;
-    this.#onStart = onStart;
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#onStart(this);
-    this.passOn.start({
-      abort: () => controller.abort(new Error('not wanted any more')),
-      pause: () => controller.pause(),
-      resume: () => controller.resume(),
-    });
-  }
-
-  onResponseStart(
-    controller: Dispatcher.DispatchController,
-    status: number,
-    _fields: unknown,
-    statusMessage?: string,
-  ): void {
-    this.passOn.head(status, controller.rawHeaders, statusMessage ?? '');
-  }
-
-  onResponseData(_controller: unknown, chunk: Buffer): void {
-    this.passOn.data(chunk);
-  }
-
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
-    this.passOn.end(controller.rawTrailers);
-  }
-
-  onResponseError(_controller: unknown, cause: Error): void {
-    this.passOn.fail(cause);
-  }
 }

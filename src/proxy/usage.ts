@@ -4,7 +4,8 @@ import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialects/dialec
 
 /** Of a compressed answer so many bytes are kept until it is over; a longer one goes unread. */
 const COMPRESSED_BYTES = 1024 * 1024;
-const decoders = new Map([
+/** Encodings in which answers come that are looked at. */
+export const answerDecoders = new Map([
   ['gzip', promisify(gunzip)],
   ['deflate', promisify(inflate)],
   ['br', promisify(brotliDecompress)],
@@ -28,7 +29,7 @@ export class UsageTap {
 
   data(chunk: Buffer): void {
     if (this.#encoding === '' || this.#encoding === 'identity') this.#reader.data(chunk);
-    else if (decoders.has(this.#encoding)) {
+    else if (answerDecoders.has(this.#encoding)) {
       this.#size += chunk.length;
       if (this.#size > COMPRESSED_BYTES) this.#compressed = [];
       else this.#compressed.push(chunk);
@@ -49,7 +50,7 @@ export class UsageTap {
 
   /** Shows the reader an answer that was compressed, once it is over; whether it could be read. `null`: it was not. */
   #decode(): Promise<boolean> | null {
-    const decode = decoders.get(this.#encoding);
+    const decode = answerDecoders.get(this.#encoding);
     if (!decode || this.#size === 0) return null;
     this.#decoded ??= decode(Buffer.concat(this.#compressed), { maxOutputLength: 16 * COMPRESSED_BYTES }).then(
       (decoded) => {
