@@ -30,13 +30,5 @@ export function openScorer(options: OpenScorerOptions): OpenScorer | null {
     backend === 'deepinfra'
       ? new DeepInfra({ ...deepinfra, poster })
       : new SwePruner({ url: swePrunerUrl, timeoutMs: LONGEST_CALL_MS, poster });
-  const scorer = new RemoteScorer(service, options);
-  return {
-    name: scorer.name,
-    get state() {
-      return scorer.state;
-    },
-    score: (request) => scorer.score(request),
-    close: () => poster.close(),
-  };
+  return Object.assign(new RemoteScorer(service, options), { close: () => poster.close() });
 }

@@ -13,8 +13,10 @@ export class SharedCall {
   readonly #controller = new AbortController();
   readonly #answer: Promise<Answer>;
   #waiting = 0;
-  #patienceMs = 0;
-  #abandoned: Abandoned | null = null;
+  /** Why the call was broken off, or `null`. */
+  abandoned: Abandoned | null = null;
+  /** How long the most patient of the callers would have waited, in milliseconds. */
+  patienceMs = 0;
 
   /** @param start - makes the call; must end it when the signal fires */
   constructor(start: (signal: AbortSignal) => Promise<Answer>) {
@@ -22,20 +24,10 @@ export class SharedCall {
     this.#answer.catch(() => {}); // whoever still waits sees it
   }
 
-  /** Why the call was broken off, or `null`. */
-  get abandoned(): Abandoned | null {
-    return this.#abandoned;
-  }
-
-  /** How long the most patient of the callers would have waited, in milliseconds. */
-  get patienceMs(): number {
-    return this.#patienceMs;
-  }
-
   /** @throws CallFailure the call's own, or `timeout` or `cancelled` when this caller's wait ended first */
   wait({ timeoutMs, signal }: Pick<ScoreRequest, 'timeoutMs' | 'signal'>): Promise<Answer> {
     this.#waiting++;
-    this.#patienceMs = Math.max(this.#patienceMs, timeoutMs);
+    this.patienceMs = Math.max(this.patienceMs, timeoutMs);
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(timer);
@@ -44,7 +36,7 @@ export class SharedCall {
       const leave = (why: Abandoned): void => {
         settle();
         if (--this.#waiting === 0) {
-          this.#abandoned = why;
+          this.abandoned = why;
           this.#controller.abort();
         }
         reject(new CallFailure(why));
