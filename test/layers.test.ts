@@ -50,7 +50,7 @@ const layers: Readonly<Record<string, Layer>> = {
   dialects: { from: ['engine', 'json'] },
   goal: { from: ['engine'], types: ['transcript'] },
   core: { from: PURE, types: [DOOR] },
-  eval: { from: [...ENGINE, 'transcript', 'core'] },
+  eval: { from: [...ENGINE, 'json', 'transcript', 'core'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
   workers: { from: [...ENGINE, 'core'] },
   fleet: { from: [...ENGINE, 'core/ports'] },

@@ -1,3 +1,4 @@
+import { parsed } from '../json/value.ts';
 import { type Paint, printable } from './terminal.ts';
 
 /** Longest value that is shown of a field nobody asked for by name. */
@@ -20,12 +21,8 @@ export function logLinePrinter(paint: Paint): (line: string) => string {
 }
 
 function fieldsOf(line: string): Fields | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return value !== null && typeof value === 'object' ? (value as Fields) : null;
-  } catch {
-    return null;
-  }
+  const value = parsed(line);
+  return value !== null && typeof value === 'object' ? (value as Fields) : null;
 }
 
 function levelOf(level: unknown, paint: Paint): string {

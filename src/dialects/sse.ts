@@ -1,4 +1,4 @@
-import { parsed } from './json-value.ts';
+import { parsed } from '../json/value.ts';
 
 /** Longest event that is put together; a longer one holds nothing that is looked for, and is passed over. */
 const MAX_EVENT_BYTES = 1024 * 1024;

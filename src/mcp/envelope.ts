@@ -1,3 +1,4 @@
+import { parsed } from '../json/value.ts';
 import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
 
 /** One JSON-RPC message, told apart by its shape. `response` is a client's answer, which this server never asks for. */
@@ -20,12 +21,8 @@ const MAX_DEPTH = 500;
 
 /** Reads the JSON text of one message or of a batch. Never throws: what is wrong becomes an `invalid` message. */
 export function readPayload(text: string): Payload {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return single(invalid(null, unreadable()));
-  }
+  const value = parsed(text);
+  if (value === undefined) return single(invalid(null, unreadable()));
   if (!Array.isArray(value)) return single(readMessage(value));
   if (value.length === 0) return single(invalid(null, invalidRequest('the batch is empty')));
   if (value.length > MAX_BATCH) {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
 import { type ErrorCode, errorRow } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
+import { parsed } from '../json/value.ts';
 import { describeIssues } from './tool-input.ts';
 import { toWire } from './tools/prune-text.ts';
 
@@ -64,12 +65,7 @@ async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Reques
 
 /** `undefined` for what is no JSON. */
 function readJson(bytes: unknown): unknown {
-  if (!Buffer.isBuffer(bytes) || !isUtf8(bytes)) return undefined;
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
+  return Buffer.isBuffer(bytes) && isUtf8(bytes) ? parsed(bytes.toString('utf8')) : undefined;
 }
 
 /** The fields of the contract first; its clients ignore those that follow. */

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { field } from '../json/value.ts';
 import { requestHeaders } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -63,8 +64,7 @@ export class ExactCounts {
     const to = upstream.pathFor(`${own}/count_tokens${query === undefined ? '' : `?${query}`}`);
     const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
     if (status !== 200) throw new Error(`answered with ${status}`);
-    const said: unknown = JSON.parse(answer.toString('utf8'));
-    const tokens = said !== null && typeof said === 'object' && 'input_tokens' in said ? said.input_tokens : null;
+    const tokens = field(JSON.parse(answer.toString('utf8')), 'input_tokens');
     if (typeof tokens !== 'number' || !(tokens >= 0)) throw new Error('answered without a number of tokens');
     return tokens;
   }

@@ -5,6 +5,7 @@ import type { Rewritten } from '../core/rewritten.ts';
 import type { ScannedCall } from '../dialects/dialect.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { decodeString } from '../json/cursor.ts';
+import { field, parsed } from '../json/value.ts';
 
 /** Calls that change files say what they change: `old_string`, the context of a patch. */
 const EDITING = /edit|replace|patch|write|update/i;
@@ -43,15 +44,8 @@ export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
 function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
   if (args === null || args.end - args.start > MAX_ARGS_BYTES) return [];
   const plain = decodeString(received, args.start, args.end) ?? received.toString('utf8', args.start, args.end);
-  let value: unknown;
-  try {
-    value = JSON.parse(plain);
-  } catch {
-    value = { patch: plain }; // no JSON: a patch as it stands
-  }
-  if (value === null || typeof value !== 'object') return [];
-  const said = value as Readonly<Record<string, unknown>>;
-  const texts = QUOTING.map((key) => said[key]).filter((text) => typeof text === 'string');
+  const said = parsed(plain) ?? { patch: plain }; // no JSON: a patch as it stands
+  const texts = QUOTING.map((key) => field(said, key)).filter((text) => typeof text === 'string');
   const lines = texts.flatMap((text) => text.split('\n')).map((line) => line.replace(/^[-+ ]/, '').trim());
   return [...new Set(lines.filter((line) => line.length >= MIN_LINE))].slice(0, MAX_LINES);
 }

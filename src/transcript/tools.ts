@@ -1,4 +1,5 @@
 import type { Hints, Origin } from '../engine/types.ts';
+import { parsed } from '../json/value.ts';
 import { scriptArgs } from './script-args.ts';
 
 /** A tool call as far as the pruner reads it. */
@@ -95,12 +96,9 @@ export function fileVerb(args: Readonly<Record<string, unknown>> | null): 'look'
 /** A call’s arguments as an object, one level deep, or those in a script of calls; `null` when they are none. */
 export function parseArgs(text: string): Readonly<Record<string, unknown>> | null {
   if (text.length > MAX_ARGS_CHARS) return null;
-  try {
-    const value: unknown = JSON.parse(text);
-    return value !== null && typeof value === 'object' ? flatten(value) : null;
-  } catch {
-    return scriptArgs(text);
-  }
+  const value = parsed(text);
+  if (value === undefined) return scriptArgs(text);
+  return value !== null && typeof value === 'object' ? flatten(value) : null;
 }
 
 /** Arguments one level deep, so that `{"files":[{"path":…}]}` and `{"arguments":{"path":…}}` are read too. */

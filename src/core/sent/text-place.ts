@@ -1,6 +1,7 @@
 import type { Edit } from '../../engine/text/render.ts';
 import { endOfString } from '../../json/fields.ts';
 import { encodeEdits } from '../../json/strings.ts';
+import { parsed } from '../../json/value.ts';
 import type { TextPlace } from '../ports/sent.ts';
 
 /** A text at its place. */
@@ -16,8 +17,8 @@ export function textAt(decoded: string, { json, start, chars }: TextPlace): Plac
   let text = decoded;
   for (const at of json) {
     const end = endOfString(text, at);
-    const value = stringIn(text.slice(at, end));
-    if (value === null) return null;
+    const value = parsed(text.slice(at, end));
+    if (typeof value !== 'string') return null;
     around.push({ raw: text.slice(at + 1, end - 1), base: at + 1 });
     text = value;
   }
@@ -25,15 +26,6 @@ export function textAt(decoded: string, { json, start, chars }: TextPlace): Plac
     text: text.slice(start, start + chars),
     lift: (edits) => around.reduceRight((inner, { raw, base }) => encodeEdits(raw, inner, base), shift(edits, start)),
   };
-}
-
-function stringIn(literal: string): string | null {
-  try {
-    const value: unknown = JSON.parse(literal);
-    return typeof value === 'string' ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Moves edits of a part to where it stands in the whole. */

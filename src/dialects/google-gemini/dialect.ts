@@ -1,5 +1,5 @@
+import { count, field } from '../../json/value.ts';
 import type { Dialect, ProviderUsage, Purpose } from '../dialect.ts';
-import { count, field } from '../json-value.ts';
 import { meaningOf } from '../meaning.ts';
 import { TailUsage } from '../tail-usage.ts';
 import { scanGeminiBody } from './scan.ts';

@@ -1,5 +1,5 @@
+import { count, field } from '../../json/value.ts';
 import type { ProviderUsage } from '../dialect.ts';
-import { count, field } from '../json-value.ts';
 
 /** The key of a chat completion's usage. */
 export const USAGE = Buffer.from('"usage"');

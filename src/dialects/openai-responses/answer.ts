@@ -1,5 +1,5 @@
+import { count, field } from '../../json/value.ts';
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
-import { count, field } from '../json-value.ts';
 import { EventData } from '../sse.ts';
 
 /** Where an event says of which type it is. */

@@ -1,5 +1,5 @@
+import { field, parsed } from '../../json/value.ts';
 import { linesOf } from '../sessions/lines.ts';
-import { field, parsedLine } from '../sessions/recorded.ts';
 import type { RecordedMessage } from './messages.ts';
 import type { RecordedRequest } from './replay.ts';
 
@@ -11,7 +11,7 @@ function answerOf(response: unknown): RecordedMessage | null {
 
 /** What one line of a log holds: a request itself, or an object with `request` and perhaps `response`. */
 export function parseRecord(line: string): RecordedRequest {
-  const value = parsedLine(line);
+  const value = parsed(line);
   const request = field(value, 'request');
   if (request === undefined) return { body: value };
   const response = field(value, 'response');

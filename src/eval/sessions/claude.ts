@@ -1,14 +1,6 @@
 import type { ReportedUsage } from '../../core/ports/ledger.ts';
-import {
-  field,
-  lostBefore,
-  numberOf,
-  parsedLine,
-  projectOf,
-  type SessionReader,
-  type SessionRequest,
-  textOf,
-} from './recorded.ts';
+import { field, parsed } from '../../json/value.ts';
+import { lostBefore, numberOf, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
 
 /** The model's message that is being written: it comes in a line for each of its blocks. */
 interface Answer {
@@ -32,7 +24,7 @@ export class ClaudeSession implements SessionReader {
   readonly #threads = new Map<boolean, Thread>();
 
   line(text: string): readonly SessionRequest[] {
-    const line = parsedLine(text);
+    const line = parsed(text); // nothing in the last line of a session that goes on
     const thread = this.#thread(field(line, 'isSidechain') === true);
     if (field(line, 'subtype') === 'compact_boundary') {
       const ended = this.#finish(thread);

@@ -1,13 +1,5 @@
-import {
-  field,
-  lostBefore,
-  numberOf,
-  parsedLine,
-  projectOf,
-  type SessionReader,
-  type SessionRequest,
-  textOf,
-} from './recorded.ts';
+import { field, parsed } from '../../json/value.ts';
+import { lostBefore, numberOf, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
 
 /** Items that the model makes; a request held what stood before the first of them. */
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
@@ -26,7 +18,7 @@ export class CodexSession implements SessionReader {
   #billed = '';
 
   line(text: string): readonly SessionRequest[] {
-    const line = parsedLine(text);
+    const line = parsed(text); // nothing in the last line of a session that goes on
     const payload = field(line, 'payload');
     const type = field(line, 'type');
     if (type === 'session_meta' || type === 'turn_context') {

@@ -20,26 +20,12 @@ export interface SessionReader {
   end(): readonly SessionRequest[];
 }
 
-/** A field of an object; `undefined` of anything else. */
-export function field(value: unknown, name: string): unknown {
-  return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
-}
-
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
 export function numberOf(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0;
-}
-
-/** The value of a line, or `null` where it is no JSON: files are read while they are written. */
-export function parsedLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null; // the last line of a session that goes on
-  }
 }
 
 /** Name of a project by its folder. */

@@ -1,3 +1,5 @@
+import { field, parsed } from '../../json/value.ts';
+
 /** What an `error` event of an answer says; the fields that are not there, or not what they should be, are 500 and `''`. */
 export interface ErrorEvent {
   readonly status: number;
@@ -6,17 +8,8 @@ export interface ErrorEvent {
 
 /** Reads `{"type": "error", "status": 400, "error": {"code": …}}`; the status may also be called `status_code`. */
 export function errorEventIn(frame: Buffer): ErrorEvent {
-  const event = objectIn(() => JSON.parse(frame.toString('utf8')));
-  const status = event.status ?? event.status_code;
-  const { code } = objectIn(() => event.error);
+  const event = parsed(frame.toString('utf8'));
+  const status = field(event, 'status') ?? field(event, 'status_code');
+  const code = field(field(event, 'error'), 'code');
   return { status: typeof status === 'number' ? status : 500, code: typeof code === 'string' ? code : '' };
-}
-
-function objectIn(read: () => unknown): Readonly<Record<string, unknown>> {
-  try {
-    const value = read();
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
 }

@@ -1,4 +1,5 @@
 import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
+import { field, parsed } from '../../json/value.ts';
 import type { ChildRefusal } from '../child-refusal.ts';
 import { estimated, usageIn } from '../child-usage.ts';
 import type { BridgeWatch } from './bridge.ts';
@@ -68,11 +69,5 @@ export class MeteredFrames implements BridgeWatch {
 /** Whether a frame surely asks for no answer: JSON whose `type` is another one, the last as the first of that name. */
 function asksNothing(frame: Buffer): boolean {
   const first = typeOfFrame(frame);
-  if (first === '' || first === REQUEST) return false;
-  try {
-    const { type } = JSON.parse(frame.toString('utf8')) as { readonly type?: unknown };
-    return type === first;
-  } catch {
-    return false;
-  }
+  return first !== '' && first !== REQUEST && field(parsed(frame.toString('utf8')), 'type') === first;
 }
