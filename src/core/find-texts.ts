@@ -62,24 +62,28 @@ const MAX_NAME = 200;
 /** How deep JSON in strings of JSON is looked into. */
 const MAX_NESTING = 3;
 
+/** A message that is read, and what is known up to it. */
+export interface Reading {
+  /** The body. */
+  readonly bytes: Buffer;
+  readonly message: ScannedMessage;
+  readonly messageIndex: number;
+  /** What was said before it; takes note of what the message says. */
+  readonly conversation: Conversation;
+  readonly settings: FindSettings;
+}
+
 /**
  * Reads one message: folds it into the conversation and finds its large texts. Must be called for each message in
  * order.
  */
-export function findTexts(
-  bytes: Buffer,
-  message: ScannedMessage,
-  messageIndex: number,
-  conversation: Conversation,
-  settings: FindSettings,
-): FoundText[] {
+export function findTexts(reading: Reading): FoundText[] {
+  const { bytes, message, conversation } = reading;
   // names of tools that are looked up first, and Codex's tools, stand in messages of the client's own
   if (message.role === 'other' && namesRecovery(bytes, message.span)) conversation.offerRecovery();
-  const found: FoundText[] = [];
-  for (const of of byCall(message.texts))
-    found.push(...readResult(bytes, message, of, messageIndex, conversation, settings));
-  if (message.role === 'user') found.push(...readUser(bytes, message, messageIndex, conversation, settings));
-  else if (message.role === 'assistant') readAssistant(bytes, message, conversation);
+  const found = byCall(message.texts).flatMap((texts) => readResult(reading, texts));
+  if (message.role === 'user') found.push(...readUser(reading));
+  else if (message.role === 'assistant') readAssistant(reading);
   return found.sort((a, b) => a.literal.start - b.literal.start);
 }
 
@@ -89,7 +93,7 @@ function byCall(texts: readonly ScannedText[]): ScannedText[][] {
   return [...groupBy(results, ({ callId, name }) => JSON.stringify([callId, name])).values()];
 }
 
-function readAssistant(bytes: Buffer, message: ScannedMessage, conversation: Conversation): void {
+function readAssistant({ bytes, message, conversation }: Reading): void {
   const texts = message.texts.filter(({ use }) => use === 'said');
   const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
@@ -103,17 +107,11 @@ function argsText(bytes: Buffer, args: Span | null): string {
   return decodeString(bytes, args.start, args.end) ?? bytes.toString('utf8', args.start, args.end);
 }
 
-function readResult(
-  bytes: Buffer,
-  message: ScannedMessage,
-  texts: readonly ScannedText[],
-  messageIndex: number,
-  conversation: Conversation,
-  settings: FindSettings,
-): FoundText[] {
+function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[] {
+  const { bytes, message, messageIndex, conversation, settings } = reading;
   const [first] = texts;
   if (!first) return [];
-  const call = callAnswered(bytes, first, conversation);
+  const call = callAnswered(reading, first);
   const again = conversation.isShownAgain(shownFiles(call));
   const may = texts.filter(({ literal }) => literal.end - literal.start - 2 >= leastChars(settings));
   if (may.length === 0 || message.opaque) return [];
@@ -124,14 +122,14 @@ function readResult(
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) return [];
     const index = message.texts.findIndex((one) => one.literal === literal);
-    const reread = isReread(bytes, literal, result, conversation) || again;
+    const reread = isReread(reading, literal, result) || again;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
     return textsOf(piece, result, reread, settings);
   });
 }
 
 /** The call that a result answers; one that moved a viewer's window with the file that the window shows. */
-function callAnswered(bytes: Buffer, { callId, name, literal }: ScannedText, conversation: Conversation) {
+function callAnswered({ bytes, conversation }: Reading, { callId, name, literal }: ScannedText) {
   const call = conversation.callOf(callId, name);
   if (!call || !movesWindow(call)) return call;
   return withWindowFile(call, decodeString(bytes, literal.start, literal.end) ?? '');
@@ -167,7 +165,7 @@ function leastCharsOf({ facts }: ResultInContext, settings: FindSettings): numbe
     : settings.minPruneChars;
 }
 
-function isReread(bytes: Buffer, literal: Span, { call }: ResultInContext, conversation: Conversation): boolean {
+function isReread({ bytes, conversation }: Reading, literal: Span, { call }: ResultInContext): boolean {
   return conversation.isReread(keyOf(call?.name ?? '', call?.args ?? ''), literal, ({ start, end }) =>
     fingerprint(decodeString(bytes, start, end) ?? ''),
   );
@@ -229,15 +227,10 @@ function withFrame(facts: CallFacts, text: string): Hints {
   return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
 }
 
-function readUser(
-  bytes: Buffer,
-  message: ScannedMessage,
-  messageIndex: number,
-  conversation: Conversation,
-  settings: FindSettings,
-): FoundText[] {
+function readUser(reading: Reading): FoundText[] {
+  const { bytes, message, conversation } = reading;
   const texts = userTexts(bytes, message, conversation.spoken);
-  const results = texts.flatMap((text) => readTextResult(bytes, text, messageIndex, conversation, settings));
+  const results = texts.flatMap((text) => readTextResult(reading, text));
   const words = texts
     .map((text) => text.words)
     .filter((part) => part !== '')
@@ -246,18 +239,13 @@ function readUser(
   conversation.userSaid(words);
   conversation.userAnswered();
   if (message.opaque) return [];
-  const files = texts.flatMap((text) => (text.result ? [] : readFiles(text, messageIndex, conversation, settings)));
+  const files = texts.flatMap((text) => (text.result ? [] : readFiles(reading, text)));
   return [...results, ...files];
 }
 
 /** The texts of a result that stands in a user's message. */
-function readTextResult(
-  bytes: Buffer,
-  { result, text, literal, index }: UserText,
-  messageIndex: number,
-  conversation: Conversation,
-  settings: FindSettings,
-): FoundText[] {
+function readTextResult(reading: Reading, { result, text, literal, index }: UserText): FoundText[] {
+  const { messageIndex, conversation, settings } = reading;
   const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];
   if (!result) return [];
   const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
@@ -266,7 +254,7 @@ function readTextResult(
   const context = resultOf(call, '', conversation);
   const least = leastCharsOf(context, settings);
   const large = may.filter(({ start, end }) => end - start >= least);
-  const reread = isReread(bytes, literal, context, conversation) || again;
+  const reread = isReread(reading, literal, context) || again;
   return large.flatMap(({ start, end, path }) => {
     const { facts } = context;
     const named = path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
@@ -276,10 +264,8 @@ function readTextResult(
 }
 
 function readFiles(
+  { messageIndex, conversation, settings }: Reading,
   { files, text: whole, literal, index }: UserText,
-  messageIndex: number,
-  conversation: Conversation,
-  settings: FindSettings,
 ): FoundText[] {
   return files
     .filter(({ start, end }) => end - start >= settings.minPruneChars)

@@ -117,7 +117,7 @@ export function readRequest(
       const call = text.use === 'result' ? conversation.callOf(text.callId, text.name) : undefined;
       if (call) calls.set(text, call);
     }
-    found.push(...findTexts(body, message, i, conversation, find));
+    found.push(...findTexts({ bytes: body, message, messageIndex: i, conversation, settings: find }));
     if (counting) tokens += messageTokens(body, message);
     if (i >= messages.length - CHECKPOINTS) marks.push({ message: i, conversation: conversation.fork(), tokens });
   }

@@ -20,7 +20,7 @@ function foundIn(messages: readonly Message[], over: Partial<FindSettings> = {})
   const bytes = chatBody(messages);
   const conversation = new Conversation();
   return scanChatBody(bytes).messages.flatMap((message, i) =>
-    findTexts(bytes, message, i, conversation, { ...SETTINGS, ...over }),
+    findTexts({ bytes, message, messageIndex: i, conversation, settings: { ...SETTINGS, ...over } }),
   );
 }
 

@@ -23,7 +23,7 @@ it.each([
   const body = chatBody(toolTurn('c', 'bash', { command: 'npm test' }, result));
   const conversation = new Conversation();
   const seen = scanChatBody(body).messages.map((message, i) => {
-    const found = findTexts(body, message, i, conversation, SETTINGS);
+    const found = findTexts({ bytes: body, message, messageIndex: i, conversation, settings: SETTINGS });
     expect(segmentsIn(body, message, i, found)).toEqual(segmentsIn(body, message, i, []));
     return found.length;
   });
