@@ -49,6 +49,7 @@ function base32(text: string): string {
 }
 
 /** Matches every prune id that this product derives. */
+const PRUNE_ID = /^prn_[0-9A-HJKMNP-TV-Z]{12}$/;
 const PRUNE_ID_LENGTH = 16;
 
 /**
@@ -100,11 +101,7 @@ export function pruneIdsIn(text: string, limit = 256): string[] {
   const needle = 'prune_id=';
   for (let at = text.indexOf(needle); at >= 0 && ids.size < limit; at = text.indexOf(needle, at + needle.length)) {
     const id = text.slice(at + needle.length, at + needle.length + PRUNE_ID_LENGTH);
-    if (isPruneId(id)) ids.add(id);
+    if (PRUNE_ID.test(id)) ids.add(id);
   }
   return [...ids];
-}
-
-function isPruneId(id: string): boolean {
-  return /^prn_[0-9A-HJKMNP-TV-Z]{12}$/.test(id);
 }

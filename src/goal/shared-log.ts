@@ -37,10 +37,7 @@ export class SharedLog<T> {
     const { entries } = this.#room;
     // somebody else went on from here, or most of what is kept is out of sight
     if (entries.length !== this.#to || this.#from > 2 * this.size + 1_000) this.#move();
-    const { places } = this.#room;
-    const known = places.get(key);
-    if (known) known.push(this.#to);
-    else places.set(key, [this.#to]);
+    notePlace(this.#room.places, key, this.#to);
     this.#room.entries.push({ key, value });
     this.#to++;
   }
@@ -70,13 +67,15 @@ export class SharedLog<T> {
   #move(): void {
     const entries = this.#room.entries.slice(this.#from, this.#to);
     const places = new Map<string, number[]>();
-    for (const [at, { key }] of entries.entries()) {
-      const known = places.get(key);
-      if (known) known.push(at);
-      else places.set(key, [at]);
-    }
+    for (const [at, { key }] of entries.entries()) notePlace(places, key, at);
     this.#room = { entries, places };
     this.#from = 0;
     this.#to = entries.length;
   }
+}
+
+function notePlace(places: Map<string, number[]>, key: string, at: number): void {
+  const known = places.get(key);
+  if (known) known.push(at);
+  else places.set(key, [at]);
 }

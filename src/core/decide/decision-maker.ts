@@ -22,14 +22,6 @@ export interface Decided {
   readonly fallbacks: readonly string[];
 }
 
-/** What was decided now. */
-interface Fresh {
-  readonly made: readonly NewDecision[];
-  readonly fallbacks: readonly string[];
-}
-
-const NONE: readonly NewDecision[] = [];
-
 /**
  * Decides about the texts of requests. A backend is asked only about what was never decided, and what it says then holds:
  * the key names the backend, not its opinion.
@@ -67,9 +59,9 @@ export class DecisionMaker {
   async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
     const keys = jobs.map((job) => this.#keyOf(job));
     const known = await this.#find(jobs, keys);
-    const { made, fallbacks } = await this.#decideNew(jobs, keys, known, deadline);
-    for (const { decision } of made) known.set(decision.key, decision);
-    return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh: made, fallbacks };
+    const { fresh, fallbacks } = await this.#decideNew(jobs, keys, known, deadline);
+    for (const { decision } of fresh) known.set(decision.key, decision);
+    return { decisions: keys.flatMap((key) => known.get(key) ?? []), fresh, fallbacks };
   }
 
   /**
@@ -109,8 +101,8 @@ export class DecisionMaker {
   /** The same without a store: what would be decided, for a proxy that only watches. */
   async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
     const keys = jobs.map((job) => this.#keyOf(job));
-    const { made } = await this.#decideNew(jobs, keys, new Map(), this.deadline());
-    const byKey = new Map(made.map(({ decision }) => [decision.key, decision]));
+    const { fresh } = await this.#decideNew(jobs, keys, new Map(), this.deadline());
+    const byKey = new Map(fresh.map(({ decision }) => [decision.key, decision]));
     return keys.flatMap((key) => byKey.get(key) ?? []);
   }
 
@@ -151,20 +143,20 @@ export class DecisionMaker {
     keys: readonly string[],
     known: ReadonlyMap<string, Decision>,
     deadline: number,
-  ): Promise<Fresh> {
+  ): Promise<Pick<Decided, 'fresh' | 'fallbacks'>> {
     const open = new Map<string, Job>();
     for (const [i, job] of jobs.entries()) {
       const key = keys[i] ?? '';
       if (!known.has(key)) open.set(key, job);
     }
-    if (open.size === 0) return { made: NONE, fallbacks: [] };
+    if (open.size === 0) return { fresh: [], fallbacks: [] };
     const { once } = this.#options;
     const scored = await this.#ask(open, deadline);
     const made = await Promise.all(
       [...open].map(([key, job]) => once.make(key, { job, opinions: scored.get(key)?.opinions ?? null }, deadline)),
     );
     once.remember(made);
-    return { made, fallbacks: [...scored.values()].flatMap(failureOf) };
+    return { fresh: made, fallbacks: [...scored.values()].flatMap(failureOf) };
   }
 
   /** What the backend, if there is one, thinks of texts that nothing is remembered of. */
