@@ -39,20 +39,14 @@ export function sendError(
  * @returns the status of the answer
  */
 export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: ErrorBody): number {
-  if (code === 'timeout') {
-    const words = `The upstream did not answer in time. ${errorTable.upstream_timeout.hint}`;
-    sendError(res, 'upstream_timeout', words, 504, bodyOf);
-    return 504;
-  }
-  const { hint } = errorTable.upstream_unreachable;
-  sendError(
-    res,
-    'upstream_unreachable',
-    `${WHY[code] ?? 'The upstream cannot be reached'} (${code}). ${hint}`,
-    502,
-    bodyOf,
-  );
-  return 502;
+  const isLate = code === 'timeout';
+  const row = isLate ? 'upstream_timeout' : 'upstream_unreachable';
+  const status = isLate ? 504 : 502;
+  const why = isLate
+    ? 'The upstream did not answer in time'
+    : `${WHY[code] ?? 'The upstream cannot be reached'} (${code})`;
+  sendError(res, row, `${why}. ${errorTable[row].hint}`, status, bodyOf);
+  return status;
 }
 
 /** Where it was reached, but nothing came of it. */

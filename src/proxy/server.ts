@@ -115,7 +115,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     req.url = originForm(req.url ?? '');
     const go = (): void => {
       if (routes && !draining) connect(routes, req, socket, head);
-      else refuseUpgrade(req, socket, 'shutting_down');
+      else sendError(bareAnswer(req, socket), 'shutting_down');
     };
     if (routes || draining) go();
     else waiting.push(go);
@@ -161,26 +161,18 @@ function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: 
 function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buffer): void {
   if (socket.destroyed) return;
   const { sockets, hops, onUpgradeRefused, front } = routes;
+  const refusing = (): ServerResponse => bareAnswer(req, socket);
   const go = (): void => {
     if (socket.destroyed) return;
-    if (hops.isCircle(req.headers)) refuseUpgrade(req, socket, 'loop_detected');
+    if (hops.isCircle(req.headers)) sendError(refusing(), 'loop_detected');
     else if (sockets?.claims(pathOf(req))) void sockets.handle(req, socket, head);
     else {
       onUpgradeRefused?.();
-      refuseUpgrade(req, socket, 'upgrade_refused');
+      sendError(refusing(), 'upgrade_refused');
     }
   };
-  if (front) front({ req, answer: () => bareAnswer(req, socket), next: go, kind: 'upgrade' });
+  if (front) front({ req, answer: refusing, next: go, kind: 'upgrade' });
   else go();
-}
-
-/** What is told to a client that asks for a WebSocket where there is none. */
-function refuseUpgrade(
-  req: IncomingMessage,
-  socket: Socket,
-  code: 'upgrade_refused' | 'shutting_down' | 'loop_detected',
-) {
-  sendError(bareAnswer(req, socket), code);
 }
 
 /** The wire that a request is looked into for, if one claims it. */

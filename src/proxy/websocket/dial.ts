@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import WebSocket from 'ws';
+import { groupBy } from '../../engine/group-by.ts';
 import { pairsOf, requestHeaders } from '../headers.ts';
 import type { Hops } from '../hops.ts';
 import { MAX_HEADER_BYTES, type Upstream } from '../upstream.ts';
@@ -83,17 +84,13 @@ export function dial(req: IncomingMessage, { upstream, hops, headersTimeoutMs }:
 
 /** The client's end-to-end fields; several of one name as a list. */
 function fieldsOf(req: IncomingMessage): Record<string, string | string[]> {
-  const fields = new Map<string, { readonly name: string; readonly values: string[] }>();
-  for (const [name, value] of pairsOf(requestHeaders(req.rawHeaders, HANDSHAKE))) {
-    const known = fields.get(name.toLowerCase());
-    if (known) known.values.push(value);
-    else fields.set(name.toLowerCase(), { name, values: [value] });
-  }
-  const entries = [...fields.values()].map(({ name, values }): [string, string | string[]] => {
-    const [only = ''] = values;
-    return [name, values.length === 1 ? only : values];
-  });
-  return Object.fromEntries(entries);
+  const fields = groupBy(pairsOf(requestHeaders(req.rawHeaders, HANDSHAKE)), ([name]) => name.toLowerCase());
+  return Object.fromEntries(
+    [...fields.values()].map((same): [string, string | string[]] => {
+      const [[name, only] = ['', '']] = same;
+      return [name, same.length === 1 ? only : same.map(([, value]) => value)];
+    }),
+  );
 }
 
 function protocolsOf({ headers }: IncomingMessage): string[] {

@@ -22,29 +22,26 @@ export interface SentFrame {
 export class FrameExchange {
   readonly requestId: string;
   readonly pruned: Pruned;
-  readonly #dialect: Dialect;
+  /** Whether the upstream took it only as it came. */
+  wasRefused = false;
+  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project'>;
   readonly #reader: AnswerReader;
   readonly #startedAt: number;
-  readonly #pruneMs: number;
-  readonly #project: string | null;
   readonly #bytesIn: number;
   #bytesOut: number;
   readonly #fallbacks: string[];
   #firstByteMs: number | null = null;
   /** As the client sent it, while that may have to be sent yet; else `null`. */
   #original: Buffer | null;
-  #wasRefused = false;
 
-  constructor({ requestId, dialect, original, pruned, pruneMs, project }: SentFrame) {
-    this.#project = project;
+  constructor({ requestId, original, pruned, ...about }: SentFrame) {
     this.requestId = requestId;
     this.pruned = pruned;
-    this.#dialect = dialect;
-    this.#reader = dialect.answer();
+    this.#about = about;
+    this.#reader = about.dialect.answer();
     // once the provider took cuts of this conversation, the whole request would be an edit of what it knows
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
-    this.#startedAt = performance.now() - pruneMs;
-    this.#pruneMs = pruneMs;
+    this.#startedAt = performance.now() - about.pruneMs;
     this.#bytesIn = original.length;
     this.#bytesOut = (pruned.changed ?? original).length;
     this.#fallbacks = [...pruned.fallbacks];
@@ -53,11 +50,6 @@ export class FrameExchange {
   /** Whether an event of its answer has come. */
   get started(): boolean {
     return this.#firstByteMs !== null;
-  }
-
-  /** Whether the upstream took it only as it came. */
-  get wasRefused(): boolean {
-    return this.#wasRefused;
   }
 
   /** An event of the answer. */
@@ -70,10 +62,10 @@ export class FrameExchange {
   /** The upstream did not take it as it was pruned. @returns what it is to be sent instead; `null`: nothing */
   refused(status: number): Buffer | null {
     const original = this.#original;
-    if (this.pruned.changed !== null && !this.#wasRefused) this.#fallbacks.push(`upstream_refused_${status}`);
+    if (this.pruned.changed !== null && !this.wasRefused) this.#fallbacks.push(`upstream_refused_${status}`);
     if (original === null) return null;
     this.#original = null;
-    this.#wasRefused = true;
+    this.wasRefused = true;
     this.#bytesOut = this.#bytesIn;
     return original;
   }
@@ -84,10 +76,11 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const { rewritten } = this.pruned;
-    if (rewritten === null || this.#project === null) return null;
+    const { project, dialect } = this.#about;
+    if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project: this.#project, wire: this.#dialect.name };
-    const onlyLooked = forwardedOriginal && !this.#wasRefused && rewritten.edits.length > 0;
+    const about = { requestId: this.requestId, project, wire: dialect.name };
+    const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }
 
@@ -96,14 +89,14 @@ export class FrameExchange {
     return {
       requestId: this.requestId,
       foreign: false,
-      wire: this.#dialect.name,
+      wire: this.#about.dialect.name,
       ...contentOf(rewritten),
       stream: true,
       forwardedOriginal: this.#bytesOut === this.#bytesIn,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,
       fallbacks: this.#fallbacks,
-      pruneMs: this.#pruneMs,
+      pruneMs: this.#about.pruneMs,
       firstByteMs: this.#firstByteMs,
       totalMs: performance.now() - this.#startedAt,
       status,
