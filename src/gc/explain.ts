@@ -1,3 +1,4 @@
+import type { Effect } from '../core/ports/segments.ts';
 import type { Standing, SweptSegment } from './sweep.ts';
 
 /** What a segment is and why it may go, in words for an agent to judge by. */
@@ -6,29 +7,23 @@ export function explain(segment: SweptSegment, standing: Standing): string {
 }
 
 function nameOf({ effect, tool, path, startLine, endLine }: SweptSegment): string {
-  const file = path === '' ? '' : ` ${path}${linesOf(startLine, endLine)}`;
+  // words have neither, and the files that a command was given are not what it printed
+  const file = path === '' || effect === 'run' ? '' : ` ${path}${linesOf(startLine, endLine)}`;
   const by = tool === '' ? '' : ` by ${tool}`;
-  switch (effect) {
-    case 'asked':
-      return 'words of the user';
-    case 'said':
-      return 'words of the assistant';
-    case 'attached':
-      return `attached file${file}`;
-    case 'read':
-      return `file read${by}${file}`;
-    case 'edit':
-      return `answer to an edit${by}${file}`;
-    case 'search':
-      return `search result${by}${file}`;
-    case 'list':
-      return `listing${by}${file}`;
-    case 'run':
-      return `command output${by}`;
-    default:
-      return `result${by}${file}`;
-  }
+  return `${NAMES[effect]}${by}${file}`;
 }
+
+const NAMES: Readonly<Record<Effect, string>> = {
+  asked: 'words of the user',
+  said: 'words of the assistant',
+  attached: 'attached file',
+  read: 'file read',
+  edit: 'answer to an edit',
+  search: 'search result',
+  list: 'listing',
+  run: 'command output',
+  other: 'result',
+};
 
 function linesOf(startLine: number, endLine: number): string {
   if (startLine === 0 && endLine === 0) return '';

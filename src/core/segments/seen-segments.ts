@@ -144,20 +144,16 @@ function effectOf({ role, file }: TextSegment, { origin, edited }: Source): Effe
   if (file) return 'attached';
   if (role === 'user') return 'asked';
   if (role === 'assistant') return 'said';
-  if (edited.length > 0) return 'edit';
-  switch (origin) {
-    case 'read':
-      return 'read';
-    case 'search':
-      return 'search';
-    case 'listing':
-      return 'list';
-    case 'command':
-      return 'run';
-    default:
-      return 'other';
-  }
+  return edited.length > 0 ? 'edit' : EFFECTS[origin];
 }
+
+const EFFECTS: Readonly<Record<Origin, Effect>> = {
+  read: 'read',
+  search: 'search',
+  listing: 'list',
+  command: 'run',
+  unknown: 'other',
+};
 
 const PROSE_PATH = /\.(?:md|mdx|markdown|txt|rst|adoc|org)$/i;
 const LOG_PATH = /\.(?:log|out|err|trace)$/i;
