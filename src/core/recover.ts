@@ -38,33 +38,29 @@ export async function recover(options: RecoverOptions, input: RecoverInput): Pro
  * for more than fits one answer
  */
 export async function recoverAll(options: RecoverOptions, inputs: readonly RecoverInput[]): Promise<string[]> {
-  for (const [index, input] of inputs.entries()) about(index, () => checkRanges(input));
+  await forEach(inputs, checkRanges);
   const served: string[] = [];
   let chars = 0;
-  for (const [index, input] of inputs.entries()) {
-    const raw = await read(options, input).catch((cause: unknown) => about(index, () => rethrow(cause)));
+  await forEach(inputs, async (input) => {
+    const raw = await read(options, input);
     chars += raw.length;
-    if (chars > MOST_CHARS) {
-      const hint = `The texts add up to more than ${MOST_CHARS} characters. Ask for fewer at a time.`;
-      about(index, () => rethrow(failure('invalid_range', input.pruneId, hint)));
-    }
+    const hint = `The texts add up to more than ${MOST_CHARS} characters. Ask for fewer at a time.`;
+    if (chars > MOST_CHARS) throw failure('invalid_range', input.pruneId, hint);
     served.push(raw);
-  }
+  });
   noteServed(options, served);
   return served;
 }
 
-function rethrow(cause: unknown): never {
-  throw cause;
-}
-
-/** Names the input that a failure is about. */
-function about<T>(index: number, work: () => T): T {
-  try {
-    return work();
-  } catch (cause) {
-    if (!(cause instanceof PrunerError)) throw cause;
-    throw new PrunerError(cause.code, { ...cause.details, index }, { cause });
+/** One after the other; a failure names the input that it is about. */
+async function forEach(inputs: readonly RecoverInput[], work: (input: RecoverInput) => unknown): Promise<void> {
+  for (const [index, input] of inputs.entries()) {
+    try {
+      await work(input);
+    } catch (cause) {
+      if (!(cause instanceof PrunerError)) throw cause;
+      throw new PrunerError(cause.code, { ...cause.details, index }, { cause });
+    }
   }
 }
 
