@@ -36,9 +36,7 @@ export class ChildUsage {
   async total(): Promise<ChildRequestUsage> {
     const { statusCode } = this.#res;
     if (statusCode >= 400 || this.#bytes === 0) return NOTHING;
-    const told = usageIn(await this.#text().catch(() => '') /* unreadable: estimated */);
-    if (told.tokensIn + told.tokensOut > 0) return told;
-    return { ...estimated(this.#requestBytes, this.#bytes), model: told.model };
+    return usageIn(await this.#text().catch(() => '') /* unreadable: estimated */, this.#requestBytes, this.#bytes);
   }
 
   #take(chunk: unknown): void {
@@ -77,19 +75,21 @@ export class ChildUsage {
   }
 }
 
-/** What a request came to of which nobody says it. */
-export function estimated(bytesIn: number, bytesOut: number): ChildRequestUsage {
-  const [tokensIn, tokensOut] = [Math.ceil(bytesIn / BYTES_PER_TOKEN), Math.ceil(bytesOut / BYTES_PER_TOKEN)];
-  return { ...NOTHING, tokensIn, tokensOut };
-}
-
 const NOTHING: ChildRequestUsage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWritten: 0, model: null };
 const MODEL = /"model(?:Version)?"\s{0,8}:\s{0,8}"([^"\\]{1,200})"/;
 const FIELD =
   /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|cachedContentTokenCount)"\s{0,8}:\s{0,8}(\d{1,15})/g;
 
+/** What a request came to, as the text of its answer tells it, or else as the bytes of both let it be estimated. */
+export function usageIn(text: string, bytesIn: number, bytesOut: number): ChildRequestUsage {
+  const told = toldIn(text);
+  if (told.tokensIn + told.tokensOut > 0) return told;
+  const [tokensIn, tokensOut] = [Math.ceil(bytesIn / BYTES_PER_TOKEN), Math.ceil(bytesOut / BYTES_PER_TOKEN)];
+  return { ...NOTHING, tokensIn, tokensOut, model: told.model };
+}
+
 /** The largest number of each kind: an answer that is streamed tells its usage several times, each time the sum so far. */
-export function usageIn(text: string): ChildRequestUsage {
+function toldIn(text: string): ChildRequestUsage {
   const most = new Map<string, number>();
   for (const [, name = '', digits = ''] of text.matchAll(FIELD)) {
     most.set(name, Math.max(most.get(name) ?? 0, Number(digits)));

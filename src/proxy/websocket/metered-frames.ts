@@ -1,7 +1,7 @@
 import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
 import { field, parsed } from '../../json/value.ts';
 import type { ChildRefusal } from '../child-refusal.ts';
-import { estimated, usageIn } from '../child-usage.ts';
+import { usageIn } from '../child-usage.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
 
@@ -60,9 +60,7 @@ export class MeteredFrames implements BridgeWatch {
     const [bytesIn, bytesOut] = [this.#waiting.shift(), this.#bytesOut];
     this.#bytesOut = 0;
     if (bytesIn === undefined || last === null) return;
-    const told = usageIn(last.toString('utf8'));
-    const isTold = told.tokensIn + told.tokensOut > 0;
-    void this.#metered.settle(isTold ? told : { ...estimated(bytesIn, bytesOut), model: told.model });
+    void this.#metered.settle(usageIn(last.toString('utf8'), bytesIn, bytesOut));
   }
 }
 
