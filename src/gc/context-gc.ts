@@ -1,9 +1,10 @@
 import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
-import type { Clock, EventRecord, Store } from '../core/ports.ts';
+import type { Clock, Store } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
 import type { TellFailure } from '../failures.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
+import { segmentsEvent } from './take-step.ts';
 
 export interface ContextGcOptions {
   readonly store: SegmentStore;
@@ -34,9 +35,6 @@ export interface Outcome {
 export interface WithBound {
   readonly bound: number;
 }
-
-/** Segments that one event names. */
-const MOST_NAMED = 100;
 
 /** What an agent and its user can do about the segments of a project. */
 export class ContextGc {
@@ -145,22 +143,10 @@ export class ContextGc {
   /** One event for each conversation. What was done stays done when it cannot be told. */
   async #tell(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
     const tsMs = this.#options.clock.nowMs();
-    const events = [...groupBy(segments, ({ conversation }) => conversation)].map(
-      ([runId, list]): EventRecord => ({
-        tsMs,
-        kind,
-        level: 'info',
-        runId,
-        opId: null,
-        payload: {
-          project,
-          by,
-          segments: list.length,
-          segment_ids: list.slice(0, MOST_NAMED).map(({ id }) => id),
-          tokens: list.reduce((sum, { tokens }) => sum + tokens, 0),
-        },
-      }),
-    );
+    const events = [...groupBy(segments, ({ conversation }) => conversation)].map(([runId, list]) => {
+      const tokens = list.reduce((sum, segment) => sum + segment.tokens, 0);
+      return segmentsEvent({ tsMs, kind, runId, opId: null }, { project, by }, list, { tokens });
+    });
     if (events.length === 0) return;
     await this.#options.events
       .addEvents(events)

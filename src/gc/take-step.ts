@@ -53,23 +53,26 @@ export async function takeStep(
   );
   await store.change({ project, set, clear: [], step });
   onStep({ requestId, project, conversationId, by, segments: chosen.length, tokensBefore: tokens, tokensAfter });
-  const event: EventRecord = {
-    tsMs: clock.nowMs(),
-    kind: 'stashed',
-    level: 'info',
-    runId: conversationId,
-    opId: requestId === '' ? null : requestId,
-    payload: {
-      project,
-      by,
-      segments: chosen.length,
-      segment_ids: chosen.slice(0, MOST_NAMED).map(({ id }) => id),
-      tokens_before: tokens,
-      tokens_after: tokensAfter,
-    },
-  };
+  const about = { tsMs: clock.nowMs(), kind: 'stashed', runId: conversationId, opId: requestId || null };
+  const event = segmentsEvent(about, { project, by }, chosen, { tokens_before: tokens, tokens_after: tokensAfter });
   await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
 }
 
-/** Segments that the event names. */
+/** Segments that an event names. */
 const MOST_NAMED = 100;
+
+/**
+ * The event of what became of segments.
+ *
+ * @param by - who wanted it, or why
+ * @param tokens - how many it is about, as the payload says it
+ */
+export function segmentsEvent(
+  event: Pick<EventRecord, 'tsMs' | 'kind' | 'runId' | 'opId'>,
+  by: { readonly project: string; readonly by: string },
+  segments: readonly { readonly id: string }[],
+  tokens: Readonly<Record<string, number>>,
+): EventRecord {
+  const named = segments.slice(0, MOST_NAMED).map(({ id }) => id);
+  return { ...event, level: 'info', payload: { ...by, segments: segments.length, segment_ids: named, ...tokens } };
+}
