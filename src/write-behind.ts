@@ -16,6 +16,30 @@ export async function writeInParts<Row>(
 }
 
 /**
+ * Waits until something is told of, at most for a time, and no longer than somebody wants to.
+ *
+ * @param on - calls back when it is, until the returned function is called
+ */
+export function untilCalled(
+  on: (listener: () => void) => () => void,
+  atMostMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      forget();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, atMostMs);
+    const forget = on(done);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+/**
  * Writes a moment after there is something to write, what came in between together, one write at a time: nobody waits
  * for it. What waits is its owner's to hold and to bound.
  */

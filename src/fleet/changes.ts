@@ -1,3 +1,5 @@
+import { untilCalled } from '../write-behind.ts';
+
 /** Wakes whoever waits for something to change in this process; other processes are looked for now and then. */
 export class Changes {
   readonly #listeners = new Set<() => void>();
@@ -14,17 +16,6 @@ export class Changes {
 
   /** Waits for a change, at most for a time. */
   next(atMostMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        forget();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, atMostMs);
-      const forget = this.on(done);
-      signal.addEventListener('abort', done, { once: true });
-      if (signal.aborted) done();
-    });
+    return untilCalled((listener) => this.on(listener), atMostMs, signal);
   }
 }

@@ -2,6 +2,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
+import { untilCalled } from '../write-behind.ts';
 import { childLogEntry, type ResourceChildLogEntry, type ResourceRunEvent, runEvent } from './events.ts';
 import { formatUri, idPrefix, type OfferedKind, parseUri, type ResourceKind, type ResourceName } from './uri.ts';
 
@@ -189,22 +190,8 @@ export class Resources {
       const found = await look();
       const leftMs = endMs - performance.now();
       if (found.length > 0 || leftMs <= 0 || signal.aborted) return found;
-      await this.#somethingWritten(Math.min(leftMs, LOOK_AGAIN_MS), signal);
+      await untilCalled(this.#options.onWritten, Math.min(leftMs, LOOK_AGAIN_MS), signal);
     }
-  }
-
-  #somethingWritten(atMostMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        forget();
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, atMostMs);
-      const forget = this.#options.onWritten(done);
-      signal.addEventListener('abort', done, { once: true });
-    });
   }
 
   async #listed(
