@@ -79,18 +79,16 @@ export function loadSettings(input: LoadInput): Loaded {
 function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
   const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
   const dbPath = values.dbPath === '' ? defaultDbPath(input) : storePath(input, values.dbPath, base);
-  const backendImplied = values.swePrunerUrl !== null && origins.backend.from === 'default';
-  const implied = {
-    ...impliedToggles(values, origins),
-    // seen from other machines only where somebody said so
-    ...(origins.page.from === 'default' &&
-      !isLoopbackHost(values.host) && { page: [false, { from: 'implied', name: origins.host.name }] as const }),
-    // whoever opens a shared store to other machines must say so to let all of them in
-    ...(origins.requireKey.from === 'default' &&
-      !isLoopbackHost(values.host) &&
-      values.databaseUrl !== null && { requireKey: [true, { from: 'implied', name: origins.host.name }] as const }),
-    ...(backendImplied && { backend: ['swe-pruner', { from: 'implied', name: origins.swePrunerUrl.name }] as const }),
+  const implied = impliedToggles(values, origins);
+  const imply = (key: SettingKey, value: unknown, by: SettingKey): void => {
+    if (origins[key].from === 'default') implied[key] = [value, { from: 'implied', name: origins[by].name }];
   };
+  const isOpen = !isLoopbackHost(values.host);
+  // seen from other machines only where somebody said so
+  if (isOpen) imply('page', false, 'host');
+  // whoever opens a shared store to other machines must say so to let all of them in
+  if (isOpen && values.databaseUrl !== null) imply('requireKey', true, 'host');
+  if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
   const entries = Object.entries(implied);
   const settings: Settings = {
     ...values,
@@ -103,8 +101,8 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
 }
 
 /** What is on because something that needs it is; a setting that was set by itself stays as it is. */
-function impliedToggles(values: Settings, origins: Origins): Record<string, readonly [true, Origin]> {
-  const implied: Record<string, readonly [true, Origin]> = {};
+function impliedToggles(values: Settings, origins: Origins): Record<string, readonly [unknown, Origin]> {
+  const implied: Record<string, readonly [unknown, Origin]> = {};
   for (let before = -1; before < Object.keys(implied).length; ) {
     before = Object.keys(implied).length;
     for (const { key, setting } of rows) {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Clock, Committed, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
+import type { Clock, Decision, NewDecision, Store, StoreBatch } from '../ports.ts';
 import { DecideHere, type Decider } from './decider.ts';
 import type { Job } from './decision.ts';
 
@@ -129,7 +129,7 @@ export class DecideOnce {
     const instead = committed.known.length > 0 ? await store.findDecisions(committed.known) : NOTHING_STORED.instead;
     const nothing = batch.wholeOrNothing === true && refused.size > 0;
     if (!nothing) this.#rememberStored(decisions, epoch, refused, instead);
-    return { instead, refused, sentBefore: hasSentBefore(committed) };
+    return { instead, refused, sentBefore: (committed.sentBefore ?? []).length > 0 };
   }
 
   #rememberStored(
@@ -149,8 +149,4 @@ export class DecideOnce {
     const age = nowMs - storedAtMs;
     return epoch === now && age >= 0 && age < this.trustMs;
   }
-}
-
-function hasSentBefore({ sentBefore = [] }: Committed): boolean {
-  return sentBefore.length > 0;
 }
