@@ -38,7 +38,7 @@ export class Bridge {
     this.#join(this.#upstream, this.#client, (data, isBinary) => {
       if (watch.fromUpstream(data, isBinary)) pass(data, isBinary, this.#upstream, this.#client);
     });
-    this.#upstream.resume();
+    upstream.resume();
   }
 
   /** Sends the upstream what the client did not. */
@@ -85,7 +85,7 @@ export class Bridge {
 
 /** Hands a message on; whoever sent it is not read while too much waits. */
 function pass(data: Buffer, isBinary: boolean, from: Side, to: Side): void {
-  const isSlow = to.waitingBytes + data.length > MAX_WAITING_BYTES;
+  const isSlow = to.socket.bufferedAmount + data.length > MAX_WAITING_BYTES;
   if (isSlow) from.hold();
   to.send(data, isBinary, () => {
     if (isSlow) from.release();
@@ -101,10 +101,6 @@ class Side {
     this.socket = socket;
   }
 
-  get waitingBytes(): number {
-    return this.socket.bufferedAmount;
-  }
-
   hold(): void {
     this.#holds++;
     if (this.#holds === 1) this.socket.pause();
@@ -112,10 +108,6 @@ class Side {
 
   release(): void {
     this.#holds--;
-    if (this.#holds === 0) this.socket.resume();
-  }
-
-  resume(): void {
     if (this.#holds === 0) this.socket.resume();
   }
 
