@@ -138,14 +138,13 @@ function configEdit(provider: TomlTable, { mcp }: Wiring, place: ClientPlace): E
   };
 }
 
+const ANY_CODEX = { command: 'codex', needsModel: false, usesMcp: true, keepsToken: true } as const;
+
 export const codex: Client = {
+  ...ANY_CODEX,
   name: 'codex',
   title: 'Codex',
-  command: 'codex',
   wire: 'responses',
-  needsModel: false,
-  usesMcp: true,
-  keepsToken: true,
   launch: (wiring, place) => launchWith(launchSettings(wiring, place), wiring),
   edits: (wiring, place) => [configEdit(responsesProvider(wiring.baseUrl, place), wiring, place)],
   upstream: upstreamOf,
@@ -161,13 +160,10 @@ function chatProvider(baseUrl: string): TomlTable {
 
 /** The last versions of Codex that speak chat completions, up to 0.94. */
 export const codexChat: Client = {
+  ...ANY_CODEX,
   name: 'codex-chat',
   title: 'Codex up to 0.94, on chat completions',
-  command: 'codex',
   wire: 'chat',
-  needsModel: false,
-  usesMcp: true,
-  keepsToken: true,
   launch: (wiring) => launchWith(providerSettings(chatProvider(runUrl(wiring)), wiring), wiring),
   edits: (wiring, place) => [configEdit(chatProvider(wiring.baseUrl), wiring, place)],
   notes: ['The key is read from OPENAI_API_KEY. From 0.95 on Codex refuses wire_api = "chat": use codex instead.'],

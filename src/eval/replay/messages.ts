@@ -1,3 +1,4 @@
+import { field, parsed } from '../../json/value.ts';
 import { announcesResult, textResult } from '../../transcript/text-results.ts';
 
 /** A message of a recorded request, as far as the replay reads it. */
@@ -53,7 +54,7 @@ export function messagesOf(body: unknown): RecordedMessage[] | null {
   if (!isObject(body)) return null;
   if (wire === 'responses') return fromItems(body.input);
   if (wire === 'messages') return fromBlocks(body.messages);
-  return chatMessagesOf(body);
+  return fromChat(body.messages);
 }
 
 function fromItems(input: unknown): RecordedMessage[] | null {
@@ -91,9 +92,8 @@ function fromBlocks(list: unknown): RecordedMessage[] | null {
   return messages.length > 0 ? messages : null;
 }
 
-function chatMessagesOf(body: unknown): RecordedMessage[] | null {
-  if (!isObject(body) || !Array.isArray(body.messages)) return null;
-  const messages: unknown[] = body.messages;
+function fromChat(list: unknown): RecordedMessage[] | null {
+  const messages: unknown[] = Array.isArray(list) ? list : [];
   const known = messages.every(
     (message): message is RecordedMessage => isObject(message) && typeof message.role === 'string',
   );
@@ -104,8 +104,7 @@ function chatMessagesOf(body: unknown): RecordedMessage[] | null {
 export function textOf({ content }: RecordedMessage): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  const parts: unknown[] = content;
-  return parts.map((part) => (isObject(part) ? stringOf(part.text) : '')).join('\n');
+  return content.map((part) => stringOf(field(part, 'text'))).join('\n');
 }
 
 /** Calls of tools in a message; the legacy `function_call` counts as one without an id. */
@@ -114,14 +113,9 @@ export function callsOf({ tool_calls, function_call }: RecordedMessage): Recorde
   const all = isObject(function_call) ? [...calls, { function: function_call }] : calls;
   return all.flatMap((call) => {
     if (!isObject(call) || !isObject(call.function)) return [];
-    const { name, arguments: args } = call.function;
-    return [
-      {
-        id: stringOf(call.id),
-        name: stringOf(name),
-        args: typeof args === 'string' ? args : JSON.stringify(args ?? {}),
-      },
-    ];
+    const { name, arguments: input } = call.function;
+    const args = typeof input === 'string' ? input : JSON.stringify(input ?? {});
+    return [{ id: stringOf(call.id), name: stringOf(name), args }];
   });
 }
 
@@ -138,11 +132,9 @@ export function stringsIn(args: string): string[] {
     else if (Array.isArray(value) && depth < 20) for (const item of value) walk(item, depth + 1);
     else if (isObject(value) && depth < 20) for (const item of Object.values(value)) walk(item, depth + 1);
   };
-  try {
-    walk(JSON.parse(args), 0);
-  } catch {
-    return [args];
-  }
+  const value = parsed(args);
+  if (value === undefined) return [args];
+  walk(value, 0);
   return out;
 }
 
