@@ -10,9 +10,4 @@ export function fromPg(text: string): string {
   return text.includes(ESCAPE) ? text.replaceAll(`${ESCAPE}0`, '\0').replaceAll(`${ESCAPE}1`, ESCAPE) : text;
 }
 
-/** `toPg` of something that may be absent. */
-export function toPgOrNull(text: string | null | undefined): string | null {
-  return text === null || text === undefined ? null : toPg(text);
-}
-
 const ESCAPE = '\x01';
