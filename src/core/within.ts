@@ -8,21 +8,11 @@ export const TIMED_OUT = new Error('deciding took too long');
  */
 export function within<T>(work: Promise<T>, ms: number, onLate: (cause: unknown) => void): Promise<T | null> {
   return new Promise((resolve, reject) => {
-    let isLate = false;
+    let failed = reject;
     const timer = setTimeout(() => {
-      isLate = true;
+      failed = onLate;
       resolve(null);
     }, ms);
-    work.then(
-      (result) => {
-        clearTimeout(timer);
-        resolve(result);
-      },
-      (cause: unknown) => {
-        clearTimeout(timer);
-        if (isLate) onLate(cause);
-        else reject(cause);
-      },
-    );
+    void work.then(resolve, (cause: unknown) => failed(cause)).finally(() => clearTimeout(timer));
   });
 }

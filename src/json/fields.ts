@@ -42,11 +42,7 @@ function mayHoldLines(value: string): boolean {
 }
 
 function firstSolid(text: string): string {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (code !== 32 && code !== 9 && code !== 10 && code !== 13) return text.charAt(i);
-  }
-  return '';
+  return /[^ \t\n\r]/.exec(text)?.[0] ?? '';
 }
 
 /** End (exclusive) of the string that opens at `start`; the text is known to be valid JSON. */

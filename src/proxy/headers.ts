@@ -33,10 +33,8 @@ export function requestHeaders(raw: readonly string[], without: readonly string[
 export function responseHeaders(raw: unknown): string[] {
   if (!Array.isArray(raw)) return [];
   const strings = raw.map((item: unknown) => (Buffer.isBuffer(item) ? item.toString('latin1') : String(item)));
-  return endToEnd(strings, NONE);
+  return endToEnd(strings, () => false);
 }
-
-const NONE = (): boolean => false;
 
 function endToEnd(raw: readonly string[], drop: (name: string) => boolean): string[] {
   const out: string[] = [];
