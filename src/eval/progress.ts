@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks';
-
 const WIDTH = 24;
 const EVERY_MS = 100;
 

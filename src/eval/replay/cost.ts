@@ -40,8 +40,8 @@ function sharedTokens(a: string, b: string): number {
  */
 export function billOf(prompt: Prompt, previous: Prompt | null): Bill {
   let tokens = prompt.headTokens;
-  let cachedTokens = previous !== null && previous.headTokens === prompt.headTokens ? prompt.headTokens : 0;
-  let shared = previous !== null && previous.headTokens === prompt.headTokens;
+  let shared = previous?.headTokens === prompt.headTokens;
+  let cachedTokens = shared ? prompt.headTokens : 0;
   prompt.messages.forEach((message, i) => {
     const own = messageTokens(message);
     tokens += own;
