@@ -76,7 +76,6 @@ export function billOf(
     output: usage.output,
     lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
   };
-  const { miss, missAt, missTokens, missDollars } = missOf(facts, known, usage, price);
   return {
     usage,
     estimated: facts.usage === null || facts.usage.input === null,
@@ -86,10 +85,7 @@ export function billOf(
     removed,
     removedNew: stretches.slice(common).reduce((sum, one) => sum + one.removed, 0),
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
-    miss,
-    missAt,
-    missTokens,
-    missDollars,
+    ...missOf(facts, known, usage, price),
     entering: price && entering(usage, price),
     known: next,
   };

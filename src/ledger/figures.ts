@@ -6,40 +6,25 @@ import { STEP_FIELDS, stepKey } from './learning.ts';
 import type { SumGroup } from './waiting-sums.ts';
 
 /** Names of the figures that a request adds to its day. */
-export type TotalField =
-  | 'requests'
-  | 'unpriced'
-  | 'estimated'
-  | 'fresh'
-  | 'write5m'
-  | 'write1h'
-  | 'read'
-  | 'output'
-  | 'dollars'
-  | 'without'
-  | 'removed'
-  | 'removedNew'
-  | 'regretTokens'
-  | 'regretDollars'
-  | 'missTokens'
-  | 'missDollars'
-  | 'looked'
-  | 'lookedRemoved'
-  | 'reported'
-  | 'guessed'
-  | 'wouldRemove'
-  | 'wouldSave'
-  | 'checked'
-  | 'checkFailed'
-  | 'checkedExact'
-  | 'checkedEstimated';
+export type TotalField = keyof ReturnType<typeof totalFields>;
 
 /** What a request adds to the figures of its day, as a whole and by model. */
 export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted): SumGroup[] {
-  const priced = turn.dollars !== null;
-  const fields: Readonly<Partial<Record<TotalField, number>>> = {
+  const fields = totalFields(turn, texts, counted);
+  const day = dayOf(turn.atMs);
+  const { project, miss, missTokens: tokens } = turn;
+  const all: SumGroup = { day, project, slice: 'all', key: '', fields };
+  const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
+  if (counted.kinds) groups.push({ day, project, slice: 'model', key: turn.model, fields: kindFields(counted.kinds) });
+  const dollars = turn.missDollars ?? 0;
+  if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
+  return groups;
+}
+
+function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Counted) {
+  return {
     requests: 1,
-    unpriced: priced ? 0 : 1,
+    unpriced: turn.dollars === null ? 1 : 0,
     estimated: turn.estimated ? 1 : 0,
     fresh: turn.fresh,
     write5m: turn.write5m,
@@ -65,14 +50,6 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
     checkedExact: counted.checked?.exact ?? 0,
     checkedEstimated: counted.checked?.estimated ?? 0,
   };
-  const day = dayOf(turn.atMs);
-  const { project, miss, missTokens: tokens } = turn;
-  const all: SumGroup = { day, project, slice: 'all', key: '', fields };
-  const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
-  if (counted.kinds) groups.push({ day, project, slice: 'model', key: turn.model, fields: kindFields(counted.kinds) });
-  const dollars = turn.missDollars ?? 0;
-  if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
-  return groups;
 }
 
 /** Parts the name of a figure from the kind of text that it is of. */
