@@ -1,52 +1,27 @@
 import type { Tool } from '../../tool.ts';
 
-const BULK = '--enable-bulk';
-const CHILDREN = '--enable-children';
-const FINE = '--enable-child-ops-fine';
-
-/** The tools of the fleet, with all flags that each needs. A tool whose flag is off is known by name only. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = {
-  child_create: [CHILDREN],
-  child_list: [CHILDREN],
-  child_status: [CHILDREN],
-  child_cancel: [CHILDREN],
-  child_kill: [CHILDREN],
-  child_gc: [CHILDREN],
-  child_spawn_codex: [FINE],
-  child_attach: [FINE],
-  child_set_role: [FINE],
-  child_set_limits: [FINE],
-  child_batch_create: [FINE, BULK],
-  graph_mutate: ['--enable-graphs'],
-  graph_diff: ['--enable-diff-patch'],
-  graph_patch: ['--enable-diff-patch'],
-  graph_lock: ['--enable-locks'],
-  graph_unlock: ['--enable-locks'],
-  graph_batch_mutate: ['--enable-graphs', BULK],
-  tx_begin: ['--enable-tx'],
-  tx_apply: ['--enable-tx'],
-  tx_commit: ['--enable-tx'],
-  tx_rollback: ['--enable-tx'],
-  bb_set: ['--enable-blackboard'],
-  bb_get: ['--enable-blackboard'],
-  bb_query: ['--enable-blackboard'],
-  bb_watch: ['--enable-blackboard'],
-  bb_delete: ['--enable-blackboard'],
-  bb_batch_set: ['--enable-blackboard', BULK],
-  stig_mark: ['--enable-stigmergy'],
-  stig_decay: ['--enable-stigmergy'],
-  stig_snapshot: ['--enable-stigmergy'],
-  stig_batch: ['--enable-stigmergy', BULK],
-  plan_run_bt: ['--enable-bt'],
-  plan_run_reactive: ['--enable-reactive-scheduler'],
-  plan_status: ['--enable-plan-lifecycle'],
-  plan_pause: ['--enable-plan-lifecycle'],
-  plan_resume: ['--enable-plan-lifecycle'],
-  plan_dry_run: ['--enable-plan-lifecycle'],
-  op_cancel: ['--enable-cancellation'],
-  plan_cancel: ['--enable-cancellation'],
-  cnp_announce: ['--enable-cnp'],
-  cnp_complete: ['--enable-cnp'],
+/** The tools of the fleet by the flags that they need; one that needs two stands at both. One whose flag is off is known by name only. */
+const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
+  '--enable-children': ['child_create', 'child_list', 'child_status', 'child_cancel', 'child_kill', 'child_gc'],
+  '--enable-child-ops-fine': [
+    'child_spawn_codex',
+    'child_attach',
+    'child_set_role',
+    'child_set_limits',
+    'child_batch_create',
+  ],
+  '--enable-graphs': ['graph_mutate', 'graph_batch_mutate'],
+  '--enable-diff-patch': ['graph_diff', 'graph_patch'],
+  '--enable-locks': ['graph_lock', 'graph_unlock'],
+  '--enable-tx': ['tx_begin', 'tx_apply', 'tx_commit', 'tx_rollback'],
+  '--enable-blackboard': ['bb_set', 'bb_get', 'bb_query', 'bb_watch', 'bb_delete', 'bb_batch_set'],
+  '--enable-stigmergy': ['stig_mark', 'stig_decay', 'stig_snapshot', 'stig_batch'],
+  '--enable-bt': ['plan_run_bt'],
+  '--enable-reactive-scheduler': ['plan_run_reactive'],
+  '--enable-plan-lifecycle': ['plan_status', 'plan_pause', 'plan_resume', 'plan_dry_run'],
+  '--enable-cancellation': ['op_cancel', 'plan_cancel'],
+  '--enable-cnp': ['cnp_announce', 'cnp_complete'],
+  '--enable-bulk': ['child_batch_create', 'graph_batch_mutate', 'bb_batch_set', 'stig_batch'],
 };
 
 /** What lets programs be started over HTTP: without it any program of this machine could. */
@@ -60,15 +35,15 @@ const NOWHERE = 'mcp-pruner serve';
  * @param mayStart - whether callers may start programs: they came over stdio, or must show a token
  */
 export function missingFlag(name: string, flags: ReadonlySet<string>, mayStart: boolean): string | null {
-  const missing = NEEDS[name]?.find((flag) => !flags.has(flag));
-  if (missing !== undefined) return missing;
+  const missing = Object.entries(TOOLS_OF).find(([flag, names]) => names.includes(name) && !flags.has(flag));
+  if (missing !== undefined) return missing[0];
   return name.startsWith('child_') && !mayStart ? TOKEN : null;
 }
 
 /** Stand-ins for the tools that are off, so that a call is told which flag is missing. */
 export function absentTools(offered: readonly Tool[], flags: ReadonlySet<string>, mayStart: boolean): Tool[] {
   const there = new Set(offered.map(({ name }) => name));
-  return Object.keys(NEEDS)
+  return [...new Set(Object.values(TOOLS_OF).flat())]
     .filter((name) => !there.has(name))
     .map((name): Tool => {
       const flag = missingFlag(name, flags, mayStart) ?? NOWHERE;
