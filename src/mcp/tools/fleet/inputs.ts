@@ -30,15 +30,14 @@ export function callerOf({ caller }: ToolContext): Caller {
   return caller ?? NOBODY;
 }
 
+const key = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), { error: 'this key is reserved' });
+
 /** Attributes of an element: texts, finite numbers and booleans under names that no object has by itself. */
-export const attributes = z.record(
-  z
-    .string()
-    .min(1)
-    .max(200)
-    .refine((key) => !['__proto__', 'constructor', 'prototype'].includes(key), { error: 'this key is reserved' }),
-  z.union([z.string(), z.number(), z.boolean()]),
-);
+export const attributes = z.record(key, z.union([z.string(), z.number(), z.boolean()]));
 
 const label = z.string().max(1000).optional();
 export const nodeInput = z.strictObject({ id, label, attributes: attributes.optional() });
@@ -59,11 +58,6 @@ export const descriptor = z.strictObject({
   metadata: attributes.optional(),
 });
 
-const key = z
-  .string()
-  .min(1)
-  .max(200)
-  .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), { error: 'this key is reserved' });
 const value = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 export const operations = z

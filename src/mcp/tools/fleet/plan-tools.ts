@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Contracts } from '../../../fleet/contract-net/contracts.ts';
-import type { Plans, PlanTools } from '../../../fleet/plan/plans.ts';
-import type { Tree, TreeNode } from '../../../fleet/plan/tree.ts';
+import type { Hints } from '../../../fleet/hints.ts';
+import type { PlanInput, Plans, PlanTools } from '../../../fleet/plan/plans.ts';
+import type { TreeNode } from '../../../fleet/plan/tree.ts';
 import { defineTool, type Tool, type ToolContext } from '../../tool.ts';
 import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
 import { callerOf, DAY_MS, hintFields, id } from './inputs.ts';
@@ -81,6 +82,11 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
   const lifecycle = { ...family, flag: '--enable-plan-lifecycle' };
   const cancellation = { ...family, flag: '--enable-cancellation' };
   const reason = z.string().min(1).max(200).optional();
+  const start = (mode: 'bt' | 'reactive', input: PlanInput & Hints, context: ToolContext): Promise<object> => {
+    const { run_id, op_id, job_id, graph_id, node_id, child_id, ...planned } = input;
+    const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
+    return plans.run(mode, planned, hints, callerOf(context), toolsFor(context));
+  };
   return [
     defineTool({
       ...family,
@@ -90,7 +96,7 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       summary: 'Run a behaviour tree.',
       description: `Run a behaviour tree over the tools of this server to its end, or in the background. ${NODES} Returns JSON: status, ticks, last_output, invocations, run_id.`,
       input: z.strictObject({ ...run, timeout_ms: z.int().min(1).max(60_000).optional() }),
-      run: ({ tree: planned, ...input }, context) => start(plans, 'bt', planned as Tree, input, context, toolsFor),
+      run: (input, context) => start('bt', input, context),
     }),
     defineTool({
       ...family,
@@ -105,8 +111,7 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
         budget_ms: z.int().min(1).max(5_000).optional(),
         timeout_ms: z.int().min(1).max(300_000).optional(),
       }),
-      run: ({ tree: planned, ...input }, context) =>
-        start(plans, 'reactive', planned as Tree, input, context, toolsFor),
+      run: (input, context) => start('reactive', input, context),
     }),
     defineTool({
       ...lifecycle,
@@ -142,7 +147,7 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       summary: 'Check a tree without running it.',
       description: `Check a tree and list its tasks without calling anything. ${NODES}`,
       input: z.strictObject({ tree, variables }),
-      run: ({ tree: planned, variables: given }, context) => plans.dryRun(planned as Tree, given, toolsFor(context)),
+      run: ({ tree: planned, variables: given }, context) => plans.dryRun(planned, given, toolsFor(context)),
     }),
     defineTool({
       ...cancellation,
@@ -164,28 +169,6 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       run: ({ run_id, reason: why }) => plans.cancelRun(run_id, why),
     }),
   ];
-}
-
-type RunInput = {
-  readonly variables: Readonly<Record<string, unknown>>;
-  readonly dry_run: boolean;
-  readonly background: boolean;
-  readonly timeout_ms?: number | undefined;
-  readonly tick_ms?: number | undefined;
-  readonly budget_ms?: number | undefined;
-} & Parameters<Plans['run']>[2];
-
-function start(
-  plans: Plans,
-  mode: 'bt' | 'reactive',
-  planned: Tree,
-  input: RunInput,
-  context: ToolContext,
-  toolsFor: (context: ToolContext) => PlanTools,
-): Promise<object> {
-  const { run_id, op_id, job_id, graph_id, node_id, child_id, ...rest } = input;
-  const hints = { run_id, op_id, job_id, graph_id, node_id, child_id };
-  return plans.run(mode, { tree: planned, ...rest }, hints, callerOf(context), toolsFor(context));
 }
 
 /** The contract net. */
