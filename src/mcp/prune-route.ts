@@ -5,6 +5,7 @@ import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
 import { type ErrorCode, errorRow } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
 import { parsed } from '../json/value.ts';
+import { jsonBytes, readFailure, writeJson } from './http-json.ts';
 import { describeIssues } from './tool-input.ts';
 import { toWire } from './tools/prune-text.ts';
 
@@ -106,19 +107,13 @@ function refuse(
 }
 
 function send(res: Response, status: number, json: object): void {
-  if (res.destroyed) return;
-  const bytes = Buffer.from(JSON.stringify(json), 'utf8');
-  res.statusCode = status;
-  res.setHeader('Content-Type', 'application/json');
-  res.setHeader('Content-Length', bytes.length);
-  res.end(bytes);
+  if (!res.destroyed) writeJson(res, status, jsonBytes(json));
 }
 
 /** Answers for a body that could not be read, and for a bug. */
 function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
-    const type = cause instanceof Error && 'type' in cause ? cause.type : undefined;
-    const status = cause instanceof Error && 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
+    const { type, status } = readFailure(cause);
     if (type === 'entity.too.large') {
       return refuse(res, 'body_too_large', `The body is larger than ${maxBodyBytes} bytes.`);
     }

@@ -11,6 +11,7 @@ import type { TellFailure } from '../failures.ts';
 import { AnswerRoom } from './answer-room.ts';
 import type { Answer } from './connection.ts';
 import { invalidRequest, unreadable } from './envelope.ts';
+import { jsonBytes, readFailure, writeJson } from './http-json.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
 import type { ClientOptions, McpServer } from './server.ts';
 import { toWireError } from './wire-error.ts';
@@ -99,7 +100,7 @@ function askedTools(url: string): ClientOptions {
 /** Writes an answer for which there is room, and gives the room back once the client has read it or is gone. */
 function deliver(res: Response, reply: Answer, room: AnswerRoom): void {
   if (res.destroyed) return;
-  const body = bytesOf(reply);
+  const body = jsonBytes(reply);
   const release = room.take(body.length);
   if (release === null) {
     send(res, 200, unread(reply));
@@ -108,7 +109,7 @@ function deliver(res: Response, reply: Answer, room: AnswerRoom): void {
   res.once('close', release);
   // whoever takes nothing at all for so long will not
   res.setTimeout(UNREAD_MS, () => res.destroy());
-  write(res, 200, body);
+  writeJson(res, 200, body);
 }
 
 /** The same for each call whose answer was let go. */
@@ -118,19 +119,7 @@ function unread(reply: Answer): Answer {
 }
 
 function send(res: Response, status: number, reply: Answer): void {
-  if (!res.destroyed && !res.headersSent) write(res, status, bytesOf(reply));
-}
-
-function bytesOf(reply: Answer): Buffer {
-  // not res.json: its ETag would hash megabytes that nobody caches
-  return Buffer.from(JSON.stringify(reply), 'utf8');
-}
-
-function write(res: Response, status: number, body: Buffer): void {
-  res.statusCode = status;
-  res.setHeader('Content-Type', 'application/json');
-  res.setHeader('Content-Length', body.length);
-  res.end(body);
+  if (!res.destroyed && !res.headersSent) writeJson(res, status, jsonBytes(reply));
 }
 
 function withoutBom(text: string): string {
@@ -158,11 +147,4 @@ function onError(maxBodyBytes: number, onFailure: RpcRouterDeps['onFailure']): E
     onFailure?.('internal_error', cause);
     return send(res, 500, failure(null, toWireError(cause)));
   };
-}
-
-function readFailure(cause: unknown): { readonly type: unknown; readonly status: number } {
-  if (!(cause instanceof Error)) return { type: undefined, status: 500 };
-  const type = 'type' in cause ? cause.type : undefined;
-  const status = 'status' in cause && typeof cause.status === 'number' ? cause.status : 500;
-  return { type, status };
 }
