@@ -6,7 +6,7 @@ import type {
   LedgerSum,
   LedgerTurn,
 } from '../../core/ports/ledger.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import { unsupported } from './unsupported.ts';
 
 /** Requests that are read at a time in search of those of the viewer's projects. */
 const PAGE = 500;
@@ -22,9 +22,7 @@ export class NarrowedLedger implements LedgerStore {
   }
 
   /** Requests are billed by whoever forwards them. */
-  add(): Promise<void> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
+  add = unsupported;
 
   async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
     const all = await Promise.all(this.#asked(project).map((one) => this.#wide.sums({ sinceDay, project: one })));
@@ -67,9 +65,7 @@ export class NarrowedLedger implements LedgerStore {
     return (await this.#wide.steps()).filter(({ project }) => this.#mine.includes(project));
   }
 
-  addStep(): Promise<BoldnessStep> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
+  addStep = unsupported;
 
   #asked(project: string | undefined): readonly string[] {
     return project === undefined ? this.#mine : this.#mine.filter((one) => one === project);

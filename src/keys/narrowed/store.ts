@@ -13,11 +13,12 @@ import type {
   StoredPrune,
   UsageTotal,
 } from '../../core/ports.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import type { StoreUnavailable } from '../../errors.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import { NarrowedLedger } from './ledger.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
+import { unsupported } from './unsupported.ts';
 
 /** A store and what it knows of projects. */
 export interface Wide {
@@ -116,9 +117,7 @@ export class NarrowedStore implements StoreHandle {
     return Promise.resolve(new Set());
   }
 
-  markRefused(): Promise<void> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
+  markRefused = unsupported;
 
   refusedConversations(): Promise<readonly string[]> {
     return Promise.resolve([]);
@@ -132,9 +131,7 @@ export class NarrowedStore implements StoreHandle {
     return () => undefined;
   }
 
-  addUsage(): Promise<void> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
+  addUsage = unsupported;
 
   /** Totals by day, model and tool are of all projects together. */
   usage(): Promise<readonly UsageTotal[]> {
@@ -160,17 +157,9 @@ export class NarrowedStore implements StoreHandle {
   }
 
   /** The fleet knows no projects. */
-  fleet(): Promise<never> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
-
-  projects(): Promise<never> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
-
-  keys(): Promise<never> {
-    return Promise.reject(new StoreUnavailable('unsupported'));
-  }
+  fleet = unsupported;
+  projects = unsupported;
+  keys = unsupported;
 
   /** It ends with the store that it is a part of. */
   close(): Promise<void> {
