@@ -3,7 +3,6 @@ import {
   checkAttributes,
   checkCounts,
   compareEdges,
-  compareText,
   type EdgeInput,
   edgeOf,
   findEdge,
@@ -15,7 +14,6 @@ import {
   nodeOf,
   type Scalar,
   sameElement,
-  sortedAttributes,
 } from './model.ts';
 
 /** One change to a graph. `value: null` removes what it names. */
@@ -108,19 +106,24 @@ function apply(draft: Draft, operation: GraphOperation, fail: Fail): Outcome {
 }
 
 function addNode({ nodes }: Draft, input: NodeInput): Outcome {
-  const { at, found } = findNode(nodes, input.id);
-  const old = nodes[at];
-  if (!found || old === undefined) {
-    const node = nodeOf(input);
-    checkAttributes(node.attributes);
-    nodes.splice(at, 0, node);
-    return [`added node ${input.id}`, true];
-  }
-  const merged = nodeOf({ ...old, ...given(input), attributes: { ...old.attributes, ...input.attributes } });
-  checkAttributes(merged.attributes);
-  if (sameElement(old, merged)) return [`node ${input.id} is there already`, false];
-  nodes[at] = merged;
-  return [`merged node ${input.id}`, true];
+  return put(nodes, findNode(nodes, input.id), nodeOf, input, `node ${input.id}`);
+}
+
+/** Puts an element where it belongs, or merges it into the one that stands there. */
+function put<Input extends NodeInput | EdgeInput, Element extends Input & (GraphNode | GraphEdge)>(
+  list: Element[],
+  { at, found }: ReturnType<typeof findNode>,
+  made: (input: Input) => Element,
+  input: Input,
+  name: string,
+): Outcome {
+  const old = found ? list[at] : undefined;
+  const attributes = { ...old?.attributes, ...input.attributes };
+  const element = made({ ...old, ...given(input), attributes } as Input);
+  checkAttributes(element.attributes);
+  if (old !== undefined && sameElement(old, element)) return [`${name} is there already`, false];
+  list.splice(at, old === undefined ? 0 : 1, element);
+  return [`${old === undefined ? 'added' : 'merged'} ${name}`, true];
 }
 
 function removeNode(draft: Draft, id: string): Outcome {
@@ -170,20 +173,7 @@ function addEdge({ nodes, edges }: Draft, input: EdgeInput, fail: Fail): Outcome
   for (const end of [input.from, input.to]) {
     if (!findNode(nodes, end).found) throw fail(`there is no node ${end} for an edge to end at`);
   }
-  const name = `${input.from} -> ${input.to}`;
-  const { at, found } = findEdge(edges, input);
-  const old = edges[at];
-  if (!found || old === undefined) {
-    const edge = edgeOf(input);
-    checkAttributes(edge.attributes);
-    edges.splice(at, 0, edge);
-    return [`added edge ${name}`, true];
-  }
-  const merged = edgeOf({ ...old, ...given(input), attributes: { ...old.attributes, ...input.attributes } });
-  checkAttributes(merged.attributes);
-  if (sameElement(old, merged)) return [`edge ${name} is there already`, false];
-  edges[at] = merged;
-  return [`merged edge ${name}`, true];
+  return put(edges, findEdge(edges, input), edgeOf, input, `edge ${input.from} -> ${input.to}`);
 }
 
 function removeEdge({ edges }: Draft, ends: { readonly from: string; readonly to: string }): Outcome {
@@ -197,52 +187,49 @@ function removeEdge({ edges }: Draft, ends: { readonly from: string; readonly to
 type Setting<Op> = Extract<GraphOperation, { op: Op }>;
 
 function setNodeAttribute({ nodes }: Draft, operation: Setting<'set_node_attribute'>, fail: Fail): Outcome {
-  const { id, key, value } = operation;
-  const { at, found } = findNode(nodes, id);
-  const old = nodes[at];
-  if (!found || old === undefined) return [`there is no node ${id}`, false];
-  const set = key === 'label' ? withLabel(old, value, fail) : withAttribute(old, key, value);
-  if (sameElement(old, set)) return [`${key} of node ${id} stays`, false];
-  nodes[at] = nodeOf(set);
-  return [value === null ? `removed ${key} of node ${id}` : `set ${key} of node ${id}`, true];
+  const { id } = operation;
+  const set = (node: GraphNode): GraphNode => nodeOf(withField(node, operation, fail));
+  return replace(nodes, findNode(nodes, id), set, operation, `node ${id}`);
 }
 
 function setEdgeAttribute({ edges }: Draft, operation: Setting<'set_edge_attribute'>, fail: Fail): Outcome {
   const { from, to, key, value } = operation;
-  const name = `${from} -> ${to}`;
-  const { at, found } = findEdge(edges, { from, to });
-  const old = edges[at];
-  if (!found || old === undefined) return [`there is no edge ${name}`, false];
-  const set = withEdgeField(old, key, value, fail);
-  if (sameElement(old, set)) return [`${key} of edge ${name} stays`, false];
-  edges[at] = edgeOf(set);
-  return [value === null ? `removed ${key} of edge ${name}` : `set ${key} of edge ${name}`, true];
+  const set = (edge: GraphEdge): GraphEdge =>
+    edgeOf(key === 'weight' ? withWeight(edge, value, fail) : withField(edge, operation, fail));
+  return replace(edges, findEdge(edges, operation), set, operation, `edge ${from} -> ${to}`);
 }
 
-function withEdgeField(edge: GraphEdge, key: string, value: Scalar | null, fail: Fail): GraphEdge {
-  if (key === 'label') return withLabel(edge, value, fail);
-  if (key !== 'weight') return withAttribute(edge, key, value);
-  const { weight: _, ...rest } = edge;
+type Field = Pick<Setting<'set_node_attribute'>, 'key' | 'value'>;
+
+function replace<Element extends object>(
+  list: Element[],
+  { at, found }: ReturnType<typeof findNode>,
+  set: (old: Element) => Element,
+  { key, value }: Field,
+  name: string,
+): Outcome {
+  const old = found ? list[at] : undefined;
+  if (old === undefined) return [`there is no ${name}`, false];
+  const element = set(old);
+  if (sameElement(old, element)) return [`${key} of ${name} stays`, false];
+  list[at] = element;
+  return [`${value === null ? 'removed' : 'set'} ${key} of ${name}`, true];
+}
+
+function withWeight({ weight: _, ...rest }: GraphEdge, value: Scalar | null, fail: Fail): GraphEdge {
   if (value === null) return rest;
   if (typeof value !== 'number' || !(value >= 0)) throw fail('a weight is a number from 0 on');
-  return edgeOf({ ...edge, weight: value });
+  return { ...rest, weight: value };
 }
 
-function withLabel<Element extends GraphNode | GraphEdge>(element: Element, value: Scalar | null, fail: Fail): Element {
-  const { label: _, ...rest } = element;
-  if (value === null) return rest as Element;
-  if (typeof value !== 'string') throw fail('a label is a text');
-  return (('from' in element ? edgeOf : nodeOf) as (input: object) => object)({ ...element, label: value }) as Element;
-}
-
-function withAttribute<Element extends GraphNode | GraphEdge>(
-  element: Element,
-  key: string,
-  value: Scalar | null,
-): Element {
-  const others = Object.entries(element.attributes).filter(([name]) => name !== key);
-  const entries = value === null ? others : [...others, [key, value] as const];
-  const attributes = sortedAttributes(Object.fromEntries(entries.sort(([a], [b]) => compareText(a, b))));
+/** An element with its label or an attribute set. */
+function withField<Element extends GraphNode | GraphEdge>(element: Element, { key, value }: Field, fail: Fail) {
+  if (key === 'label') {
+    if (value !== null && typeof value !== 'string') throw fail('a label is a text');
+    return { ...element, label: value ?? undefined };
+  }
+  const { [key]: _, ...others } = element.attributes;
+  const attributes = value === null ? others : { ...others, [key]: value };
   checkAttributes(attributes);
   return { ...element, attributes };
 }
