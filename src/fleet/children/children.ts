@@ -101,11 +101,8 @@ export class Children {
   }
 
   async attach(childId: string, hints: Hints): Promise<Manifest> {
-    const given = Object.fromEntries(
-      Object.entries({ runId: hints.run_id, opId: hints.op_id }).filter(([, value]) => value !== undefined),
-    );
     const updated = await this.#records.update(childId, (record, nowMs) => {
-      const next = { ...record, attachedMs: nowMs, correlation: { ...record.correlation, ...given } };
+      const next = { ...record, attachedMs: nowMs, correlation: withHints(record, hints) };
       return { record: next, events: [childEvent('child_attached', next, {})], logs: [meta('attached')] };
     });
     return this.#shown(updated);

@@ -1,30 +1,21 @@
+import type { z } from 'zod';
+import type { childFields } from '../../core/ports/child-input.ts';
 import type { ChildRecord } from '../../core/ports/fleet.ts';
 import type { Hints } from '../hints.ts';
 import type { LimitChanges } from './limits.ts';
 
 /** What is asked to be started. */
-export interface ChildInput {
+export interface ChildInput extends Omit<z.infer<z.ZodObject<typeof childFields>>, 'limits'> {
   readonly child_id?: string | undefined;
-  readonly agent?: string | undefined;
-  readonly command?: string | undefined;
-  readonly args?: readonly string[] | undefined;
-  readonly prompt?: string | undefined;
-  readonly model?: string | undefined;
-  readonly cwd?: string | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  readonly role?: string | undefined;
   readonly limits?: LimitChanges | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** How a child is started: kept in the store, shown to nobody. */
 export type StartSpec = Pick<ChildInput, 'agent' | 'command' | 'args' | 'prompt' | 'model' | 'cwd' | 'env'>;
 
-export interface SpawnInput extends Omit<Hints, 'child_id'> {
+export interface SpawnInput extends Omit<Hints, 'child_id'>, Pick<ChildInput, 'role' | 'limits'> {
   readonly child_id: string;
   readonly manifest_path: string;
-  readonly role?: string | undefined;
-  readonly limits?: LimitChanges | undefined;
   readonly child_id_hint?: string | undefined;
 }
 
