@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TreeRun, type World } from '../../src/fleet/plan/interpreter.ts';
+import { type Running, running, type World } from '../../src/fleet/plan/interpreter.ts';
 import { priorityOf, StimulusQueue } from '../../src/fleet/plan/scheduler.ts';
 import { problemsOf, type Status, type TaskNode, type TreeNode } from '../../src/fleet/plan/tree.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
@@ -36,13 +36,13 @@ class ManualWorld implements World {
 
 const task = (tool: string): TreeNode => ({ kind: 'task', node_id: tool, tool });
 
-async function settle(run: TreeRun): Promise<Status> {
+async function settle(run: Running): Promise<Status> {
   await new Promise((resolve) => setImmediate(resolve));
   return run.tick();
 }
 
 function runOf(root: TreeNode, world = new ManualWorld()) {
-  return { run: new TreeRun({ id: 't', root }, world), world };
+  return { run: running(root, world), world };
 }
 
 const leaf = fc.constantFrom(task('ok'), task('bad'));

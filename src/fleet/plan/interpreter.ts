@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Status, TaskNode, Tree, TreeNode } from './tree.ts';
+import type { Status, TaskNode, TreeNode } from './tree.ts';
 
 /** What a tree needs of the world. */
 export interface World {
@@ -20,45 +20,17 @@ export interface World {
   onStatus?(node: TreeNode, status: Status): void;
 }
 
-/** A node while it is run. */
-interface Running {
+/** A tree, or a part of one, under way. It does nothing by itself: each tick takes it as far as it can go at that moment. */
+export interface Running {
   tick(): Promise<Status>;
-  /** Ends what runs below it. */
+  /** Aborts every task under way. */
   halt(): void;
   /** When it wants to be ticked again whatever happens, as `World.nowMs` counts; infinity when it need not. */
   dueMs(): number;
 }
 
-/** A tree under way. It does nothing by itself: each tick takes it as far as it can go at that moment. */
-export class TreeRun {
-  readonly #root: Running;
-  #status: Status = 'running';
-
-  constructor(tree: Tree, world: World) {
-    this.#root = build(tree.root, world);
-  }
-
-  get status(): Status {
-    return this.#status;
-  }
-
-  async tick(): Promise<Status> {
-    if (this.#status === 'running') this.#status = await this.#root.tick();
-    return this.#status;
-  }
-
-  /** When a backoff or a time limit is over, the next of them. */
-  dueMs(): number {
-    return this.#root.dueMs();
-  }
-
-  /** Aborts every task under way. */
-  halt(): void {
-    this.#root.halt();
-  }
-}
-
-function build(node: TreeNode, world: World): Running {
+/** Makes a tree ready to be run, from its root; ticking ends with its first outcome. */
+export function running(node: TreeNode, world: World): Running {
   const made = make(node, world);
   let last: Status | null = null;
   const tick = async (): Promise<Status> => {
@@ -85,7 +57,7 @@ function make(node: TreeNode, world: World): Running {
     case 'guard':
       return guarded(node, world);
     case 'cancellable':
-      return build(node.child, world);
+      return running(node.child, world);
     case 'task':
       return task(node, world);
   }
@@ -93,7 +65,7 @@ function make(node: TreeNode, world: World): Running {
 
 /** One child after the other, until one ends with `decisive`; without that it is the opposite. */
 function inOrder(nodes: readonly TreeNode[], world: World, decisive: Status): Running {
-  const children = nodes.map((node) => build(node, world));
+  const children = nodes.map((node) => running(node, world));
   let at = 0;
   return {
     async tick() {
@@ -110,7 +82,7 @@ function inOrder(nodes: readonly TreeNode[], world: World, decisive: Status): Ru
 }
 
 function sideBySide(nodes: readonly TreeNode[], world: World, policy: 'all' | 'any'): Running {
-  const children = nodes.map((node) => build(node, world));
+  const children = nodes.map((node) => running(node, world));
   const ended = new Map<Running, Status>();
   const open = (): Running[] => children.filter((child) => !ended.has(child));
   const halt = (): void => {
@@ -138,7 +110,7 @@ function sideBySide(nodes: readonly TreeNode[], world: World, policy: 'all' | 'a
 
 function retried(node: Extract<TreeNode, { kind: 'retry' }>, world: World): Running {
   let attempt = 1;
-  let child = build(node.child, world);
+  let child = running(node.child, world);
   let waitUntilMs: number | null = null;
   return {
     async tick() {
@@ -147,7 +119,7 @@ function retried(node: Extract<TreeNode, { kind: 'retry' }>, world: World): Runn
       const status = await child.tick();
       if (status !== 'failure' || attempt >= node.max_attempts) return status;
       attempt++;
-      child = build(node.child, world);
+      child = running(node.child, world);
       waitUntilMs = world.nowMs() + (node.backoff_ms ?? 0);
       return 'running';
     },
@@ -157,7 +129,7 @@ function retried(node: Extract<TreeNode, { kind: 'retry' }>, world: World): Runn
 }
 
 function timed(node: Extract<TreeNode, { kind: 'timeout' }>, world: World): Running {
-  const child = build(node.child, world);
+  const child = running(node.child, world);
   let endMs: number | null = null;
   return {
     async tick() {
@@ -173,7 +145,7 @@ function timed(node: Extract<TreeNode, { kind: 'timeout' }>, world: World): Runn
 }
 
 function guarded(node: Extract<TreeNode, { kind: 'guard' }>, world: World): Running {
-  const child = build(node.child, world);
+  const child = running(node.child, world);
   return {
     async tick() {
       const value = await world.read(node.condition_key);

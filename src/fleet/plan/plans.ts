@@ -4,7 +4,7 @@ import type { TellFailure } from '../../failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
-import { type Invocation, PlanRun } from './run.ts';
+import { PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';
 
 /** The tools that a plan can call. */
@@ -300,5 +300,3 @@ function refusalOf(tool: string, tools: PlanTools, children: PlanChildren | null
   if (tool.startsWith('plan_') || tool === 'op_cancel') return `${tool} cannot be called by a plan`;
   return tools.refusal(tool);
 }
-
-export type { Invocation };

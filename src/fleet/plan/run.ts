@@ -1,7 +1,7 @@
 import type { Board } from '../blackboard/board.ts';
 import { Changes } from '../changes.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
-import { TreeRun, type World } from './interpreter.ts';
+import { type Running, running, type World } from './interpreter.ts';
 import { StimulusQueue } from './scheduler.ts';
 import { type Status, type TaskNode, type Tree, tasksOf } from './tree.ts';
 
@@ -52,7 +52,7 @@ const BOARD_PREFIX = 'bb:';
 export class PlanRun {
   readonly #options: PlanRunOptions;
   readonly #variables: Map<string, unknown>;
-  readonly #tree: TreeRun;
+  readonly #tree: Running;
   readonly #wakes = new Changes();
   readonly #queue = new StimulusQueue();
   /** Tasks that are ready and whose turn has come, or not yet. */
@@ -75,7 +75,7 @@ export class PlanRun {
   constructor(options: PlanRunOptions) {
     this.#options = options;
     this.#variables = new Map(Object.entries(options.input.variables));
-    this.#tree = new TreeRun(options.input.tree, this.#world());
+    this.#tree = running(options.input.tree.root, this.#world());
     this.#tasks = Math.max(1, tasksOf(options.input.tree.root).length);
   }
 

@@ -1,9 +1,20 @@
 /** How a node of a tree stands. */
 export type Status = 'success' | 'failure' | 'running';
 
-export interface TaskNode {
-  readonly kind: 'task';
+interface Named<Kind extends string> {
+  readonly kind: Kind;
   readonly id?: string | undefined;
+}
+
+interface Branch {
+  readonly children: readonly TreeNode[];
+}
+
+interface Wrapper {
+  readonly child: TreeNode;
+}
+
+export interface TaskNode extends Named<'task'> {
   /** The node of a task graph, or any name, that the work belongs to. */
   readonly node_id: string;
   readonly tool: string;
@@ -17,35 +28,12 @@ export interface TaskNode {
 
 /** A behaviour tree, as clients write it. */
 export type TreeNode =
-  | { readonly kind: 'sequence'; readonly id?: string | undefined; readonly children: readonly TreeNode[] }
-  | { readonly kind: 'selector'; readonly id?: string | undefined; readonly children: readonly TreeNode[] }
-  | {
-      readonly kind: 'parallel';
-      readonly id?: string | undefined;
-      readonly policy: 'all' | 'any';
-      readonly children: readonly TreeNode[];
-    }
-  | {
-      readonly kind: 'retry';
-      readonly id?: string | undefined;
-      readonly max_attempts: number;
-      readonly backoff_ms?: number | undefined;
-      readonly child: TreeNode;
-    }
-  | {
-      readonly kind: 'timeout';
-      readonly id?: string | undefined;
-      readonly timeout_ms: number;
-      readonly child: TreeNode;
-    }
-  | {
-      readonly kind: 'guard';
-      readonly id?: string | undefined;
-      readonly condition_key: string;
-      readonly expected?: unknown;
-      readonly child: TreeNode;
-    }
-  | { readonly kind: 'cancellable'; readonly id?: string | undefined; readonly child: TreeNode }
+  | (Named<'sequence' | 'selector'> & Branch)
+  | (Named<'parallel'> & Branch & { readonly policy: 'all' | 'any' })
+  | (Named<'retry'> & Wrapper & { readonly max_attempts: number; readonly backoff_ms?: number | undefined })
+  | (Named<'timeout'> & Wrapper & { readonly timeout_ms: number })
+  | (Named<'guard'> & Wrapper & { readonly condition_key: string; readonly expected?: unknown })
+  | (Named<'cancellable'> & Wrapper)
   | TaskNode;
 
 export interface Tree {
