@@ -50,7 +50,7 @@ export class Calibration {
       const ratio = this.#of(kind);
       if (!ratio || tokens <= 0) continue;
       const gain = (ratio.variance * tokens) / spread;
-      ratio.value = within(ratio.value + gain * (reported - expected));
+      ratio.value = bounded(ratio.value + gain * (reported - expected));
       ratio.variance *= 1 - gain * tokens;
       ratio.guessed += tokens;
       shares[kind] = ratio.value * tokens;
@@ -75,6 +75,7 @@ export class Calibration {
 
 const UNKNOWN = { value: 1, variance: PRIOR ** 2 };
 
-function within(ratio: number): number {
+/** A ratio, no further from 1 than any is believed. */
+export function bounded(ratio: number): number {
   return Math.min(MOST, Math.max(LEAST, ratio));
 }

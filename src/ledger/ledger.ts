@@ -12,7 +12,7 @@ import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { type Bill, billOf, entering, inputOf } from './bill.ts';
-import { Calibration } from './calibration.ts';
+import { bounded, Calibration } from './calibration.ts';
 import { dayOf } from './days.ts';
 import { type Guess, KIND_MARK, regretSums, stepSums, textSums, turnSums } from './figures.ts';
 import { type Known, shared } from './known.ts';
@@ -72,7 +72,7 @@ export class Ledger implements LedgerSink, LedgerReader {
   });
   /** Tokens reported and estimated by model, as far as it is known here. */
   readonly #counted = new LRUCache<string, { reported: number; guessed: number }>({ max: 200 });
-  readonly #byKind = new LRUCache<string, Calibration>({ max: 200 });
+  readonly #byKind = new LRUCache<string, Calibration>({ max: 200, memoMethod: () => new Calibration() });
   /** Tokens cut by model, by the provider's count and estimated. */
   readonly #checked = new LRUCache<string, NonNullable<Bill['checked']>>({ max: 200 });
   /** Prune ids of texts that were regretted. */
@@ -111,7 +111,7 @@ export class Ledger implements LedgerSink, LedgerReader {
         this.#counted.set(key, counted);
       }
       for (const { model, kind, reported, guessed } of kinds.values())
-        this.#kindsOf(model).know(kind, reported, guessed);
+        this.#byKind.memo(model).know(kind, reported, guessed);
     } catch (cause) {
       onFailure('calibration_not_read', cause);
     }
@@ -217,7 +217,7 @@ export class Ledger implements LedgerSink, LedgerReader {
 
   #calibration(model: string): number {
     const { reported = 0, guessed = 0 } = this.#counted.get(model) ?? {};
-    return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(4, Math.max(0.25, reported / guessed));
+    return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : bounded(reported / guessed);
   }
 
   /**
@@ -227,19 +227,11 @@ export class Ledger implements LedgerSink, LedgerReader {
   #removedScale(model: string, calibration: number): (kind: string) => number {
     const { exact = 0, estimated = 0 } = this.#checked.get(model) ?? {};
     if (estimated >= 10 * MIN_GUESSED && exact > 0) {
-      const counted = Math.min(4, Math.max(0.25, exact / estimated));
+      const counted = bounded(exact / estimated);
       return () => counted;
     }
     const byKind = this.#byKind.get(model);
     return (kind) => byKind?.ratioOf(kind) ?? calibration;
-  }
-
-  #kindsOf(model: string): Calibration {
-    const known = this.#byKind.get(model);
-    if (known) return known;
-    const fresh = new Calibration();
-    this.#byKind.set(model, fresh);
-    return fresh;
   }
 
   #check(model: string, { exact, estimated }: NonNullable<Bill['checked']>): void {
@@ -262,7 +254,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     counted.guessed += told.guessed;
     this.#counted.set(model, counted);
     if (!fresh.kinds || arm === 'control') return told;
-    return { ...told, kinds: { reported: this.#kindsOf(model).see(fresh.kinds, reported), guessed: fresh.kinds } };
+    return { ...told, kinds: { reported: this.#byKind.memo(model).see(fresh.kinds, reported), guessed: fresh.kinds } };
   }
 
   async #write(): Promise<void> {
