@@ -31,7 +31,21 @@ export interface IdempotencyOptions {
 /** A call that runs: others with the same key wait for it. */
 interface Running {
   readonly argsHash: string;
-  readonly answer: Promise<string>;
+  readonly answer: Promise<Answered>;
+}
+
+interface Answered {
+  readonly text: string;
+  readonly replayed: boolean;
+}
+
+/** A call with its key. */
+interface Call {
+  readonly tool: Tool;
+  readonly key: string;
+  readonly argsHash: string;
+  readonly args: unknown;
+  readonly context: ToolContext;
 }
 
 /**
@@ -54,9 +68,9 @@ export class Idempotency {
       call: async (args, context) => {
         const { key, rest } = splitKey(args);
         if (key === null) return marked(await tool.call(rest, context), null, false);
-        const argsHash = hashOf(rest);
+        const asked: Call = { tool, key, argsHash: hashOf(rest), args: rest, context };
         for (;;) {
-          const done = await this.#once(tool, key, argsHash, rest, context);
+          const done = await this.#once(asked);
           if (done !== null) return marked(done.text, key, done.replayed);
         }
       },
@@ -64,52 +78,36 @@ export class Idempotency {
   }
 
   /** `null` when the call that this one waited for failed: then it is this one's turn. */
-  async #once(
-    tool: Tool,
-    key: string,
-    argsHash: string,
-    args: unknown,
-    context: ToolContext,
-  ): Promise<{ readonly text: string; readonly replayed: boolean } | null> {
+  async #once(call: Call): Promise<Answered | null> {
+    const { tool, key, argsHash, context } = call;
     const name = `${tool.name}\0${key}`;
     const running = this.#running.get(name);
     if (running) {
       if (running.argsHash !== argsHash) throw conflict(tool.name);
-      const text = await running.answer.catch(() => null); // told to whoever runs it
+      const done = await running.answer.catch(() => null); // told to whoever runs it
       context.signal.throwIfAborted();
-      if (text === null) return null;
+      if (done === null) return null;
       this.#told(tool.name, argsHash);
-      return { text, replayed: true };
+      return { text: done.text, replayed: true };
     }
-    let replayed = false;
-    const answer = this.#answer(tool, key, argsHash, args, context, () => {
-      replayed = true;
-    });
+    const answer = this.#answer(call);
     this.#running.set(name, { argsHash, answer });
     try {
-      return { text: await answer, replayed };
+      return await answer;
     } finally {
       this.#running.delete(name);
     }
   }
 
-  async #answer(
-    tool: Tool,
-    key: string,
-    argsHash: string,
-    args: unknown,
-    context: ToolContext,
-    onReplayed: () => void,
-  ): Promise<string> {
+  async #answer({ tool, key, argsHash, args, context }: Call): Promise<Answered> {
     const { records, ttlMs, onFailure } = this.#options;
     const taken = await this.#claim(tool.name, key, argsHash, context.signal);
-    if (taken === undefined) return tool.call(args, context);
+    if (taken === undefined) return { text: await tool.call(args, context), replayed: false };
     if (taken && taken.argsHash !== argsHash) throw conflict(tool.name);
     if (taken && taken.text !== null) {
       if (await this.#holds(taken.text)) {
-        onReplayed();
         this.#told(tool.name, argsHash);
-        return taken.text;
+        return { text: taken.text, replayed: true };
       }
       await records.dropReply(tool.name, key, true).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
     }
@@ -118,10 +116,11 @@ export class Idempotency {
     }, HOLD_EACH_MS);
     try {
       const text = await tool.call(args, context);
-      return await records.keepReply(tool.name, key, argsHash, text, ttlMs).catch((cause: unknown) => {
+      const kept = await records.keepReply(tool.name, key, argsHash, text, ttlMs).catch((cause: unknown) => {
         onFailure(reasonOf(cause), cause);
         return text;
       });
+      return { text: kept, replayed: false };
     } catch (cause) {
       await records.dropReply(tool.name, key, false).catch((cause: unknown) => onFailure(reasonOf(cause), cause));
       throw cause;
