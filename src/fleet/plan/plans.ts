@@ -132,7 +132,7 @@ export class Plans {
       onNode: (id, status) => {
         void store
           .tell([eventOf('plan_node', about, { node: id, status }, 'debug')])
-          .catch((cause: unknown) => this.#failed('plan_node', cause));
+          .catch((cause: unknown) => this.#options.onFailure('plan_node', cause));
       },
     });
     const ended = this.#follow(run, record, full);
@@ -238,9 +238,9 @@ export class Plans {
       if (why !== 'failed')
         await this.#options.children
           ?.cancelOf(record.runId)
-          .catch((later: unknown) => this.#failed('plan_cancel', later));
+          .catch((later: unknown) => this.#options.onFailure('plan_cancel', later));
       await this.#finish(this.#live.get(record.runId)?.record ?? record, hints, state, why, null, run.words).catch(
-        (later: unknown) => this.#failed('plan_end', later),
+        (later: unknown) => this.#options.onFailure('plan_end', later),
       );
       if (why === 'cancelled') throw new PrunerError('E-PLAN-CANCELLED', { run_id: record.runId, op_id: record.opId });
       if (why === 'timeout') throw new PrunerError('E-BT-RUN-TIMEOUT', { run_id: record.runId, op_id: record.opId });
@@ -248,11 +248,6 @@ export class Plans {
     } finally {
       this.#live.delete(record.runId);
     }
-  }
-
-  /** What stands behind a plan failed; the plan goes on, or its own failure is thrown. */
-  #failed(what: string, cause: unknown): void {
-    this.#options.onFailure(what, cause);
   }
 
   async #finish(
