@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TellFailure } from '../failures.ts';
 import type { Answer, Connection } from './connection.ts';
 import { invalidRequest, unreadable } from './envelope.ts';
@@ -131,15 +132,8 @@ class AnswerWriter {
 
 /** Waits for work, at most for a time, and no longer than until a signal. */
 async function within(work: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  let timer: NodeJS.Timeout | undefined;
-  let leave = (): void => {};
-  const over = new Promise<void>((resolve) => {
-    leave = resolve;
-    timer = setTimeout(resolve, limitMs);
-    signal.addEventListener('abort', leave, { once: true });
-  });
-  await Promise.race([work, over]);
-  clearTimeout(timer);
-  signal.removeEventListener('abort', leave);
+  const done = new AbortController();
+  const over = sleep(limitMs, undefined, { signal: AbortSignal.any([signal, done.signal]) });
+  await Promise.race([work, over.catch(() => {})]); // ended early by one of the signals
+  done.abort();
 }
