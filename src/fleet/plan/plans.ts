@@ -4,7 +4,7 @@ import type { TellFailure } from '../../failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
-import { PlanRun } from './run.ts';
+import { type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';
 
 /** The tools that a plan can call. */
@@ -36,17 +36,6 @@ export interface PlansOptions {
   readonly newId: () => string;
   readonly instanceId: string;
   readonly tickMs: number;
-}
-
-export interface PlanInput {
-  readonly tree: Tree;
-  readonly variables: Readonly<Record<string, unknown>>;
-  readonly dry_run: boolean;
-  readonly timeout_ms?: number | undefined;
-  readonly background: boolean;
-  /** Of a reactive run. */
-  readonly tick_ms?: number | undefined;
-  readonly budget_ms?: number | undefined;
 }
 
 const MAX_RUNNING = 16;

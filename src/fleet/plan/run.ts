@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Board } from '../blackboard/board.ts';
 import { Changes } from '../changes.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
@@ -16,14 +17,20 @@ export interface Invocation {
   error?: string;
 }
 
+export interface PlanInput {
+  readonly tree: Tree;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly dry_run: boolean;
+  readonly timeout_ms?: number | undefined;
+  readonly background: boolean;
+  /** Of a reactive run. */
+  readonly tick_ms?: number | undefined;
+  readonly budget_ms?: number | undefined;
+}
+
 export interface PlanRunOptions {
   readonly mode: 'bt' | 'reactive';
-  readonly input: {
-    readonly tree: Tree;
-    readonly variables: Readonly<Record<string, unknown>>;
-    readonly dry_run: boolean;
-    readonly budget_ms?: number | undefined;
-  };
+  readonly input: PlanInput;
   readonly tickMs: number;
   readonly timeoutMs: number;
   readonly board: Board;
@@ -259,16 +266,5 @@ export class PlanRun {
 function wait(input: unknown, signal: AbortSignal): Promise<unknown> {
   const asked = typeof input === 'object' && input !== null && 'ms' in input ? Number(input.ms) : Number.NaN;
   if (!(asked >= 0 && asked <= MAX_WAIT_MS)) return Promise.reject(new Error(`wait takes ms from 0 to ${MAX_WAIT_MS}`));
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop);
-      resolve(input);
-    }, asked);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(new Error('aborted'));
-    };
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
+  return sleep(asked, input, { signal }).catch(() => Promise.reject(new Error('aborted'))); // only the signal ends it early
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Contracts } from '../../../fleet/contract-net/contracts.ts';
 import type { Hints } from '../../../fleet/hints.ts';
-import type { PlanInput, Plans, PlanTools } from '../../../fleet/plan/plans.ts';
+import type { Plans, PlanTools } from '../../../fleet/plan/plans.ts';
+import type { PlanInput } from '../../../fleet/plan/run.ts';
 import type { TreeNode } from '../../../fleet/plan/tree.ts';
 import { defineTool, type Tool, type ToolContext } from '../../tool.ts';
 import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
