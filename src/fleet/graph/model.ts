@@ -88,7 +88,7 @@ export class GraphSizeError extends Error {
 }
 
 /** Orders by UTF-16 code units, as `<` does. */
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
@@ -132,7 +132,7 @@ export function findEdge(edges: readonly GraphEdge[], ends: Ends) {
 }
 
 /** Attributes with their keys in order. */
-export function sortedAttributes(attributes: Attributes): Attributes {
+function sortedAttributes(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => compareText(a, b)));
 }
 
