@@ -37,6 +37,14 @@ export interface Swept {
   readonly pages: number;
 }
 
+/** As `Swept`, with whether the next step has something to do as well. */
+export interface SweepStep extends Swept {
+  readonly more: boolean;
+}
+
+/** What a sweep keeps a store within. */
+export type SweepLimits = Pick<StoreOptions, 'maxBytes' | 'maxEvents' | 'ttlMs'>;
+
 /** An open store with all that lies on it. */
 export interface StoreHandle extends Store {
   readonly segments: SegmentStore;

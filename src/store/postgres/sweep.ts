@@ -1,3 +1,4 @@
+import type { SweepLimits, SweepStep } from '../handle.ts';
 import type { LogRows } from '../log-rows.ts';
 import type { PendingUses, Use } from '../pending-uses.ts';
 import { livingMs, roomLimit } from '../room.ts';
@@ -26,21 +27,6 @@ const MAX_REPLIES = 100_000;
 
 /** Whoever does the upkeep holds this advisory lock of the database for one step ("mcpu"). */
 const UPKEEP_LOCK = 0x6d637075;
-
-export interface SweepLimits {
-  readonly maxBytes: number;
-  readonly maxEvents: number;
-  readonly ttlMs: number;
-}
-
-/** What one step did; `more` when the next one has something to do as well. */
-export interface SweepStep {
-  readonly expired: number;
-  readonly evicted: number;
-  readonly packed: number;
-  readonly pages: number;
-  readonly more: boolean;
-}
 
 const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: false };
 

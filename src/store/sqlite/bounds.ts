@@ -1,3 +1,4 @@
+import type { SweepLimits } from '../handle.ts';
 import { livingMs, roomLimit } from '../room.ts';
 import type { Tables } from './tables.ts';
 
@@ -21,12 +22,6 @@ export interface Part {
   readonly more: boolean;
 }
 
-export interface SizeLimit {
-  readonly maxBytes: number;
-  /** Lifetime after the last use. */
-  readonly ttlMs: number;
-}
-
 /** Deletes what has expired, oldest first; inside the caller's transaction. */
 export function expire({ decisions, marks, sent }: Tables, nowMs: number, budget: Budget): Part {
   let done = marks.expire(nowMs, STEP_ROWS) + sent.trim(nowMs, STEP_ROWS);
@@ -48,7 +43,7 @@ export function expire({ decisions, marks, sent }: Tables, nowMs: number, budget
  * Deletes the least recently used until the stored bytes are within the limit; inside the caller's transaction. While
  * texts wait for compression, which may make room enough, the limit lies half-way to `roomLimit`.
  */
-export function evict(tables: Tables, { maxBytes, ttlMs }: SizeLimit, nowMs: number, budget: Budget): Part {
+export function evict(tables: Tables, { maxBytes, ttlMs }: SweepLimits, nowMs: number, budget: Budget): Part {
   const { decisions, snapshots, meter } = tables;
   const limit = snapshots.unpacked(1).length > 0 ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
   const livingFrom = nowMs + ttlMs - livingMs(ttlMs);

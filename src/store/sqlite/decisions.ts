@@ -3,15 +3,10 @@ import { decodeBody, encodeBody } from '../decision-codec.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 
-interface UntilRow {
-  readonly expires_ms: number;
+interface DecisionRow {
   readonly prune_id: string | null;
-  readonly prune_expires_ms: number | null;
-}
-
-interface DecisionRow extends UntilRow {
-  readonly body: string | null;
-  readonly prune_body: string | null;
+  readonly body: string;
+  readonly expires_ms: number;
 }
 
 /** What a decision expires by: its prune, or itself when the text was left whole. */
@@ -56,24 +51,23 @@ export class Decisions {
   }
 
   find(key: string): FoundDecision | null {
-    const row = this.#sql.get<DecisionRow>(
-      `SELECT d.body, d.expires_ms, p.prune_id, p.body AS prune_body, p.expires_ms AS prune_expires_ms
-       FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
-      key,
-    );
-    if (!row) return null;
-    const { kind, id, expiresMs } = untilOf(key, row);
-    return { kind, id, expiresMs, decision: decodeBody(key, row.prune_id, row.body ?? row.prune_body ?? '') };
+    const row = this.#byKey(key);
+    return row && { ...untilOf(key, row), decision: decodeBody(key, row.prune_id, row.body) };
   }
 
   /** As `find`, without the decision itself. */
   until(key: string): Until | null {
-    const row = this.#sql.get<UntilRow>(
-      `SELECT d.expires_ms, p.prune_id, p.expires_ms AS prune_expires_ms
+    const row = this.#byKey(key);
+    return row && untilOf(key, row);
+  }
+
+  #byKey(key: string): DecisionRow | null {
+    const row = this.#sql.get<DecisionRow>(
+      `SELECT p.prune_id, coalesce(d.body, p.body, '') AS body, coalesce(p.expires_ms, d.expires_ms) AS expires_ms
        FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
       key,
     );
-    return row ? untilOf(key, row) : null;
+    return row ?? null;
   }
 
   prune(pruneId: string): PruneRow | null {
@@ -172,8 +166,8 @@ export class Decisions {
   }
 }
 
-function untilOf(key: string, row: UntilRow): Until {
-  return row.prune_id === null
-    ? { kind: 'whole', id: key, expiresMs: row.expires_ms }
-    : { kind: 'prune', id: row.prune_id, expiresMs: row.prune_expires_ms ?? 0 };
+function untilOf(key: string, { prune_id, expires_ms }: DecisionRow): Until {
+  return prune_id === null
+    ? { kind: 'whole', id: key, expiresMs: expires_ms }
+    : { kind: 'prune', id: prune_id, expiresMs: expires_ms };
 }

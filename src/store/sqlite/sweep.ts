@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../errors.ts';
+import type { SweepLimits, SweepStep } from '../handle.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
@@ -14,22 +15,6 @@ const STEP_USES = 2_000;
 
 /** A text and its compressed form. */
 type Packed = [Unpacked, Buffer | null];
-
-/** What one step did; `more` when the next one has something to do as well. */
-export interface SweepStep {
-  readonly expired: number;
-  readonly evicted: number;
-  readonly packed: number;
-  /** Free pages given back to the file system. */
-  readonly pages: number;
-  readonly more: boolean;
-}
-
-export interface SweepLimits {
-  readonly maxBytes: number;
-  readonly maxEvents: number;
-  readonly ttlMs: number;
-}
 
 /**
  * Keeps the store in bounds, one small step at a time: what has expired goes, then events beyond `maxEvents`, then what
