@@ -1,10 +1,9 @@
 import type { ContractRecord, ContractStore, FleetEvent } from '../../core/ports/fleet.ts';
-import { ContractTable } from './contract-table.ts';
-import { type FleetAccess, tell } from './steps.ts';
+import { all, change, type FleetAccess, record, type Steps, tell } from './steps.ts';
 
-const contracts = new ContractTable();
+const MAX_CONTRACTS = 10_000;
 
-/** `ContractStore` on whatever holds its tables. */
+/** `ContractStore` on whatever holds its tables: awards of the contract net as JSON. */
 export class StoredContracts implements ContractStore {
   readonly #access: FleetAccess;
 
@@ -14,25 +13,50 @@ export class StoredContracts implements ContractStore {
 
   announce(decide: Parameters<ContractStore['announce']>[0]): Promise<ContractRecord> {
     return this.#access.write(function* (nowMs) {
-      const { record, events } = decide(yield* contracts.openAwards(nowMs), nowMs);
-      yield* contracts.put(record);
+      const { record, events } = decide(yield* openAwards(nowMs), nowMs);
+      yield* put(record);
       yield* tell(events, nowMs);
       return record;
     });
   }
 
   get(callId: string): Promise<ContractRecord | null> {
-    return this.#access.read(() => contracts.get(callId));
+    return this.#access.read(() => find(callId));
   }
 
   complete(callId: string, events: (record: ContractRecord) => readonly FleetEvent[]): Promise<ContractRecord | null> {
     return this.#access.write(function* (nowMs) {
-      const found = yield* contracts.get(callId);
+      const found = yield* find(callId);
       if (found === null || found.status === 'completed') return found;
       const record: ContractRecord = { ...found, status: 'completed', completedMs: nowMs };
-      yield* contracts.put(record);
+      yield* put(record);
       yield* tell(events(record), nowMs);
       return record;
     });
   }
+}
+
+function find(callId: string): Steps<ContractRecord | null> {
+  return record('SELECT record FROM fleet_contract WHERE call_id = ?', callId);
+}
+
+/** How many awards each agent has that are neither completed nor past their time. */
+function* openAwards(nowMs: number): Steps<Map<string, number>> {
+  const rows = yield* all<{ agent: string; open: number }>(
+    `SELECT agent_id AS agent, count(*) AS open FROM fleet_contract
+     WHERE status = 'awarded' AND (until_ms IS NULL OR until_ms > ?) GROUP BY agent_id`,
+    nowMs,
+  );
+  return new Map(rows.map(({ agent, open }) => [agent, open]));
+}
+
+function* put(record: ContractRecord): Steps<void> {
+  const { callId, agentId, status, announcedMs, deadlineMs } = record;
+  const untilMs = deadlineMs === null ? null : announcedMs + deadlineMs;
+  yield* change(
+    `INSERT INTO fleet_contract (call_id, agent_id, status, until_ms, record) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (call_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
+    ...[callId, agentId, status, untilMs, JSON.stringify(record)],
+  );
+  yield* change(`DELETE FROM fleet_contract WHERE seq <= (SELECT max(seq) FROM fleet_contract) - ?`, MAX_CONTRACTS);
 }

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../../core/ports/fleet.ts';
-import { PointTable } from './point-table.ts';
-import { type FleetAccess, type Steps, tell } from './steps.ts';
+import { all, change, type FleetAccess, number, one, type Steps, tell } from './steps.ts';
 
-const points = new PointTable();
+const MAX_POINTS = 10_000;
+const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM fleet_point';
 /** Points that one transaction changes: it holds up whoever else wants to write. */
 const AT_ONCE = 200;
 /** Before all points: no id is empty. */
 const FIRST = { nodeId: '', type: '' };
 
-/** `FieldStore` on whatever holds its tables. */
+/** `FieldStore` on whatever holds its tables: pheromones, one row for each node and type. */
 export class StoredField implements FieldStore {
   readonly #access: FleetAccess;
 
@@ -24,14 +24,13 @@ export class StoredField implements FieldStore {
     return this.#access.write(function* (nowMs): Steps<readonly PointChange[] | null> {
       const fresh = new Set<string>();
       for (const { nodeId, type } of marks) {
-        if ((yield* points.find(nodeId, type)) === null) fresh.add(JSON.stringify([nodeId, type]));
+        if ((yield* find(nodeId, type)) === null) fresh.add(JSON.stringify([nodeId, type]));
       }
-      if (!(yield* points.hasRoomFor(fresh.size))) return null;
+      if ((yield* number('SELECT count(*) AS value FROM fleet_point')) + fresh.size > MAX_POINTS) return null;
       const changes: PointChange[] = [];
       for (const { nodeId, type, intensity } of marks) {
-        const before = (yield* points.find(nodeId, type))?.intensity ?? 0;
-        const change = yield* points.put({ nodeId, type, intensity: before + intensity, updatedAt: nowMs });
-        changes.push(change);
+        const before = (yield* find(nodeId, type))?.intensity ?? 0;
+        changes.push(yield* put({ nodeId, type, intensity: before + intensity, updatedAt: nowMs }));
       }
       yield* tell(changes.flatMap(events), nowMs);
       return changes;
@@ -39,7 +38,7 @@ export class StoredField implements FieldStore {
   }
 
   async update(
-    change: (point: StoredPoint, nowMs: number) => StoredPoint,
+    changed: (point: StoredPoint, nowMs: number) => StoredPoint,
     events: (change: PointChange) => readonly FleetEvent[],
   ): Promise<readonly PointChange[]> {
     const changes: PointChange[] = [];
@@ -47,7 +46,9 @@ export class StoredField implements FieldStore {
     for (;;) {
       const some = await this.#access.write(function* (nowMs): Steps<PointChange[]> {
         const done: PointChange[] = [];
-        for (const point of yield* points.after(last, AT_ONCE)) done.push(yield* points.put(change(point, nowMs)));
+        const behind = `${SELECT} WHERE (node_id, type) > (?, ?) ORDER BY node_id, type LIMIT ?`;
+        const next = yield* all<StoredPoint>(behind, last.nodeId, last.type, AT_ONCE);
+        for (const point of next) done.push(yield* put(changed(point, nowMs)));
         yield* tell(done.flatMap(events), nowMs);
         return done;
       });
@@ -60,7 +61,32 @@ export class StoredField implements FieldStore {
 
   points() {
     return this.#access.read(function* (nowMs) {
-      return { points: yield* points.all(), atMs: nowMs };
+      return { points: yield* all<StoredPoint>(`${SELECT} ORDER BY node_id, type`), atMs: nowMs };
     });
   }
+}
+
+function* find(nodeId: string, type: string): Steps<StoredPoint | null> {
+  return yield* one(`${SELECT} WHERE node_id = ? AND type = ?`, nodeId, type);
+}
+
+/** Writes a point; one without intensity goes. */
+function* put(point: StoredPoint): Steps<PointChange> {
+  const { nodeId, type, intensity, updatedAt } = point;
+  if (intensity > 0) {
+    yield* change(
+      `INSERT INTO fleet_point VALUES (?, ?, ?, ?)
+       ON CONFLICT (node_id, type) DO UPDATE SET intensity = excluded.intensity, updated_ms = excluded.updated_ms`,
+      nodeId,
+      type,
+      intensity,
+      updatedAt,
+    );
+  } else yield* change('DELETE FROM fleet_point WHERE node_id = ? AND type = ?', nodeId, type);
+  const total = yield* one<{ intensity: number | null; updatedAt: number | null }>(
+    'SELECT sum(intensity) AS intensity, max(updated_ms) AS "updatedAt" FROM fleet_point WHERE node_id = ?',
+    nodeId,
+  );
+  const nodeTotal = { nodeId, intensity: total?.intensity ?? 0, updatedAt: total?.updatedAt ?? updatedAt };
+  return { point, nodeTotal };
 }

@@ -1,10 +1,9 @@
 import type { FleetEvent, PlanRecord, PlanStore } from '../../core/ports/fleet.ts';
-import { PlanTable } from './plan-table.ts';
-import { type FleetAccess, tell } from './steps.ts';
+import { change, type FleetAccess, record, records, type Steps, tell } from './steps.ts';
 
-const plans = new PlanTable();
+const OPEN = "state IN ('running', 'paused')";
 
-/** `PlanStore` on whatever holds its tables. */
+/** `PlanStore` on whatever holds its tables: runs of plans as JSON. */
 export class StoredPlans implements PlanStore {
   readonly #access: FleetAccess;
 
@@ -14,32 +13,61 @@ export class StoredPlans implements PlanStore {
 
   begin(begun: Omit<PlanRecord, 'startedMs' | 'updatedMs'>, events: readonly FleetEvent[]): Promise<PlanRecord | null> {
     return this.#access.write(function* (nowMs) {
-      const known = yield* plans.get(begun.runId);
+      const known = yield* find(begun.runId);
       if (known !== null && (known.state === 'running' || known.state === 'paused')) return null;
       const record = { ...begun, startedMs: nowMs, updatedMs: nowMs };
-      yield* plans.put(record);
+      const { runId, opId, state } = record;
+      // in the place of an earlier one of its id, as the newest
+      yield* change('DELETE FROM fleet_plan WHERE run_id = ?', runId);
+      yield* change(
+        'INSERT INTO fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)',
+        ...[runId, opId, state, JSON.stringify(record)],
+      );
       yield* tell(events, nowMs);
       return record;
     });
   }
 
-  save(record: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void> {
+  save(plan: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void> {
     return this.#access.write(function* (nowMs) {
-      yield* plans.save({ ...record, updatedMs: nowMs });
-      yield* plans.trim(atMost);
+      const record = { ...plan, updatedMs: nowMs };
+      yield* change(
+        'UPDATE fleet_plan SET state = ?, record = ? WHERE run_id = ?',
+        ...[record.state, JSON.stringify(record), record.runId],
+      );
+      yield* trim(atMost);
       yield* tell(events, nowMs);
     });
   }
 
   get(runId: string): Promise<PlanRecord | null> {
-    return this.#access.read(() => plans.get(runId));
+    return this.#access.read(() => find(runId));
   }
 
   open(opId?: string): Promise<readonly PlanRecord[]> {
-    return this.#access.read(() => plans.open(opId ?? null));
+    return this.#access.read(() =>
+      opId === undefined
+        ? records(`SELECT record FROM fleet_plan WHERE ${OPEN} ORDER BY seq`)
+        : records(`SELECT record FROM fleet_plan WHERE ${OPEN} AND op_id = ?`, opId),
+    );
   }
 
   byOperation(opId: string): Promise<PlanRecord | null> {
-    return this.#access.read(() => plans.byOperation(opId));
+    return this.#access.read(() =>
+      record('SELECT record FROM fleet_plan WHERE op_id = ? ORDER BY seq DESC LIMIT 1', opId),
+    );
   }
+}
+
+function find(runId: string): Steps<PlanRecord | null> {
+  return record('SELECT record FROM fleet_plan WHERE run_id = ?', runId);
+}
+
+/** Lets the oldest ended runs beyond a number go. */
+function* trim(atMost: number): Steps<void> {
+  yield* change(
+    `DELETE FROM fleet_plan WHERE NOT ${OPEN} AND seq <=
+       (SELECT seq FROM fleet_plan WHERE NOT ${OPEN} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
+    atMost,
+  );
 }

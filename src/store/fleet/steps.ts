@@ -24,6 +24,17 @@ export function* all<Row>(sql: string, ...values: unknown[]): Steps<Row[]> {
   return (yield { kind: 'rows', sql, values }) as Row[];
 }
 
+/** What the first row has as JSON in its column `record`, or `null`. */
+export function* record<Value>(sql: string, ...values: unknown[]): Steps<Value | null> {
+  return (yield* records<Value>(sql, ...values))[0] ?? null;
+}
+
+/** As `record`, of every row. */
+export function* records<Value>(sql: string, ...values: unknown[]): Steps<Value[]> {
+  const rows = yield* all<{ readonly record: string }>(sql, ...values);
+  return rows.map((row) => JSON.parse(row.record) as Value);
+}
+
 /** @returns how many rows it changed */
 export function* change(sql: string, ...values: unknown[]): Steps<number> {
   return (yield { kind: 'change', sql, values }) as number;
