@@ -32,7 +32,7 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
       `SELECT day, project, slice, key, field, value FROM main.ledger_sum
        WHERE day >= ? AND (CAST(? AS text) IS NULL OR project = ?) AND (CAST(? AS text) IS NULL OR slice = ?)
        ORDER BY day DESC, project COLLATE BINARY, slice COLLATE BINARY, key COLLATE BINARY, field COLLATE BINARY LIMIT ${MAX_SUMS_READ}`,
-      ...[sinceDay, project, project, slice, slice],
+      [sinceDay, project, project, slice, slice],
     );
   }
 
@@ -41,7 +41,7 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
     const rows = await this.#rows.all<TurnRow>(
       `${TURNS} WHERE conversation = ? AND (CAST(? AS text) IS NULL
          OR id > (SELECT id FROM main.ledger_turn WHERE request_id = ?)) ORDER BY id LIMIT ?`,
-      ...[conversationId, after, after, bounded(limit)],
+      [conversationId, after, after, bounded(limit)],
     );
     return rows.map(turnOf);
   }
@@ -52,7 +52,7 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
       `SELECT ${SELECTED_CONVERSATION} FROM main.ledger_turn
        WHERE at_ms >= ? AND conversation <> '' AND (CAST(? AS text) IS NULL OR project = ?)
        GROUP BY conversation, project ORDER BY "lastMs" DESC, conversation COLLATE BINARY LIMIT ?`,
-      ...[Math.trunc(sinceMs), project, project, bounded(limit)],
+      [Math.trunc(sinceMs), project, project, bounded(limit)],
     );
   }
 
@@ -61,12 +61,12 @@ export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
       `SELECT s.project, c.name AS conversation FROM main.segment_prune p
        JOIN main.segment s ON s.id = p.segment JOIN main.conversation c ON c.id = s.conversation
        WHERE p.prune_id = ? ORDER BY c.seen_ms DESC LIMIT 1`,
-      pruneId,
+      [pruneId],
     );
     if (!place) return null;
     const project = plainProject(place.project);
     const newest = `${TURNS} WHERE conversation = ? AND project = ? ORDER BY id DESC LIMIT 1`;
-    const [row] = await this.#rows.all<TurnRow>(newest, place.conversation, project);
+    const [row] = await this.#rows.all<TurnRow>(newest, [place.conversation, project]);
     return { project, conversationId: place.conversation, newest: row ? turnOf(row) : null };
   }
 

@@ -55,7 +55,7 @@ export async function listEvents(
   const [ofRun, run] = runId === undefined ? ['', []] : ['run_id = ? AND', [runId]];
   const found = await rows.all<EventRow>(
     `SELECT ${EVENT_COLUMNS} FROM main.event WHERE ${ofRun} seq >= ? ORDER BY seq LIMIT ?`,
-    ...[...run, Math.trunc(fromSeq), bounded(limit)],
+    [...run, Math.trunc(fromSeq), bounded(limit)],
   );
   return found.map(eventOf);
 }

@@ -25,7 +25,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
     const rows = await this.#rows.all<{ prune_id: string }>(
       `SELECT p.prune_id FROM main.prune p WHERE p.prune_id IN LIST(?)
        AND EXISTS (SELECT 1 FROM main.prune_owner o WHERE o.prune = p.id AND o.project IN LIST(?))`,
-      ...[pruneIds, projects],
+      [pruneIds, projects],
     );
     return new Set(rows.map(({ prune_id }) => prune_id));
   }
@@ -37,7 +37,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
     const { runId = null } = of;
     const rows = await this.#rows.all<EventRow>(
       `SELECT ${EVENT_COLUMNS} FROM ${EVENTS} AND ${OF_RUN} AND seq >= ? ORDER BY seq LIMIT ?`,
-      ...[projects, runId, runId, Math.trunc(fromSeq), bounded(limit)],
+      [projects, runId, runId, Math.trunc(fromSeq), bounded(limit)],
     );
     return rows.map(eventOf);
   }
@@ -48,13 +48,13 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
          SELECT run_id AS id, min(seq) AS first_seq, max(seq) AS last_seq FROM ${EVENTS}
          AND substr(run_id, 1, length(?)) = ? GROUP BY run_id
        ) r JOIN main.event e ON e.seq = r.last_seq ORDER BY r.last_seq DESC LIMIT ?`,
-      ...[projects, prefix, prefix, bounded(limit)],
+      [projects, prefix, prefix, bounded(limit)],
     );
   }
 
   async lastSeq(projects: readonly string[], runId: string | null = null): Promise<number> {
     const sql = `SELECT max(seq) AS seq FROM ${EVENTS} AND ${OF_RUN}`;
-    const [row] = await this.#rows.all<{ seq: number | null }>(sql, projects, runId, runId);
+    const [row] = await this.#rows.all<{ seq: number | null }>(sql, [projects, runId, runId]);
     return row?.seq ?? 0;
   }
 
@@ -62,7 +62,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
     const rows = await this.#rows.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ?
        ORDER BY expires_ms DESC LIMIT ?`,
-      ...[projects, prefix, prefix, this.#rows.nowMs(), bounded(limit)],
+      [projects, prefix, prefix, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => summaryOf(this.#rows, row));
   }
@@ -73,7 +73,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
   ): Promise<readonly ListedPrune[]> {
     const rows = await this.#rows.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
-      ...[projects, before, this.#rows.nowMs(), bounded(limit)],
+      [projects, before, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));
   }
@@ -84,7 +84,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
          max(expires_ms) AS "lastExpiryMs", count(*) AS prunes, count(DISTINCT snapshot) AS snapshots,
          CAST(coalesce(sum(s.stored_bytes), 0) AS bigint) AS bytes
        FROM main.prune p JOIN main.snapshot s ON s.id = p.snapshot WHERE p.${OWNED}`,
-      projects,
+      [projects],
     );
     return row ?? NOTHING;
   }

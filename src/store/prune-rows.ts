@@ -24,7 +24,7 @@ export function summaryOf(rows: Rows, row: ListedRow): PruneSummary {
 
 /** As `Store.findPrune`. */
 export async function findPrune(rows: Rows, pruneId: string): Promise<StoredPrune | null> {
-  const [row] = await rows.all<ListedRow>(`SELECT ${LISTED} FROM main.prune WHERE prune_id = ?`, pruneId);
+  const [row] = await rows.all<ListedRow>(`SELECT ${LISTED} FROM main.prune WHERE prune_id = ?`, [pruneId]);
   if (!row) return null;
   const expiresAtMs = rows.expiry('prune', pruneId, row.expires_ms);
   if (expiresAtMs <= rows.nowMs()) return null;

@@ -20,7 +20,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 
   runs({ prefix, limit }: Parameters<Records['runs']>[0]): Promise<readonly RunSummary[]> {
-    return this.#rows.all(RUNS, prefix, prefix, prefix, bounded(limit));
+    return this.#rows.all(RUNS, [prefix, prefix, prefix, bounded(limit)]);
   }
 
   lastSeqOfRun(runId: string): Promise<number> {
@@ -35,7 +35,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
     const rows = await this.#rows.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune
        WHERE substr(prune_id, 1, length(?)) = ? AND expires_ms > ? ORDER BY expires_ms DESC LIMIT ?`,
-      ...[prefix, prefix, this.#rows.nowMs(), bounded(limit)],
+      [prefix, prefix, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => summaryOf(this.#rows, row));
   }
@@ -43,7 +43,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   async prunesByAge({ before, limit }: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
     const rows = await this.#rows.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune WHERE id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
-      ...[before ?? Number.MAX_SAFE_INTEGER, this.#rows.nowMs(), bounded(limit)],
+      [before ?? Number.MAX_SAFE_INTEGER, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));
   }
@@ -59,16 +59,15 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 
   async pruneState(pruneId: string): ReturnType<Records['pruneState']> {
-    const [row] = await this.#rows.all<{ expires_ms: number }>(
-      'SELECT expires_ms FROM main.prune WHERE prune_id = ?',
+    const [row] = await this.#rows.all<{ expires_ms: number }>('SELECT expires_ms FROM main.prune WHERE prune_id = ?', [
       pruneId,
-    );
+    ]);
     if (!row) return 'unknown';
     return this.#rows.expiry('prune', pruneId, row.expires_ms) > this.#rows.nowMs() ? 'alive' : 'expired';
   }
 
   children({ prefix, limit }: Parameters<Records['children']>[0]): Promise<readonly ChildSummary[]> {
-    return this.#rows.all(CHILDREN, prefix, prefix, prefix, bounded(limit));
+    return this.#rows.all(CHILDREN, [prefix, prefix, prefix, bounded(limit)]);
   }
 
   lastSeqOfChild(childId: string): Promise<number> {
@@ -78,13 +77,13 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   async childLogs(query: Parameters<Records['childLogs']>[0]): Promise<readonly StoredChildLog[]> {
     const rows = await this.#rows.all<ChildLogRow>(
       `SELECT ${CHILD_LOG_COLUMNS} FROM main.child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
-      ...[query.childId, Math.trunc(query.fromSeq), bounded(query.limit)],
+      [query.childId, Math.trunc(query.fromSeq), bounded(query.limit)],
     );
     return rows.map(childLogOf);
   }
 
   async #lastSeq(from: string, ...values: string[]): Promise<number> {
-    const [row] = await this.#rows.all<{ seq: number | null }>(`SELECT max(seq) AS seq FROM main.${from}`, ...values);
+    const [row] = await this.#rows.all<{ seq: number | null }>(`SELECT max(seq) AS seq FROM main.${from}`, values);
     return row?.seq ?? 0;
   }
 }

@@ -6,7 +6,7 @@ import type { Expiring } from './pending-uses.ts';
  * a statement by itself and may reject with `StoreUnavailable`.
  */
 export interface Rows {
-  all<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
+  all<Row>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   /** Whole epoch milliseconds. */
   nowMs(): number;
   /** The expiry that counts, noted uses included. */

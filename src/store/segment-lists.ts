@@ -20,7 +20,7 @@ export class SegmentLists
   conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
     const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
     const sql = `SELECT ${STORED} FROM main.conversation c WHERE project = ? ${ofTask} ${IN_ORDER}`;
-    return this.#rows.all(sql, project, ...named, MAX_CONVERSATIONS);
+    return this.#rows.all(sql, [project, ...named, MAX_CONVERSATIONS]);
   }
 
   recentConversations({
@@ -28,18 +28,18 @@ export class SegmentLists
     limit,
   }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
     const sql = `SELECT ${STORED}, project FROM main.conversation WHERE (seen_ms, id) < (?, ?) ${IN_ORDER}`;
-    return this.#rows.all(sql, after.seenMs, after.row, bounded(limit));
+    return this.#rows.all(sql, [after.seenMs, after.row, bounded(limit)]);
   }
 
   conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
     const sql = `SELECT ${STORED}, project FROM main.conversation WHERE name = ? ${IN_ORDER}`;
-    return this.#rows.all(sql, name, MAX_NAMED);
+    return this.#rows.all(sql, [name, MAX_NAMED]);
   }
 
   async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
     const pairs = await this.#rows.all<{ readonly segment: number; readonly prune_id: string }>(
       'SELECT segment, prune_id FROM main.segment_prune WHERE segment IN LIST(?) ORDER BY segment, prune_id',
-      rows,
+      [rows],
     );
     const found = new Map<number, string[]>();
     for (const { segment, prune_id } of pairs) {

@@ -23,6 +23,6 @@ export function usageSince(rows: Rows, day: string): Promise<UsageTotal[]> {
   return rows.all(
     `SELECT day, model, tool, requests, candidates, pruned, tokens_before AS "tokensBefore", tokens_after AS "tokensAfter"
      FROM main.usage WHERE day >= ? ORDER BY day DESC, model, tool`,
-    day,
+    [day],
   );
 }

@@ -34,12 +34,12 @@ type Counter = 'board_version' | 'board_entries' | 'board_bytes' | 'board_event_
 /** The blackboard and the history of its changes. */
 export class BoardTable {
   *counter(name: Counter): Steps<number> {
-    return yield* number('SELECT value FROM fleet_counter WHERE name = ?', name);
+    return yield* number('SELECT value FROM fleet_counter WHERE name = ?', [name]);
   }
 
   /** Whatever stands at the key, expired or not. */
   *entry(key: string): Steps<EntryRow | null> {
-    return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, key);
+    return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, [key]);
   }
 
   /** Whether these writes fit, in the place of what they replace. */
@@ -47,7 +47,7 @@ export class BoardTable {
     const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
     let [entries, bytes] = [yield* this.counter('board_entries'), yield* this.counter('board_bytes')];
     for (const [key, size] of last) {
-      const old = yield* one<{ bytes: number }>('SELECT bytes FROM fleet_board WHERE key = ?', key);
+      const old = yield* one<{ bytes: number }>('SELECT bytes FROM fleet_board WHERE key = ?', [key]);
       if (old === null) entries++;
       bytes += size - (old?.bytes ?? 0);
     }
@@ -65,10 +65,19 @@ export class BoardTable {
     yield* change(
       `INSERT INTO fleet_board (key, namespace, value, bytes, tags, created_ms, updated_ms, expires_ms, version)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[key, namespace, value, Buffer.byteLength(value), entry.tags],
-      ...[entry.created_ms, nowMs, entry.expires_ms, entry.version],
+      [
+        key,
+        namespace,
+        value,
+        Buffer.byteLength(value),
+        entry.tags,
+        entry.created_ms,
+        nowMs,
+        entry.expires_ms,
+        entry.version,
+      ],
     );
-    for (const tag of tags) yield* change('INSERT INTO fleet_board_tag VALUES (?, ?)', tag, key);
+    for (const tag of tags) yield* change('INSERT INTO fleet_board_tag VALUES (?, ?)', [tag, key]);
     yield* this.#record({ version: entry.version, kind: 'set', key, nowMs, entry, previous, namespace });
     return entry;
   }
@@ -85,21 +94,21 @@ export class BoardTable {
   /** Lets go of the oldest changes beyond what is kept. @param version - the latest one */
   *trimHistory(version: number): Steps<void> {
     // versions follow each other without a gap, one for each event
-    yield* change('DELETE FROM fleet_board_event WHERE version <= ?', version - MAX_EVENTS);
+    yield* change('DELETE FROM fleet_board_event WHERE version <= ?', [version - MAX_EVENTS]);
     while ((yield* this.counter('board_event_bytes')) > MAX_EVENT_BYTES) {
       yield* change('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
     }
   }
 
   *namespaceOf(key: string): Steps<string> {
-    const row = yield* one<{ namespace: string }>('SELECT namespace FROM fleet_board WHERE key = ?', key);
+    const row = yield* one<{ namespace: string }>('SELECT namespace FROM fleet_board WHERE key = ?', [key]);
     return row?.namespace ?? key;
   }
 
   /** Some of those whose time is over, the first to expire first. */
   *overdue(nowMs: number, limit: number): Steps<EntryRow[]> {
     const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
-    return yield* all<EntryRow>(sql, nowMs, limit);
+    return yield* all<EntryRow>(sql, [nowMs, limit]);
   }
 
   *query(
@@ -137,7 +146,7 @@ export class BoardTable {
       values.push(before);
     }
     const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE ${conditions.join(' AND ')} ORDER BY version DESC LIMIT ?`;
-    return (yield* all<EntryRow>(sql, ...values, limit)).map(entryOf);
+    return (yield* all<EntryRow>(sql, [...values, limit])).map(entryOf);
   }
 
   *changes(after: number, namespace: string | null, limit: number): Steps<BoardEvent[]> {
@@ -145,7 +154,7 @@ export class BoardTable {
     const values = namespace === null ? [after] : [after, namespace];
     const sql = `SELECT version, kind, key, ts_ms, reason, entry, previous FROM fleet_board_event
                  WHERE ${where} ORDER BY version LIMIT ?`;
-    return (yield* all<EventRow>(sql, ...values, limit)).map((row) => ({
+    return (yield* all<EventRow>(sql, [...values, limit])).map((row) => ({
       version: row.version,
       kind: row.kind,
       key: row.key,
@@ -161,10 +170,7 @@ export class BoardTable {
       `SELECT namespace, count(*) AS entries, max(updated_ms) AS "updatedMs" FROM fleet_board
        WHERE (expires_ms IS NULL OR expires_ms > ?) AND substr(namespace, 1, length(?)) = ?
        GROUP BY namespace ORDER BY "updatedMs" DESC LIMIT ?`,
-      nowMs,
-      prefix,
-      prefix,
-      limit,
+      [nowMs, prefix, prefix, limit],
     );
   }
 
@@ -173,17 +179,24 @@ export class BoardTable {
   }
 
   *#remove(key: string): Steps<void> {
-    yield* change('DELETE FROM fleet_board WHERE key = ?', key);
+    yield* change('DELETE FROM fleet_board WHERE key = ?', [key]);
   }
 
   *#record({ version, kind, key, nowMs, entry, previous, namespace }: Recorded): Steps<void> {
     const [now, before] = [entry && textOf(entry), previous && textOf(previous)];
     const bytes = (now?.length ?? 0) + (before?.length ?? 0);
     const reason = kind === 'expire' ? 'ttl' : null;
-    yield* change(
-      'INSERT INTO fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      ...[version, kind, key, namespace, nowMs, reason, now, before, bytes],
-    );
+    yield* change('INSERT INTO fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)', [
+      version,
+      kind,
+      key,
+      namespace,
+      nowMs,
+      reason,
+      now,
+      before,
+      bytes,
+    ]);
   }
 }
 

@@ -6,16 +6,16 @@ const ENDED = "'terminated', 'error', 'killed', 'lost'";
 /** Children as JSON, with what they are looked up by in columns, and the servers they belong to. */
 export class ChildTable {
   *get(childId: string): Steps<ChildRecord | null> {
-    return recordIn(yield* one('SELECT record FROM fleet_child WHERE child_id = ?', childId));
+    return recordIn(yield* one('SELECT record FROM fleet_child WHERE child_id = ?', [childId]));
   }
 
   *spec(childId: string): Steps<ChildSpec | null> {
-    const row = yield* one<{ spec: string }>('SELECT spec FROM fleet_child WHERE child_id = ?', childId);
+    const row = yield* one<{ spec: string }>('SELECT spec FROM fleet_child WHERE child_id = ?', [childId]);
     return row && (JSON.parse(row.spec) as ChildSpec);
   }
 
   *byToken(tokenHash: string): Steps<ChildRecord | null> {
-    return recordIn(yield* one('SELECT record FROM fleet_child WHERE token_hash = ?', tokenHash));
+    return recordIn(yield* one('SELECT record FROM fleet_child WHERE token_hash = ?', [tokenHash]));
   }
 
   *list(state: ChildState | null, runId: string | null, open: boolean, limit: number): Steps<ChildRecord[]> {
@@ -31,7 +31,7 @@ export class ChildTable {
     }
     if (open) conditions.push("state IN ('starting', 'running', 'stopping')");
     const sql = `SELECT record FROM fleet_child WHERE ${conditions.join(' AND ')} ORDER BY seq DESC LIMIT ?`;
-    return (yield* all<{ record: string }>(sql, ...values, limit)).flatMap((row) => recordIn(row) ?? []);
+    return (yield* all<{ record: string }>(sql, [...values, limit])).flatMap((row) => recordIn(row) ?? []);
   }
 
   *active(): Steps<number> {
@@ -45,13 +45,7 @@ export class ChildTable {
     yield* change(
       `INSERT INTO fleet_child (child_id, state, run_id, token_hash, ended_ms, record, spec)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      childId,
-      state,
-      correlation.runId,
-      tokenHash,
-      endedMs,
-      JSON.stringify(record),
-      JSON.stringify(spec),
+      [childId, state, correlation.runId, tokenHash, endedMs, JSON.stringify(record), JSON.stringify(spec)],
     );
   }
 
@@ -62,7 +56,7 @@ export class ChildTable {
     yield* change(
       `DELETE FROM fleet_child WHERE seq IN
          (SELECT seq FROM fleet_child WHERE state IN (${ENDED}) ORDER BY ended_ms, seq LIMIT ?)`,
-      over,
+      [over],
     );
   }
 
@@ -70,40 +64,34 @@ export class ChildTable {
     const { childId, state, correlation, tokenHash, endedMs } = record;
     yield* change(
       `UPDATE fleet_child SET state = ?, run_id = ?, token_hash = ?, ended_ms = ?, record = ? WHERE child_id = ?`,
-      state,
-      correlation.runId,
-      tokenHash,
-      endedMs,
-      JSON.stringify(record),
-      childId,
+      [state, correlation.runId, tokenHash, endedMs, JSON.stringify(record), childId],
     );
   }
 
   *saveSpec(childId: string, spec: ChildSpec): Steps<void> {
-    yield* change('UPDATE fleet_child SET spec = ? WHERE child_id = ?', JSON.stringify(spec), childId);
+    yield* change('UPDATE fleet_child SET spec = ? WHERE child_id = ?', [JSON.stringify(spec), childId]);
   }
 
   *setPositions(childId: string, { stdout, stderr }: LogPositions): Steps<void> {
-    yield* change('UPDATE fleet_child SET stdout_at = ?, stderr_at = ? WHERE child_id = ?', stdout, stderr, childId);
+    yield* change('UPDATE fleet_child SET stdout_at = ?, stderr_at = ? WHERE child_id = ?', [stdout, stderr, childId]);
   }
 
   *positions(childId: string): Steps<LogPositions> {
     return (
-      (yield* one<LogPositions>(
-        'SELECT stdout_at AS stdout, stderr_at AS stderr FROM fleet_child WHERE child_id = ?',
+      (yield* one<LogPositions>('SELECT stdout_at AS stdout, stderr_at AS stderr FROM fleet_child WHERE child_id = ?', [
         childId,
-      )) ?? { stdout: 0, stderr: 0 }
+      ])) ?? { stdout: 0, stderr: 0 }
     );
   }
 
   *remove(childId: string): Steps<boolean> {
-    return (yield* change('DELETE FROM fleet_child WHERE child_id = ?', childId)) > 0;
+    return (yield* change('DELETE FROM fleet_child WHERE child_id = ?', [childId])) > 0;
   }
 
   *endedBefore(ms: number): Steps<string[]> {
     return (yield* all<{ child_id: string }>(
       `SELECT child_id FROM fleet_child WHERE state IN (${ENDED}) AND ended_ms < ?`,
-      ms,
+      [ms],
     )).map(({ child_id }) => child_id);
   }
 
@@ -111,24 +99,21 @@ export class ChildTable {
     yield* change(
       `INSERT INTO fleet_instance VALUES (?, ?, ?, ?)
        ON CONFLICT (instance_id) DO UPDATE SET url = excluded.url, heard_ms = excluded.heard_ms`,
-      instanceId,
-      pid,
-      url,
-      nowMs,
+      [instanceId, pid, url, nowMs],
     );
-    yield* change('DELETE FROM fleet_instance WHERE heard_ms < ?', nowMs - 24 * 60 * 60 * 1000);
+    yield* change('DELETE FROM fleet_instance WHERE heard_ms < ?', [nowMs - 24 * 60 * 60 * 1000]);
   }
 
   *aliveSince(ms: number): Steps<Map<string, number>> {
     const rows = yield* all<{ id: string; pid: number }>(
       'SELECT instance_id AS id, pid FROM fleet_instance WHERE heard_ms >= ?',
-      ms,
+      [ms],
     );
     return new Map(rows.map(({ id, pid }) => [id, pid]));
   }
 
   *farewell(instanceId: string): Steps<void> {
-    yield* change('DELETE FROM fleet_instance WHERE instance_id = ?', instanceId);
+    yield* change('DELETE FROM fleet_instance WHERE instance_id = ?', [instanceId]);
   }
 }
 

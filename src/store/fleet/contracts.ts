@@ -37,7 +37,7 @@ export class StoredContracts implements ContractStore {
 }
 
 function find(callId: string): Steps<ContractRecord | null> {
-  return record('SELECT record FROM fleet_contract WHERE call_id = ?', callId);
+  return record('SELECT record FROM fleet_contract WHERE call_id = ?', [callId]);
 }
 
 /** How many awards each agent has that are neither completed nor past their time. */
@@ -45,7 +45,7 @@ function* openAwards(nowMs: number): Steps<Map<string, number>> {
   const rows = yield* all<{ agent: string; open: number }>(
     `SELECT agent_id AS agent, count(*) AS open FROM fleet_contract
      WHERE status = 'awarded' AND (until_ms IS NULL OR until_ms > ?) GROUP BY agent_id`,
-    nowMs,
+    [nowMs],
   );
   return new Map(rows.map(({ agent, open }) => [agent, open]));
 }
@@ -56,7 +56,7 @@ function* put(record: ContractRecord): Steps<void> {
   yield* change(
     `INSERT INTO fleet_contract (call_id, agent_id, status, until_ms, record) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (call_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
-    ...[callId, agentId, status, untilMs, JSON.stringify(record)],
+    [callId, agentId, status, untilMs, JSON.stringify(record)],
   );
-  yield* change(`DELETE FROM fleet_contract WHERE seq <= (SELECT max(seq) FROM fleet_contract) - ?`, MAX_CONTRACTS);
+  yield* change(`DELETE FROM fleet_contract WHERE seq <= (SELECT max(seq) FROM fleet_contract) - ?`, [MAX_CONTRACTS]);
 }

@@ -47,7 +47,7 @@ export class StoredField implements FieldStore {
       const some = await this.#access.write(function* (nowMs): Steps<PointChange[]> {
         const done: PointChange[] = [];
         const behind = `${SELECT} WHERE (node_id, type) > (?, ?) ORDER BY node_id, type LIMIT ?`;
-        const next = yield* all<StoredPoint>(behind, last.nodeId, last.type, AT_ONCE);
+        const next = yield* all<StoredPoint>(behind, [last.nodeId, last.type, AT_ONCE]);
         for (const point of next) done.push(yield* put(changed(point, nowMs)));
         yield* tell(done.flatMap(events), nowMs);
         return done;
@@ -67,7 +67,7 @@ export class StoredField implements FieldStore {
 }
 
 function* find(nodeId: string, type: string): Steps<StoredPoint | null> {
-  return yield* one(`${SELECT} WHERE node_id = ? AND type = ?`, nodeId, type);
+  return yield* one(`${SELECT} WHERE node_id = ? AND type = ?`, [nodeId, type]);
 }
 
 /** Writes a point; one without intensity goes. */
@@ -77,15 +77,12 @@ function* put(point: StoredPoint): Steps<PointChange> {
     yield* change(
       `INSERT INTO fleet_point VALUES (?, ?, ?, ?)
        ON CONFLICT (node_id, type) DO UPDATE SET intensity = excluded.intensity, updated_ms = excluded.updated_ms`,
-      nodeId,
-      type,
-      intensity,
-      updatedAt,
+      [nodeId, type, intensity, updatedAt],
     );
-  } else yield* change('DELETE FROM fleet_point WHERE node_id = ? AND type = ?', nodeId, type);
+  } else yield* change('DELETE FROM fleet_point WHERE node_id = ? AND type = ?', [nodeId, type]);
   const total = yield* one<{ intensity: number | null; updatedAt: number | null }>(
     'SELECT sum(intensity) AS intensity, max(updated_ms) AS "updatedAt" FROM fleet_point WHERE node_id = ?',
-    nodeId,
+    [nodeId],
   );
   const nodeTotal = { nodeId, intensity: total?.intensity ?? 0, updatedAt: total?.updatedAt ?? updatedAt };
   return { point, nodeTotal };

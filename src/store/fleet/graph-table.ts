@@ -33,16 +33,14 @@ const HEAD = 'graph_id AS "graphId", version, committed_ms AS "committedMs"';
 /** Versions of graphs, snapshots of commits, open transactions and locks. */
 export class GraphTable {
   *head(graphId: string): Steps<GraphHead | null> {
-    return yield* one(`SELECT ${HEAD} FROM fleet_graph WHERE graph_id = ?`, graphId);
+    return yield* one(`SELECT ${HEAD} FROM fleet_graph WHERE graph_id = ?`, [graphId]);
   }
 
   *heads(prefix: string, limit: number): Steps<GraphHead[]> {
     return yield* all(
       `SELECT ${HEAD} FROM fleet_graph
        WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id LIMIT ?`,
-      prefix,
-      prefix,
-      limit,
+      [prefix, prefix, limit],
     );
   }
 
@@ -50,8 +48,7 @@ export class GraphTable {
     return yield* one(
       `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM fleet_graph_version
        WHERE graph_id = ? AND version = ?`,
-      graphId,
-      version,
+      [graphId, version],
     );
   }
 
@@ -64,65 +61,51 @@ export class GraphTable {
     yield* change(
       `INSERT INTO fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
        VALUES (?, ?, ?, ?, ?, ?)`,
-      graphId,
-      version,
-      nowMs,
-      bytes,
-      packed,
-      data,
+      [graphId, version, nowMs, bytes, packed, data],
     );
     yield* change(
       `INSERT INTO fleet_graph VALUES (?, ?, ?)
        ON CONFLICT (graph_id) DO UPDATE SET version = excluded.version, committed_ms = excluded.committed_ms`,
-      graphId,
-      version,
-      nowMs,
+      [graphId, version, nowMs],
     );
-    yield* change(
-      'DELETE FROM fleet_graph_version WHERE graph_id = ? AND version <= ?',
+    yield* change('DELETE FROM fleet_graph_version WHERE graph_id = ? AND version <= ?', [
       graphId,
       version - MAX_VERSIONS,
-    );
+    ]);
   }
 
   *activeLock(graphId: string, nowMs: number): Steps<GraphLock | null> {
-    return yield* one(
-      `SELECT ${LOCK} FROM fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`,
+    return yield* one(`SELECT ${LOCK} FROM fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`, [
       graphId,
       nowMs,
-    );
+    ]);
   }
 
   *lock(lockId: string): Steps<GraphLock | null> {
-    return yield* one(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, lockId);
+    return yield* one(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, [lockId]);
   }
 
   *putLock({ lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs }: GraphLock): Steps<void> {
     yield* change(
       `INSERT INTO fleet_lock VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (lock_id) DO UPDATE SET refreshed_ms = excluded.refreshed_ms, expires_ms = excluded.expires_ms`,
-      lockId,
-      graphId,
-      holder,
-      acquiredMs,
-      refreshedMs,
-      expiresMs,
+      [lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs],
     );
   }
 
   *dropLock(lockId: string): Steps<void> {
-    yield* change('DELETE FROM fleet_lock WHERE lock_id = ?', lockId);
+    yield* change('DELETE FROM fleet_lock WHERE lock_id = ?', [lockId]);
   }
 
   *hasRoomToOpen(graphId: string): Steps<boolean> {
     const open = "SELECT count(*) AS value FROM fleet_snapshot WHERE graph_id = ? AND state = 'pending'";
-    return (yield* number(open, graphId)) < MAX_OPEN;
+    return (yield* number(open, [graphId])) < MAX_OPEN;
   }
 
   *open(txId: string): Steps<OpenRow | null> {
     return yield* one(
       `SELECT ${SNAPSHOT}, revision, bytes, packed, data FROM fleet_snapshot WHERE tx_id = ? AND state = 'pending'`,
-      txId,
+      [txId],
     );
   }
 
@@ -131,26 +114,26 @@ export class GraphTable {
     yield* change(
       `INSERT INTO fleet_snapshot (tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note,
          expires_ms, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      txId,
-      graphId,
-      baseVersion,
-      startedMs,
-      state,
-      endedMs,
-      finalVersion,
-      owner,
-      note,
-      expiresMs,
-      text?.bytes ?? null,
-      text?.packed ?? null,
-      text?.data ?? null,
+      [
+        txId,
+        graphId,
+        baseVersion,
+        startedMs,
+        state,
+        endedMs,
+        finalVersion,
+        owner,
+        note,
+        expiresMs,
+        text?.bytes ?? null,
+        text?.packed ?? null,
+        text?.data ?? null,
+      ],
     );
     yield* change(
       `DELETE FROM fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
          (SELECT started_ms FROM fleet_snapshot WHERE graph_id = ? ORDER BY started_ms DESC LIMIT 1 OFFSET ?)`,
-      graphId,
-      graphId,
-      MAX_SNAPSHOTS - 1,
+      [graphId, graphId, MAX_SNAPSHOTS - 1],
     );
   }
 
@@ -159,11 +142,7 @@ export class GraphTable {
     const changed = yield* change(
       `UPDATE fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
          WHERE tx_id = ? AND revision = ? AND state = 'pending'`,
-      bytes,
-      packed,
-      data,
-      txId,
-      revision,
+      [bytes, packed, data, txId, revision],
     );
     return changed === 1;
   }
@@ -173,41 +152,35 @@ export class GraphTable {
     yield* change(
       `UPDATE fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
        WHERE tx_id = ? AND state = 'pending'`,
-      state,
-      finalVersion,
-      nowMs,
-      txId,
+      [state, finalVersion, nowMs, txId],
     );
   }
 
   *snapshot(txId: string): Steps<GraphSnapshot | null> {
-    return yield* one(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, txId);
+    return yield* one(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, [txId]);
   }
 
   *snapshots(prefix: string, limit: number): Steps<GraphSnapshot[]> {
     return yield* all(
       `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
        ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?`,
-      prefix,
-      prefix,
-      limit,
+      [prefix, prefix, limit],
     );
   }
 
   /** Open transactions whose time is over. */
   *overdue(nowMs: number): Steps<GraphSnapshot[]> {
-    return yield* all(
-      `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
+    return yield* all(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`, [
       nowMs,
-    );
+    ]);
   }
 
   *sweep(nowMs: number): Steps<void> {
-    yield* change('DELETE FROM fleet_lock WHERE expires_ms <= ?', nowMs - EXPIRED_LOCK_MS);
+    yield* change('DELETE FROM fleet_lock WHERE expires_ms <= ?', [nowMs - EXPIRED_LOCK_MS]);
     yield* change(
       `DELETE FROM fleet_snapshot WHERE tx_id IN
          (SELECT tx_id FROM fleet_snapshot WHERE started_ms <= ? AND state <> 'pending' LIMIT 500)`,
-      nowMs - SNAPSHOT_MS,
+      [nowMs - SNAPSHOT_MS],
     );
   }
 }

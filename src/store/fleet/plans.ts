@@ -18,11 +18,13 @@ export class StoredPlans implements PlanStore {
       const record = { ...begun, startedMs: nowMs, updatedMs: nowMs };
       const { runId, opId, state } = record;
       // in the place of an earlier one of its id, as the newest
-      yield* change('DELETE FROM fleet_plan WHERE run_id = ?', runId);
-      yield* change(
-        'INSERT INTO fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)',
-        ...[runId, opId, state, JSON.stringify(record)],
-      );
+      yield* change('DELETE FROM fleet_plan WHERE run_id = ?', [runId]);
+      yield* change('INSERT INTO fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', [
+        runId,
+        opId,
+        state,
+        JSON.stringify(record),
+      ]);
       yield* tell(events, nowMs);
       return record;
     });
@@ -31,10 +33,11 @@ export class StoredPlans implements PlanStore {
   save(plan: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void> {
     return this.#access.write(function* (nowMs) {
       const record = { ...plan, updatedMs: nowMs };
-      yield* change(
-        'UPDATE fleet_plan SET state = ?, record = ? WHERE run_id = ?',
-        ...[record.state, JSON.stringify(record), record.runId],
-      );
+      yield* change('UPDATE fleet_plan SET state = ?, record = ? WHERE run_id = ?', [
+        record.state,
+        JSON.stringify(record),
+        record.runId,
+      ]);
       yield* trim(atMost);
       yield* tell(events, nowMs);
     });
@@ -48,19 +51,19 @@ export class StoredPlans implements PlanStore {
     return this.#access.read(() =>
       opId === undefined
         ? records(`SELECT record FROM fleet_plan WHERE ${OPEN} ORDER BY seq`)
-        : records(`SELECT record FROM fleet_plan WHERE ${OPEN} AND op_id = ?`, opId),
+        : records(`SELECT record FROM fleet_plan WHERE ${OPEN} AND op_id = ?`, [opId]),
     );
   }
 
   byOperation(opId: string): Promise<PlanRecord | null> {
     return this.#access.read(() =>
-      record('SELECT record FROM fleet_plan WHERE op_id = ? ORDER BY seq DESC LIMIT 1', opId),
+      record('SELECT record FROM fleet_plan WHERE op_id = ? ORDER BY seq DESC LIMIT 1', [opId]),
     );
   }
 }
 
 function find(runId: string): Steps<PlanRecord | null> {
-  return record('SELECT record FROM fleet_plan WHERE run_id = ?', runId);
+  return record('SELECT record FROM fleet_plan WHERE run_id = ?', [runId]);
 }
 
 /** Lets the oldest ended runs beyond a number go. */
@@ -68,6 +71,6 @@ function* trim(atMost: number): Steps<void> {
   yield* change(
     `DELETE FROM fleet_plan WHERE NOT ${OPEN} AND seq <=
        (SELECT seq FROM fleet_plan WHERE NOT ${OPEN} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
-    atMost,
+    [atMost],
   );
 }

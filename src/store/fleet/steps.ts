@@ -16,33 +16,33 @@ export type Step =
 export type Steps<T> = Generator<Step, T, unknown>;
 
 /** The first row, or `null`. */
-export function* one<Row>(sql: string, ...values: unknown[]): Steps<Row | null> {
+export function* one<Row>(sql: string, values: readonly unknown[] = []): Steps<Row | null> {
   return ((yield { kind: 'rows', sql, values }) as Row[])[0] ?? null;
 }
 
-export function* all<Row>(sql: string, ...values: unknown[]): Steps<Row[]> {
+export function* all<Row>(sql: string, values: readonly unknown[] = []): Steps<Row[]> {
   return (yield { kind: 'rows', sql, values }) as Row[];
 }
 
 /** What the first row has as JSON in its column `record`, or `null`. */
-export function* record<Value>(sql: string, ...values: unknown[]): Steps<Value | null> {
-  return (yield* records<Value>(sql, ...values))[0] ?? null;
+export function* record<Value>(sql: string, values: readonly unknown[] = []): Steps<Value | null> {
+  return (yield* records<Value>(sql, values))[0] ?? null;
 }
 
 /** As `record`, of every row. */
-export function* records<Value>(sql: string, ...values: unknown[]): Steps<Value[]> {
-  const rows = yield* all<{ readonly record: string }>(sql, ...values);
+export function* records<Value>(sql: string, values: readonly unknown[] = []): Steps<Value[]> {
+  const rows = yield* all<{ readonly record: string }>(sql, values);
   return rows.map((row) => JSON.parse(row.record) as Value);
 }
 
 /** @returns how many rows it changed */
-export function* change(sql: string, ...values: unknown[]): Steps<number> {
+export function* change(sql: string, values: readonly unknown[] = []): Steps<number> {
   return (yield { kind: 'change', sql, values }) as number;
 }
 
 /** The number in the first column, as `value`; 0 where there is no row. */
-export function* number(sql: string, ...values: unknown[]): Steps<number> {
-  return (yield* one<{ readonly value: number }>(sql, ...values))?.value ?? 0;
+export function* number(sql: string, values: readonly unknown[] = []): Steps<number> {
+  return (yield* one<{ readonly value: number }>(sql, values))?.value ?? 0;
 }
 
 /** Writes events of the transaction under way. */

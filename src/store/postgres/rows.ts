@@ -16,7 +16,7 @@ export class DatabaseRows implements Rows {
     this.#uses = uses;
   }
 
-  all<Row>(sql: string, ...values: unknown[]): Promise<Row[]> {
+  all<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     return allOf(this.#database, sql, values);
   }
 

@@ -81,7 +81,7 @@ export class DatabaseSegments extends SegmentLists implements SegmentStore {
   ): Promise<readonly StoredSegment[]> {
     const rows = await this.#parts.rows.all<SegmentRow>(
       `${SELECT} WHERE s.conversation = ? AND (s.ordinal, s.id) < (?, ?) ORDER BY s.ordinal DESC, s.id DESC LIMIT ?`,
-      ...[row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, bounded(limit)],
+      [row, after?.ordinal ?? Number.MAX_SAFE_INTEGER, after?.row ?? 0, bounded(limit)],
     );
     return rows.map(segmentOf);
   }
@@ -91,10 +91,10 @@ export class DatabaseSegments extends SegmentLists implements SegmentStore {
       if (this.#parts.database.isClosed) throw new StoreUnavailable('closed');
       return new Map();
     }
-    const rows = await this.#parts.rows.all<SegmentRow>(
-      `${SELECT} WHERE s.project = ? AND s.name IN LIST(?)`,
-      ...[project, ids],
-    );
+    const rows = await this.#parts.rows.all<SegmentRow>(`${SELECT} WHERE s.project = ? AND s.name IN LIST(?)`, [
+      project,
+      ids,
+    ]);
     const found = new Map(rows.map((row) => [row.id, segmentOf(row)]));
     return new Map(
       ids.flatMap((id) => {

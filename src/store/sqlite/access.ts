@@ -81,8 +81,8 @@ export class Access implements Rows {
     return this.#uses.expiry(kind, id, storedMs);
   }
 
-  all<Row>(sql: string, ...values: unknown[]): Promise<Row[]> {
-    return this.read((tables) => tables.sql.allOf<Row>(sql, ...values));
+  all<Row>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.read((tables) => tables.sql.allOf<Row>(sql, values));
   }
 
   /** Reads one state of the file. */
@@ -175,5 +175,5 @@ const MOVE_EXPIRY: Readonly<Record<Expiring, string>> = {
 };
 
 function writeAll({ sql }: Tables, uses: Iterable<Use>): void {
-  for (const { kind, id, expiresMs } of uses) sql.run(MOVE_EXPIRY[kind], expiresMs, id);
+  for (const { kind, id, expiresMs } of uses) sql.run(MOVE_EXPIRY[kind], [expiresMs, id]);
 }

@@ -78,7 +78,7 @@ export class Batches {
     const { pruneId } = item.decision;
     if (conversation === undefined || pruneId === null || (decisions.pruneUntil(pruneId) ?? 0) > nowMs) return false;
     const { maxBytes, conversationShare } = this.#limits;
-    const stored = sql.value('SELECT bytes FROM conversation_bytes WHERE conversation = ?', conversation) ?? 0;
+    const stored = sql.value('SELECT bytes FROM conversation_bytes WHERE conversation = ?', [conversation]) ?? 0;
     return stored + item.text.length > maxBytes * conversationShare;
   }
 
@@ -114,6 +114,6 @@ function charge({ sql }: Tables, pruneId: string, conversation: string | undefin
   sql.run(
     `INSERT OR IGNORE INTO charge (prune, conversation, bytes)
      SELECT p.id, ?, s.stored_bytes FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
-    ...[conversation, pruneId],
+    [conversation, pruneId],
   );
 }

@@ -65,7 +65,7 @@ export class Decisions {
     const row = this.#sql.get<DecisionRow>(
       `SELECT p.prune_id, coalesce(d.body, p.body, '') AS body, coalesce(p.expires_ms, d.expires_ms) AS expires_ms
        FROM decision d LEFT JOIN prune p ON p.id = d.prune WHERE d.key = ?`,
-      key,
+      [key],
     );
     return row ?? null;
   }
@@ -74,14 +74,14 @@ export class Decisions {
     const row = this.#sql.get<PruneRow>(
       `SELECT p.id, p.prune_id, p.snapshot, s.hash, p.decision_key, p.body, p.created_ms, p.expires_ms
        FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
-      pruneId,
+      [pruneId],
     );
     return row ?? null;
   }
 
   /** Stored expiry of a prune, or `undefined`. */
   pruneUntil(pruneId: string): number | undefined {
-    return this.#sql.value('SELECT expires_ms FROM prune WHERE prune_id = ?', pruneId);
+    return this.#sql.value('SELECT expires_ms FROM prune WHERE prune_id = ?', [pruneId]);
   }
 
   /**
@@ -111,7 +111,7 @@ export class Decisions {
     const snapshot = this.#snapshots.put(decision.textHash, text);
     const added = this.#sql.insert(
       'INSERT INTO prune (prune_id, snapshot, decision_key, body, created_ms, expires_ms) VALUES (?, ?, ?, ?, ?, ?)',
-      ...[decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs],
+      [decision.pruneId, snapshot, decision.key, body, nowMs, expiresMs],
     );
     return this.#link(decision, added, null, nowMs, expiresMs);
   }
@@ -126,10 +126,10 @@ export class Decisions {
     const until = this.until(key);
     if (until) {
       if (until.expiresMs > nowMs) return 'known';
-      this.#sql.run('DELETE FROM decision WHERE key = ?', key);
+      this.#sql.run('DELETE FROM decision WHERE key = ?', [key]);
     }
     const values = [key, prune, body, expiresMs];
-    this.#sql.run('INSERT INTO decision (key, prune, body, expires_ms) VALUES (?, ?, ?, ?)', ...values);
+    this.#sql.run('INSERT INTO decision (key, prune, body, expires_ms) VALUES (?, ?, ?, ?)', values);
     return 'new';
   }
 
@@ -145,13 +145,13 @@ export class Decisions {
 
   /** Deletes a prune, the decisions that lead to it, and its text when no other prune needs it. */
   removePrune(id: number): void {
-    const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', id);
+    const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', [id]);
     this.#deletePrune(id);
     if (snapshot !== undefined) this.#snapshots.dropOrphan(snapshot);
   }
 
   #deletePrune(id: number): void {
-    this.#sql.run('DELETE FROM prune WHERE id = ?', id);
+    this.#sql.run('DELETE FROM prune WHERE id = ?', [id]);
   }
 
   /** `removePrune` by id; returns how many were there. */
@@ -162,7 +162,7 @@ export class Decisions {
   }
 
   removeWhole(id: number): void {
-    this.#sql.run('DELETE FROM decision WHERE id = ?', id);
+    this.#sql.run('DELETE FROM decision WHERE id = ?', [id]);
   }
 }
 

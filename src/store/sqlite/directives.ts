@@ -27,19 +27,18 @@ export class DirectiveTable {
 
   /** Changes with every change to the project's directives; 0 before the first. */
   generation(project: string): number {
-    return this.#sql.value('SELECT generation FROM directive_generation WHERE project = ?', project) ?? 0;
+    return this.#sql.value('SELECT generation FROM directive_generation WHERE project = ?', [project]) ?? 0;
   }
 
   ofProject(project: string): ProjectDirectives {
     const generation = this.generation(project);
     if (generation === 0) return { generation, directives: [], steps: [] };
     const directives = this.#sql
-      .all<DirectiveRow>('SELECT segment, action, scope, up_to FROM directive WHERE project = ?', project)
+      .all<DirectiveRow>('SELECT segment, action, scope, up_to FROM directive WHERE project = ?', [project])
       .map(({ segment, action, scope, up_to }): Directive => ({ segment, action, scope, upTo: up_to }));
-    const steps = this.#sql.all<Step>(
-      'SELECT scope, conversation, messages FROM step WHERE project = ? ORDER BY id',
+    const steps = this.#sql.all<Step>('SELECT scope, conversation, messages FROM step WHERE project = ? ORDER BY id', [
       project,
-    );
+    ]);
     return { generation, directives, steps };
   }
 
@@ -47,39 +46,41 @@ export class DirectiveTable {
   change({ project, set, clear, step, erase = [] }: DirectiveChange): string[] {
     for (const segment of clear) this.#clear(project, segment);
     if (step) {
-      this.#sql.run(
-        'INSERT OR IGNORE INTO step (project, scope, conversation, messages) VALUES (?, ?, ?, ?)',
-        ...[project, step.scope, step.conversation, step.messages],
-      );
+      this.#sql.run('INSERT OR IGNORE INTO step (project, scope, conversation, messages) VALUES (?, ?, ?, ?)', [
+        project,
+        step.scope,
+        step.conversation,
+        step.messages,
+      ]);
     }
     for (const { segment, scope, action, upTo } of set) {
       // a step never takes the place of what somebody asked for
       if (scope === '') this.#clear(project, segment);
-      this.#sql.run(scope === '' ? INSERT : INSERT_IF_NEW, project, segment, scope, action, upTo);
+      this.#sql.run(scope === '' ? INSERT : INSERT_IF_NEW, [project, segment, scope, action, upTo]);
     }
     const deleted = set.filter(({ action }) => action === 'delete');
     return deleted.flatMap(({ segment }) => this.ofDeleted(project, segment, erase));
   }
 
   #clear(project: string, segment: string): void {
-    this.#sql.run('DELETE FROM directive WHERE project = ? AND segment = ?', project, segment);
+    this.#sql.run('DELETE FROM directive WHERE project = ? AND segment = ?', [project, segment]);
   }
 
   /** The prunes that hold lines of a deleted segment, and `more` of them, but for those that another of the project needs. */
   ofDeleted(project: string, segment: string, more: readonly string[]): string[] {
     const ofSegment = this.#sql.column<string>(
       'SELECT prune_id FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE s.project = ? AND s.name = ?',
-      ...[project, segment],
+      [project, segment],
     );
     const [plain = ''] = project.split('\n', 1);
     return [...new Set([...more, ...ofSegment])].filter(
-      (pruneId) => this.#sql.value(NEEDED_IN, pruneId, plain) === undefined,
+      (pruneId) => this.#sql.value(NEEDED_IN, [pruneId, plain]) === undefined,
     );
   }
 
   /** Whether a segment of any project needs a prune. */
   isNeeded(pruneId: string): boolean {
-    return this.#sql.value(`${NEEDED} LIMIT 1`, pruneId) !== undefined;
+    return this.#sql.value(`${NEEDED} LIMIT 1`, [pruneId]) !== undefined;
   }
 
   /** Deletes the oldest directives beyond the bound; returns how many. */
@@ -90,10 +91,9 @@ export class DirectiveTable {
        AND generation < (SELECT value FROM meter WHERE name = 'directive_generation') - 1000`,
     );
     if (count <= MAX_DIRECTIVES) return 0;
-    return this.#sql.run(
-      'DELETE FROM directive WHERE id IN (SELECT id FROM directive ORDER BY id LIMIT ?)',
+    return this.#sql.run('DELETE FROM directive WHERE id IN (SELECT id FROM directive ORDER BY id LIMIT ?)', [
       Math.min(count - MAX_DIRECTIVES, limit),
-    );
+    ]);
   }
 
   /** Deletes the steps of a conversation that goes. */
@@ -101,9 +101,9 @@ export class DirectiveTable {
     this.#sql.run(
       `DELETE FROM directive WHERE id IN (
          SELECT d.id FROM step t JOIN directive d ON d.project = t.project AND d.scope = t.scope WHERE t.id IN (${STEPS_IN}))`,
-      conversation,
+      [conversation],
     );
-    this.#sql.run(`DELETE FROM step WHERE id IN (${STEPS_IN})`, conversation);
+    this.#sql.run(`DELETE FROM step WHERE id IN (${STEPS_IN})`, [conversation]);
   }
 }
 

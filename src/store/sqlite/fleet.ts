@@ -32,9 +32,9 @@ export class FileFleet implements FleetAccess {
   #do({ sql }: Tables, step: Step): unknown {
     switch (step.kind) {
       case 'rows':
-        return sql.allOf(step.sql, ...step.values);
+        return sql.allOf(step.sql, step.values);
       case 'change':
-        return sql.run(step.sql, ...step.values);
+        return sql.run(step.sql, step.values);
       case 'events':
         if (this.#maxEvents > 0) addToLog(sql, eventRows(step.events), this.#maxEvents);
         return undefined;

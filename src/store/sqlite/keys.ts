@@ -26,9 +26,9 @@ export class FileKeys implements KeyStore {
     return this.#access.write(
       ({ sql }, nowMs) => {
         const forgetMs = nowMs - KEPT_MS;
-        sql.run('DELETE FROM access_key WHERE revoked_ms < ? OR expires_ms < ?', forgetMs, forgetMs);
+        sql.run('DELETE FROM access_key WHERE revoked_ms < ? OR expires_ms < ?', [forgetMs, forgetMs]);
         if ((sql.value('SELECT count(*) FROM access_key') ?? 0) >= MAX_KEYS) return false;
-        sql.run(`INSERT INTO access_key (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, ...keyValues(key));
+        sql.run(`INSERT INTO access_key (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, keyValues(key));
         return true;
       },
       { verify: true },
@@ -37,18 +37,18 @@ export class FileKeys implements KeyStore {
 
   revoke(id: string, atMs: number): Promise<boolean> {
     const revoke = `UPDATE access_key SET revoked_ms = ? ${UNREVOKED}`;
-    return this.#access.write(({ sql }) => sql.run(revoke, Math.trunc(atMs), id) > 0, { verify: true });
+    return this.#access.write(({ sql }) => sql.run(revoke, [Math.trunc(atMs), id]) > 0, { verify: true });
   }
 
   rotate(id: string, hash: string): Promise<boolean> {
     const rotate = `UPDATE access_key SET hash = ? ${UNREVOKED}`;
-    return this.#access.write(({ sql }) => sql.run(rotate, hash, id) > 0, { verify: true });
+    return this.#access.write(({ sql }) => sql.run(rotate, [hash, id]) > 0, { verify: true });
   }
 
   count(id: string, tolls: readonly Toll[]): Promise<ReadonlySet<LimitedSpan>> {
     return this.#access.write(
       ({ sql }) => {
-        const counted = tolls.filter(({ span, at, add, most }) => sql.run(COUNT, id, span, at, add, most) > 0);
+        const counted = tolls.filter(({ span, at, add, most }) => sql.run(COUNT, [id, span, at, add, most]) > 0);
         return new Set(counted.map(({ span }) => span));
       },
       { waitMs: COUNT_WAIT_MS },
@@ -57,7 +57,7 @@ export class FileKeys implements KeyStore {
 
   async correct(id: string, { span, at, add }: Pick<Toll, 'span' | 'at' | 'add'>): Promise<void> {
     const correct = 'UPDATE key_count SET used = max(0, used + ?) WHERE key = ? AND span = ? AND at = ?';
-    await this.#access.write(({ sql }) => sql.run(correct, add, id, span, at));
+    await this.#access.write(({ sql }) => sql.run(correct, [add, id, span, at]));
   }
 }
 

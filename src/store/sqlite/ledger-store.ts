@@ -20,21 +20,22 @@ export class FileLedger extends LedgerLists implements LedgerStore {
     await this.#access.write(
       ({ sql }) => {
         let added = 0;
-        for (const turn of turns) added += sql.run(ADD_TURN, turnRow(turn));
+        for (const turn of turns) added += sql.run(ADD_TURN, [turnRow(turn)]);
         const old = 'SELECT id FROM ledger_turn WHERE id <= (SELECT max(id) FROM ledger_turn) - ? ORDER BY id LIMIT ?';
-        if (added > 0) sql.run(`DELETE FROM ledger_turn WHERE id IN (${old})`, MAX_TURNS, added * 2);
+        if (added > 0) sql.run(`DELETE FROM ledger_turn WHERE id IN (${old})`, [MAX_TURNS, added * 2]);
         for (const sum of addedUp(sums)) {
           const grown = sql.run(
             `UPDATE ledger_sum SET value = value + @value
              WHERE day = @day AND project = @project AND slice = @slice AND key = @key AND field = @field`,
-            sum,
+            [sum],
           );
           if (grown > 0) continue;
-          if ((sql.value('SELECT count(*) FROM ledger_sum WHERE day = ?', sum.day) ?? 0) >= MAX_SUMS_PER_DAY) continue;
+          if ((sql.value('SELECT count(*) FROM ledger_sum WHERE day = ?', [sum.day]) ?? 0) >= MAX_SUMS_PER_DAY)
+            continue;
           sql.run(
             `INSERT INTO ledger_sum (day, project, slice, key, field, value)
              VALUES (@day, @project, @slice, @key, @field, @value)`,
-            sum,
+            [sum],
           );
         }
       },
@@ -49,7 +50,7 @@ export class FileLedger extends LedgerLists implements LedgerStore {
          SELECT @project, @tool, @kind, @step, @atMs, @texts, @regretted WHERE NOT EXISTS
            (SELECT 1 FROM ledger_step WHERE project = @project AND tool = @tool AND kind = @kind AND id > @after)
          RETURNING id`,
-        { ...step, atMs: Math.trunc(step.atMs), after },
+        [{ ...step, atMs: Math.trunc(step.atMs), after }],
       );
       return number === undefined ? null : { ...step, number };
     });

@@ -4,7 +4,7 @@ import type { Statements } from './statements.ts';
 /** Adds to a log, numbered without reuse, and deletes the oldest beyond `keep`; inside the caller's transaction. */
 export function addToLog(sql: Statements, { log, columns, rows }: LogRows, keep: number): void {
   const insert = `INSERT INTO ${log} (${columns}) VALUES (${columns.map(() => '?')})`;
-  for (const row of rows) sql.run(insert, ...row);
+  for (const row of rows) sql.run(insert, row);
   trimLog(sql, log, keep, rows.length * 2);
 }
 
@@ -13,5 +13,5 @@ export function trimLog(sql: Statements, log: LogRows['log'], keep: number, limi
   const newest = sql.value(`SELECT seq FROM ${log} ORDER BY seq DESC LIMIT 1`);
   if (newest === undefined) return 0;
   const old = `SELECT seq FROM ${log} WHERE seq <= ? ORDER BY seq LIMIT ?`;
-  return sql.run(`DELETE FROM ${log} WHERE seq IN (${old})`, newest - keep, limit);
+  return sql.run(`DELETE FROM ${log} WHERE seq IN (${old})`, [newest - keep, limit]);
 }

@@ -11,11 +11,10 @@ export class Owners {
 
   /** Inside the caller's transaction. */
   add(project: string, pruneId: string): void {
-    this.#sql.run(
-      'INSERT OR IGNORE INTO prune_owner (prune, project) SELECT id, ? FROM prune WHERE prune_id = ?',
+    this.#sql.run('INSERT OR IGNORE INTO prune_owner (prune, project) SELECT id, ? FROM prune WHERE prune_id = ?', [
       project,
       pruneId,
-    );
+    ]);
   }
 
   /**
@@ -26,18 +25,17 @@ export class Owners {
   release(project: string, pruneIds: readonly string[]): string[] {
     return pruneIds.filter((pruneId) => {
       if (!this.#isOwned(pruneId)) return true;
-      this.#sql.run(
-        'DELETE FROM prune_owner WHERE project = ? AND prune = (SELECT id FROM prune WHERE prune_id = ?)',
+      this.#sql.run('DELETE FROM prune_owner WHERE project = ? AND prune = (SELECT id FROM prune WHERE prune_id = ?)', [
         project,
         pruneId,
-      );
+      ]);
       return !this.#isOwned(pruneId);
     });
   }
 
   #isOwned(pruneId: string): boolean {
     const owner = 'SELECT 1 FROM prune p JOIN prune_owner o ON o.prune = p.id WHERE p.prune_id = ? LIMIT 1';
-    return this.#sql.value(owner, pruneId) !== undefined;
+    return this.#sql.value(owner, [pruneId]) !== undefined;
   }
 
   /** Gives those of nobody to the projects that they were seen in, as `ProjectStore.adopt`; inside a transaction. */

@@ -20,13 +20,15 @@ export class Replies {
 
   /** As `Records.claimReply`, inside the caller's transaction. */
   claim(tool: string, key: string, argsHash: string, nowMs: number, expiresMs: number): Reply | null {
-    this.#sql.run('DELETE FROM reply WHERE tool = ? AND key = ? AND expires_ms <= ?', tool, key, nowMs);
+    this.#sql.run('DELETE FROM reply WHERE tool = ? AND key = ? AND expires_ms <= ?', [tool, key, nowMs]);
     const row = this.#find(tool, key);
     if (row) return { argsHash: row.args_hash, text: row.text };
-    this.#sql.run(
-      'INSERT INTO reply (tool, key, args_hash, bytes, expires_ms) VALUES (?, ?, ?, 0, ?)',
-      ...[tool, key, argsHash, expiresMs],
-    );
+    this.#sql.run('INSERT INTO reply (tool, key, args_hash, bytes, expires_ms) VALUES (?, ?, ?, 0, ?)', [
+      tool,
+      key,
+      argsHash,
+      expiresMs,
+    ]);
     return null;
   }
 
@@ -37,24 +39,24 @@ export class Replies {
        ON CONFLICT (tool, key) DO UPDATE
        SET text = excluded.text, bytes = excluded.bytes, expires_ms = excluded.expires_ms
        WHERE reply.text IS NULL AND reply.args_hash = excluded.args_hash`,
-      ...[tool, key, argsHash, text, Buffer.byteLength(text), expiresMs],
+      [tool, key, argsHash, text, Buffer.byteLength(text), expiresMs],
     );
     const row = this.#find(tool, key);
     return row?.args_hash === argsHash ? (row.text ?? text) : text;
   }
 
   #find(tool: string, key: string): ReplyRow | undefined {
-    return this.#sql.get('SELECT args_hash, text FROM reply WHERE tool = ? AND key = ?', tool, key);
+    return this.#sql.get('SELECT args_hash, text FROM reply WHERE tool = ? AND key = ?', [tool, key]);
   }
 
   /** As `Records.holdReply`, inside the caller's transaction. */
   hold(tool: string, key: string, expiresMs: number): void {
     const sql = 'UPDATE reply SET expires_ms = ? WHERE tool = ? AND key = ? AND text IS NULL';
-    this.#sql.run(sql, expiresMs, tool, key);
+    this.#sql.run(sql, [expiresMs, tool, key]);
   }
 
   drop(tool: string, key: string, kept: boolean): void {
-    this.#sql.run(`DELETE FROM reply WHERE tool = ? AND key = ?${kept ? '' : ' AND text IS NULL'}`, tool, key);
+    this.#sql.run(`DELETE FROM reply WHERE tool = ? AND key = ?${kept ? '' : ' AND text IS NULL'}`, [tool, key]);
   }
 
   /** Deletes every answer that names a prune: it may hold lines of one that was erased, or of the same text. */
@@ -73,6 +75,6 @@ export class Replies {
     const surplus = Math.min(limit, Math.max(tooMany, tooLarge));
     if (surplus <= 0) return expired;
     const oldest = 'SELECT id FROM reply ORDER BY expires_ms LIMIT ?';
-    return expired + this.#sql.run(`DELETE FROM reply WHERE id IN (${oldest})`, surplus);
+    return expired + this.#sql.run(`DELETE FROM reply WHERE id IN (${oldest})`, [surplus]);
   }
 }

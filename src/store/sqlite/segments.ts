@@ -73,14 +73,14 @@ export class Segments {
          base_turn = CASE ? WHEN 1 THEN turns + excluded.turns ELSE base_turn END,
          messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms)
        RETURNING id, turns`,
-      ...[project, conversationId, task, turns, messages, atMs, whole ? 1 : 0],
+      [project, conversationId, task, turns, messages, atMs, whole ? 1 : 0],
     );
     if (!noted) return;
     const { id, turns: turn } = noted;
     for (const segment of batch.segments) {
-      const row = this.#sql.value(NOTE, project, task, atMs, id, turn, turn, ...segmentValues(segment));
+      const row = this.#sql.value(NOTE, [project, task, atMs, id, turn, turn, ...segmentValues(segment)]);
       for (const pruneId of row === undefined ? [] : segment.pruneIds)
-        this.#sql.run('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)', row, pruneId);
+        this.#sql.run('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)', [row, pruneId]);
     }
   }
 
@@ -91,11 +91,11 @@ export class Segments {
     limit: number,
   ): StoredSegment[] {
     const { ordinal, row } = after ?? { ordinal: Number.MAX_SAFE_INTEGER, row: 0 };
-    return this.#sql.tuples<SegmentRow>(PAGE, conversation, ordinal, row, limit).map(segmentOf);
+    return this.#sql.tuples<SegmentRow>(PAGE, [conversation, ordinal, row, limit]).map(segmentOf);
   }
 
   find(project: string, id: string): StoredSegment | undefined {
-    const [row] = this.#sql.tuples<SegmentRow>(ONE, project, id);
+    const [row] = this.#sql.tuples<SegmentRow>(ONE, [project, id]);
     return row && segmentOf(row);
   }
 
@@ -111,12 +111,12 @@ export class Segments {
     for (let oldest = next(); oldest; oldest = next()) {
       if (oldest.seen_ms > beforeMs && excess <= 0) break;
       if (!budget.take()) return { done, more: true };
-      const removed = this.#sql.run(REMOVE, oldest.id, REMOVED_AT_ONCE);
+      const removed = this.#sql.run(REMOVE, [oldest.id, REMOVED_AT_ONCE]);
       done += removed;
       excess -= removed;
       if (removed >= REMOVED_AT_ONCE) continue;
       onGone(oldest.id);
-      this.#sql.run('DELETE FROM conversation WHERE id = ?', oldest.id);
+      this.#sql.run('DELETE FROM conversation WHERE id = ?', [oldest.id]);
     }
     return { done, more: false };
   }

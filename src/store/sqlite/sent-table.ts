@@ -18,21 +18,21 @@ export class SentTable {
 
   /** Deletes what was sent with the cuts of a prune: a cut's reason may hold words of the text. Looks at every row. */
   forget(pruneId: string): void {
-    this.#sql.run('DELETE FROM sent WHERE instr(body, ?) > 0', pruneId);
+    this.#sql.run('DELETE FROM sent WHERE instr(body, ?) > 0', [pruneId]);
   }
 
   find(prefix: string): SentRow | undefined {
-    return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', prefix);
+    return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', [prefix]);
   }
 
   put(prefix: string, body: string, expiresMs: number): void {
-    this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', prefix, body, expiresMs);
+    this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', [prefix, body, expiresMs]);
   }
 
   /** Deletes at most `limit` rows that have expired, and as many beyond the bound; returns how many. */
   trim(nowMs: number, limit: number): number {
     const excess = 'SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?';
     const expired = this.#sql.expire('sent', nowMs, limit);
-    return expired + this.#sql.run(`DELETE FROM sent WHERE id IN (${excess})`, MAX_ROWS, limit);
+    return expired + this.#sql.run(`DELETE FROM sent WHERE id IN (${excess})`, [MAX_ROWS, limit]);
   }
 }

@@ -21,20 +21,20 @@ export class Snapshots {
 
   /** Stores a text unless its hash is known; inside the caller's transaction. Returns its row. */
   put(hash: string, text: string): number {
-    const known = this.#sql.value('SELECT id FROM snapshot WHERE hash = ?', hash);
+    const known = this.#sql.value('SELECT id FROM snapshot WHERE hash = ?', [hash]);
     if (known !== undefined) return known;
     const { encoding, data } = encodeText(text);
     const packing = data.length < PACK_FROM_BYTES ? 2 : 0;
     const content = this.#insertContent(data);
     return this.#sql.insert(
       'INSERT INTO snapshot (hash, encoding, packing, text_bytes, stored_bytes, content) VALUES (?, ?, ?, ?, ?, ?)',
-      ...[hash, encoding, packing, data.length, data.length, content],
+      [hash, encoding, packing, data.length, data.length, content],
     );
   }
 
   /** Takes up room as an original would, and fails as that would; `giveRoom` gives it back. */
   takeRoom(): void {
-    this.#sql.run('INSERT OR REPLACE INTO content (id, data) VALUES (-1, zeroblob(?))', TRIED_BYTES);
+    this.#sql.run('INSERT OR REPLACE INTO content (id, data) VALUES (-1, zeroblob(?))', [TRIED_BYTES]);
   }
 
   giveRoom(): void {
@@ -46,24 +46,24 @@ export class Snapshots {
     return this.#sql.get(
       `SELECT s.encoding, s.packing, s.text_bytes, c.data
        FROM snapshot s JOIN content c ON c.id = s.content WHERE s.id = ?`,
-      id,
+      [id],
     );
   }
 
   /** What a row's text is known by; `undefined` when the row has gone. */
   hashOf(id: number): string | undefined {
-    return this.#sql.value('SELECT hash FROM snapshot WHERE id = ?', id);
+    return this.#sql.value('SELECT hash FROM snapshot WHERE id = ?', [id]);
   }
 
   /** Deletes a text that no prune refers to any more. */
   dropOrphan(id: number): void {
     const orphan = 'id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)';
-    this.#sql.run(`DELETE FROM snapshot WHERE ${orphan}`, id, id);
+    this.#sql.run(`DELETE FROM snapshot WHERE ${orphan}`, [id, id]);
   }
 
   /** Some texts that wait to be compressed, oldest first. */
   unpacked(limit: number): Unpacked[] {
-    return this.#sql.all('SELECT id, hash, text_bytes FROM snapshot WHERE packing = 0 ORDER BY id LIMIT ?', limit);
+    return this.#sql.all('SELECT id, hash, text_bytes FROM snapshot WHERE packing = 0 ORDER BY id LIMIT ?', [limit]);
   }
 
   /**
@@ -75,23 +75,23 @@ export class Snapshots {
   setPacked({ id, hash }: Unpacked, packed: Buffer | null, inOldRoom = false): void {
     // by hash as well: a row number may have been given to another text while this one was being compressed
     const ofText = 'SELECT content FROM snapshot WHERE id = ? AND hash = ? AND packing = 0';
-    const plain = this.#sql.value(ofText, id, hash);
+    const plain = this.#sql.value(ofText, [id, hash]);
     if (plain === undefined) return; // deleted, or compressed by another process
     if (packed === null) {
-      this.#sql.run('UPDATE snapshot SET packing = 2 WHERE id = ?', id);
+      this.#sql.run('UPDATE snapshot SET packing = 2 WHERE id = ?', [id]);
       return;
     }
     if (inOldRoom) this.#deleteContent(plain);
     const values = [packed.length, this.#insertContent(packed), id];
-    this.#sql.run('UPDATE snapshot SET packing = 1, stored_bytes = ?, content = ? WHERE id = ?', ...values);
+    this.#sql.run('UPDATE snapshot SET packing = 1, stored_bytes = ?, content = ? WHERE id = ?', values);
     if (!inOldRoom) this.#deleteContent(plain);
   }
 
   #insertContent(data: Buffer): number {
-    return this.#sql.insert('INSERT INTO content (data) VALUES (?)', data);
+    return this.#sql.insert('INSERT INTO content (data) VALUES (?)', [data]);
   }
 
   #deleteContent(id: number): void {
-    this.#sql.run('DELETE FROM content WHERE id = ?', id);
+    this.#sql.run('DELETE FROM content WHERE id = ?', [id]);
   }
 }

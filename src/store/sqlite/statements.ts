@@ -13,41 +13,44 @@ export class Statements {
     this.#db = db;
   }
 
-  all<Row>(sql: string, ...values: unknown[]): Row[] {
+  all<Row>(sql: string, values: readonly unknown[] = []): Row[] {
     return this.#statement(sql).all(...values) as Row[];
   }
 
   /** As `Rows.all`. */
-  allOf<Row>(sql: string, ...values: unknown[]): Row[] {
-    return this.all(sql, ...values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)));
+  allOf<Row>(sql: string, values: readonly unknown[] = []): Row[] {
+    return this.all(
+      sql,
+      values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)),
+    );
   }
 
-  get<Row>(sql: string, ...values: unknown[]): Row | undefined {
+  get<Row>(sql: string, values: readonly unknown[] = []): Row | undefined {
     return this.#statement(sql).get(...values) as Row | undefined;
   }
 
   /** The first column of every row. */
-  column<Value>(sql: string, ...values: unknown[]): Value[] {
+  column<Value>(sql: string, values: readonly unknown[] = []): Value[] {
     return this.#statement(sql, 'pluck').all(...values) as Value[];
   }
 
   /** The first column of the first row. */
-  value<Value = number>(sql: string, ...values: unknown[]): Value | undefined {
+  value<Value = number>(sql: string, values: readonly unknown[] = []): Value | undefined {
     return this.#statement(sql, 'pluck').get(...values) as Value | undefined;
   }
 
   /** Rows by the places of their columns: names would be looked up for each row. */
-  tuples<Row extends readonly unknown[]>(sql: string, ...values: unknown[]): Row[] {
+  tuples<Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []): Row[] {
     return this.#statement(sql, 'raw').all(...values) as unknown[] as Row[];
   }
 
   /** @returns how many rows it changed */
-  run(sql: string, ...values: unknown[]): number {
+  run(sql: string, values: readonly unknown[] = []): number {
     return this.#statement(sql).run(...values).changes;
   }
 
   /** Adds a row; returns its number. */
-  insert(sql: string, ...values: unknown[]): number {
+  insert(sql: string, values: readonly unknown[] = []): number {
     return Number(this.#statement(sql).run(...values).lastInsertRowid);
   }
 
@@ -55,7 +58,7 @@ export class Statements {
   expire(table: 'served' | 'left_alone' | 'sent' | 'reply', nowMs: number, limit: number): number {
     return this.run(
       `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)`,
-      ...[nowMs, limit],
+      [nowMs, limit],
     );
   }
 

@@ -47,6 +47,6 @@ export function tablesOn(db: Database): Tables {
     directives: new DirectiveTable(sql),
     replies: new Replies(sql),
     sent: new SentTable(sql),
-    meter: (name) => sql.value('SELECT value FROM meter WHERE name = ?', name) ?? 0,
+    meter: (name) => sql.value('SELECT value FROM meter WHERE name = ?', [name]) ?? 0,
   };
 }

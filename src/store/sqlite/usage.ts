@@ -6,10 +6,10 @@ import type { Statements } from './statements.ts';
 export function addUsage(sql: Statements, records: readonly UsageRecord[]): void {
   for (const total of records.map(totalOf)) {
     if (count(sql, total)) continue;
-    const isFull = (sql.value('SELECT count(*) FROM usage WHERE day = ?', total.day) ?? 0) >= MAX_USAGE_ROWS_PER_DAY;
+    const isFull = (sql.value('SELECT count(*) FROM usage WHERE day = ?', [total.day]) ?? 0) >= MAX_USAGE_ROWS_PER_DAY;
     const named = isFull ? { ...total, model: OTHER, tool: OTHER } : total;
     if (isFull && count(sql, named)) continue;
-    sql.run('INSERT INTO usage VALUES (?, ?, ?, 0, 0, 0, 0, 0)', named.day, named.model, named.tool);
+    sql.run('INSERT INTO usage VALUES (?, ?, ?, 0, 0, 0, 0, 0)', [named.day, named.model, named.tool]);
     count(sql, named);
   }
 }
@@ -20,7 +20,7 @@ function count(sql: Statements, total: UsageTotal): boolean {
     `UPDATE usage SET requests = requests + @requests, candidates = candidates + @candidates, pruned = pruned + @pruned,
        tokens_before = tokens_before + @tokensBefore, tokens_after = tokens_after + @tokensAfter
      WHERE day = @day AND model = @model AND tool = @tool`,
-    total,
+    [total],
   );
   return changed > 0;
 }
