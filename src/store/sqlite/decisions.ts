@@ -52,7 +52,9 @@ export class Decisions {
 
   find(key: string): FoundDecision | null {
     const row = this.#byKey(key);
-    return row && { ...untilOf(key, row), decision: decodeBody(key, row.prune_id, row.body) };
+    if (!row) return null;
+    const { kind, id, expiresMs } = untilOf(key, row);
+    return { kind, id, expiresMs, decision: decodeBody(key, row.prune_id, row.body) }; // spread, a look-up costs a third more
   }
 
   /** As `find`, without the decision itself. */
