@@ -11,7 +11,7 @@ import { dialects } from '../../src/dialects/all.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { readPrices } from '../../src/ledger/prices.ts';
-import { factsOf } from '../../src/proxy/ledger-facts.ts';
+import { factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { conversation } from '../speed/payloads.ts';
 
 type Count = (text: string) => number;

@@ -8,7 +8,7 @@ import { boundProject } from '../core/segments/bound-project.ts';
 import { NarrowedStore } from '../keys/narrowed/store.ts';
 import { readReport } from '../ledger/ledger.ts';
 import { PageAccess, type PageKeys } from '../page/access.ts';
-import { viewerOf } from '../proxy/admitted.ts';
+import { viewerOf } from '../proxy/doors/admitted.ts';
 import { callersOf } from './callers.ts';
 import type { OpenKeys } from './keys.ts';
 import type { MountParts, View, ViewParts } from './mounts.ts';

@@ -6,7 +6,7 @@ import type { ProjectStore, Viewer } from '../core/ports/projects.ts';
 import { Gate } from '../keys/gate.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { Refusals } from '../keys/refusals.ts';
-import { KeyDoor } from '../proxy/key-door.ts';
+import { KeyDoor } from '../proxy/doors/key-door.ts';
 import type { ErrorBody } from '../proxy/openai-error.ts';
 import type { Storage } from './storage.ts';
 

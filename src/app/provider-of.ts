@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { googleGemini } from '../dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../dialects/openai-chat/dialect.ts';
-import { pathOf } from '../proxy/front.ts';
+import { pathOf } from '../proxy/doors/front.ts';
 import type { ErrorBody } from '../proxy/openai-error.ts';
 import { type Wire, wireOf } from '../proxy/server.ts';
 

@@ -6,7 +6,7 @@ import type { ChildGate } from '../core/ports/child-gate.ts';
 import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import type { Front } from '../proxy/front.ts';
+import type { Front } from '../proxy/doors/front.ts';
 import { type Routes, type Wire, wireOf } from '../proxy/server.ts';
 import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
@@ -130,7 +130,7 @@ async function lenderOf(
   settings: Settings,
   wireOf: (req: IncomingMessage) => 'messages' | 'others' | null,
 ): Promise<(req: IncomingMessage) => void> {
-  const { providerKeys } = await import('../proxy/provider-keys.ts');
+  const { providerKeys } = await import('../proxy/doors/provider-keys.ts');
   const callers = callersOf(settings);
   const keys = { others: settings.upstreamApiKey, messages: settings.anthropicApiKey };
   return providerKeys(keys, wireOf, ({ host, origin, 'sec-fetch-site': site }) =>
@@ -140,7 +140,7 @@ async function lenderOf(
 
 async function doorOf(gate: ChildGate, parts: MountParts): Promise<Front> {
   const [{ childDoor }, { childRpc }, { listenersByChild }] = await Promise.all([
-    import('../proxy/child-door.ts'),
+    import('../proxy/doors/child-door.ts'),
     import('./mounts.ts'),
     import('./fleet.ts'),
   ]);

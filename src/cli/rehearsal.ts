@@ -9,7 +9,7 @@ import type { RequestRewriter } from '../core/rewrite-request.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import type { SessionRequest } from '../eval/sessions/recorded.ts';
-import { unprunedFacts } from '../proxy/ledger-facts.ts';
+import { unprunedFacts } from '../proxy/report/ledger-facts.ts';
 import type { StoreHandle } from '../store/handle.ts';
 
 const BYTES_PER_TOKEN = 4;

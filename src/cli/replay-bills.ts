@@ -5,7 +5,7 @@ import type { Rewritten } from '../core/rewritten.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ReplayDollars } from '../eval/replay/report.ts';
 import { Ledger, readReport } from '../ledger/ledger.ts';
-import { unprunedFacts, usageFacts } from '../proxy/ledger-facts.ts';
+import { unprunedFacts, usageFacts } from '../proxy/report/ledger-facts.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 
 /** Logs have no times: each request counts as if it had come so soon that what could be cached still was. */

@@ -1,6 +1,6 @@
 import type { Rewritten } from '../core/rewritten.ts';
 import type { Dialect } from '../dialects/dialect.ts';
-import type { Decline } from './pass-on.ts';
+import type { Decline } from './upstream/pass-on.ts';
 
 /** Statuses with which an upstream refuses what it was sent. */
 export const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);

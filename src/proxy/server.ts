@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Front, pathOf } from './front.ts';
-import type { Hops } from './hops.ts';
-import { Newcomers } from './newcomers.ts';
+import { type Front, pathOf } from './doors/front.ts';
+import { Newcomers } from './doors/newcomers.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
+import type { Hops } from './upstream/hops.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
 import { serveOrdinary } from './websocket/not-taken-up.ts';
 

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import WebSocket from 'ws';
 import { groupBy } from '../../engine/group-by.ts';
-import { pairsOf, requestHeaders } from '../headers.ts';
-import type { Hops } from '../hops.ts';
-import { MAX_HEADER_BYTES, type Upstream } from '../upstream.ts';
-import { upstreamErrorCode } from '../upstream-error.ts';
+import { pairsOf, requestHeaders } from '../upstream/headers.ts';
+import type { Hops } from '../upstream/hops.ts';
+import { MAX_HEADER_BYTES, type Upstream } from '../upstream/upstream.ts';
+import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 
 /** Largest message, put together from its fragments and unpacked: a connection holds one of each direction. */
 export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
-import { factsOf, type OpenFacts, shadowFacts } from '../ledger-facts.ts';
 import type { Pruned } from '../prune-step.ts';
-import { contentOf, type RequestReport } from '../request-report.ts';
+import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
+import { contentOf, type RequestReport } from '../report/request-report.ts';
 
 const EVENT = Buffer.from('data: ');
 const EVENT_END = Buffer.from('\n');

@@ -4,7 +4,7 @@ import type { RefusedConversations } from '../../core/refused-conversations.ts';
 import type { RequestRewriter } from '../../core/rewrite-request.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
-import type { RequestReport } from '../request-report.ts';
+import type { RequestReport } from '../report/request-report.ts';
 import { scopeOf } from '../scope.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';

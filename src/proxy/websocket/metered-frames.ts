@@ -1,7 +1,7 @@
 import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
 import { field, parsed } from '../../json/value.ts';
-import type { ChildRefusal } from '../child-refusal.ts';
-import { usageIn } from '../child-usage.ts';
+import type { ChildRefusal } from '../doors/child-refusal.ts';
+import { usageIn } from '../doors/child-usage.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
 

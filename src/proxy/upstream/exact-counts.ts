@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { field } from '../json/value.ts';
+import { field } from '../../json/value.ts';
 import { requestHeaders } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 

@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { ChildGate, ChildRequestUsage } from '../core/ports/child-gate.ts';
-import type { TellFailure } from '../failures.ts';
+import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.ts';
+import type { TellFailure } from '../../failures.ts';
+import { sendError } from '../openai-error.ts';
+import type { BridgeWatch } from '../websocket/bridge.ts';
+import { MeteredFrames } from '../websocket/metered-frames.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { ChildUsage } from './child-usage.ts';
 import { type Coming, type Front, pathOf } from './front.ts';
-import { sendError } from './openai-error.ts';
-import type { BridgeWatch } from './websocket/bridge.ts';
-import { MeteredFrames } from './websocket/metered-frames.ts';
 
 /** Where a child may name itself instead of in the path. */
 const HEADER = 'x-mcp-pruner-child';

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
-import type { TellFailure } from '../failures.ts';
+import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../../core/ports/key-gate.ts';
+import type { TellFailure } from '../../failures.ts';
+import { type ErrorBody, sendError } from '../openai-error.ts';
+import { scopeOf } from '../scope.ts';
+import { readAway } from '../upstream/unread-upload.ts';
 import { admitted } from './admitted.ts';
 import { asksModel, childOf } from './child-door.ts';
 import { ChildUsage } from './child-usage.ts';
 import { type Coming, pathOf } from './front.ts';
-import { type ErrorBody, sendError } from './openai-error.ts';
-import { scopeOf } from './scope.ts';
-import { readAway } from './unread-upload.ts';
 
 const HEADER = 'x-mcp-pruner-key';
 const PROJECT = 'x-mcp-pruner-project';

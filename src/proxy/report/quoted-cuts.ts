@@ -1,11 +1,11 @@
-import type { RegretFacts } from '../core/ports/ledger.ts';
-import type { BodyEdit } from '../core/prefix-memo.ts';
-import { tailOf } from '../core/read-request.ts';
-import type { Rewritten } from '../core/rewritten.ts';
-import type { ScannedCall } from '../dialects/dialect.ts';
-import { estimateTokens } from '../engine/text/tokens.ts';
-import { decodeString } from '../json/cursor.ts';
-import { field, parsed } from '../json/value.ts';
+import type { RegretFacts } from '../../core/ports/ledger.ts';
+import type { BodyEdit } from '../../core/prefix-memo.ts';
+import { tailOf } from '../../core/read-request.ts';
+import type { Rewritten } from '../../core/rewritten.ts';
+import type { ScannedCall } from '../../dialects/dialect.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import { decodeString } from '../../json/cursor.ts';
+import { field, parsed } from '../../json/value.ts';
 
 /** Calls that change files say what they change: `old_string`, the context of a patch. */
 const EDITING = /edit|replace|patch|write|update/i;

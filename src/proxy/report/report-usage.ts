@@ -1,5 +1,5 @@
-import type { LedgerSum } from '../core/ports/ledger.ts';
-import type { UsageRecord } from '../core/ports.ts';
+import type { LedgerSum } from '../../core/ports/ledger.ts';
+import type { UsageRecord } from '../../core/ports.ts';
 import { sumsOf } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 

@@ -8,11 +8,11 @@ import type {
   ReportedUsage,
   RequestFacts,
   TextFacts,
-} from '../core/ports/ledger.ts';
-import type { TextOutcome } from '../core/prefix-memo.ts';
-import { tailOf } from '../core/read-request.ts';
-import type { Rewritten } from '../core/rewritten.ts';
-import type { ProviderUsage, ScannedMessage } from '../dialects/dialect.ts';
+} from '../../core/ports/ledger.ts';
+import type { TextOutcome } from '../../core/prefix-memo.ts';
+import { tailOf } from '../../core/read-request.ts';
+import type { Rewritten } from '../../core/rewritten.ts';
+import type { ProviderUsage, ScannedMessage } from '../../dialects/dialect.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** What the ledger is told beside what the request itself says. */

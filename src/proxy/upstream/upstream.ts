@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import type { Way } from '../core/route-way.ts';
+import type { Way } from '../../core/route-way.ts';
 import type { Hops } from './hops.ts';
 import { NodeHop } from './node-hop.ts';
 import { type Exchange, type Outgoing, PassOn, type Untold, type UpstreamRequest } from './pass-on.ts';

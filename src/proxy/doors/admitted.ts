@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Admitted } from '../core/ports/key-gate.ts';
-import type { Viewer } from '../core/ports/projects.ts';
+import type { Admitted } from '../../core/ports/key-gate.ts';
+import type { Viewer } from '../../core/ports/projects.ts';
 
 /** Requests that came in with a key, and what they may. */
 export const admitted = new WeakMap<IncomingMessage, Admitted>();

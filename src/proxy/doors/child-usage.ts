@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ChildRequestUsage } from '../core/ports/child-gate.ts';
-import { answerDecoders } from './usage.ts';
+import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
+import { answerDecoders } from '../report/usage.ts';
 
 /** Of an answer its beginning and its end are looked at: usage stands in the first event or in the last. */
 const PART_BYTES = 16 * 1024;

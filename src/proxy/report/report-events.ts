@@ -1,4 +1,4 @@
-import type { EventRecord } from '../core/ports.ts';
+import type { EventRecord } from '../../core/ports.ts';
 import { tenths } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
-import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialects/dialect.ts';
+import type { AnswerReader, AnswerTurn, ProviderUsage } from '../../dialects/dialect.ts';
 
 /** Of a compressed answer so many bytes are kept until it is over; a longer one goes unread. */
 const COMPRESSED_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { type ErrorBody, sendUpstreamError } from '../openai-error.ts';
 import { fieldIn, pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';
-import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
 /** What goes to the upstream. */

@@ -1,8 +1,8 @@
-import type { TextOutcome } from '../core/prefix-memo.ts';
-import type { Rewritten } from '../core/rewritten.ts';
-import type { Dialect, ProviderUsage } from '../dialects/dialect.ts';
+import type { TextOutcome } from '../../core/prefix-memo.ts';
+import type { Rewritten } from '../../core/rewritten.ts';
+import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
+import type { Exchange } from '../upstream/pass-on.ts';
 import type { OpenFacts } from './ledger-facts.ts';
-import type { Exchange } from './pass-on.ts';
 
 /** What happened to one request: counts, names and codes; never a text or a credential. */
 export interface RequestReport {

@@ -1,10 +1,10 @@
-import { CONNECTION_RUN } from '../core/event-log.ts';
-import type { LedgerSink, LedgerStore, RequestFacts } from '../core/ports/ledger.ts';
-import type { Clock, EventSink, Store } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
-import type { Log } from '../observe/log.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import { WriteBehind } from '../write-behind.ts';
+import { CONNECTION_RUN } from '../../core/event-log.ts';
+import type { LedgerSink, LedgerStore, RequestFacts } from '../../core/ports/ledger.ts';
+import type { Clock, EventSink, Store } from '../../core/ports.ts';
+import type { TellFailure } from '../../failures.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
+import { WriteBehind } from '../../write-behind.ts';
 import { endedFacts } from './ledger-facts.ts';
 import type { NotUnderstood } from './not-understood.ts';
 import { eventsOf } from './report-events.ts';

@@ -2,9 +2,9 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import type { Readable } from 'node:stream';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
+import { type ErrorBody, sendUpstreamError } from '../openai-error.ts';
 import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
 import type { Hops } from './hops.ts';
-import { type ErrorBody, sendUpstreamError } from './openai-error.ts';
 import { heldUpload, readAway } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
 import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
