@@ -10,7 +10,7 @@ import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { dialects } from '../../src/dialects/all.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
-import { readPrices } from '../../src/ledger/prices.ts';
+import { Prices } from '../../src/ledger/prices.ts';
 import { factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { conversation } from '../speed/payloads.ts';
 
@@ -30,9 +30,12 @@ const CONVERSATIONS = Number(process.argv[2] ?? 50);
 const TURNS = Number(process.argv[3] ?? 8);
 const ANSWER_TOKENS = 40;
 const PRICE = { input: 5, read: 0.5, output: 25 };
-const prices = readPrices(
-  `[[price]]\nmodel = "*"\nprovider = "p"\ninput = 5\ncache_read = 0.5\noutput = 25\nmin_prefix = 0\ncache_step = 1\nday = "2026-11-23"\nsource = "s"\n`,
-);
+const prices = new Prices([
+  {
+    path: 'prices.toml',
+    text: `[[price]]\nmodel = "*"\nprovider = "p"\ninput = 5\ncache_read = 0.5\noutput = 25\nmin_prefix = 0\ncache_step = 1\nday = "2026-11-23"\nsource = "s"\n`,
+  },
+]);
 
 /** Made-up ways of counting beside real ones: by letters, with digits and signs dear, and with words dear. */
 const MADE_UP: Readonly<Record<string, Count>> = {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { launchOnce } from '../agents/one-shot.ts';
 import type { ChildRequestUsage } from '../core/ports/child-gate.ts';
+import type { Clock } from '../core/ports.ts';
 import { Places } from '../fleet/children/places.ts';
 import { SystemProcesses } from '../fleet/children/system-processes.ts';
 import { Fleet } from '../fleet/fleet.ts';
@@ -19,7 +20,7 @@ import { graphBatchTool, graphTools } from '../mcp/tools/fleet/graph-tools.ts';
 import { missingFlag } from '../mcp/tools/fleet/names.ts';
 import { contractTools, planTools } from '../mcp/tools/fleet/plan-tools.ts';
 import { stigmergyBatchTool, stigmergyTools } from '../mcp/tools/fleet/stigmergy-tools.ts';
-import { pricesOrNone } from './ledger.ts';
+import { pricesOf } from './ledger.ts';
 import { newSecret, newUuid } from './request-ids.ts';
 import type { Services } from './services.ts';
 
@@ -69,7 +70,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
               memoryMb: settings.childMemoryMb,
               cpuPercent: settings.childCpuPercent,
             },
-            costOf: costs(pricesOrNone(settings, onFailure)),
+            costOf: costs(pricesOf(settings), clock),
             launch: (agent, asked) => {
               const place = { env, homeDir: env.HOME ?? '/', readFile: () => null };
               return launchOnce(agent, asked, place);
@@ -86,9 +87,9 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
 }
 
 /** Dollars of a request by the table of prices. */
-function costs(prices: Prices): (usage: ChildRequestUsage) => number | null {
+function costs(prices: Prices, clock: Clock): (usage: ChildRequestUsage) => number | null {
   return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
-    const price = model === null ? null : prices.of(model);
+    const price = model === null ? null : prices.of(model, clock.nowMs());
     if (price === null) return null;
     const fresh = Math.max(0, tokensIn - cacheRead - cacheWritten);
     return dollarsOf({ fresh, write5m: cacheWritten, write1h: 0, read: cacheRead, output: tokensOut }, price);

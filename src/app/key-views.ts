@@ -6,7 +6,6 @@ import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import { boundProject } from '../core/segments/bound-project.ts';
 import { NarrowedStore } from '../keys/narrowed/store.ts';
-import { readReport } from '../ledger/ledger.ts';
 import { PageAccess, type PageKeys } from '../page/access.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { callersOf } from './callers.ts';
@@ -93,7 +92,7 @@ function ledgerOf({ ledger }: MountParts, { ledger: store }: NarrowedStore): Led
   return {
     async report(query) {
       await ledger.flush();
-      return readReport(store, query);
+      return ledger.reportOf(store, query);
     },
     async turns(query) {
       await ledger.flush();

@@ -5,10 +5,9 @@ import type { Settings } from '../config/settings.ts';
 import type { BulkPruner, Pruner } from '../core/api.ts';
 import type { LedgerSink, LedgerTurn } from '../core/ports/ledger.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
-import { UserError } from '../errors.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import { Prices, readPrices } from '../ledger/prices.ts';
+import { type PriceSource, Prices } from '../ledger/prices.ts';
 import type { Storage } from './storage.ts';
 
 /** Where the table of prices lies that comes with the program: seen from `dist`, `dist/parts` and the sources. */
@@ -16,30 +15,32 @@ const PLACES = ['../config/prices.toml', '../../config/prices.toml'].map((path) 
   fileURLToPath(new URL(path, import.meta.url)),
 );
 
-/**
- * The prices that the settings name.
- *
- * @throws UserError when there is a file that is no table of prices, or the one that was named is not there
- */
+/** The prices of the file that the settings name, and behind them those that come with the program. Never throws. */
 export function pricesOf({ prices: named }: Pick<Settings, 'prices'>): Prices {
-  const path = named === null ? PLACES.find((place) => existsSync(place)) : resolve(named);
-  if (path === undefined) return new Prices([]);
+  const own = named === null ? [] : [sourceAt(resolve(named))];
+  const builtIn = PLACES.filter((place) => existsSync(place))
+    .slice(0, 1)
+    .map(sourceAt);
+  return new Prices([...own, ...builtIn]);
+}
+
+function sourceAt(path: string): PriceSource {
   try {
-    return readPrices(readFileSync(path, 'utf8'));
+    return { path, text: readFileSync(path, 'utf8') };
   } catch (cause) {
-    const why = cause instanceof Error ? (cause.message.split('\n', 1)[0] ?? '') : 'it cannot be read';
-    throw new UserError(`${path} is no table of prices: ${why}`, { cause });
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it cannot be read';
+    return { path, unreadable: code === 'ENOENT' ? 'there is no such file' : code };
   }
 }
 
-/** Keeps account over a store. A wrong table of prices stops nothing: the ledger then has tokens and no dollars. */
+/** Keeps account over a store. A broken file of prices stops nothing: its models then have tokens and no dollars. */
 export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => void): OpenLedger {
   const { settings, store, events, failures, clock } = storage;
   const onFailure = failures.of('ledger');
   const learner = settings.learn ? learnerOver(storage) : null;
   const ledger = new Ledger({
     store: store.ledger,
-    prices: pricesOrNone(settings, onFailure),
+    prices: loggedPrices(storage),
     clock,
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),
@@ -70,13 +71,12 @@ function learnerOver({ store, clock, log, failures }: Storage): Learner {
   });
 }
 
-export function pricesOrNone(settings: Settings, onFailure: (reason: string, cause: unknown) => void): Prices {
-  try {
-    return pricesOf(settings);
-  } catch (cause) {
-    onFailure('prices_not_read', cause);
-    return new Prices([]);
-  }
+/** The prices, with a line in the log for what is broken in their files. */
+function loggedPrices({ settings, log }: Pick<Storage, 'settings' | 'log'>): Prices {
+  const prices = pricesOf(settings);
+  for (const problem of prices.problems) log.warn({ reason: 'prices_not_read' }, problem);
+  for (const warning of prices.warnings) log.warn({ reason: 'price_key_unknown' }, warning);
+  return prices;
 }
 
 /** A pruner whose recoveries are told to the ledger: a line that is asked back was worth keeping. */

@@ -6,6 +6,7 @@ import { type Command, configOption, type Io } from './command.ts';
 import { checkAddresses } from './doctor-addresses.ts';
 import { checkAgents } from './doctor-agents.ts';
 import { checkKeys } from './doctor-keys.ts';
+import { checkPrices } from './doctor-prices.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
 import { checkStore } from './doctor-store.ts';
 import { checkTeamKeys } from './doctor-team.ts';
@@ -73,6 +74,7 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
     ...checkUnread(running),
     ...upstreams,
     store,
+    ...checkPrices(settings),
     ...agents.findings,
     ...teamKeys,
     ...addresses,

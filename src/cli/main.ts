@@ -44,6 +44,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'show what was spent and saved in dollars, here or in the sessions of an agent',
     load: async () => (await import('./report.ts')).report,
   },
+  prices: {
+    summary: 'list the prices of models, and say which row fits one',
+    load: async () => (await import('./prices.ts')).prices,
+  },
   keys: {
     summary: 'make, list, revoke and rotate keys of a shared proxy',
     load: async () => (await import('./keys.ts')).keys,

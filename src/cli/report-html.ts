@@ -6,6 +6,7 @@ export function reportHtml(told: LedgerReport, version: string): string {
   const of = told.project === null ? 'all projects' : `project ${told.project}`;
   const body = [
     `<h1>What pruning changed</h1><p>Since ${text(told.sinceDay)} (UTC), ${text(of)}. mcp-pruner ${text(version)}.</p>`,
+    ...told.notes.map((note) => `<p>${text(note)}</p>`),
     `<dl>${headline(told)
       .map(([name, value]) => `<div><dt>${text(name)}</dt><dd>${text(value)}</dd></div>`)
       .join('')}</dl>`,

@@ -1,5 +1,5 @@
 import type { LedgerReport } from '../core/ports/ledger.ts';
-import { table } from '../eval/table.ts';
+import { table, wrap } from '../eval/table.ts';
 import { count, headline, money, partsOf } from './report-words.ts';
 import { type Paint, printable } from './terminal.ts';
 
@@ -8,11 +8,13 @@ const MAX_DAYS = 31;
 
 /** The report as a page of text. @param width - of the terminal; absent where it is none */
 export function reportText(told: LedgerReport, paint: Paint, width: number | undefined): string {
+  const notes = told.notes.map((note) => wrap(printable(note), width, 2));
   if (told.totals.requests === 0) {
-    return `nothing was recorded since ${told.sinceDay}: requests through the proxy count\nmcp-pruner report --sessions tells what pruning would have changed in sessions of the past\n`;
+    return `${notes.map((note) => `${note}\n`).join('')}nothing was recorded since ${told.sinceDay}: requests through the proxy count\nmcp-pruner report --sessions tells what pruning would have changed in sessions of the past\n`;
   }
   const of = told.project === null ? '' : ` of ${printable(told.project)}`;
   const lines = [paint('bold', `Ledger${of} since ${told.sinceDay} (UTC)`), ''];
+  if (notes.length > 0) lines.push(...notes, '');
   lines.push(table(headline(told)), '', ...days(told, paint));
   for (const { title, note, words, rows } of partsOf(told)) {
     const safe = rows.map((row) => row.map((cell) => printable(cell).replaceAll(/[\t\n]/g, ' ')));

@@ -114,7 +114,7 @@ function stepsPart({ steps }: LedgerReport): Part {
   };
 }
 
-function modelsPart({ models, totals: { unpriced } }: LedgerReport): Part {
+function modelsPart({ models }: LedgerReport): Part {
   const rows = models.slice(0, MAX_ROWS).map((one) => {
     const hasPrice = one.unpriced < one.requests;
     return [
@@ -126,7 +126,7 @@ function modelsPart({ models, totals: { unpriced } }: LedgerReport): Part {
   });
   return {
     title: 'Models',
-    note: unpriced > 0 ? `${count(unpriced)} requests of models without a price count in tokens only.` : '',
+    note: '',
     words: 1,
     rows: [
       ['model', 'requests', 'fresh', 'written', 'read', 'output', 'dollars', 'saved', 'reported ÷ estimated'],

@@ -4,6 +4,7 @@ import type { LedgerReport } from '../core/ports/ledger.ts';
 import { UserError } from '../errors.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { withStore } from './open-store.ts';
+import { readSettings } from './read-settings.ts';
 import { reportHtml } from './report-html.ts';
 import { reportText } from './report-text.ts';
 import { painter } from './terminal.ts';
@@ -45,11 +46,12 @@ export const report: Command = {
 };
 
 async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport> {
-  const { readReport } = await import('../ledger/ledger.ts');
+  const [{ readReport }, { pricesOf }] = await Promise.all([import('../ledger/ledger.ts'), import('../app/ledger.ts')]);
+  const { problems } = pricesOf(readSettings(call, io).settings);
   const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const project = textOption(call, 'project');
   return withStore(call, io, ({ ledger }) =>
-    readReport(ledger, { sinceDay, ...(project !== undefined && { project }) }),
+    readReport(ledger, { sinceDay, ...(project !== undefined && { project }) }, problems),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
 import { causeOf, type Known, shared } from './known.ts';
 import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
-import { dollarsOf, type Price } from './prices.ts';
+import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 
 /** What a request cost, what it would have cost without cuts, and what is known for the next one. */
 export interface Bill {
@@ -33,7 +33,7 @@ const MAX_MARKS = 64;
 /** What is missed of less than this share is how providers round. */
 const ROUNDING = 0.01;
 /** Caches that work by themselves take prefixes from this length on, by steps of so many tokens. */
-const UNPRICED = { minPrefix: 1_024, cacheStep: 1, cacheMs: MINUTES_5_MS };
+const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MINUTES_5_MS };
 
 /**
  * Bills one request.
@@ -122,11 +122,6 @@ function remembered(
   });
 }
 
-/** All tokens of an input. */
-export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number {
-  return fresh + write5m + write1h + read;
-}
-
 /** What a provider reports, by what it asks for. */
 function countsOf({ input, output, read, written, written1h }: ReportedUsage): TokenCounts {
   const cached = read ?? 0;
@@ -149,7 +144,7 @@ function expected(facts: RequestFacts, known: Known | null, calibration: number,
   const total = (facts.bytes / BYTES_PER_TOKEN) * calibration;
   const hits =
     known !== null && goesOn(known, facts, shared(known, facts.messages, true)) ? Math.min(known.cached, total) : 0;
-  const writes = !isAutomatic(rules) && facts.cacheUpTo !== null && total >= rules.minPrefix;
+  const writes = !rules.automatic && facts.cacheUpTo !== null && total >= rules.minPrefix;
   const rest = total - hits;
   return { fresh: writes ? 0 : rest, write5m: writes ? rest : 0, write1h: 0, read: hits, output: 0 };
 }
@@ -165,17 +160,12 @@ function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
   );
 }
 
-type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'cacheMs'>;
-
-/** Whether the provider caches without being asked; others say what they wrote. */
-function isAutomatic({ cacheStep }: CacheRules): boolean {
-  return cacheStep > 1;
-}
+type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'automatic' | 'cacheMs'>;
 
 /** Tokens that stand in the cache after a request. */
 function standing(usage: TokenCounts, rules: CacheRules): number {
   const told = usage.read + usage.write5m + usage.write1h;
-  if (!isAutomatic(rules)) return told;
+  if (!rules.automatic) return told;
   return Math.max(told, stepped(inputOf(usage), rules));
 }
 
@@ -197,7 +187,7 @@ function twinOf(
   const twin = withoutCuts(usage, stretches);
   const total = inputOf(twin);
   if (total === inputOf(usage) && (known === null || known.cachedWithout === known.cached)) return twin;
-  if (isAutomatic(rules)) {
+  if (rules.automatic) {
     const hit = known !== null && usage.read >= Math.min(known.cached, inputOf(usage));
     if (!hit) return usage.read % rules.cacheStep === 0 ? withRead(twin, stepped(twin.read, rules)) : twin;
     return withRead(twin, Math.min(known.cachedWithout, stepped(total, rules)));
@@ -242,8 +232,9 @@ function removedIn(stretches: readonly Stretch[], messages: number): number {
 }
 
 /** What a new token cost: where anything was written to a cache, what is new is written. */
-export function entering({ write5m, write1h }: TokenCounts, price: Price): number {
-  return (write1h > 0 ? price.write1h : write5m > 0 ? price.write5m : price.input) / 1_000_000;
+export function entering(usage: TokenCounts, price: Price): number {
+  const { write5m, write1h, input } = ratesFor(price, inputOf(usage));
+  return (usage.write1h > 0 ? write1h : usage.write5m > 0 ? write5m : input) / 1_000_000;
 }
 
 function missOf(
@@ -270,6 +261,6 @@ function missOf(
     miss: cause,
     missAt: at,
     missTokens: tokens,
-    missDollars: price && dollarsOf(paid, price) - dollarsOf(hit, price),
+    missDollars: price && dollarsOf(paid, price, total) - dollarsOf(hit, price, total),
   };
 }

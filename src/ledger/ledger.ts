@@ -11,13 +11,13 @@ import type {
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
-import { type Bill, billOf, entering, inputOf } from './bill.ts';
+import { type Bill, billOf, entering } from './bill.ts';
 import { bounded, Calibration } from './calibration.ts';
 import { dayOf } from './days.ts';
 import { type Guess, KIND_MARK, regretSums, stepSums, textSums, turnSums } from './figures.ts';
 import { type Known, shared } from './known.ts';
 import type { Learner } from './learning.ts';
-import type { Prices } from './prices.ts';
+import { inputOf, type Prices } from './prices.ts';
 import { reportOf } from './report.ts';
 import { WaitingSums } from './waiting-sums.ts';
 
@@ -152,14 +152,18 @@ export class Ledger implements LedgerSink, LedgerReader {
   async #forgotten(pruneId: string): Promise<Pick<Remembered, 'project' | 'entering'>> {
     const place = await this.#options.store.cutIn(pruneId);
     const newest = place?.newest ?? null;
-    const price = newest && this.#options.prices.of(newest.model);
+    const price = newest && this.#options.prices.of(newest.model, newest.atMs);
     return { project: place?.project ?? 'default', entering: newest && price ? entering(newest, price) : 0 };
   }
 
   async report(query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
-    const { store } = this.#options;
     await this.#behind.flush();
-    return readReport(store, query);
+    return this.reportOf(this.#options.store, query);
+  }
+
+  /** The report of what another view of the store holds, by the prices of this ledger. */
+  reportOf(store: LedgerStore, query: { readonly sinceDay: string; readonly project?: string }): Promise<LedgerReport> {
+    return readReport(store, query, this.#options.prices.problems);
   }
 
   async turns(query: Parameters<LedgerStore['turns']>[0]): ReturnType<LedgerStore['turns']> {
@@ -177,7 +181,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     const { prices, onFailure, onBilled } = this.#options;
     const remembered = this.#conversations.get(facts.conversationId);
     const known = newest(remembered, facts);
-    const price = prices.of(facts.model);
+    const price = prices.of(facts.model, facts.atMs);
     const calibration = this.#calibration(facts.model);
     const bill = billOf(facts, known, price, calibration, this.#removedScale(facts.model, calibration));
     if (bill.miss === 'changed_by_us') {
@@ -277,10 +281,15 @@ export class Ledger implements LedgerSink, LedgerReader {
   }
 }
 
-/** The report of what a store holds. */
+/**
+ * The report of what a store holds.
+ *
+ * @param problems - what is wrong with the prices that are in use
+ */
 export async function readReport(
   store: LedgerStore,
   query: { readonly sinceDay: string; readonly project?: string },
+  problems: readonly string[] = [],
 ): Promise<LedgerReport> {
   const { sinceDay, ...of } = query;
   const [sums, conversations, steps] = await Promise.all([
@@ -288,7 +297,7 @@ export async function readReport(
     store.conversations({ ...of, sinceMs: Date.parse(sinceDay), limit: MAX_CONVERSATIONS }),
     store.steps(),
   ]);
-  return reportOf(query, sums, conversations, steps);
+  return reportOf(query, sums, conversations, steps, problems);
 }
 
 /** The remembered request that a new one goes on from: the one that it shares most with. */

@@ -1,111 +1,227 @@
 import picomatch from 'picomatch';
-import { parse } from 'smol-toml';
-import { z } from 'zod';
 import type { TokenCounts } from '../core/ports/ledger.ts';
+import { dayOf } from './days.ts';
+import { type PriceRow, readPriceFile } from './price-file.ts';
 
-const dollars = z.number().min(0).max(100_000);
-
-const rowSchema = z.strictObject({
-  model: z.string().min(1).max(200),
-  provider: z.string().min(1).max(100),
-  input: dollars,
-  cache_write_5m: dollars.optional(),
-  cache_write_1h: dollars.optional(),
-  cache_read: dollars.optional(),
-  output: dollars,
-  min_prefix: z.int().min(0).optional(),
-  cache_step: z.int().min(1).optional(),
-  cache_seconds: z.int().min(1).optional(),
-  day: z.iso.date(),
-  source: z.string().min(1),
-});
-
-const fileSchema = z.strictObject({ price: z.array(rowSchema).max(2_000) });
-
-/** What a model costs: dollars for a million tokens, and how its provider's cache works. */
-export interface Price {
-  /** Globs of names, as in the file. */
-  readonly model: string;
-  readonly provider: string;
+/** Dollars for a million tokens. */
+export interface Rates {
   readonly input: number;
   readonly write5m: number;
   readonly write1h: number;
   readonly read: number;
   readonly output: number;
+}
+
+/** What a model costs: dollars for a million tokens, and how its provider's cache works. */
+export interface Price extends Rates {
+  /** Names, as in the file. */
+  readonly model: string;
+  readonly provider: string;
+  /** First day (UTC, `YYYY-MM-DD`) of the price; `null` where it held from the beginning. */
+  readonly from: string | null;
   /** Shortest prefix that is cached, in tokens. */
   readonly minPrefix: number;
   /** What is read comes in multiples of it: caches that work by themselves go by 128 tokens. */
   readonly cacheStep: number;
+  /** The provider caches without being asked. */
+  readonly automatic: boolean;
   /** How long what was not written for an hour stays, in milliseconds. */
   readonly cacheMs: number;
+  /** Prices of the whole request where its input has more than `above` tokens, in ascending order. */
+  readonly bands: readonly (Rates & { readonly above: number })[];
   /** When the row was looked up (`YYYY-MM-DD`), and where. */
   readonly day: string;
   readonly source: string;
 }
 
+/** A file of prices: where it lies, and its text, or why it cannot be read. */
+export type PriceSource = { readonly path: string } & ({ readonly text: string } | { readonly unreadable: string });
+
 const MINUTES_5 = 300;
-/** Names that are remembered with their price. */
+/** Names that are remembered with their rows. */
 const MAX_NAMES = 1_000;
 
-/** Looks prices up by model. The first row whose glob fits counts. */
-export class Prices {
-  readonly rows: readonly Price[];
-  readonly #matchers: readonly ((name: string) => boolean)[];
-  readonly #known = new Map<string, Price | null>();
+interface Entry {
+  readonly row: PriceRow;
+  readonly fits: (name: string) => boolean;
+}
 
-  constructor(rows: readonly Price[]) {
-    this.rows = rows;
-    this.#matchers = rows.map(({ model }) => picomatch(model.split(' '), { dot: true, nocase: true }));
+/** Looks prices up by model and day. */
+export class Prices {
+  /** Rows of each file, those that are tried first in front; bands are rows of their own. */
+  readonly #tables: readonly (readonly Entry[])[];
+  readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
+  /** Files and rows that are left out: `price file broken: <path>: <reason>`. */
+  readonly problems: readonly string[];
+  /** Keys of files that mean nothing, one line each. */
+  readonly warnings: readonly string[];
+
+  /** @param sources - in the order in which they are tried; one that says `replace = true` is the last */
+  constructor(sources: readonly PriceSource[]) {
+    const tables: (readonly Entry[])[] = [];
+    const problems: string[] = [];
+    const warnings: string[] = [];
+    for (const source of sources) {
+      const broken = (reason: string): string => `price file broken: ${source.path}: ${reason}`;
+      if (!('text' in source)) {
+        problems.push(broken(source.unreadable));
+        continue;
+      }
+      const file = readPriceFile(source.text);
+      problems.push(...file.problems.map(broken));
+      warnings.push(...file.warnings.map((warning) => `${source.path}: ${warning}`));
+      tables.push(file.rows.map((row) => ({ row, fits: fitOf(row.model) })));
+      if (file.replace) break;
+    }
+    this.#tables = tables;
+    this.problems = problems;
+    this.warnings = warnings;
   }
 
-  /** `null` for a model that has no row: its tokens count, its dollars do not. */
-  of(model: string): Price | null {
+  /** All prices, those that are tried first in front. */
+  rows(): readonly Price[] {
+    return this.#tables.flatMap((table) =>
+      table.filter(({ row }) => row.above === undefined).map(({ row }) => priceOf(row, bandsOf(row, table))),
+    );
+  }
+
+  /**
+   * The price of a model for a request at that time; `null` where no row fits: its tokens count, its dollars do not. A file
+   * that is tried earlier wins; in it, of the rows that fit, the latest that is not after that day.
+   */
+  of(model: string, atMs: number): Price | null {
+    const day = dayOf(atMs);
+    for (const rows of this.#fitting(model)) {
+      const base = latest(rows, day, undefined);
+      if (base === undefined) continue;
+      const bands = [...new Set(rows.flatMap(({ above }) => above ?? []))].map((above) => latest(rows, day, above));
+      return priceOf(
+        base,
+        bands.filter((band) => band !== undefined),
+      );
+    }
+    return null;
+  }
+
+  #fitting(model: string): readonly (readonly PriceRow[])[] {
     const known = this.#known.get(model);
     if (known !== undefined) return known;
-    // gateways put the provider in front: anthropic/claude-opus-5, us.anthropic.claude-opus-5-v1:0
-    const bare = model.slice(Math.max(model.lastIndexOf('/'), model.lastIndexOf('.claude')) + 1);
-    const at = this.#matchers.findIndex((fits) => fits(model) || fits(bare));
-    const price = this.rows[at] ?? null;
-    if (this.#known.size < MAX_NAMES) this.#known.set(model, price);
-    return price;
+    const names = namesOf(model);
+    const rows = this.#tables.map((table) =>
+      table.filter(({ fits }) => names.some((name) => fits(name))).map(({ row }) => row),
+    );
+    if (this.#known.size < MAX_NAMES) this.#known.set(model, rows);
+    return rows;
   }
 }
 
-/**
- * Reads a table of prices.
- *
- * @throws Error in one line when it is none
- */
-export function readPrices(text: string): Prices {
-  const file = fileSchema.safeParse(parse(text));
-  if (!file.success) {
-    const [issue] = file.error.issues;
-    throw new Error(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'it is no table of prices'}`);
+/** Of several rows, the latest that holds on a day; the first of those that begin on the same day. */
+function latest(rows: readonly PriceRow[], day: string, above: number | undefined): PriceRow | undefined {
+  let best: PriceRow | undefined;
+  for (const row of rows) {
+    if (row.above !== above || (row.from ?? '') > day) continue;
+    if (best === undefined || (row.from ?? '') > (best.from ?? '')) best = row;
   }
-  return new Prices(
-    file.data.price.map((row) => ({
-      model: row.model,
-      provider: row.provider,
-      input: row.input,
-      write5m: row.cache_write_5m ?? row.input,
-      write1h: row.cache_write_1h ?? row.cache_write_5m ?? row.input,
-      read: row.cache_read ?? row.input,
-      output: row.output,
-      minPrefix: row.min_prefix ?? 0,
-      cacheStep: row.cache_step ?? 1,
-      cacheMs: 1_000 * (row.cache_seconds ?? MINUTES_5),
-      day: row.day,
-      source: row.source,
-    })),
-  );
+  return best;
+}
+
+/** The bands that stand for the same names and the same day as a row. */
+function bandsOf({ model, from }: PriceRow, table: readonly Entry[]): readonly PriceRow[] {
+  return table
+    .map(({ row }) => row)
+    .filter((row) => row.above !== undefined && row.model === model && row.from === from);
+}
+
+function ratesOf(row: PriceRow): Rates {
+  return {
+    input: row.input,
+    write5m: row.cache_write_5m ?? row.input,
+    write1h: row.cache_write_1h ?? row.cache_write_5m ?? row.input,
+    read: row.cache_read ?? row.input,
+    output: row.output,
+  };
+}
+
+function priceOf(row: PriceRow, bands: readonly PriceRow[]): Price {
+  return {
+    model: row.model,
+    provider: row.provider,
+    from: row.from ?? null,
+    ...ratesOf(row),
+    minPrefix: row.min_prefix ?? 0,
+    cacheStep: row.cache_step ?? 1,
+    automatic: row.cache === 'automatic' || (row.cache_step ?? 1) > 1,
+    cacheMs: 1_000 * (row.cache_seconds ?? MINUTES_5),
+    bands: bands.map((band) => ({ above: band.above ?? 0, ...ratesOf(band) })).sort((a, b) => a.above - b.above),
+    day: row.day,
+    source: row.source,
+  };
+}
+
+/** The name or glob of a row that fits a model; `null` where none does. */
+export function fittingName({ model: words }: Price, model: string): string | null {
+  const names = namesOf(model);
+  return words.split(/\s+/).find((word) => names.some(fitOf(word))) ?? null;
+}
+
+/** What a model is looked up by: as it is, and without what stands in front of it and behind. */
+function namesOf(model: string): readonly string[] {
+  return [...new Set([alike(model), alike(bareName(model))])];
+}
+
+/** A version of a model by its day: gpt-5-2025-08-07, claude-opus-4-5@20251101, kimi-k2-0905, …-09-2025. */
+const VERSION = /^[-@](?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{2}-\d{4})$/;
+
+/** Whether a name fits one of the names or globs of a row. */
+function fitOf(model: string): (name: string) => boolean {
+  const words = alike(model).split(/\s+/).filter(Boolean);
+  const globs = words.filter((word) => /[*?[\]{}()!]/.test(word));
+  const bare = words.filter((word) => !globs.includes(word));
+  const fitsGlob = globs.length === 0 ? () => false : picomatch(globs, { dot: true });
+  return (name) =>
+    fitsGlob(name) ||
+    bare.some((word) => name === word || (name.startsWith(word) && VERSION.test(name.slice(word.length))));
+}
+
+/** Names that are the same but for case, dots and dashes become equal. */
+function alike(name: string): string {
+  return name.toLowerCase().replaceAll('.', '-');
+}
+
+/**
+ * The name of a model without the route and the region that gateways and clouds put in front, and without what they put
+ * behind: anthropic/claude-opus-5, us.anthropic.claude-opus-5-v1:0, claude-opus-5[1m].
+ */
+function bareName(model: string): string {
+  const bare = model
+    .slice(model.lastIndexOf('/') + 1)
+    .replace(/^(?:[a-z-]{1,30}\.){1,3}(?=[a-z])/i, '')
+    .replace(/-v\d{1,3}:\d{1,3}$/, '')
+    .replace(/\[1m\]$/, '');
+  return bare.startsWith('claude') ? bare.replace(/-v\d{1,3}$/, '') : bare;
 }
 
 const MILLION = 1_000_000;
 
-/** What tokens cost, in dollars. */
-export function dollarsOf(tokens: TokenCounts, price: Price): number {
+/** All tokens of an input. */
+export function inputOf({ fresh, write5m, write1h, read }: TokenCounts): number {
+  return fresh + write5m + write1h + read;
+}
+
+/** The prices that hold for a request with so many tokens of input. */
+export function ratesFor(price: Price, inputTokens: number): Rates {
+  return price.bands.findLast(({ above }) => inputTokens > above) ?? price;
+}
+
+/**
+ * What a request costs, in dollars.
+ *
+ * @param input - tokens of the whole input where `tokens` are a part of it
+ */
+export function dollarsOf(tokens: TokenCounts, price: Price, input = inputOf(tokens)): number {
+  const rates = ratesFor(price, input);
   const { fresh, write5m, write1h, read, output } = tokens;
   const millions =
-    fresh * price.input + write5m * price.write5m + write1h * price.write1h + read * price.read + output * price.output;
+    fresh * rates.input + write5m * rates.write5m + write1h * rates.write1h + read * rates.read + output * rates.output;
   return millions / MILLION;
 }

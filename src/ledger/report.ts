@@ -3,6 +3,7 @@ import type {
   CheckedShare,
   LedgerConversation,
   LedgerMiss,
+  LedgerModel,
   LedgerReport,
   LedgerSum,
   LedgerTool,
@@ -15,6 +16,8 @@ import { holdoutOf } from './holdout.ts';
 
 /** Estimated tokens from which on a calibration says something. */
 const ENOUGH_GUESSED = 2_000;
+/** Models without a price that are named. */
+const MAX_UNPRICED = 10;
 
 type Fields = ReadonlyMap<string, number>;
 
@@ -24,21 +27,24 @@ export function reportOf(
   sums: readonly LedgerSum[],
   conversations: readonly LedgerConversation[],
   steps: readonly BoldnessStep[],
+  problems: readonly string[] = [],
 ): LedgerReport {
   const of = (slice: LedgerSum['slice']): readonly LedgerSum[] => sums.filter((sum) => sum.slice === slice);
   const all = of('all');
   const whole = fieldsOf(all);
   const totals = totalsOf(whole);
   const get = (field: string): number => whole.get(field) ?? 0;
+  const models = grouped(of('model'), ({ key }) => key)
+    .map(([model, fields]) => ({ model, ...totalsOf(fields), calibration: calibrationOf(fields) }))
+    .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
   const held = steps.filter(({ project }) => query.project === undefined || project === query.project);
   return {
     sinceDay: query.sinceDay,
     project: query.project ?? null,
+    notes: [...problems, ...unpricedNotes(models)],
     totals,
     days: grouped(all, ({ day }) => day).map(([day, fields]) => ({ day, ...totalsOf(fields) })),
-    models: grouped(of('model'), ({ key }) => key)
-      .map(([model, fields]) => ({ model, ...totalsOf(fields), calibration: calibrationOf(fields) }))
-      .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests),
+    models,
     projects: grouped(all, ({ project }) => project)
       .map(([project, fields]) => ({ project, ...totalsOf(fields) }))
       .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests),
@@ -61,6 +67,22 @@ export function reportOf(
     checked: checkedOf(whole),
     steps: [...held].reverse(),
   };
+}
+
+/** A line for each of the models without a price that were asked most. */
+function unpricedNotes(models: readonly LedgerModel[]): string[] {
+  const without = models.filter(({ unpriced }) => unpriced > 0).toSorted((a, b) => b.unpriced - a.unpriced);
+  const others = without.length - MAX_UNPRICED;
+  return [
+    ...without
+      .slice(0, MAX_UNPRICED)
+      .map(({ model, unpriced }) => `${counted(unpriced, 'request')} of ${model || '(no model)'} without a price`),
+    ...(others > 0 ? [`and ${counted(others, 'other model')}`] : []),
+  ];
+}
+
+function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en-US')} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** Tokens reported for each token estimated; `null` until enough was seen. */

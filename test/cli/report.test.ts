@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reportHtml } from '../../src/cli/report-html.ts';
 import { reportText } from '../../src/cli/report-text.ts';
 import type { LedgerSum } from '../../src/core/ports/ledger.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
-import { readPrices } from '../../src/ledger/prices.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
-import { projectRoot } from '../helpers/project-files.ts';
 import { openStore } from '../helpers/rewriter.ts';
 
 const sum = (slice: LedgerSum['slice'], key: string, fields: Readonly<Record<string, number>>): LedgerSum[] =>
@@ -69,32 +65,5 @@ describe('the report', () => {
     const html = reportHtml(await filled(), '0');
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     expect(html).not.toMatch(/<script|https?:|src=|@import/);
-  });
-});
-
-describe('the table of prices', () => {
-  const prices = readPrices(readFileSync(join(projectRoot, 'config/prices.toml'), 'utf8'));
-
-  it('has the day and the source of each row, and what is read costs less than what is new', () => {
-    expect(prices.rows.length).toBeGreaterThan(20);
-    for (const { day, source, read, input, output, write5m, write1h } of prices.rows) {
-      expect([day, source.length > 10]).toEqual(['2026-11-23', true]);
-      expect(read < input && input < output && write5m >= input && write1h >= write5m).toBe(true);
-    }
-  });
-
-  it.each([
-    ['claude-opus-5-20260401', 5, 512],
-    ['anthropic/claude-opus-4-6', 5, 4_096],
-    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 3, 1_024],
-    ['claude-opus-4-1-20250805', 15, 1_024],
-    ['gpt-5-codex', 1.25, 1_024],
-    ['openai/gpt-5.6-sol', 5, 1_024],
-  ])('knows %s', (model, input, minPrefix) => {
-    expect(prices.of(model)).toMatchObject({ input, minPrefix });
-  });
-
-  it.each(['gpt-oss-120b', 'llama-4', '', 'gpt-4o'])('has no dollars for %j', (model) => {
-    expect(prices.of(model)).toBeNull();
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { pruneIdsIn } from '../../src/core/hash.ts';
 import type { LedgerReport } from '../../src/core/ports/ledger.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
+import { reportOf } from '../../src/ledger/report.ts';
 import { run } from '../cli/fake-io.ts';
 import { Agent } from '../gc/agent.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
@@ -154,29 +155,33 @@ describe('shadow mode', () => {
 });
 
 describe('a file of prices that was named', () => {
-  it.each([
-    ['no TOML', 'price = = 3', 'no table of prices'],
-    [
-      'a model without a price',
-      '[[price]]\nmodel = "m"\nprovider = "p"\nday = "2026-01-01"\nsource = "s"',
-      'price.0.input',
-    ],
-    ['a price below nothing', PRICES.replace('10.0', '-1'), 'price.0.input'],
-    ['a key that nobody knows', `${PRICES}colour = "blue"\n`, 'price.0'],
-    ['a day that is none', PRICES.replace('2026-11-23', 'today'), 'price.0.day'],
-  ])('is refused in one line with %s', async (_, text, words) => {
-    const folder = tempFolder();
-    writeFileSync(join(folder, 'log.jsonl'), '{"model":"m","messages":[{"role":"user","content":"x"}]}\n');
-    const env = { MCP_PRUNER_PRICES: priceFile(text) };
-    const { code, err } = await run(['replay', 'log.jsonl'], { cwd: folder, env });
-    expect([code, err.trimEnd().split('\n').length]).toEqual([1, 1]);
-    expect(err).toContain(words);
-  });
-
-  it('leaves the proxy at work without dollars where it is wrong, and the log says why', async () => {
-    const { proxy } = await reader(await answering(USED), { MCP_PRUNER_PRICES: priceFile('price = 3') });
-    const { totals } = await told(proxy);
+  it('leaves the proxy at work where it is broken; log and report say so, and other prices hold', async () => {
+    const path = priceFile('price = 3');
+    const { proxy } = await reader(await answering(USED), { MCP_PRUNER_PRICES: path });
+    const { totals, notes } = await told(proxy);
     expect(totals).toMatchObject({ requests: 1, unpriced: 1, dollars: 0, fresh: 50_000 });
-    expect(await proxy.logText()).toContain('prices_not_read');
+    expect(notes).toEqual(['1 request of gpt-test without a price']);
+    const line = `price file broken: ${path}: price: `;
+    expect(await proxy.logText()).toContain(line);
+    const env = { MCP_PRUNER_PRICES: path, MCP_PRUNER_DB_PATH: proxy.dbPath };
+    const { code, out } = await run(['report', '--since', '10y'], { env });
+    expect([code, out.replaceAll(/\n {2}/g, ' ')]).toEqual([0, expect.stringContaining(line)]);
+    expect(out).toContain('1 request of gpt-test without a price');
+    const checked = await run(['doctor', '--json'], { env });
+    expect([checked.code, checked.out]).toEqual([1, expect.stringContaining(line)]);
+  });
+});
+
+describe('models without a price', () => {
+  it('are named by their requests, ten of them, and the others are counted', () => {
+    const sums = Array.from({ length: 13 }, (_, i) =>
+      Object.entries({ requests: i + 1, unpriced: i + 1 }).map(([field, value]) => ({
+        ...({ day: '2026-11-20', project: 'p', slice: 'model', key: `m${i}`, field, value } as const),
+      })),
+    ).flat();
+    const { notes } = reportOf({ sinceDay: '2026-11-01' }, sums, [], []);
+    expect(notes.slice(0, 2)).toEqual(['13 requests of m12 without a price', '12 requests of m11 without a price']);
+    expect(notes.slice(-2)).toEqual(['4 requests of m3 without a price', 'and 3 other models']);
+    expect(notes).toHaveLength(11);
   });
 });

@@ -27,6 +27,9 @@ const providers: Readonly<Record<string, ProviderRules>> = {
 const priceOf = (rules: ProviderRules): Price => ({
   model: '*',
   provider: 'fake',
+  from: null,
+  automatic: rules.automatic,
+  bands: [],
   input: rules.input,
   write5m: rules.write,
   write1h: rules.write,

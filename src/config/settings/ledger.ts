@@ -6,8 +6,8 @@ export const ledgerSettings = {
   prices: setting({
     rule: optional(plainText('a file path')),
     fallback: null,
-    fallbackWords: 'config/prices.toml of this installation',
-    doc: 'A TOML file of prices, in the form of config/prices.toml, which is used instead of it.',
+    fallbackWords: 'only config/prices.toml of this installation',
+    doc: 'A TOML file of prices, in the form of config/prices.toml. Its rows are tried before those; with replace = true at its top they are left out.',
   }),
   holdout: setting({
     rule: share(),

@@ -253,6 +253,8 @@ export interface CheckedShare {
 export interface LedgerReport {
   readonly sinceDay: string;
   readonly project: string | null;
+  /** What is missing from the figures or wrong with their prices, a sentence each. */
+  readonly notes: readonly string[];
   readonly totals: LedgerTotals;
   /** Newest first. */
   readonly days: readonly LedgerDay[];

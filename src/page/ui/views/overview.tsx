@@ -71,6 +71,13 @@ function Report({ report, days }: { report: LedgerReport; days: number }) {
   const { checked } = report;
   return (
     <>
+      {report.notes.length > 0 && (
+        <ul class="quiet small notes">
+          {report.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
       <Totals report={report} />
       {checked !== null && (
         <p class="quiet">
@@ -146,12 +153,9 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
           {isPriced && `, and ${dollars(totals.wouldSave)} saved`}.
         </p>
       )}
-      {(unpriced > 0 || estimated > 0) && (
+      {estimated > 0 && (
         <p class="quiet small notes">
-          {unpriced > 0 &&
-            `${plural(unpriced, 'request')} went to models without a price: their dollars are not in here; MCP_PRUNER_PRICES can name more models. `}
-          {estimated > 0 &&
-            `Of ${plural(estimated, 'request')} the provider did not say what was used: ${number(estimated)} estimates.`}
+          {`Of ${plural(estimated, 'request')} the provider did not say what was used: ${number(estimated)} estimates.`}
         </p>
       )}
     </>

@@ -1,0 +1,89 @@
+import { pricesOf } from '../app/ledger.ts';
+import { table } from '../eval/table.ts';
+import { fittingName, type Price, ratesFor } from '../ledger/prices.ts';
+import { type Command, configOption, type Io } from './command.ts';
+import { readSettings } from './read-settings.ts';
+import { printable } from './terminal.ts';
+import { wrapped } from './wrap.ts';
+
+const DAY_MS = 86_400_000;
+
+/** `mcp-pruner prices`: the rows of the tables in use, and the one that fits a model. */
+export const prices: Command = {
+  usage: 'prices [model] [--json]',
+  about: [
+    'Lists what a million tokens of each model cost, in dollars; with a model, the row that fits it today, where the row',
+    'was looked up, and how old it is. Exits with 1 where no row fits.',
+  ].join('\n'),
+  options: { ...configOption, json: { type: 'boolean', doc: 'print JSON' } },
+  arguments: { least: 0, most: 1 },
+
+  async run({ values, positionals, ...call }, io) {
+    const found = pricesOf(readSettings({ values, positionals, ...call }, io).settings);
+    for (const line of [...found.problems, ...found.warnings]) io.err(`${printable(line)}\n`);
+    const nowMs = io.clock.nowMs();
+    const [model] = positionals;
+    const json = values.json === true;
+    if (model === undefined) {
+      const rows = found.rows();
+      io.out(
+        json ? asJson({ rows: rows.map((row) => ({ row, ageDays: ageOf(row, nowMs) })) }) : listed(rows, nowMs, io),
+      );
+      return 0;
+    }
+    const row = found.of(model, nowMs);
+    const told = { row, fits: row && fittingName(row, model), ageDays: row && ageOf(row, nowMs) };
+    io.out(json ? asJson(told) : row === null ? none(model, io) : one(model, row, nowMs, io));
+    return row === null ? 1 : 0;
+  },
+};
+
+function asJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** Whole days since a row was looked up. */
+function ageOf({ day }: Price, nowMs: number): number {
+  return Math.max(0, Math.floor((nowMs - Date.parse(day)) / DAY_MS));
+}
+
+const HEAD = ['input', 'write 5m', 'write 1h', 'read', 'output'];
+
+/** Prices of a request with so many tokens of input, as cells. */
+function cells(price: Price, inputTokens: number): string[] {
+  const { input, write5m, write1h, read, output } = ratesFor(price, inputTokens);
+  return [input, write5m, write1h, read, output].map((dollars) => String(dollars));
+}
+
+function listed(rows: readonly Price[], nowMs: number, io: Io): string {
+  const lines = rows.flatMap((row) => {
+    const [first = '', ...others] = row.model.split(' ').filter(Boolean);
+    const name = others.length === 0 ? first : `${first} +${others.length}`;
+    const bands = row.bands.map(({ above }) => [
+      `  above ${above.toLocaleString('en-US')}`,
+      '',
+      ...cells(row, above + 1),
+      '',
+    ]);
+    return [[printable(name), row.from ?? '', ...cells(row, 0), String(ageOf(row, nowMs))], ...bands];
+  });
+  return `${table([['model', 'from', ...HEAD, 'age, days'], ...lines], { words: 2, width: io.columns })}\n`;
+}
+
+function one(model: string, row: Price, nowMs: number, io: Io): string {
+  const bands = row.bands.map(({ above }) => [`above ${above.toLocaleString('en-US')}`, ...cells(row, above + 1)]);
+  return [
+    wrapped(`${printable(model)} fits the row ${printable(row.model)} of ${printable(row.provider)}`, '', io),
+    row.from === null ? '' : `since ${row.from}\n`,
+    `\n${table([['tokens of input', ...HEAD], ['any', ...cells(row, 0)], ...bands], { width: io.columns })}\n\n`,
+    wrapped(`looked up ${row.day} (${ageOf(row, nowMs)} days ago): ${printable(row.source)}`, '', io, '  '),
+  ].join('');
+}
+
+function none(model: string, io: Io): string {
+  return wrapped(
+    `no row fits ${JSON.stringify(model)}: its requests count in tokens and not in dollars. MCP_PRUNER_PRICES names a file with more rows.`,
+    '',
+    io,
+  );
+}

@@ -1,0 +1,118 @@
+import { parse } from 'smol-toml';
+import { z } from 'zod';
+
+const dollars = z.number().min(0).max(100_000);
+const tokens = z.int().min(0);
+
+/** Prices of a row, and of a band of it. */
+const rates = {
+  input: dollars,
+  cache_write_5m: dollars.optional(),
+  cache_write_1h: dollars.optional(),
+  cache_read: dollars.optional(),
+  output: dollars,
+};
+
+const rowSchema = z.object({
+  model: z.string().min(1).max(2_000),
+  provider: z.string().min(1).max(100).default('own'),
+  from: z.iso.date().optional(),
+  above: tokens.optional(),
+  ...rates,
+  min_prefix: tokens.optional(),
+  cache_step: z.int().min(1).optional(),
+  cache_seconds: z.int().min(1).optional(),
+  cache: z.literal('automatic').optional(),
+  day: z.iso.date(),
+  source: z.string().min(1),
+});
+
+const bandSchema = z.object({ above: tokens, ...rates }).partial({ input: true, output: true });
+const bandsSchema = z.array(bandSchema).max(20);
+
+/** A row as it stands in a file; a band of a row is a row of its own, with `above`. */
+export type PriceRow = z.infer<typeof rowSchema>;
+
+/** What a file of prices holds. */
+export interface PriceFile {
+  readonly rows: readonly PriceRow[];
+  /** The rows that come with the program do not count beside these. */
+  readonly replace: boolean;
+  /** Why the file, or a row of it, is left out: one line each. */
+  readonly problems: readonly string[];
+  /** Keys that no row has, one line each. */
+  readonly warnings: readonly string[];
+}
+
+const MAX_ROWS = 2_000;
+const MAX_NOTES = 20;
+const FILE_KEYS: readonly string[] = ['price', 'replace'];
+const BAND = 'band';
+
+/** Reads a file of prices, TOML. What cannot be used is left out and named; the rest holds. Never throws. */
+export function readPriceFile(text: string): PriceFile {
+  let file: Record<string, unknown>;
+  try {
+    file = parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? firstLine(cause.message) : 'it is no TOML';
+    return { rows: [], replace: false, problems: [why], warnings: [] };
+  }
+  const { price, replace = false } = file;
+  const list: readonly unknown[] = Array.isArray(price) ? price : [];
+  const problems: string[] = [];
+  if (!Array.isArray(price)) problems.push('price: it has no [[price]] row');
+  if (list.length > MAX_ROWS) problems.push(`price: rows after the first ${MAX_ROWS} are left out`);
+  if (typeof replace !== 'boolean') problems.push('replace: it is neither true nor false');
+  const warnings = unknownKeys('', file, FILE_KEYS);
+  const rows = list.slice(0, MAX_ROWS).flatMap((row, i) => {
+    const read = readRow(row, `price.${i}`);
+    problems.push(...read.problems);
+    warnings.push(...read.warnings);
+    return read.rows;
+  });
+  const few = (notes: readonly string[]): readonly string[] => notes.slice(0, MAX_NOTES);
+  return { rows, replace: replace === true, problems: few(problems), warnings: few(warnings) };
+}
+
+type ReadRow = Omit<PriceFile, 'replace'>;
+
+/** One row with its bands. A broken one is left out whole: half of its bands would be another price. */
+function readRow(value: unknown, path: string): ReadRow {
+  const { [BAND]: bands = [], ...own } = isTable(value) ? value : { model: undefined };
+  const warnings = unknownKeys(`${path}.`, own, Object.keys(rowSchema.shape));
+  const row = rowSchema.safeParse(own);
+  if (!row.success) return { rows: [], problems: [problemOf(path, row.error)], warnings };
+  const above = bandsSchema.safeParse(bands);
+  if (!above.success) return { rows: [], problems: [problemOf(`${path}.${BAND}`, above.error)], warnings };
+  for (const [i, band] of (Array.isArray(bands) ? bands : []).entries()) {
+    warnings.push(...unknownKeys(`${path}.${BAND}.${i}.`, isTable(band) ? band : {}, Object.keys(bandSchema.shape)));
+  }
+  return { rows: [row.data, ...above.data.map((band) => ({ ...row.data, ...defined(band) }))], problems: [], warnings };
+}
+
+/** A table without the keys that hold nothing, so that they do not hide those of the row. */
+function defined<T extends object>(table: T): { [Key in keyof T]: NonNullable<T[Key]> } {
+  return Object.fromEntries(Object.entries(table).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof T]: NonNullable<T[Key]>;
+  };
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function unknownKeys(path: string, table: object, known: readonly string[]): string[] {
+  return Object.keys(table)
+    .filter((key) => !known.includes(key))
+    .map((key) => `${path}${key} is no key of a price and is ignored`);
+}
+
+function problemOf(path: string, { issues: [issue] }: z.ZodError): string {
+  const where = [path, ...(issue?.path ?? [])].join('.');
+  return `${where}: ${firstLine(issue?.message ?? 'it is no price')}`;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
