@@ -1,4 +1,5 @@
-import { type Form, type Message, type Recording, toolCall } from './conversation.ts';
+import { type Form, type Message, toolCall, type Usage } from './conversation.ts';
+import { entriesOf, recordingsOf, Thread } from './entries.ts';
 
 interface Block {
   readonly type: string;
@@ -10,55 +11,81 @@ interface Block {
   readonly content?: string | readonly Block[];
 }
 
+interface RecordedUsage {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+  readonly cache_creation?: { readonly ephemeral_1h_input_tokens?: number };
+}
+
 interface Entry {
   readonly type: string;
   readonly subtype?: string;
   readonly isSidechain?: boolean;
   readonly sessionId?: string;
-  readonly message?: { readonly id?: string; readonly content?: string | readonly Block[] };
+  readonly requestId?: string;
+  readonly message?: {
+    readonly id?: string;
+    readonly content?: string | readonly Block[];
+    readonly usage?: RecordedUsage;
+  };
 }
 
 /**
- * Sessions of Claude Code: one entry a line, a model's message in a line for each of its blocks. What comes after a
- * compaction is a conversation of its own; what sub-agents say inside of a session is left out.
+ * Sessions of Claude Code: one entry a line, a model's message in a line for each of its blocks. With parallel calls results
+ * stand between those lines, so an answer is known by its message's and its request's id. What comes after a compaction is a
+ * conversation of its own; what sub-agents say inside of a session is left out.
  */
 export const claudeCode: Form = {
   about: 'sessions of Claude Code (*.jsonl with entries of user and assistant)',
   matches: (path) => path.endsWith('.jsonl'),
   read: (text) => {
-    const entries = text.split('\n').flatMap(entryIn);
+    const entries = entriesOf<Entry>(text);
     const session = entries.find(({ sessionId }) => sessionId !== undefined)?.sessionId;
     if (session === undefined) return [];
-    const parts: Message[][] = [[]];
-    let answer = '';
-    for (const { type, subtype, isSidechain, message } of entries) {
-      if (subtype === 'compact_boundary') parts.push([]);
-      if (isSidechain === true || message?.content === undefined) continue;
-      const { id = '', content } = message;
-      const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-      const messages = parts.at(-1) ?? [];
-      if (type === 'assistant') {
-        const said = saidIn(blocks);
-        const goesOn = id !== '' && id === answer && messages.at(-1)?.role === 'assistant';
-        const whole = goesOn ? joined(messages.at(-1) ?? {}, said) : said;
-        if (goesOn) messages[messages.length - 1] = whole;
-        else if (whole.content !== '' || whole.tool_calls !== undefined) messages.push(whole);
-        answer = id;
-      } else if (type === 'user') messages.push(...heardIn(blocks));
+    const threads = [new Thread()];
+    /** Where the answers of the newest part stand, by their ids. */
+    let answers = new Map<string, number>();
+    for (const entry of entries) {
+      if (entry.subtype === 'compact_boundary') {
+        threads.push(new Thread());
+        answers = new Map();
+      }
+      const thread = threads.at(-1) ?? new Thread();
+      if (entry.isSidechain === true || entry.message?.content === undefined) continue;
+      if (entry.type === 'assistant') addAnswer(thread, answers, entry);
+      else if (entry.type === 'user') addHeard(thread, blocksOf(entry.message.content));
     }
-    return parts
-      .map(paired)
-      .map((messages, i): Recording => ({ agent: 'Claude Code', name: `${session}#${i}`, group: session, messages }))
-      .filter(({ messages }) => messages.filter(({ role }) => role === 'assistant').length >= 3);
+    return recordingsOf(threads, { agent: 'Claude Code', session, outputPrice: 5 });
   },
 };
 
-function entryIn(line: string): Entry[] {
-  try {
-    return line === '' ? [] : [JSON.parse(line) as Entry];
-  } catch {
-    return []; // a line that was cut off
-  }
+function addAnswer(thread: Thread, answers: Map<string, number>, { message, requestId = '' }: Entry): void {
+  const said = saidIn(blocksOf(message?.content ?? []));
+  const id = message?.id ?? '';
+  const key = `${id} ${requestId}`;
+  const known = id === '' ? undefined : answers.get(key);
+  if (known === undefined && said.content === '' && said.tool_calls === undefined) return;
+  if (known !== undefined) thread.extend(known, said);
+  const at = known ?? thread.answer(said);
+  answers.set(key, at);
+  if (message?.usage !== undefined) thread.bill(usageOf(at, message.usage));
+}
+
+function usageOf(at: number, usage: RecordedUsage): Usage {
+  return {
+    at,
+    fresh: usage.input_tokens ?? 0,
+    read: usage.cache_read_input_tokens ?? 0,
+    written: usage.cache_creation_input_tokens ?? 0,
+    written1h: usage.cache_creation?.ephemeral_1h_input_tokens ?? 0,
+    output: usage.output_tokens ?? 0,
+  };
+}
+
+function blocksOf(content: string | readonly Block[]): readonly Block[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
 function saidIn(blocks: readonly Block[]): Message {
@@ -68,32 +95,16 @@ function saidIn(blocks: readonly Block[]): Message {
   return { role: 'assistant', content: textIn(blocks), ...(calls.length > 0 && { tool_calls: calls }) };
 }
 
-function joined(before: Message, after: Message): Message {
-  const content = [before.content, after.content].filter((text) => text !== '').join('\n');
-  const calls = [before, after].flatMap(({ tool_calls: own }) => (own as readonly Message[] | undefined) ?? []);
-  return { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) };
-}
-
 /** The results in a user's message, each a message of its own, and then the words. */
-function heardIn(blocks: readonly Block[]): Message[] {
-  const results = blocks.flatMap((block): Message[] => {
-    if (block.type !== 'tool_result') return [];
+function addHeard(thread: Thread, blocks: readonly Block[]): void {
+  for (const block of blocks) {
+    if (block.type !== 'tool_result') continue;
     const content = typeof block.content === 'string' ? block.content : textIn(block.content ?? []);
-    return [{ role: 'tool', tool_call_id: block.tool_use_id ?? '', content }];
-  });
-  const words = textIn(blocks);
-  return words === '' ? results : [...results, { role: 'user', content: words }];
+    thread.result(block.tool_use_id ?? '', content);
+  }
+  thread.words('user', textIn(blocks));
 }
 
 function textIn(blocks: readonly Block[]): string {
   return blocks.flatMap((block) => (block.type === 'text' ? (block.text ?? '') : [])).join('\n');
-}
-
-/** Without results whose call stands before the compaction or was left out. */
-function paired(messages: readonly Message[]): Message[] {
-  const called = new Set<unknown>();
-  return messages.filter((message) => {
-    for (const { id } of (message.tool_calls as readonly Message[] | undefined) ?? []) called.add(id);
-    return message.role !== 'tool' || called.has(message.tool_call_id);
-  });
 }

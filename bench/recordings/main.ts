@@ -5,6 +5,9 @@
  *   node bench/run.mjs recordings roo Roo-Code.git >> recordings.jsonl
  *   node bench/run.mjs recordings swe-agent auto-code-rover.git --every 6 >> recordings.jsonl
  *   node bench/run.mjs recordings claude-code cli.git >> recordings.jsonl
+ *   node bench/run.mjs recordings codex agentv.git >> recordings.jsonl
+ *   node bench/run.mjs recordings opencode nimbus.git >> recordings.jsonl
+ *   node bench/run.mjs recordings copilot agentv.git >> recordings.jsonl
  *   node bench/run.mjs recordings mini-swe-agent terminal-bench-leaderboard.git --every 4 >> recordings.jsonl
  *
  * Reads what was ever added to the repository; `--every n` takes each n-th file, told by a hash of its path.
@@ -13,8 +16,11 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { claudeCode } from './claude-code.ts';
+import { codex } from './codex.ts';
 import type { Form, Recording } from './conversation.ts';
+import { copilot } from './copilot.ts';
 import { miniSweAgent } from './mini-swe-agent.ts';
+import { opencode } from './opencode.ts';
 import { pi } from './pi.ts';
 import { roo } from './roo.ts';
 import { sweAgent } from './swe-agent.ts';
@@ -25,6 +31,9 @@ const FORMS: Readonly<Record<string, Form>> = {
   'swe-agent': sweAgent,
   'mini-swe-agent': miniSweAgent,
   'claude-code': claudeCode,
+  codex,
+  opencode,
+  copilot,
 };
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { every: { type: 'string' } } });

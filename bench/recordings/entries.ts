@@ -1,0 +1,74 @@
+import type { Message, Recording, Usage } from './conversation.ts';
+
+/** The objects of a file of JSON lines; a line that was cut off is left out. */
+export function entriesOf<Entry>(text: string): Entry[] {
+  return text.split('\n').flatMap((line): Entry[] => {
+    try {
+      return line === '' ? [] : [JSON.parse(line) as Entry];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** A conversation that is being read: messages in order, answers as they are completed, and what each was billed for. */
+export class Thread {
+  readonly messages: Message[] = [];
+  readonly usage: Usage[] = [];
+  readonly #called = new Set<unknown>();
+
+  /** Adds an answer of the model's and returns its index. */
+  answer(said: Message): number {
+    this.#note(said);
+    return this.messages.push(said) - 1;
+  }
+
+  /** Adds blocks to an answer, wherever results of its other blocks stand already. */
+  extend(at: number, said: Message): void {
+    this.#note(said);
+    this.messages[at] = joined(this.messages[at] ?? {}, said);
+  }
+
+  /** Adds a result whose call is known; one whose call stands before a compaction is left out. */
+  result(id: string, content: string): void {
+    if (this.#called.has(id)) this.messages.push({ role: 'tool', tool_call_id: id, content });
+  }
+
+  words(role: 'user' | 'system', content: string): void {
+    if (content !== '') this.messages.push({ role, content });
+  }
+
+  /** Notes what an answer was billed for; a later report of the same answer replaces the earlier one. */
+  bill(usage: Usage): void {
+    if (this.usage.at(-1)?.at === usage.at) this.usage.pop();
+    if (usage.fresh + usage.read + usage.written > 0) this.usage.push(usage);
+  }
+
+  #note(said: Message): void {
+    for (const { id } of (said.tool_calls as readonly Message[] | undefined) ?? []) this.#called.add(id);
+  }
+}
+
+function joined(before: Message, after: Message): Message {
+  const content = [before.content, after.content].filter((text) => text !== '' && text !== undefined).join('\n');
+  const calls = [before, after].flatMap(({ tool_calls: own }) => (own as readonly Message[] | undefined) ?? []);
+  return { role: 'assistant', content, ...(calls.length > 0 && { tool_calls: calls }) };
+}
+
+/** The parts of a session that are long enough to be a conversation, each with what it was billed for. */
+export function recordingsOf(
+  threads: readonly Thread[],
+  { agent, session, outputPrice }: { readonly agent: string; readonly session: string; readonly outputPrice: number },
+): Recording[] {
+  return threads
+    .map(
+      ({ messages, usage }, i): Recording => ({
+        agent,
+        name: `${session}#${i}`,
+        group: session,
+        messages,
+        ...(usage.length > 0 && { usage, outputPrice }),
+      }),
+    )
+    .filter(({ messages }) => messages.filter(({ role }) => role === 'assistant').length >= 3);
+}

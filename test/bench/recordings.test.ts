@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { claudeCode } from '../../bench/recordings/claude-code.ts';
+import { codex } from '../../bench/recordings/codex.ts';
+import type { Form } from '../../bench/recordings/conversation.ts';
+import { copilot } from '../../bench/recordings/copilot.ts';
+import { opencode } from '../../bench/recordings/opencode.ts';
+
+const lines = (entries: readonly unknown[]): string => entries.map((entry) => JSON.stringify(entry)).join('\n');
+
+function rolesOf(form: Form, text: string): unknown[] {
+  return form.read(text, 'full.jsonl')[0]?.messages.map(({ role }) => role) ?? [];
+}
+
+describe('recordings of Claude Code', () => {
+  const usage = { input_tokens: 3, cache_read_input_tokens: 100, cache_creation_input_tokens: 20 };
+  const said = (id: string, block: unknown, output: number): unknown => ({
+    type: 'assistant',
+    sessionId: 's',
+    requestId: 'r',
+    message: { id, content: [block], usage: { ...usage, output_tokens: output } },
+  });
+  const call = (id: string): unknown => ({ type: 'tool_use', id, name: 'Read', input: {} });
+  const result = (id: string): unknown => ({
+    type: 'user',
+    message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'text' }] },
+  });
+  const text = lines([
+    { type: 'user', sessionId: 's', message: { content: 'do it' } },
+    said('a', call('1'), 5),
+    result('1'),
+    said('a', call('2'), 9),
+    result('2'),
+    said('b', { type: 'text', text: 'next' }, 7),
+    said('c', { type: 'text', text: 'done' }, 7),
+  ]);
+
+  it('takes the lines of one answer together although results stand between them', () => {
+    expect(rolesOf(claudeCode, text)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'assistant']);
+  });
+
+  it('bills each answer once, with what its last line reports', () => {
+    const [recording] = claudeCode.read(text, '');
+    expect(recording?.usage?.map(({ at, output }) => [at, output])).toEqual([
+      [1, 9],
+      [4, 7],
+      [5, 7],
+    ]);
+    expect(recording?.usage?.[0]).toMatchObject({ fresh: 3, read: 100, written: 20 });
+  });
+});
+
+describe('recordings of Codex', () => {
+  const item = (payload: unknown): unknown => ({ type: 'response_item', payload });
+  const bill = (total: number): unknown => ({
+    type: 'event_msg',
+    payload: {
+      type: 'token_count',
+      info: {
+        total_token_usage: { input_tokens: total },
+        last_token_usage: { input_tokens: 100, cached_input_tokens: 60, output_tokens: 4 },
+      },
+    },
+  });
+  const answer = (text: string): unknown => item({ type: 'message', role: 'assistant', content: [{ text }] });
+  const text = lines([
+    { type: 'session_meta', payload: { id: 's' } },
+    item({ type: 'message', role: 'user', content: [{ text: 'do it' }] }),
+    answer('looking'),
+    item({ type: 'function_call', name: 'exec_command', arguments: '{"cmd":"ls"}', call_id: 'c' }),
+    item({ type: 'function_call_output', call_id: 'c', output: 'a.ts' }),
+    bill(100),
+    bill(100),
+    answer('and'),
+    bill(200),
+    answer('done'),
+    bill(300),
+  ]);
+
+  it('closes an answer with its bill and reads a bill that is repeated once', () => {
+    expect(rolesOf(codex, text)).toEqual(['user', 'assistant', 'tool', 'assistant', 'assistant']);
+    expect(codex.read(text, '')[0]?.usage).toHaveLength(3);
+    expect(codex.read(text, '')[0]?.usage?.[0]).toEqual({
+      at: 1,
+      fresh: 40,
+      read: 60,
+      written: 0,
+      written1h: 0,
+      output: 4,
+    });
+  });
+});
+
+describe('recordings of opencode', () => {
+  const step = (tool: string): unknown => ({
+    info: { role: 'assistant', modelID: 'gpt-5' },
+    parts: [
+      { type: 'tool', tool, state: { input: { filePath: 'a.ts' }, output: `result of ${tool}` } },
+      { type: 'step-finish', tokens: { input: 10, output: 2, cache: { read: 5, write: 1 } } },
+    ],
+  });
+  const text = JSON.stringify({
+    info: { id: 'ses_1' },
+    messages: [
+      { info: { role: 'user' }, parts: [{ type: 'text', text: 'do it' }] },
+      step('read'),
+      step('bash'),
+      step('grep'),
+    ],
+  });
+
+  it('gives each call its result although ids are redacted, and prices output as the model does', () => {
+    const [recording] = opencode.read(text, '');
+    expect(recording?.messages.map(({ content }) => content)).toEqual([
+      'do it',
+      '',
+      'result of read',
+      '',
+      'result of bash',
+      '',
+      'result of grep',
+    ]);
+    expect(recording?.usage?.[0]).toMatchObject({ fresh: 10, read: 5, written: 1, output: 2 });
+    expect(recording?.outputPrice).toBe(8);
+  });
+});
+
+describe('recordings of Copilot CLI', () => {
+  it('estimates input from the texts and says so', () => {
+    const answer = {
+      type: 'assistant.message',
+      data: { model: 'claude-opus', content: 'x'.repeat(400), outputTokens: 9 },
+    };
+    const text = lines([
+      { type: 'session.start', data: { sessionId: 's' } },
+      { type: 'user.message', data: { content: 'do it' } },
+      answer,
+      answer,
+      answer,
+    ]);
+    const [recording] = copilot.read(text, '');
+    expect(recording?.estimated).toBe(true);
+    expect(recording?.usage?.[1]?.read).toBe(recording?.usage?.[0]?.written);
+    expect(recording?.usage?.[1]?.written).toBeGreaterThan(50);
+  });
+});
