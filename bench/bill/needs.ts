@@ -1,0 +1,192 @@
+import { parsed } from '../../src/json/value.ts';
+import type { Message } from '../recordings/conversation.ts';
+import { editsIn } from './edits.ts';
+import { literalsIn } from './literals.ts';
+import { bareLine, callsIn, contentOf, ShownText } from './shown.ts';
+
+/** Something of earlier results that an answer came back to, and the results that had it. */
+export interface Need {
+  /** Index of the answer. */
+  readonly at: number;
+  /** Indices of the results before it, oldest first; one of them must still have it. */
+  readonly from: readonly number[];
+  readonly text: string;
+}
+
+/** A text that an edit replaces. */
+export interface Block extends Need {
+  /** It stood in one result as a whole; otherwise only line by line in several. */
+  readonly whole: boolean;
+  /** Line by line: the lines that stood in results alone, each with these. */
+  readonly lines: readonly Need[];
+}
+
+/** All that a conversation came back to. */
+export interface Needs {
+  readonly lines: readonly Need[];
+  readonly edits: readonly (readonly Block[])[];
+  readonly literals: readonly Need[];
+}
+
+/** A used line is at least so long. */
+const LEAST_LINE = 20;
+
+/** What was said and shown up to a point of a conversation. */
+class Known {
+  readonly results = new Map<number, ShownText>();
+  readonly #byLine = new Map<string, number[]>();
+  readonly #byWord = new Map<string, Set<string>>();
+  readonly #byLiteral = new Map<string, number[]>();
+  readonly #said: string[] = [];
+  readonly #saidLines = new Set<string>();
+  #saidBlocks: string[] = [];
+
+  addResult(at: number, text: string): void {
+    const shown = new ShownText(text);
+    this.results.set(at, shown);
+    for (const line of new Set(shown.bare)) {
+      push(this.#byLine, line, at);
+      if (line.length < LEAST_LINE) continue;
+      const word = longestWord(line);
+      const lines = this.#byWord.get(word);
+      if (lines) lines.add(line);
+      else this.#byWord.set(word, new Set([line]));
+    }
+    for (const literal of literalsIn(text)) push(this.#byLiteral, literal, at);
+  }
+
+  addSaid(text: string): void {
+    this.#said.push(text);
+    const lines = text.split('\n').map(bareLine);
+    for (const line of lines) this.#saidLines.add(line);
+    this.#saidBlocks.push(lines.join('\n'));
+  }
+
+  wasSaid(text: string): boolean {
+    return this.#said.some((said) => said.includes(text));
+  }
+
+  withLine(line: string): readonly number[] {
+    return this.#byLine.get(line) ?? [];
+  }
+
+  withLiteral(literal: string): readonly number[] {
+    return this.#byLiteral.get(literal) ?? [];
+  }
+
+  /** Known lines that a text repeats and that only results had until now. */
+  repeatedIn(text: string): string[] {
+    const out: string[] = [];
+    for (const word of new Set(text.match(/\w{1,100}/g) ?? [])) {
+      for (const line of this.#byWord.get(word) ?? []) if (text.includes(line) && !this.wasSaid(line)) out.push(line);
+    }
+    return out;
+  }
+
+  /** Where the text that an edit replaces came from; `null` when the model wrote it itself or nothing shows it. */
+  blockOf(at: number, text: string): Block | null {
+    if (this.#saidBlocks.some((said) => said.includes(text))) return null;
+    const from = [...this.results].flatMap(([i, shown]) => (shown.hasBlock(text) ? i : []));
+    if (from.length > 0) return { at, from, text, whole: true, lines: [] };
+    const lines: Need[] = [];
+    for (const line of text.split('\n')) {
+      if (line === '' || this.#saidLines.has(line)) continue;
+      const shown = this.withLine(line);
+      if (shown.length === 0) return null;
+      lines.push({ at, from: shown, text: line });
+    }
+    return lines.length === 0 ? null : { at, from: [], text, whole: false, lines };
+  }
+}
+
+function push(map: Map<string, number[]>, key: string, value: number): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+function longestWord(line: string): string {
+  return (line.match(/\w{1,100}/g) ?? []).reduce((a, b) => (b.length > a.length ? b : a), '');
+}
+
+/** Every string in a call's arguments, decoded. */
+function stringsIn(args: string): string[] {
+  const out: string[] = [];
+  const walk = (value: unknown): void => {
+    if (typeof value === 'string') out.push(value);
+    else if (Array.isArray(value)) value.forEach(walk);
+    else if (value !== null && typeof value === 'object') Object.values(value).forEach(walk);
+  };
+  const value = parsed(args);
+  walk(value === undefined ? args : value);
+  return out;
+}
+
+/** Finds what the answers of a conversation came back to. */
+export function needsOf(messages: readonly Message[]): Needs {
+  const known = new Known();
+  const lines = new Map<string, Need>();
+  const literals = new Map<string, Need>();
+  const edits: Block[][] = [];
+  for (const [at, message] of messages.entries()) {
+    const content = contentOf(message);
+    if (message.role === 'tool') known.addResult(at, content);
+    else if (message.role !== 'assistant') known.addSaid(content);
+    else {
+      const args = callsIn(message).map((call) => call.args);
+      const called = args.flatMap(stringsIn);
+      const said = [content, ...called].join('\n');
+      for (const line of known.repeatedIn(said)) {
+        if (!lines.has(line)) lines.set(line, { at, from: [...known.withLine(line)], text: line });
+      }
+      for (const literal of literalsIn([...called, ...exitCodes(content)].join('\n'))) {
+        const from = known.withLiteral(literal);
+        if (from.length > 0 && !literals.has(literal) && !known.wasSaid(literal)) {
+          literals.set(literal, { at, from: [...from], text: literal });
+        }
+      }
+      for (const blocks of args.flatMap(editsIn)) {
+        const found = blocks.flatMap((block) => known.blockOf(at, block) ?? []);
+        if (found.length > 0) edits.push(found);
+      }
+      known.addSaid(said);
+    }
+  }
+  return { lines: [...lines.values()], edits, literals: [...literals.values()] };
+}
+
+function exitCodes(text: string): string[] {
+  return text.match(/\bexit(?:ed)?(?: with)?(?: code| status)? \d{1,3}\b/gi) ?? [];
+}
+
+/** Whether what an answer came back to stands in the results as they were sent. */
+export class Sent {
+  readonly #messages: readonly Message[];
+  readonly #texts = new Map<number, ShownText>();
+
+  constructor(messages: readonly Message[]) {
+    this.#messages = messages;
+  }
+
+  hasLine({ from, text }: Need): boolean {
+    return from.some((i) => this.#text(i).hasLine(text));
+  }
+
+  hasLiteral({ from, text }: Need): boolean {
+    return from.some((i) => this.#text(i).text.includes(text));
+  }
+
+  hasEdit(blocks: readonly Block[]): boolean {
+    return blocks.every(({ whole, from, text, lines }) =>
+      whole ? from.some((i) => this.#text(i).hasBlock(text)) : lines.every((line) => this.hasLine(line)),
+    );
+  }
+
+  #text(at: number): ShownText {
+    const known = this.#texts.get(at);
+    if (known) return known;
+    const shown = new ShownText(contentOf(this.#messages[at] ?? {}));
+    this.#texts.set(at, shown);
+    return shown;
+  }
+}
