@@ -1,5 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { projectFiles, projectRoot } from './helpers/project-files.ts';
 
 const root = projectRoot;
@@ -10,6 +13,27 @@ const manifest = JSON.parse(text('package.json')) as Readonly<
     files: readonly string[];
   }
 >;
+
+describe('a build', () => {
+  it('keeps the parts that a running server may still load, and deletes those of builds a week ago', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-build-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    mkdirSync(join(folder, 'parts'));
+    const [recent, old] = ['keys-recent.js', 'keys-old.js'].map((name) => join(folder, 'parts', name)) as [
+      string,
+      string,
+    ];
+    writeFileSync(recent, '');
+    writeFileSync(old, '');
+    const dayMs = 24 * 3_600_000;
+    utimesSync(recent, new Date(), new Date(Date.now() - 6 * dayMs));
+    utimesSync(old, new Date(), new Date(Date.now() - 8 * dayMs));
+    execFileSync(process.execPath, [join(root, 'build.mjs'), folder]);
+    expect([existsSync(recent), existsSync(old), existsSync(join(folder, 'cli.js'))]).toEqual([true, false, true]);
+    const [, part = ''] = /from "\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
+    expect(part).toMatch(/-[\w-]{8}\.js$/);
+  });
+});
 
 describe('the package', () => {
   it('asks npm for what is not bundled, and for nothing else', () => {
