@@ -1,5 +1,6 @@
 import type { ProjectConversation, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Store } from '../core/ports.ts';
+import { readProjectKey } from '../core/segments/bound-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { PrunerError } from '../errors.ts';
 import type { ConversationPage, ConversationShown, CutShown, TextOfTurn } from './shapes.ts';
@@ -39,7 +40,7 @@ export async function conversationPage(
 ): Promise<ConversationPage> {
   await parts.flush();
   const named = await parts.segments.conversationsNamed(name);
-  const conversation = project === null ? named[0] : named.find((one) => one.project === project);
+  const conversation = project === null ? named[0] : named.find((one) => readProjectKey(one.project).project === project);
   if (!conversation) {
     const hint = 'Nothing is known of this conversation: it had no text that was looked at, or is no longer kept.';
     throw new PrunerError('resource_not_found', { hint });
@@ -79,5 +80,5 @@ async function textOf(
 }
 
 function shown({ row, project, name, task, turns, messages, seenMs }: ProjectConversation): ConversationShown {
-  return { row, project, name, task, turns, messages, seenMs };
+  return { row, ...readProjectKey(project), name, task, turns, messages, seenMs };
 }

@@ -53,6 +53,8 @@ export interface Happened {
 export interface ConversationShown {
   readonly row: number;
   readonly project: string;
+  /** The provider verifies this conversation's history, so nothing in it can be changed later. */
+  readonly bound: boolean;
   readonly name: string;
   readonly task: string;
   readonly turns: number;

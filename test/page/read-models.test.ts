@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EventRecord, StoredEvent } from '../../src/core/ports.ts';
+import { boundProject } from '../../src/core/segments/bound-project.ts';
+import { conversationPage, conversationsFrom } from '../../src/page/conversations.ts';
 import { happenedIn, requestsBefore } from '../../src/page/requests.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
@@ -92,5 +94,23 @@ describe('pages of requests', () => {
     expect(first.requests).toHaveLength(60);
     const second = await requestsBefore(store, first.next ?? 0, 60);
     expect([second.requests.length, second.next]).toEqual([40, null]);
+  });
+});
+
+describe('conversations', () => {
+  it('are shown under their project name, and say whether the provider verifies their history', async () => {
+    const store = aStore();
+    const seen = (project: string, conversationId: string, atMs: number) => ({
+      ...{ project, conversationId, atMs, task: '', turns: 1, messages: 1, whole: true, segments: [] },
+    });
+    await store.segments.note([seen('checkout', 'open', 1), seen(boundProject('checkout'), 'thinking', 2)]);
+    const parts = { segments: store.segments, store, flush: () => Promise.resolve() };
+    const { conversations } = await conversationsFrom(parts, undefined);
+    expect(conversations.map(({ project, name, bound }) => [project, name, bound])).toEqual([
+      ['checkout', 'thinking', true],
+      ['checkout', 'open', false],
+    ]);
+    const page = await conversationPage(parts, { name: 'thinking', project: 'checkout' }, undefined);
+    expect(page.conversation).toMatchObject({ project: 'checkout', bound: true });
   });
 });

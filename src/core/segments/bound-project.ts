@@ -1,15 +1,22 @@
 import type { DirectivesView } from '../ports/segments.ts';
 import type { DecidedRequest } from './reporter.ts';
 
+const MARK = '\nbound';
+
 /**
- * The project under which segments are noted of conversations whose provider checks what was sent before. Nothing of them
- * can change, and they must not be mixed with those of which it can. No header field holds a line break.
+ * The key under which the store keeps segments of conversations whose history the provider verifies. Their texts can never
+ * change, so they stay apart from a project's other conversations. No project name from a header contains a line break.
  */
 export function boundProject(project: string): string {
-  return `${project}\nbound`;
+  return `${project}${MARK}`;
 }
 
-/** As it is noted where the provider checks the past: apart from what can be set aside, with pins alone. */
+/** Splits a stored project key into the project's name and whether its history is bound; undoes `boundProject`. */
+export function readProjectKey(key: string): { readonly project: string; readonly bound: boolean } {
+  return key.endsWith(MARK) ? { project: key.slice(0, -MARK.length), bound: true } : { project: key, bound: false };
+}
+
+/** A request whose history the provider verifies, as it is recorded: under its own project key, with pins as the only directives. */
 export function boundRequest(request: DecidedRequest, directives: DirectivesView): DecidedRequest {
   const { scope } = request;
   return { ...request, scope: { ...scope, project: boundProject(scope.project) }, directives };

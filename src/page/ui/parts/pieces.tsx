@@ -73,6 +73,15 @@ export function Badge({ tone = '', children }: { tone?: string; children: Compon
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
+/** Marks a conversation in which pins, stashes and deletions have no effect on texts already sent. */
+export function BoundBadge() {
+  return (
+    <span class="badge" title="The provider verifies what was sent before, so texts already sent can no longer change.">
+      history is bound
+    </span>
+  );
+}
+
 /** What there is to do where there is nothing to see. */
 export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
   return (

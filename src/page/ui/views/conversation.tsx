@@ -6,7 +6,7 @@ import { Bill } from '../parts/bill.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Bar, Head, Time } from '../parts/pieces.tsx';
+import { Badge, Bar, BoundBadge, Head, Time } from '../parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
 import { say } from '../parts/toast.tsx';
 import { to } from '../route.tsx';
@@ -34,7 +34,8 @@ export function ConversationView({ project, name }: { project: string | null; na
             <>
               {newest.value.conversation.project}
               {newest.value.conversation.task === '' ? '' : ` · ${newest.value.conversation.task}`} ·{' '}
-              {plural(newest.value.conversation.turns, 'request')}, last <Time ms={newest.value.conversation.seenMs} />
+              {plural(newest.value.conversation.turns, 'request')}, last <Time ms={newest.value.conversation.seenMs} />{' '}
+              {newest.value.conversation.bound && <BoundBadge />}
             </>
           )
         }

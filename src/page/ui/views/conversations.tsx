@@ -3,7 +3,7 @@ import type { ConversationShown } from '../../shapes.ts';
 import { Failure, get, words } from '../api.tsx';
 import { plural } from '../format.tsx';
 import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
-import { Empty, Head, Time } from '../parts/pieces.tsx';
+import { BoundBadge, Empty, Head, Time } from '../parts/pieces.tsx';
 import { to } from '../route.tsx';
 import { Start } from './start.tsx';
 
@@ -52,10 +52,11 @@ function List({ first }: { first: Page }) {
   return (
     <>
       <ul class="rows">
-        {all.map(({ row, project, name, task, turns, messages, seenMs }) => (
+        {all.map(({ row, project, bound, name, task, turns, messages, seenMs }) => (
           <li key={row}>
             <a class="row" href={to('conversation', project, name)}>
               <b>{task === '' ? project : `${project} · ${task}`}</b>
+              {bound && <BoundBadge />}
               <code class="quiet">{name.slice(0, 12)}</code>
               <span class="quiet">
                 {plural(turns, 'request')}, {plural(messages, 'message')}
