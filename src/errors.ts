@@ -30,6 +30,12 @@ export class PrunerError extends Error {
     return errorRow(this.code).rpc ?? errorTable.internal_error.rpc;
   }
 
+  /** Message of the JSON-RPC error: the code, and for fleet tools the hint as well. */
+  get rpcMessage(): string {
+    const { code, data } = this;
+    return code in errorsOfFleet ? `${code}: ${String(data.hint)}` : code;
+  }
+
   /** What a client is told beside number and code: the details, and what to do. */
   get data(): Readonly<Record<string, unknown>> {
     const { code, details } = this;

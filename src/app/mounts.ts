@@ -145,7 +145,7 @@ function mountRpc(
     },
   });
   const guard = localGuard({ ...access, tokenInUrl: true });
-  app.use('/rpc', guard, rpcRouter({ server, maxBodyBytes, onFailure: failures.of('rpc') }));
+  app.use(['/rpc', '/mcp'], guard, rpcRouter({ server, maxBodyBytes, onFailure: failures.of('rpc') }));
 }
 
 function mountPrune(

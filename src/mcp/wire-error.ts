@@ -2,13 +2,14 @@ import { PrunerError } from '../errors.ts';
 import { RpcError, rpcCodes } from './json-rpc.ts';
 
 /**
- * Translates whatever a method or tool threw. A failure of ours keeps its code, its details and its hint at what to do
- * instead of repeating the call; a bug shows neither message nor stack.
+ * Converts a thrown value to a JSON-RPC error. A `PrunerError` keeps its code, its details and its hint. Errors of fleet
+ * tools also carry the hint in `message`, because most MCP clients show the message alone. A bug shows neither its message
+ * nor its stack.
  */
 export function toWireError(cause: unknown): RpcError {
   if (cause instanceof RpcError) return cause;
   if (cause instanceof PrunerError) {
-    return new RpcError(cause.rpcCode, cause.code, cause.data);
+    return new RpcError(cause.rpcCode, cause.rpcMessage, cause.data);
   }
   return new RpcError(rpcCodes.internalError, 'Internal error', { code: 'internal_error' });
 }

@@ -40,7 +40,8 @@ export async function conversationPage(
 ): Promise<ConversationPage> {
   await parts.flush();
   const named = await parts.segments.conversationsNamed(name);
-  const conversation = project === null ? named[0] : named.find((one) => readProjectKey(one.project).project === project);
+  const conversation =
+    project === null ? named[0] : named.find((one) => readProjectKey(one.project).project === project);
   if (!conversation) {
     const hint = 'Nothing is known of this conversation: it had no text that was looked at, or is no longer kept.';
     throw new PrunerError('resource_not_found', { hint });

@@ -24,8 +24,8 @@ notices nothing. What the model's provider answers, errors included, passes as i
 {"jsonrpc":"2.0","id":1,"error":{"code":-32004,"message":"prune_id_not_found","data":{"code":"prune_id_not_found","prune_id":"prn_…","hint":"…"}}}
 \`\`\`
 
-An answer to a readable request is always a 200; its body says what failed. \`message\` is the code, or for the five
-numbers of JSON-RPC itself a sentence; \`data.hint\` says what to do.
+An answer to a readable request is always a 200; its body says what failed. \`message\` is the code. Errors of fleet tools
+add the hint to it, and the five numbers of JSON-RPC itself have a sentence. \`data.hint\` says what to do.
 
 | number | code | when | what to do |
 | --- | --- | --- | --- |

@@ -102,11 +102,11 @@ describe('a child', () => {
   it('is ended with all that it started, gently or at once, and can be started again', async () => {
     const { client } = await startFleet();
     await client.agent([['say', 'up'], ['stay']], { child_id: 'c' });
-    expect((await client.fails('child_create', { child_id: 'c', command: process.execPath })).message).toBe(
-      'E-CHILD-EXISTS',
+    expect((await client.fails('child_create', { child_id: 'c', command: process.execPath })).message).toMatch(
+      /^E-CHILD-EXISTS: /,
     );
-    expect((await client.fails('child_spawn_codex', { child_id: 'c' })).message).toBe('E-CHILD-STATE');
-    expect((await client.fails('child_gc', { child_id: 'c' })).message).toBe('E-CHILD-STATE');
+    expect((await client.fails('child_spawn_codex', { child_id: 'c' })).message).toMatch(/^E-CHILD-STATE: /);
+    expect((await client.fails('child_gc', { child_id: 'c' })).message).toMatch(/^E-CHILD-STATE: /);
     const ended = await client.call('child_cancel', { child_id: 'c' });
     expect(ended).toMatchObject({ state: 'killed', signal: 'SIGTERM', stop_reason: 'cancelled' });
     expect(() => process.kill(ended.pid, 0)).toThrow();
@@ -121,23 +121,25 @@ describe('a child', () => {
       limits: { messages: 5 },
     });
     expect(await client.call('child_gc', { child_id: 'c' })).toEqual({ child_id: 'c', removed: true });
-    expect((await client.fails('child_status', { child_id: 'c' })).message).toBe('E-CHILD-NOT-FOUND');
+    expect((await client.fails('child_status', { child_id: 'c' })).message).toMatch(/^E-CHILD-NOT-FOUND: /);
   });
 
   it('is no other program than those allowed, and works nowhere else', async () => {
     const { client } = await startFleet({ MCP_PRUNER_MAX_CHILDREN: '1' });
     const refused = async (args: object) => (await client.fails('child_create', args)).message;
-    expect(await refused({ command: '/bin/sh' })).toBe('E-CHILD-COMMAND');
-    expect(await refused({ command: 'node' })).toBe('E-CHILD-COMMAND');
-    expect(await refused({ agent: 'codex' })).toBe('E-CHILD-COMMAND');
-    expect(await refused({ command: process.execPath, cwd: '/' })).toBe('E-CHILD-COMMAND');
-    expect(await refused({ command: process.execPath, env: { NODE_OPTIONS: '--inspect' } })).toBe('E-CHILD-COMMAND');
-    expect(await refused({ command: process.execPath, limits: { memory_mb: 9999 } })).toBe('E-CHILD-LIMIT');
+    expect(await refused({ command: '/bin/sh' })).toMatch(/^E-CHILD-COMMAND: /);
+    expect(await refused({ command: 'node' })).toMatch(/^E-CHILD-COMMAND: /);
+    expect(await refused({ agent: 'codex' })).toMatch(/^E-CHILD-COMMAND: /);
+    expect(await refused({ command: process.execPath, cwd: '/' })).toMatch(/^E-CHILD-COMMAND: /);
+    expect(await refused({ command: process.execPath, env: { NODE_OPTIONS: '--inspect' } })).toMatch(
+      /^E-CHILD-COMMAND: /,
+    );
+    expect(await refused({ command: process.execPath, limits: { memory_mb: 9999 } })).toMatch(/^E-CHILD-LIMIT: /);
     expect((await client.fails('child_create', { command: process.execPath, limits: { speed: 1 } })).code).toBe(-32602);
     await client.agent([['stay']], { child_id: 'one' });
     expect(
       (await client.fails('child_create', { command: process.execPath, args: [AGENT], child_id: 'two' })).message,
-    ).toBe('E-CHILD-LIMIT');
+    ).toMatch(/^E-CHILD-LIMIT: /);
     expect((await client.call('child_list')).children).toHaveLength(1);
   });
 
@@ -148,7 +150,7 @@ describe('a child', () => {
       { child_id: 'ok', idempotency_key: 'k1' },
       { child_id: 'nothing', manifest_path: 'no-such-file.json' },
     ];
-    expect((await client.fails('child_batch_create', { entries })).message).toBe('E-CHILD-MANIFEST');
+    expect((await client.fails('child_batch_create', { entries })).message).toMatch(/^E-CHILD-MANIFEST: /);
     expect((await client.call('child_list')).children).toEqual([]);
   });
 

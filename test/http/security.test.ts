@@ -10,6 +10,7 @@ const TOKEN = 'a-long-enough-token';
 describe('the endpoints that hand out originals and figures', () => {
   it.each([
     ['/rpc', 'POST'],
+    ['/mcp', 'POST'],
     ['/metrics', 'GET'],
   ])(
     '%s is for pages of this machine only: a name of somebody else that points here is refused',
@@ -38,6 +39,7 @@ describe('the endpoints that hand out originals and figures', () => {
 
   it.each([
     ['/rpc', 'POST'],
+    ['/mcp', 'POST'],
     ['/prune', 'POST'],
     ['/metrics', 'GET'],
   ])('%s asks for the token where there is one', async (path, method) => {
@@ -53,7 +55,7 @@ describe('the endpoints that hand out originals and figures', () => {
       method,
       ...(method === 'POST' && { body: PING }),
     });
-    expect(inUrl.status).toBe(path === '/rpc' ? 200 : 401);
+    expect(inUrl.status).toBe(['/rpc', '/mcp'].includes(path) ? 200 : 401);
     for (const wrong of [
       undefined,
       `Bearer ${TOKEN}x`,

@@ -3,6 +3,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PROTOCOL_VERSIONS } from '../../src/mcp/initialize.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
 import { goals } from './helpers/fake-pruner.ts';
 import { pruneArgs, type RpcServer, startRpcServer } from './helpers/rpc-server.ts';
 
@@ -37,6 +39,17 @@ describe('the official MCP client over Streamable HTTP', () => {
       raw_text: 'L2\nL3',
     });
     await client.ping();
+  });
+
+  it('finds the same tools at /mcp, where MCP clients look by default', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const tools = async (path: string): Promise<readonly string[]> => {
+      const client = await connect(new URL(path, proxy.url));
+      return (await client.listTools()).tools.map(({ name }) => name);
+    };
+    const found = await tools('/mcp');
+    expect(found).toContain('recover_text');
+    expect(found).toEqual(await tools('/rpc'));
   });
 
   it('sees code and data of an error', async () => {
