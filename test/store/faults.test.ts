@@ -205,6 +205,20 @@ describe('a store file that cannot be used', () => {
     await expect(put(store, 'a')).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 
+  it('leaves no text in the write-ahead log when it closes, also while another process has the file open', async () => {
+    const path = await filledPath();
+    const other = new Database(path);
+    afterwards(() => void other.close());
+    other.prepare('SELECT count(*) FROM sqlite_master').get();
+    const store = openStore(path);
+    await put(store, 'new');
+    await store.close();
+    const { statSync } = await import('node:fs');
+    expect(statSync(`${path}-wal`).size).toBe(0);
+    other.close();
+    expect(await openStore(path).findOriginal(pruneIdOf('new'))).toBe('text of new');
+  });
+
   it('makes the folder it is to live in, and a file that only its owner can read', async () => {
     const path = join(dirname(tempPath()), 'deeper', 'still', 'store.db');
     await put(openStore(path), 'a');

@@ -125,7 +125,25 @@ export class ConnectionHolder {
 
   close(): void {
     this.#closed = true;
+    this.#emptyLog();
     this.#drop();
+  }
+
+  /**
+   * Copies the write-ahead log into the file and empties it. SQLite does this by itself only for the last connection to a
+   * file, and texts must not lie in the log because another process has the file open.
+   */
+  #emptyLog(): void {
+    const connection = this.#connection;
+    if (connection === null || this.#options.readonly) return;
+    try {
+      connection.checkpoint();
+    } catch (cause) {
+      this.#log?.warn(
+        { path: this.#options.path, reason: classify(cause).error.reason },
+        'write-ahead log not emptied',
+      );
+    }
   }
 
   #open(): Connection {
