@@ -1,13 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { LRUCache } from 'lru-cache';
 import { MCP_RUN } from '../core/event-log.ts';
-import type { Admitted } from '../core/ports/key-gate.ts';
+import type { Admitted, KeyGate } from '../core/ports/key-gate.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import { boundProject } from '../core/segments/bound-project.ts';
+import { PrunerError } from '../errors.ts';
 import { NarrowedStore } from '../keys/narrowed/store.ts';
 import { PageAccess, type PageKeys } from '../page/access.ts';
-import { viewerOf } from '../proxy/doors/admitted.ts';
+import { admitted, viewerOf } from '../proxy/doors/admitted.ts';
 import { callersOf } from './callers.ts';
 import type { OpenKeys } from './keys.ts';
 import type { MountParts, View, ViewParts } from './mounts.ts';
@@ -62,7 +63,8 @@ function viewPartsOf(
 ): ViewParts {
   const own = (ids: readonly string[]): Promise<void> => keys.owners.claim(viewer.project, ids);
   const ofPruner = openPruners({ ...parts, events: eventsOf(parts.events, viewer.project) }, own);
-  if (viewer.projects === 'all') return { ...parts, ...ofPruner, pageAccess };
+  const chargeTexts = chargeOf(keys.gate);
+  if (viewer.projects === 'all') return { ...parts, ...ofPruner, pageAccess, chargeTexts };
   const wide = { store: parts.store, projects: keys.projects, boundProject };
   const store = new NarrowedStore(wide, viewer, viewer.projects);
   const events = eventsOf(parts.events, viewer.project);
@@ -75,7 +77,18 @@ function viewPartsOf(
     idempotency: openIdempotency(storage),
     hasFleet: false,
   };
-  return { ...narrowed, tools: openTools(narrowed, face), pageLedger: ledgerOf(parts, store), pageAccess };
+  return { ...narrowed, tools: openTools(narrowed, face), pageLedger: ledgerOf(parts, store), pageAccess, chargeTexts };
+}
+
+/** Counts texts to be pruned among the requests of a key. */
+function chargeOf(gate: KeyGate): NonNullable<ViewParts['chargeTexts']> {
+  return async (req, texts) => {
+    const by = admitted.get(req);
+    const over = by && (await gate.takeCalls(by, texts));
+    if (!over) return;
+    gate.refused(over.code, by.keyId);
+    throw new PrunerError(over.code, { retry_after_ms: over.retryAfterS * 1000 });
+  };
 }
 
 /** The same log, in which everything that is added belongs to a project. What another one did with a prune is not told. */

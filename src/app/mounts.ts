@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
 import type { LedgerReader } from '../core/ports/ledger.ts';
@@ -36,7 +36,7 @@ export interface MountParts extends Services {
   readonly metrics: Metrics;
   /** Fires when the server stops: what would never end by itself must not hold that up. */
   readonly stopping: AbortSignal;
-  /** Largest body of `/rpc` and `/prune`, in bytes. */
+  /** Largest body of `/rpc`, in bytes; `/prune` takes half of it. */
   readonly maxBodyBytes: number;
   /** Where keys are asked for: who is answered by which routes. @param mount - makes those of one viewer */
   readonly openViews?: (mount: (parts: ViewParts) => View) => View;
@@ -50,6 +50,8 @@ export interface ViewParts extends MountParts {
   readonly pageAccess?: PageAccess;
   /** Who reads the ledger for the page, where that is not the ledger itself. */
   readonly pageLedger?: LedgerReader;
+  /** Counts texts to be pruned against the limits of the key that a request came with. @throws PrunerError beyond them */
+  readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** `false`: the fleet is not this viewer's. */
   readonly hasFleet?: boolean;
 }
@@ -131,7 +133,7 @@ function mountMetrics(app: Express, { metrics, openViews }: MountParts, access: 
 
 function mountRpc(
   app: Express,
-  { tools, version, log, failures, maxBodyBytes }: ViewParts,
+  { tools, version, log, failures, maxBodyBytes, chargeTexts }: ViewParts,
   access: LocalGuardOptions,
 ): void {
   const server = new McpServer({
@@ -145,12 +147,18 @@ function mountRpc(
     },
   });
   const guard = localGuard({ ...access, tokenInUrl: true });
-  app.use(['/rpc', '/mcp'], guard, rpcRouter({ server, maxBodyBytes, onFailure: failures.of('rpc') }));
+  const router = rpcRouter({
+    server,
+    maxBodyBytes,
+    onFailure: failures.of('rpc'),
+    ...(chargeTexts && { chargeTexts }),
+  });
+  app.use(['/rpc', '/mcp'], guard, router);
 }
 
 function mountPrune(
   app: Express,
-  { settings, ownPruner, log, failures, maxBodyBytes }: ViewParts,
+  { settings, ownPruner, log, failures, maxBodyBytes, chargeTexts }: ViewParts,
   access: LocalGuardOptions,
 ): void {
   const router = pruneRouter({
@@ -162,9 +170,10 @@ function mountPrune(
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers,
     },
-    maxBodyBytes,
+    maxBodyBytes: Math.ceil(maxBodyBytes / 2), // one text, where a body of /rpc has room for two
     onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
     onFailure: failures.of('prune'),
+    ...(chargeTexts && { chargeTexts }),
   });
   app.use('/prune', localGuard(access), router);
 }

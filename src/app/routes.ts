@@ -148,9 +148,9 @@ async function doorOf(gate: ChildGate, parts: MountParts): Promise<Front> {
   return childDoor({ gate, rpc, onFailure: parts.failures.of('child') });
 }
 
-/** Bodies of `/rpc` and `/prune` may have this size at the least, and so many bytes for each character of a text. */
-const MIN_RPC_BODY_BYTES = 64 * 1024 * 1024;
-const BODY_BYTES_PER_CHAR = 8;
+/** Largest body of `/rpc` and `/prune`: two texts of the largest size that is pruned, at 6 bytes a character at most. */
+const MIN_RPC_BODY_BYTES = 32 * 1024 * 1024;
+const BODY_BYTES_PER_CHAR = 16;
 
 function httpFace({ host, maxInputChars }: Storage['settings'], port: number): ToolFace {
   const http = { enabled: true, host, path: '/rpc', enableJson: true, stateless: true, port };

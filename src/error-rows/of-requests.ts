@@ -58,7 +58,7 @@ export const errorsOfRequests = {
     hint: 'The store cannot be reached and its keys are not known yet; try again in a moment.',
   },
   key_requests_used_up: {
-    rpc: null,
+    rpc: -32014,
     http: 429,
     about: 'the key has used up its requests of this minute; Retry-After says when there are more',
     hint: 'This key has used up its requests of this minute; try again after the time that Retry-After gives.',
@@ -104,6 +104,12 @@ export const errorsOfRequests = {
     http: 413,
     about: 'the body is larger than the limit',
     hint: 'The message names the limit in bytes; send less, or raise MCP_PRUNER_MAX_INPUT_CHARS.',
+  },
+  body_too_complex: {
+    rpc: null,
+    http: 413,
+    about: 'the JSON of the body has too many values or levels; it was not parsed',
+    hint: 'The message names the limit; send less at a time.',
   },
   unsupported_encoding: {
     rpc: -32600,

@@ -75,6 +75,21 @@ export class Gate implements KeyGate {
     }
   }
 
+  async takeCalls({ keyId }: Admitted, calls: number): Promise<OverLimit | null> {
+    const { ring, keys, clock, onFailure } = this.#options;
+    const key = ring.byId(keyId);
+    if (typeof key !== 'object' || key.requestsPerMinute === null) return null;
+    const nowMs = clock.nowMs();
+    const toll: Toll = { span: 'minute', at: spanAt('minute', nowMs), add: calls, most: key.requestsPerMinute };
+    try {
+      const room = await (await keys()).count(keyId, [toll]);
+      return room.has('minute') ? null : overLimit(toll, nowMs);
+    } catch (cause) {
+      onFailure('not_counted', cause, { key: keyId });
+      return null;
+    }
+  }
+
   async settle({ keyId }: Admitted, counted: Counted, tokens: number): Promise<void> {
     const { keys, clock, onFailure } = this.#options;
     this.#typical.set(keyId, Math.max(tokens, Math.floor((this.#typical.get(keyId) ?? 0) * FADING)));

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer';
+import { exceededBound, type JsonBounds } from '../json/bounds.ts';
 import { parsed } from '../json/value.ts';
 import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
 
@@ -16,8 +18,36 @@ export interface Payload {
 
 /** Members of the largest batch: `[1,1,1,…]` of some megabytes would otherwise ask for gigabytes of answers. */
 const MAX_BATCH = 1000;
+/**
+ * What one message or batch may hold. Chosen: a graph of the largest size and a hundred `recover_text` of a thousand ranges
+ * fit, and the parsed value stays below some 60 MB.
+ */
+const BOUNDS: JsonBounds = { values: 500_000, levels: 1_000, items: MAX_BATCH };
 /** Levels of parameters. Chosen: no tool takes more than some 70, and what walks them may call itself a few times a level. */
 const MAX_DEPTH = 500;
+
+/**
+ * Checks the bytes of one message or of a batch before they are parsed.
+ *
+ * @returns their text without a byte order mark, or the error that answers them
+ */
+export async function messageText(bytes: Buffer): Promise<string | RpcError> {
+  if (!isUtf8(bytes)) return unreadable();
+  const exceeded = await exceededBound(bytes, BOUNDS);
+  if (exceeded !== null) return tooComplex(exceeded);
+  const text = bytes.toString('utf8');
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+function tooComplex(exceeded: keyof JsonBounds): RpcError {
+  const limit = BOUNDS[exceeded];
+  const words = {
+    values: `a message holds at most ${limit} values`,
+    levels: `a message has at most ${limit} levels`,
+    items: `a batch holds at most ${limit} messages`,
+  };
+  return invalidRequest(words[exceeded]);
+}
 
 /** Reads the JSON text of one message or of a batch. Never throws: what is wrong becomes an `invalid` message. */
 export function readPayload(text: string): Payload {
@@ -25,16 +55,11 @@ export function readPayload(text: string): Payload {
   if (value === undefined) return single(invalid(null, unreadable()));
   if (!Array.isArray(value)) return single(readMessage(value));
   if (value.length === 0) return single(invalid(null, invalidRequest('the batch is empty')));
-  if (value.length > MAX_BATCH) {
-    return single(
-      invalid(null, invalidRequest(`a batch holds at most ${MAX_BATCH} messages, this one ${value.length}`)),
-    );
-  }
   return { batch: true, messages: value.map(readMessage) };
 }
 
 /** The -32700 error, also for bytes that are no UTF-8. */
-export function unreadable(): RpcError {
+function unreadable(): RpcError {
   return new RpcError(rpcCodes.parseError, 'Parse error: the message is not JSON in UTF-8');
 }
 

@@ -2,10 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
-import { type ErrorCode, errorRow } from '../errors.ts';
+import { type ErrorCode, errorRow, PrunerError } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
+import { exceededBound, type JsonBounds } from '../json/bounds.ts';
 import { parsed } from '../json/value.ts';
+import { boundedBody } from './bounded-body.ts';
 import { jsonBytes, readFailure, writeJson } from './http-json.ts';
+import type { RpcRouterDeps } from './rpc-routes.ts';
 import { describeIssues } from './tool-input.ts';
 import { toWire } from './tools/prune-text.ts';
 
@@ -17,9 +20,14 @@ export interface PruneRouterDeps {
   readonly maxBodyBytes: number;
   /** Told of each text that was pruned or went back whole. */
   readonly onResult?: (result: PruneTextResult) => void;
+  /** See `RpcRouterDeps`. */
+  readonly chargeTexts?: RpcRouterDeps['chargeTexts'];
   /** A bug; the client got a 500. */
   readonly onFailure?: TellFailure;
 }
+
+/** The contract has two strings and some knobs. */
+const BOUNDS: JsonBounds = { values: 10_000, levels: 100 };
 
 /** `threshold` and the other knobs of the model that is usually behind this contract mean nothing here. */
 const body = z.looseObject({ code: z.string(), query: z.string() });
@@ -30,8 +38,9 @@ const body = z.looseObject({ code: z.string(), query: z.string() });
  */
 export function pruneRouter(deps: PruneRouterDeps): Router {
   const router = express.Router();
-  // any content type, and none: only what the body holds counts
-  router.post('/', express.raw({ type: () => true, limit: deps.maxBodyBytes }), (req, res) => prune(deps, req, res));
+  const { maxBodyBytes } = deps;
+  const body = boundedBody({ maxBodyBytes, refuse: (res) => refuse(res, 'too_many_uploads') });
+  router.post('/', body, (req: Request, res: Response) => prune(deps, req, res));
   router.all('/', (_req, res) => {
     res.setHeader('Allow', 'POST');
     refuse(res, 'method_not_allowed');
@@ -40,8 +49,17 @@ export function pruneRouter(deps: PruneRouterDeps): Router {
   return router;
 }
 
-async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Request, res: Response): Promise<void> {
-  const json = readJson(req.body);
+async function prune(
+  { pruner, options, onResult, chargeTexts }: PruneRouterDeps,
+  req: Request,
+  res: Response,
+): Promise<void> {
+  const bytes = Buffer.isBuffer(req.body) ? req.body : Buffer.alloc(0);
+  const exceeded = await exceededBound(bytes, BOUNDS);
+  if (exceeded !== null) {
+    return refuse(res, 'body_too_complex', `The body has more than ${BOUNDS[exceeded]} ${exceeded}.`);
+  }
+  const json = readJson(bytes);
   if (json === undefined) {
     return refuse(res, 'invalid_json');
   }
@@ -56,6 +74,7 @@ async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Reques
     const said = issues.map(({ field, message }) => `${field === 'arguments' ? 'body' : field}: ${message}`).join('; ');
     return refuse(res, 'invalid_request', said, detail);
   }
+  await chargeTexts?.(req, 1);
   const gone = new AbortController();
   res.once('close', () => gone.abort());
   const { code, query } = read.data;
@@ -65,8 +84,8 @@ async function prune({ pruner, options, onResult }: PruneRouterDeps, req: Reques
 }
 
 /** `undefined` for what is no JSON. */
-function readJson(bytes: unknown): unknown {
-  return Buffer.isBuffer(bytes) && isUtf8(bytes) ? parsed(bytes.toString('utf8')) : undefined;
+function readJson(bytes: Buffer): unknown {
+  return isUtf8(bytes) ? parsed(bytes.toString('utf8')) : undefined;
 }
 
 /** The fields of the contract first; its clients ignore those that follow. */
@@ -113,6 +132,10 @@ function send(res: Response, status: number, json: object): void {
 /** Answers for a body that could not be read, and for a bug. */
 function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
+    if (cause instanceof PrunerError && typeof cause.data.retry_after_ms === 'number') {
+      res.setHeader('Retry-After', String(Math.ceil(cause.data.retry_after_ms / 1000)));
+      return refuse(res, cause.code);
+    }
     const { type, status } = readFailure(cause);
     if (type === 'entity.too.large') {
       return refuse(res, 'body_too_large', `The body is larger than ${maxBodyBytes} bytes.`);

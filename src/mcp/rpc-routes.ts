@@ -1,16 +1,11 @@
-import { isUtf8 } from 'node:buffer';
-import express, {
-  type ErrorRequestHandler,
-  type Request,
-  type RequestHandler,
-  type Response,
-  type Router,
-} from 'express';
+import type { IncomingMessage } from 'node:http';
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { PrunerError } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
 import { AnswerRoom } from './answer-room.ts';
+import { boundedBody } from './bounded-body.ts';
 import type { Answer } from './connection.ts';
-import { invalidRequest, unreadable } from './envelope.ts';
+import { invalidRequest, messageText } from './envelope.ts';
 import { jsonBytes, readFailure, writeJson } from './http-json.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
 import type { ClientOptions, McpServer } from './server.ts';
@@ -22,14 +17,14 @@ export interface RpcRouterDeps {
   readonly maxBodyBytes: number;
   /** Most bytes of answers that clients have not read yet, by default 64 MiB. */
   readonly maxUnreadBytes?: number;
-  /** Most bytes of bodies that are being received, by default 256 MiB or twice the largest body. */
+  /** Most bytes of bodies that are received or worked on, by default 64 MiB or twice the largest body. */
   readonly maxUploadBytes?: number;
+  /** Counts texts to be pruned against limits of the client. @throws PrunerError beyond them */
+  readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
   readonly onFailure?: TellFailure;
 }
 
-/** Chosen: four bodies of the largest size that is usual. */
-const MAX_UPLOAD_BYTES = 256 * 1024 * 1024;
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** How long a client may take nothing of its answer, in milliseconds. */
 const UNREAD_MS = 120_000;
@@ -39,16 +34,17 @@ const UNREAD_MS = 120_000;
  * answer says is in its body: every JSON-RPC answer is a 200, because MCP clients lose the code of an error that comes
  * with another status. `/rpc?tools=recover_text,health` shows these tools alone. Mount it behind `localGuard`.
  */
-export function rpcRouter({ server, maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure }: RpcRouterDeps): Router {
+export function rpcRouter(deps: RpcRouterDeps): Router {
+  const { maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure } = deps;
   const router = express.Router();
   const room = new AnswerRoom(maxUnreadBytes ?? MAX_UNREAD_BYTES);
-  // any content type, and none: only what the body holds counts
-  router.post(
-    '/',
-    boundedUploads(maxUploadBytes ?? Math.max(MAX_UPLOAD_BYTES, 2 * maxBodyBytes)),
-    express.raw({ type: () => true, limit: maxBodyBytes }),
-    (req, res) => exchange(server, room, req, res),
-  );
+  const full = failure(null, toWireError(new PrunerError('too_many_uploads')));
+  const body = boundedBody({
+    maxBodyBytes,
+    maxHeldBytes: maxUploadBytes,
+    refuse: (res) => send(res, 503, full),
+  });
+  router.post('/', body, (req: Request, res: Response) => exchange(deps, room, req, res));
   router.all('/', (_req, res) => {
     res.setHeader('Allow', 'POST');
     send(res, 405, failure(null, invalidRequest('this endpoint takes POST only')));
@@ -57,34 +53,19 @@ export function rpcRouter({ server, maxBodyBytes, maxUnreadBytes, maxUploadBytes
   return router;
 }
 
-/** Lets in so many bytes of bodies at a time, of all clients together: each is held until it is whole. */
-function boundedUploads(maxBytes: number): RequestHandler {
-  let held = 0;
-  return (req, res, next) => {
-    let own = 0;
-    req.on('data', (chunk: Buffer) => {
-      own += chunk.length;
-      held += chunk.length;
-      if (held <= maxBytes || own === held || res.headersSent) return;
-      res.setHeader('Connection', 'close');
-      res.once('finish', () => req.destroy());
-      send(res, 503, failure(null, toWireError(new PrunerError('too_many_uploads'))));
-    });
-    res.once('close', () => {
-      held -= own;
-    });
-    next();
-  };
-}
-
-async function exchange(server: McpServer, room: AnswerRoom, req: Request, res: Response): Promise<void> {
+async function exchange(deps: RpcRouterDeps, room: AnswerRoom, req: Request, res: Response): Promise<void> {
+  const { server, chargeTexts } = deps;
   const body: unknown = req.body;
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
-  if (!isUtf8(bytes)) return send(res, 200, failure(null, unreadable()));
+  const text = await messageText(bytes);
+  if (typeof text !== 'string') return send(res, 200, failure(null, text));
 
-  const connection = server.connect(askedTools(req.url));
+  const connection = server.connect({
+    ...askedTools(req.url),
+    ...(chargeTexts && { chargeTexts: (texts) => chargeTexts(req, texts) }),
+  });
   res.once('close', () => connection.close()); // a client that hangs up no longer needs its answer
-  const reply = await connection.receive(withoutBom(bytes.toString('utf8')));
+  const reply = await connection.receive(text);
   if (reply !== null) return deliver(res, reply, room);
   if (!res.destroyed) res.status(202).end();
 }
@@ -120,10 +101,6 @@ function unread(reply: Answer): Answer {
 
 function send(res: Response, status: number, reply: Answer): void {
   if (!res.destroyed && !res.headersSent) writeJson(res, status, jsonBytes(reply));
-}
-
-function withoutBom(text: string): string {
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
 /** Answers for a body that could not be read: too large (413), encoding unknown (415), compression broken (400). */

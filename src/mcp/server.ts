@@ -65,6 +65,8 @@ export interface ClientOptions {
   readonly notify?: (notification: Notification) => void;
   /** The names of the tools that it is to see; all of its face by default. */
   readonly tools?: readonly string[];
+  /** See `ToolContext`. */
+  readonly chargeTexts?: NonNullable<ToolContext['chargeTexts']>;
 }
 
 /** The protocol over a registry of tools, free of any transport. One serves all connections of a face. */
@@ -78,7 +80,7 @@ export class McpServer {
   }
 
   /** Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own. */
-  connect({ notify, tools }: ClientOptions = {}): Connection {
+  connect({ notify, tools, chargeTexts }: ClientOptions = {}): Connection {
     const gone = new AbortController();
     const peer: Peer = {
       notify: (method, params) => {
@@ -87,7 +89,12 @@ export class McpServer {
       gone: gone.signal,
     };
     const { caller } = this.#options;
-    const given = { ...(notify && { peer }), ...(tools && { tools }), ...(caller && { caller }) };
+    const given = {
+      ...(notify && { peer }),
+      ...(tools && { tools }),
+      ...(caller && { caller }),
+      ...(chargeTexts && { chargeTexts }),
+    };
     return new Connection({
       answer: (request, signal) => this.#answer(request, { signal, ...given }),
       onClose: () => gone.abort(),

@@ -1,10 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TellFailure } from '../failures.ts';
 import type { Answer, Connection } from './connection.ts';
-import { invalidRequest, unreadable } from './envelope.ts';
+import { invalidRequest, messageText } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
 import { failure, type Notification } from './json-rpc.ts';
 import { readLines } from './read-lines.ts';
@@ -81,9 +80,10 @@ async function answer(
   deliver: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   if (bytes === null) return deliver(failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`)));
-  if (!isUtf8(bytes)) return deliver(failure(null, unreadable()));
-  const text = bytes.toString('utf8').trim(); // a CR before the line end, a byte order mark at the start
-  if (text !== '') await connection.receive(text, deliver);
+  if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or the CR of one
+  const text = await messageText(bytes);
+  if (typeof text === 'string') await connection.receive(text, deliver);
+  else await deliver(failure(null, text));
 }
 
 /** Writes answers one after the other, each as one line, no faster than the client reads. */

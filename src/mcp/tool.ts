@@ -21,6 +21,12 @@ export interface ToolContext {
   readonly peer?: Peer;
   /** A child that calls by its own address; absent for anybody else. */
   readonly caller?: { readonly childId: string };
+  /**
+   * Counts texts to be pruned against the limits of the client's key; absent where there are none.
+   *
+   * @throws PrunerError `key_requests_used_up`
+   */
+  readonly chargeTexts?: (texts: number) => Promise<void>;
 }
 
 /** Hints of the protocol to its clients; many run a read-only tool without asking their user. */

@@ -5,7 +5,7 @@ import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { hasPostgres } from '../helpers/postgres.ts';
 import { SocketClient } from '../helpers/socket-client.ts';
 import { until } from '../helpers/until.ts';
-import { keys, Member, onFile, onPostgres, startTeam } from './team.ts';
+import { aLog, keys, Member, onFile, onPostgres, startTeam } from './team.ts';
 
 const PROVIDER = { authorization: 'Bearer sk-provider' };
 const HELLO = chatBody(oneResult('short'));
@@ -112,6 +112,38 @@ describe.each([
       expect(sent).toBeLessThanOrEqual(12);
     },
   );
+
+  it.skipIf(!runs)('count each text that prune_text, prune_batch and /prune take, and never recover_text', async () => {
+    clock = aClock();
+    const place = await open();
+    const stage = await startTeam(place, {}, clock);
+    const limited = ['create', '--name', 'l', '--project', 'p', '--requests-per-minute', '4', '--tokens-per-day', '1'];
+    const member = new Member(stage, await keys(place, ...limited));
+    const text = aLog(1);
+    const options = {
+      max_prune_ratio: 0.9,
+      min_keep_lines: 1,
+      timeout_ms: 10_000,
+      annotate_lines: false,
+      include_markers: true,
+    };
+    const entry = { text, goal_hint: 'payment', source_type: 'logs', options };
+    const { prune_id } = (await member.call('prune_text', entry)) as { prune_id: string };
+    expect(await member.call('prune_batch', { entries: [entry, entry] })).toHaveProperty('results');
+    expect((await member.send('/prune', { code: text, query: 'payment' })).status).toBe(200);
+
+    const over = { error: { code: -32014, message: 'key_requests_used_up', data: { retry_after_ms: 30_000 } } };
+    expect(await member.call('prune_text', entry)).toMatchObject(over);
+    expect(await member.call('prune_batch', { entries: [entry] })).toMatchObject(over);
+    const refused = await member.send('/prune', { code: text, query: 'payment' });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '30']);
+    expect(JSON.parse(refused.body.toString())).toMatchObject({ error: { type: 'key_requests_used_up' } });
+    expect((await member.send('/v1/chat/completions', HELLO, PROVIDER)).status).toBe(429);
+
+    for (let i = 0; i < 6; i++) expect(await member.recover(prune_id)).toHaveProperty('raw_text');
+    clock.now += 30_000;
+    expect(await member.call('prune_text', entry)).toMatchObject({ prune_id });
+  });
 
   it.skipIf(!runs)('are kept by POST: a WebSocket is refused to a key that has some', async () => {
     clock = aClock();

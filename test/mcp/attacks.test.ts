@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { errorTable } from '../../src/errors.ts';
-import { startRpcServer } from './helpers/rpc-server.ts';
+import { pruneArgs, send, startRpcServer } from './helpers/rpc-server.ts';
 
 const HEALTH = { jsonrpc: '2.0', id: 'h', method: 'health' };
 
@@ -67,6 +68,63 @@ describe('clients of /rpc that send slowly', () => {
     const [head] = (await once(first, 'data')) as [Buffer];
     expect(head.toString('latin1')).toMatch(/^HTTP\/1\.1 200 /);
     await expect.poll(async () => (await post(url, body).catch(() => null))?.status).toBe(200);
+  });
+});
+
+describe('a body that would parse into far more memory than it has bytes', () => {
+  const call = (args: string): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"prune_text","arguments":${args}}}`;
+
+  it.each([
+    ['a batch of empty objects', `[${Array(400_000).fill('{}').join(',')}]`],
+    ['lists inside lists', `${'['.repeat(600_000)}${']'.repeat(600_000)}`],
+    ['half of it', '[{},'.repeat(300_000)],
+    ['arguments with empty objects', call(`{"text":[${Array(600_000).fill('{}').join(',')}]}`)],
+    ['arguments with many keys', call(`{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join(',')}}`)],
+  ])('is refused before it is parsed: %s', async (_what, body) => {
+    const { url } = await startRpcServer();
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const answer = await (await post(url, body)).text();
+    const parsed = parse.mock.calls.map(([text]) => text.length);
+    expect(Math.max(0, ...parsed)).toBeLessThan(1_000);
+    expect(JSON.parse(answer)).toMatchObject({ id: null, error: { code: -32600 } });
+  });
+
+  it('is parsed when it only looks like one: brackets in a text are no structure', async () => {
+    const { url, pruner } = await startRpcServer();
+    const text = '[{},"\\'.repeat(200_000);
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'prune_text', arguments: pruneArgs({ text }) },
+    });
+    expect(await (await post(url, body)).json()).toHaveProperty('result');
+    expect(pruner.inputs[0]?.text).toBe(text);
+  });
+});
+
+describe('bodies that are held while they are worked on', () => {
+  it('count with their size after decompression', async () => {
+    const release: (() => void)[] = [];
+    const methods = { wait: () => new Promise<object>((resolve) => release.push(() => resolve({}))) };
+    const { port } = await startRpcServer({ maxUploadBytes: 3_000_000, server: { methods } });
+    const packed = gzipSync(
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'wait', params: { pad: 'x'.repeat(2_000_000) } }),
+    );
+    const ask = () => send(port, packed, { headers: { 'content-encoding': 'gzip' } });
+    const first = ask();
+    await expect.poll(() => release.length).toBe(1);
+    expect(JSON.parse((await ask()).body)).toMatchObject({ error: { code: errorTable.too_many_uploads.rpc } });
+    // a small call, such as recover_text, has room at any time
+    expect(JSON.parse((await send(port, JSON.stringify(HEALTH))).body)).toHaveProperty('result');
+    release[0]?.();
+    expect((await first).status).toBe(200);
+    const third = ask();
+    await expect.poll(() => release.length).toBe(2);
+    release[1]?.();
+    expect((await third).status).toBe(200);
   });
 });
 

@@ -47,7 +47,7 @@ describe('mcp_info', () => {
       },
       timings: expect.objectContaining({ pruneTimeoutMs: 10_000, pruneIdTtlMs: 604_800_000 }),
       safety: expect.objectContaining({ mode: 'prune', backend: 'heuristic', authRequired: false }),
-      limits: { maxInputBytes: 64 * 1024 * 1024, defaultTimeoutMs: 10_000, maxEventHistory: 77 },
+      limits: { maxInputBytes: 32 * 1024 * 1024, defaultTimeoutMs: 10_000, maxEventHistory: 77 },
     });
   });
 

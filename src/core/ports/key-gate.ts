@@ -47,6 +47,8 @@ export interface KeyGate {
    * @param tokens - estimated; 0 for what asks no model
    */
   take(admitted: Admitted, tokens: number): Promise<OverLimit | Counted>;
+  /** As `take` for calls that ask no model: they count as requests of the minute, and as no tokens. */
+  takeCalls(admitted: Admitted, calls: number): Promise<OverLimit | null>;
   /** Tells what a request came to. */
   settle(admitted: Admitted, counted: Counted, tokens: number): Promise<void>;
   /** Takes note of a request that was refused. */

@@ -22,7 +22,8 @@ export function pruneBatchTool(pruner: BulkPruner): Tool {
     flag: BULK_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true },
     input,
-    async run({ entries }, { signal }) {
+    async run({ entries }, { signal, chargeTexts }) {
+      await chargeTexts?.(entries.length);
       const results = await pruner.pruneAll(entries.map(toInput), signal);
       return { results: results.map(toWire) };
     },

@@ -31,7 +31,8 @@ export function pruneTextTool(pruner: Pruner): Tool {
       'Returns JSON: prune_id, pruned_text, annotations, stats, warnings.',
     annotations: { readOnlyHint: true, idempotentHint: true },
     input: pruneTextInput,
-    async run(input, { signal }) {
+    async run(input, { signal, chargeTexts }) {
+      await chargeTexts?.(1);
       return toWire(await pruner.pruneText(toInput(input), signal));
     },
   });
