@@ -18,6 +18,8 @@ const ENGINE = ['engine', 'errors', 'failures', 'write-behind'];
 const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
 /** Requests are known by this alone; how a wire spells them is the business of those who put the parts together. */
 const DOOR = 'dialects/dialect';
+/** Who answers requests to models: facts that routing, settings, the command line and the ledger share. */
+const PROVIDERS = 'providers';
 /** The ports of the core implemented: each knows what it speaks to, none knows another. */
 const SERVICE: Layer = { from: ENGINE, types: ['core/ports'] };
 const SERVICES = [
@@ -34,9 +36,9 @@ const SERVICES = [
   'observe',
 ];
 /** The faces: what the world talks to. They do not know each other. */
-const FACE: Layer = { from: [...PURE, 'core'], types: [DOOR, ...SERVICES] };
+const FACE: Layer = { from: [...PURE, PROVIDERS, 'core'], types: [DOOR, ...SERVICES] };
 const FACES = ['proxy', 'mcp', 'page'];
-const INSIDE = [...PURE, 'dialects', 'core', 'eval', ...SERVICES];
+const INSIDE = [...PURE, 'dialects', PROVIDERS, 'core', 'eval', ...SERVICES];
 
 /** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
 const layers: Readonly<Record<string, Layer>> = {
@@ -48,10 +50,12 @@ const layers: Readonly<Record<string, Layer>> = {
   json: { from: ['engine'] },
   transcript: { from: ['engine', 'json'] },
   dialects: { from: ['engine', 'json'] },
+  [PROVIDERS]: { from: ['dialects'] },
   goal: { from: ['engine'], types: ['transcript'] },
   core: { from: PURE, types: [DOOR] },
   eval: { from: [...ENGINE, 'json', 'transcript', 'core'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
+  config: { ...SERVICE, from: [...ENGINE, `${PROVIDERS}/facts`] },
   workers: { from: [...ENGINE, 'core'] },
   fleet: { from: [...ENGINE, 'core/ports'] },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
@@ -75,7 +79,6 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   { what: 'process.env', pattern: /\bprocess\.env\b/, allowed: /^(?:config\/load|cli)\.ts$/ },
   { what: 'the clock', pattern: /\bDate\.now\b|\bnew Date\(\)/, allowed: /^(?:app\/http|cli)\.ts$/ },
   { what: 'chance', pattern: /\bMath\.random\b|\brandomUUID\b|'ulid'/, allowed: /^app\/request-ids\.ts$/ },
-  { what: 'the list of wires', pattern: /dialects\/all\.ts'/, allowed: /^app\// },
   { what: 'console', pattern: /\bconsole\./, allowed: /^$/ },
 ];
 

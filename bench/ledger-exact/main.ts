@@ -7,10 +7,10 @@ import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
-import { dialects } from '../../src/dialects/all.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';
+import { providers } from '../../src/providers/all.ts';
 import { factsOf } from '../../src/proxy/report/ledger-facts.ts';
 import { conversation } from '../speed/payloads.ts';
 
@@ -115,6 +115,7 @@ function textsOf(value: unknown): string {
 }
 
 async function play(wire: string, bodyOf: (messages: readonly Message[]) => object, count: Count) {
+  const dialects = providers.flatMap((provider) => provider.dialects);
   const dialect = dialects.find(({ name }) => name === wire) as Dialect;
   const env = { MCP_PRUNER_DB_PATH: ':memory:', MCP_PRUNER_TIMEOUT_MS: '600000' };
   const readFile = (): string => {

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { Ownership } from '../core/ownership.ts';
 import type { KeyGate } from '../core/ports/key-gate.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
@@ -7,7 +6,6 @@ import { Gate } from '../keys/gate.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { Refusals } from '../keys/refusals.ts';
 import { KeyDoor } from '../proxy/doors/key-door.ts';
-import type { ErrorBody } from '../proxy/openai-error.ts';
 import type { Storage } from './storage.ts';
 
 /** Keys as this server asks for them. */
@@ -17,8 +15,7 @@ export interface OpenKeys {
   readonly projects: () => Promise<ProjectStore>;
   /** Whose a key is that is known by its id; `null` where there is none, or it is void. */
   viewer(keyId: string | null): Viewer | null;
-  /** @param isWire - whether a request goes to a model: such a one has no other way in */
-  door(errorBodyFor: (req: IncomingMessage) => ErrorBody, isWire: (req: IncomingMessage) => boolean): KeyDoor;
+  readonly door: KeyDoor;
   /** Writes what waits to be told. */
   close(): void;
 }
@@ -51,7 +48,7 @@ export async function openKeys({ store, events, clock, log, failures }: Storage)
     owners: new Ownership(projects, store),
     projects,
     viewer: (keyId) => (keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null)),
-    door: (errorBodyFor, isWire) => new KeyDoor({ gate, errorBodyFor, isWire, onFailure }),
+    door: new KeyDoor({ gate, onFailure }),
     close() {
       clearTimeout(adopting);
       ring.close();

@@ -1,11 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import picomatch from 'picomatch';
 import type { LedgerReader } from '../core/ports/ledger.ts';
-import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
-import type { Dialect } from '../dialects/dialect.ts';
-import { googleGemini } from '../dialects/google-gemini/dialect.ts';
-import { openaiChat } from '../dialects/openai-chat/dialect.ts';
 import { errorTable } from '../errors.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { enabledFlags } from '../mcp/info.ts';
@@ -19,18 +15,17 @@ import type { PageAccess } from '../page/access.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
+import { type Destinations, routeOfRequest } from '../proxy/upstream/destinations.ts';
 import type { Hops } from '../proxy/upstream/hops.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
 import { onDemand } from './loaded-later.ts';
-import { isForAnthropic } from './provider-of.ts';
 import type { Services } from './services.ts';
 import type { Toolset } from './tools.ts';
-import type { Upstreams } from './wires.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
-  readonly upstreams: Upstreams;
+  readonly destinations: Destinations;
   readonly hops: Hops;
   readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
@@ -193,31 +188,25 @@ function mountPage(app: Express, parts: ViewParts): void {
 }
 
 function mountPassthrough(app: Express, parts: MountParts): void {
-  const { upstreams, settings, onPathUnknown } = parts;
-  app.use(['/v1', '/v1beta'], (req, _res, next) => {
-    const path = req.baseUrl + req.path;
-    if (mayBeSession(req.method, path, req.headers, settings.minPruneChars)) onPathUnknown(path);
-    next();
+  const { destinations, settings, onPathUnknown } = parts;
+  const forwarders = new WeakMap<Upstream, RequestHandler>();
+  app.use((req, res, next) => {
+    const to = destinations.of(req);
+    if (to === null) return next();
+    if (mayBeSession(req.method, req.path, req.headers, settings.minPruneChars)) onPathUnknown(req.path);
+    const forward = forwarders.get(to.upstream) ?? passthroughTo(to.upstream, parts);
+    forwarders.set(to.upstream, forward);
+    forward(req, res, next);
   });
-  const others = passthroughTo(upstreams.others, openaiChat, parts);
-  const messages = passthroughTo(upstreams.messages, anthropicMessages, parts);
-  app.use('/v1beta', passthroughTo(upstreams.gemini, googleGemini, parts));
-  app.use('/v1', (req, res, next) => void (isAnthropic(req) ? messages : others)(req, res, next));
 }
 
-function passthroughTo(upstream: Upstream, { error }: Dialect, { settings, hops, log }: MountParts) {
+function passthroughTo(upstream: Upstream, { settings, hops, log }: MountParts): RequestHandler {
   return passthrough({
     connection: upstream.connection,
     hops,
-    pathFor: (path) => upstream.pathFor(path),
-    errorBody: error,
+    pathOf: (req) => upstream.pathFor(routeOfRequest(req)?.rest ?? '/'),
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
     onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),
   });
-}
-
-/** Whether a request below `/v1` is for the provider of the messages wire. */
-function isAnthropic({ path, headers }: Request): boolean {
-  return isForAnthropic(path, headers);
 }

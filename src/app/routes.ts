@@ -7,7 +7,7 @@ import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Front } from '../proxy/doors/front.ts';
-import { type Routes, type Wire, wireOf } from '../proxy/server.ts';
+import type { Routes } from '../proxy/server.ts';
 import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
 import type { OpenKeys } from './keys.ts';
@@ -53,9 +53,9 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);
   const opened = await openWires(services, metrics, keys?.owners);
-  const { wires, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, upstreams, hops, close } = opened;
+  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, destinations, hops, close } = opened;
   const stopping = new AbortController();
-  const ofAll = { ...services, tools, upstreams, hops, onPathUnknown, metrics, maxBodyBytes: face.maxInputBytes };
+  const ofAll = { ...services, tools, destinations, hops, onPathUnknown, metrics, maxBodyBytes: face.maxInputBytes };
   const mountParts: MountParts = { ...ofAll, stopping: stopping.signal };
   const rest = loadSoon(async () => {
     const [{ openMounts }, views] = await Promise.all([
@@ -66,9 +66,9 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     if (!keys || !views) return openMounts(mountParts);
     return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
   }, failures.of('loading'));
-  const front = await frontFor(settings, wires, keys, fleet?.fleet.children?.gate ?? null, mountParts);
+  const front = await frontFor(settings, keys, fleet?.fleet.children?.gate ?? null, mountParts);
   return {
-    wires,
+    wireFor,
     ...(front && { front }),
     sockets,
     onUpgradeRefused,
@@ -100,7 +100,6 @@ async function fleetOf(services: Services, port: number): Promise<OpenFleet | nu
 /** Who comes first to requests: the door of children, that of keys, and who lends the provider's key to those without. */
 async function frontFor(
   settings: Settings,
-  wires: readonly Wire[],
   keys: OpenKeys | null,
   children: ChildGate | null,
   parts: MountParts,
@@ -109,12 +108,8 @@ async function frontFor(
   const ofChildren = children && (await doorOf(children, parts));
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
   if (!keys && !hasProviderKey) return ofChildren;
-  const { errorBodyFor, providerOf } = await import('./provider-of.ts');
-  const door = keys?.door(
-    (req) => errorBodyFor(wires, req),
-    (req) => wireOf(wires, req) !== undefined,
-  );
-  const lend = hasProviderKey ? await lenderOf(settings, (req) => providerOf(wires, req)) : () => {};
+  const door = keys?.door;
+  const lend = hasProviderKey ? await lenderOf(settings) : () => {};
   const enter: Front = (coming) => {
     const next = (): void => {
       lend(coming.req);
@@ -126,14 +121,10 @@ async function frontFor(
   return ofChildren ? (coming) => ofChildren({ ...coming, next: () => enter(coming) }) : enter;
 }
 
-async function lenderOf(
-  settings: Settings,
-  wireOf: (req: IncomingMessage) => 'messages' | 'others' | null,
-): Promise<(req: IncomingMessage) => void> {
+async function lenderOf(settings: Settings): Promise<(req: IncomingMessage) => void> {
   const { providerKeys } = await import('../proxy/doors/provider-keys.ts');
   const callers = callersOf(settings);
-  const keys = { others: settings.upstreamApiKey, messages: settings.anthropicApiKey };
-  return providerKeys(keys, wireOf, ({ host, origin, 'sec-fetch-site': site }) =>
+  return providerKeys(settings, ({ host, origin, 'sec-fetch-site': site }) =>
     isForeign({ host, origin, secFetchSite: site }, callers),
   );
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../core/ports.ts';
 import { type HealthReport, healthReport } from '../mcp/tools/health.ts';
 import type { Log } from '../observe/log.ts';
 import type { FindingShown } from '../page/shapes.ts';
+import { providerFacts } from '../providers/facts.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { Failures } from './failures.ts';
 import { openStore } from './store.ts';
@@ -70,9 +71,7 @@ export async function openStorage(base: Base): Promise<Storage> {
         mode,
         backend: settings.backend,
         // no more than the origin: an address may hold a key
-        upstream: new URL(settings.upstreamUrl).origin,
-        anthropic_upstream: new URL(settings.anthropicUrl).origin,
-        gemini_upstream: new URL(settings.geminiUrl).origin,
+        ...Object.fromEntries(providerFacts.map(({ field, key }) => [field, new URL(settings[key]).origin])),
         ...(backendState !== undefined && { backend_state: backendState }),
       };
       return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');

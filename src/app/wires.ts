@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
 import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/origin.ts';
@@ -5,23 +6,25 @@ import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
-import { wayTo } from '../core/route-way.ts';
-import { dialects } from '../dialects/all.ts';
 import { countBody } from '../dialects/anthropic-messages/count-body.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { ContextBudget } from '../gc/budget.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { PayingSteps } from '../gc/paying-steps.ts';
 import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import { providers } from '../providers/all.ts';
+import type { Provider } from '../providers/provider.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { Reporter } from '../proxy/report/report.ts';
 import { RewriteRoom } from '../proxy/rewrite-room.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
+import { type Destination, Destinations } from '../proxy/upstream/destinations.ts';
 import { ExactCounts } from '../proxy/upstream/exact-counts.ts';
 import { Hops } from '../proxy/upstream/hops.ts';
-import { Upstream } from '../proxy/upstream/upstream.ts';
+import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import { callersOf } from './callers.ts';
@@ -33,7 +36,7 @@ import type { Services } from './services.ts';
 
 /** The routes whose requests are looked into on their way to a model. */
 export interface Wires {
-  readonly wires: readonly Wire[];
+  readonly wireFor: (req: IncomingMessage) => Wire | null;
   readonly sockets: SocketWire;
   /** A WebSocket was asked for where there is none. */
   readonly onUpgradeRefused: () => void;
@@ -41,8 +44,7 @@ export interface Wires {
   readonly onPathUnknown: (path: string) => void;
   /** How often something passed unread because nobody knows what it is, by reason. */
   readonly notUnderstood: NotUnderstood;
-  /** Where requests go; the pass-through goes there too. */
-  readonly upstreams: Upstreams;
+  readonly destinations: Destinations;
   /** Knows requests that have been here before. */
   readonly hops: Hops;
   /** Writes what waits to be told and closes the connections. */
@@ -58,45 +60,40 @@ const HEAP_SHARE = 1 / 16;
 /** Of a path, in the log. */
 const MAX_TOLD_CHARS = 200;
 
-/** Where requests of the messages and of the gemini wire go, and where all others do. */
-export interface Upstreams {
-  readonly messages: Upstream;
-  readonly gemini: Upstream;
-  readonly others: Upstream;
-}
-
 /** Opens the way to the model, and what is done to requests on it: the same for every wire format. */
 export async function openWires(services: Services, metrics: Metrics, owners?: Ownership): Promise<Wires> {
   const { settings, store, events, clock, log, failures } = services;
   const nextId = requestIds();
   const hops = new Hops(nextId().slice(-10).toLowerCase());
-  const upstreams = {
-    messages: upstreamAt(settings.anthropicUrl, settings, hops),
-    gemini: upstreamAt(settings.geminiUrl, settings, hops),
-    others: upstreamAt(settings.upstreamUrl, settings, hops),
-  };
+  const upstreams = new Upstreams(settings, hops);
+  const destinations = new Destinations(settings, upstreams);
   const notUnderstood = new NotUnderstood();
   const shadow = settings.mode === 'shadow';
   const onFailure = failures.of('reports');
   const ledger = services.ledger;
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure, ledger });
   const options = await handlerOptions(services, reporter, nextId, owners);
+  const counts = settings.verify > 0 ? exactCounts(services) : undefined;
+  const handlerOf = ({ name }: Provider, dialect: Dialect): WireHandler =>
+    new WireHandler({ ...options, dialect, ...(name === 'anthropic' && counts && { counts }) });
+  const handlers = new Map(
+    providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
+  );
   return {
-    wires: dialects.map((dialect): Wire => {
-      const { name } = dialect;
-      const upstream = name === 'messages' || name === 'gemini' ? upstreams[name] : upstreams.others;
-      const counts = name === 'messages' && settings.verify > 0 ? exactCounts(services, upstream) : null;
-      const handler = new WireHandler({ ...options, dialect, upstream, ...(counts && { counts }) });
+    wireFor(req) {
+      const to = destinations.of(req);
+      const operation = to?.operation;
+      const handler = operation && handlers.get(to.provider)?.get(operation.dialect);
+      if (!handler) return null;
       return {
-        claims: (method, path) => dialect.claims(method, path) !== null,
-        errorBody: dialect.error,
-        handle: (req, res) => handler.handle(req, res),
+        errorBody: operation.dialect.error,
+        handle: (request, res) => handler.handle(request, res, { ...to, operation }),
       };
-    }),
+    },
     sockets: new WebSocketHandler({
       ...options,
       dialect: openaiResponses,
-      upstream: upstreams.others,
+      destinationOf: (req) => socketDestination(destinations, req),
       hops,
       headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
       onNotUnderstood: (reason) => reporter.unread(reason),
@@ -105,28 +102,23 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),
     onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_TOLD_CHARS) }),
     notUnderstood,
-    upstreams,
+    destinations,
     hops,
     async close() {
       await reporter.flush();
-      await Promise.all(Object.values(upstreams).map((upstream) => upstream.close()));
+      await upstreams.close();
     },
   };
 }
 
-function exactCounts({ settings, failures }: Services, upstream: Upstream): ExactCounts {
-  const onFailure = failures.of('counts');
-  return new ExactCounts({ share: settings.verify, upstream, question: countBody, onFailure });
+/** Where a WebSocket goes: to the place of a POST to the same path, if that would ask a model on the responses wire. */
+function socketDestination(destinations: Destinations, { url = '', headers }: IncomingMessage): Destination | null {
+  const to = destinations.of({ method: 'POST', url, headers });
+  return to?.operation?.dialect === openaiResponses && to.operation.purpose === 'generate' ? to : null;
 }
 
-function upstreamAt(url: string, settings: Settings, hops: Hops): Upstream {
-  return new Upstream({
-    url,
-    headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
-    bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
-    way: wayTo(url, settings),
-    hops,
-  });
+function exactCounts({ settings, failures }: Services): ExactCounts {
+  return new ExactCounts({ share: settings.verify, question: countBody, onFailure: failures.of('counts') });
 }
 
 /** What the handlers of all wires share: above all the memory of what was decided. */
@@ -135,7 +127,7 @@ async function handlerOptions(
   reporter: Reporter,
   nextId: () => string,
   owners: Ownership | undefined,
-): Promise<Omit<WireOptions, 'dialect' | 'upstream'>> {
+): Promise<Omit<WireOptions, 'dialect'>> {
   const { settings, store, clock, failures, once, turns, scorer, learner } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);

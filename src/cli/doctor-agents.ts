@@ -3,6 +3,7 @@ import type { Client, ClientPlace, WireName } from '../agents/clients/client.ts'
 import { PROVIDER } from '../agents/clients/client.ts';
 import { ownPart } from '../agents/edit-text.ts';
 import type { Settings } from '../config/settings.ts';
+import { providerOfWire } from '../providers/facts.ts';
 import type { Io } from './command.ts';
 import { shellValues } from './doctor-addresses.ts';
 import { fileReader } from './file-reader.ts';
@@ -10,7 +11,6 @@ import type { Finding } from './finding.ts';
 import { rpcAddress } from './local-access.ts';
 import { postStatus } from './probe.ts';
 import { type ProxyHealth, proxyUrl } from './run-proxy.ts';
-import { routeOf } from './wire-routes.ts';
 
 export interface AgentFindings {
   readonly findings: readonly Finding[];
@@ -119,8 +119,8 @@ function otherUpstream(
   { url, place, running }: Machine,
 ): { readonly what: string; readonly advice: string } | null {
   const wanted = client.upstream?.(place) ?? null;
-  const { field, variable } = routeOf(client.wire);
-  const told = running?.[field];
+  const { field, variable } = providerOfWire(client.wire);
+  const told = running?.upstreams.get(field);
   if (wanted === null || told === undefined || !URL.canParse(wanted)) return null;
   const { origin } = new URL(wanted);
   if (origin === url || origin === told) return null;

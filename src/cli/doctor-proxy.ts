@@ -2,10 +2,10 @@ import type { WireName } from '../agents/clients/client.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { wayTo } from '../core/route-way.ts';
+import { facts, type ProviderFacts, providerFacts, providerOfWire } from '../providers/facts.ts';
 import type { Finding } from './finding.ts';
 import { probe } from './probe.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
-import { openaiRoute, otherRoutes, routeOf, type WireRoute } from './wire-routes.ts';
 
 export interface PortFinding {
   readonly finding: Finding;
@@ -38,16 +38,19 @@ export async function checkUpstreams(
   running: ProxyHealth | null,
   wires: ReadonlySet<WireName>,
 ): Promise<Finding[]> {
-  const others = Object.values(otherRoutes).filter(
-    (route) => [...wires].some((wire) => routeOf(wire) === route) || origins[route.key].from !== 'default',
-  );
-  return (await Promise.all([openaiRoute, ...others].map((route) => checkRoute(route, settings, running)))).flat();
+  const used = new Set<ProviderFacts>([facts.openai, ...[...wires].map(providerOfWire)]);
+  const tried = providerFacts.filter((provider) => used.has(provider) || origins[provider.key].from !== 'default');
+  return (await Promise.all(tried.map((provider) => checkProvider(provider, settings, running)))).flat();
 }
 
-async function checkRoute(route: WireRoute, settings: Settings, running: ProxyHealth | null): Promise<Finding[]> {
-  const { title, key, variable, field } = route;
+async function checkProvider(
+  provider: ProviderFacts,
+  settings: Settings,
+  running: ProxyHealth | null,
+): Promise<Finding[]> {
+  const { title, key, variable, field } = provider;
   const own = settings[key];
-  const told = running?.[field];
+  const told = running?.upstreams.get(field);
   const other = told !== undefined && told !== new URL(own).origin;
   const url = other ? told : withoutSecrets(own);
   const reached = await checkWay(

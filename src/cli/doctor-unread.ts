@@ -49,7 +49,7 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
 ]);
 
 /** What a proxy that runs could not read: it saves nothing there, and nobody would notice otherwise. */
-export function checkUnread(running: ProxyHealth | null): Finding[] {
+export function checkUnread(running: Pick<ProxyHealth, 'notUnderstood'> | null): Finding[] {
   return [...(running?.notUnderstood ?? [])].flatMap(([reason, count]): Finding[] => {
     const [what, advice] = REASONS.get(reason) ?? [];
     if (what === undefined || advice === undefined || count <= 0) return [];

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isHttpUrl } from '../agents/mcp-servers.ts';
 import type { Settings } from '../config/settings.ts';
+import { type ProviderFacts, providerFacts } from '../providers/facts.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
 import { type Call, type Io, textOption, UsageError } from './command.ts';
 import { accessToken } from './local-access.ts';
@@ -29,10 +30,8 @@ const HEALTH_MS = 5_000;
 
 /** What a proxy says of itself at `/health`, as far as the command line needs it. */
 export interface ProxyHealth {
-  /** Origins that requests are forwarded to; absent in versions that do not tell. */
-  readonly upstream?: string;
-  readonly anthropic_upstream?: string;
-  readonly gemini_upstream?: string;
+  /** Origins that requests are forwarded to, by field of `/health`; older versions lack some. */
+  readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
   /** How often something passed unread since its start because nobody knows what it is, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
 }
@@ -58,10 +57,12 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
     if (typeof report !== 'object' || report === null) return null;
     const fields: Readonly<Record<string, unknown>> = { ...report };
     if (fields.server !== 'mcp-pruner') return null;
-    const text = (name: 'upstream' | 'anthropic_upstream' | 'gemini_upstream') =>
-      typeof fields[name] === 'string' && URL.canParse(fields[name]) ? { [name]: fields[name] } : {};
-    const upstreams = { ...text('upstream'), ...text('anthropic_upstream'), ...text('gemini_upstream') };
-    return { ...upstreams, notUnderstood: countsIn(fields.not_understood) };
+    const upstreams = new Map<ProviderFacts['field'], string>();
+    for (const { field } of providerFacts) {
+      const origin = fields[field];
+      if (typeof origin === 'string' && URL.canParse(origin)) upstreams.set(field, origin);
+    }
+    return { upstreams, notUnderstood: countsIn(fields.not_understood) };
   } catch {
     return null; // nothing there, or something else
   }

@@ -10,6 +10,7 @@ import type { Loaded } from '../config/load.ts';
 import { localTokenFile } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
 import { UserError } from '../errors.ts';
+import { providerOfWire } from '../providers/facts.ts';
 import { type ChildLog, openChildLog } from './child-log.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
@@ -20,7 +21,6 @@ import { mcpAccess } from './run-mcp.ts';
 import { isProxy, keepsOriginalsHere, namedProxy, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
 import { serverEnv } from './server-env.ts';
 import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
-import { routeOf } from './wire-routes.ts';
 
 /** A server may close its connection a moment before its agent ends. */
 const LOST_MS = 500;
@@ -97,7 +97,7 @@ interface RunSettings {
 function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace): RunSettings {
   const loaded = readSettings(call, io);
   const { settings, origins } = loaded;
-  const { key, path } = routeOf(client.wire);
+  const { key, path } = providerOfWire(client.wire);
   const variable = key === 'upstreamUrl' ? io.env.OPENAI_BASE_URL?.trim() : undefined;
   const upstream = (client.upstream?.(place) ?? variable ?? '').replace(/(?<!\/)\/+$/, '');
   const known = ['', settings[key], proxyUrl(settings) + path].includes(upstream);
@@ -119,7 +119,7 @@ async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
 
 function describeStart({ title, command, wire }: Client, { url }: RunProxy): string {
   const format = { chat: 'chat completions', messages: 'messages', responses: 'responses', gemini: 'generateContent' };
-  return `starting ${title} (${command}): ${format[wire]} through ${url}${routeOf(wire).path}`;
+  return `starting ${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}`;
 }
 
 async function runAgent(

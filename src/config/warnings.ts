@@ -1,3 +1,4 @@
+import { providerFacts } from '../providers/facts.ts';
 import type { Settings } from './settings.ts';
 
 /** Whether only this machine can reach an address: `127.x.x.x`, `::1` and the names of localhost. */
@@ -17,14 +18,11 @@ export function isLoopbackHost(host: string): boolean {
  */
 export function servingProblem(settings: Settings): string | null {
   const { host, authToken, localToken, requireKey } = settings;
-  for (const [name, url] of [
-    ['MCP_PRUNER_UPSTREAM_URL', settings.upstreamUrl],
-    ['MCP_PRUNER_ANTHROPIC_URL', settings.anthropicUrl],
-    ['MCP_PRUNER_GEMINI_URL', settings.geminiUrl],
-  ] as const) {
+  for (const { key, variable } of providerFacts) {
+    const url = settings[key];
     if (!isItself(url, settings)) continue;
     return (
-      `the upstream ${url} (${name}) is this proxy itself: set it to where the model is, or choose another port with ` +
+      `the upstream ${url} (${variable}) is this proxy itself: set it to where the model is, or choose another port with ` +
       'MCP_PRUNER_PORT'
     );
   }
@@ -50,9 +48,7 @@ export function settingsWarnings(settings: Settings): string[] {
   const warnings: string[] = [];
   const { authToken, backend } = settings;
   const addresses = {
-    MCP_PRUNER_UPSTREAM_URL: settings.upstreamUrl,
-    MCP_PRUNER_ANTHROPIC_URL: settings.anthropicUrl,
-    MCP_PRUNER_GEMINI_URL: settings.geminiUrl,
+    ...Object.fromEntries(providerFacts.map(({ variable, key }) => [variable, settings[key]])),
     ...(backend === 'deepinfra' ? { DEEPINFRA_ENDPOINT_URL: settings.deepinfraEndpointUrl } : {}),
     ...(backend === 'swe-pruner' ? { MCP_PRUNER_SWE_PRUNER_URL: settings.swePrunerUrl } : {}),
   };

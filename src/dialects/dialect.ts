@@ -1,8 +1,8 @@
 import type { Span } from '../json/cursor.ts';
 
 /**
- * One wire format. The core knows requests only through this; a new format is a folder beside `openai-chat/` and a row
- * in `all.ts`, and must pass `test/contract/dialect.suite.ts`.
+ * One wire format. The core knows requests only through this; a new format is a folder beside `openai-chat/` that
+ * a provider names, and must pass `test/contract/dialect.suite.ts`.
  */
 export interface Dialect {
   readonly name: 'chat' | 'messages' | 'responses' | 'gemini';

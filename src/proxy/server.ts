@@ -8,10 +8,8 @@ import type { Hops } from './upstream/hops.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
 import { serveOrdinary } from './websocket/not-taken-up.ts';
 
-/** A route whose requests are looked into on their way to a model, on the bare request: express would double its cost. */
+/** Answers a request to a model, on the bare request: express would double its cost. */
 export interface Wire {
-  /** Whether a request is this wire's; `path` comes without its query. */
-  readonly claims: (method: string, path: string) => boolean;
   /** How its clients read an error of our own. */
   readonly errorBody: ErrorBody;
   /** Never rejects. */
@@ -20,8 +18,7 @@ export interface Wire {
 
 /** A route whose WebSockets are joined with others at the upstream. */
 export interface SocketWire {
-  /** `path` comes without its query. */
-  claims(path: string): boolean;
+  claims(req: IncomingMessage): boolean;
   /** Never rejects. @param head - what came behind the request */
   handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
   /** Ends each connection once no answer is under way on it. */
@@ -34,8 +31,8 @@ export interface Routes {
   readonly sockets?: SocketWire;
   /** Told of a WebSocket that was refused because there is none at this path. */
   readonly onUpgradeRefused?: () => void;
-  /** The first that claims a request answers it. */
-  readonly wires: readonly Wire[];
+  /** Answers a request to a model; `null` for any other request. */
+  readonly wireFor: (req: IncomingMessage) => Wire | null;
   /** Tells requests that have been here before. */
   readonly hops: Pick<Hops, 'isCircle'>;
   /** Everything that is neither a wire's nor `/health`. */
@@ -146,10 +143,10 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   };
 }
 
-function answer({ wires, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {
+function answer({ wireFor, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {
   if (req.destroyed) return; // a client that left while it had to wait
   const go = (): void => {
-    const wire = wireOf(wires, req);
+    const wire = wireFor(req);
     if (hops.isCircle(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
     else if (wire) void wire.handle(req, res);
     else app(req, res);
@@ -165,7 +162,7 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
   const go = (): void => {
     if (socket.destroyed) return;
     if (hops.isCircle(req.headers)) sendError(refusing(), 'loop_detected');
-    else if (sockets?.claims(pathOf(req))) void sockets.handle(req, socket, head);
+    else if (sockets?.claims(req)) void sockets.handle(req, socket, head);
     else {
       onUpgradeRefused?.();
       sendError(refusing(), 'upgrade_refused');
@@ -175,16 +172,9 @@ function connect(routes: Routes, req: IncomingMessage, socket: Socket, head: Buf
   else go();
 }
 
-/** The wire that a request is looked into for, if one claims it. */
-export function wireOf(wires: readonly Wire[], req: IncomingMessage): Wire | undefined {
-  const path = pathOf(req);
-  return wires.find(({ claims }) => claims(req.method ?? '', path));
-}
-
 function refuse(req: IncomingMessage, res: ServerResponse, routes: Routes | null): void {
   res.shouldKeepAlive = false;
-  const wire = routes ? wireOf(routes.wires, req) : undefined;
-  sendError(res, 'shutting_down', undefined, undefined, wire?.errorBody);
+  sendError(res, 'shutting_down', undefined, undefined, routes?.wireFor(req)?.errorBody);
 }
 
 function sendJson(res: ServerResponse, value: object, status = 200): void {

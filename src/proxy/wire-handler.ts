@@ -6,10 +6,10 @@ import type { IncomingRequest } from '../core/read-request.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
 import type { RequestRewriter } from '../core/rewrite-request.ts';
 import type { Rewritten } from '../core/rewritten.ts';
-import type { ProviderUsage, Purpose } from '../dialects/dialect.ts';
+import type { ProviderUsage } from '../dialects/dialect.ts';
+import type { Operation } from '../providers/provider.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './doors/child-door.ts';
-import { pathOf } from './doors/front.ts';
 import { sendError } from './openai-error.ts';
 import { type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { REFUSALS, Refusal } from './refusal.ts';
@@ -17,16 +17,15 @@ import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, type RequestReport } from './report/request-report.ts';
 import { UsageTap } from './report/usage.ts';
 import { scopeOf } from './scope.ts';
+import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
 import { requestHeaders } from './upstream/headers.ts';
 import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { readAway, uploadOf } from './upstream/unread-upload.ts';
-import type { Upstream } from './upstream/upstream.ts';
 
 export interface WireOptions extends PruneStepOptions {
   readonly rewriter: RequestRewriter;
   readonly refused: RefusedConversations;
-  readonly upstream: Upstream;
   /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly newRequestId: () => string;
@@ -40,6 +39,9 @@ export interface WireOptions extends PruneStepOptions {
   readonly hasProjects?: boolean;
 }
 
+/** Where a request to a model goes. */
+export type ModelDestination = Destination & { readonly operation: Operation };
+
 /** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
 export class WireHandler {
   readonly #options: WireOptions;
@@ -51,9 +53,9 @@ export class WireHandler {
   }
 
   /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
-  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();
-    const exchange = new WireExchange(this.#options, this.#step, req, res, requestId);
+    const exchange = new WireExchange(this.#options, this.#step, req, res, requestId, to);
     try {
       await exchange.run();
     } catch (cause) {
@@ -71,28 +73,31 @@ class WireExchange {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #requestId: string;
+  readonly #to: ModelDestination;
   readonly #startedAt = performance.now();
   readonly #fallbacks: string[] = [];
   readonly #tap: UsageTap;
-  readonly #purpose: Purpose;
-  /** What the path says of the request, where the body does not. */
-  readonly #named: Partial<Pick<RequestReport, 'model' | 'stream'>>;
   #firstByteMs: number | null = null;
   #pruneMs = 0;
   #bytesIn = 0;
   #bytesOut = 0;
   #foreign = false;
 
-  constructor(options: WireOptions, step: PruneStep, req: IncomingMessage, res: ServerResponse, requestId: string) {
+  constructor(
+    options: WireOptions,
+    step: PruneStep,
+    req: IncomingMessage,
+    res: ServerResponse,
+    requestId: string,
+    to: ModelDestination,
+  ) {
     this.#options = options;
     this.#step = step;
     this.#req = req;
     this.#res = res;
     this.#requestId = requestId;
+    this.#to = to;
     this.#tap = new UsageTap(options.dialect.answer());
-    const path = pathOf(req);
-    this.#purpose = options.dialect.claims(req.method ?? '', path) ?? 'generate';
-    this.#named = options.dialect.namedIn?.(path) ?? {};
   }
 
   async run(): Promise<void> {
@@ -121,7 +126,7 @@ class WireExchange {
     if (rewritten === null || (shadow && dialect.binding !== 'must')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
     }
-    const refusal = new Refusal(dialect, rewritten, changed !== null && this.#purpose === 'generate');
+    const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#report(looked ?? rewritten, changed === null, first);
     if (refusal.ofPast) return await this.#sendPast(original);
@@ -151,7 +156,7 @@ class WireExchange {
     const exchange = await this.#send(changed ?? original, [], without, rewritten, decline);
     if (exchange.kind !== 'answered') return exchange;
     if (changed !== null && REFUSALS.has(exchange.status)) this.#fallbacks.push(`upstream_refused_${exchange.status}`);
-    if (exchange.status < 300 && this.#purpose === 'generate') {
+    if (exchange.status < 300 && this.#to.operation.purpose === 'generate') {
       const turn = await this.#tap.turn();
       if (turn) await this.#options.rewriter.answered(rewritten, turn);
       await this.#options.rewriter.accepted(rewritten);
@@ -167,7 +172,7 @@ class WireExchange {
       body: original,
       headers,
       encoding: headers['content-encoding'] ?? '',
-      purpose: this.#purpose,
+      purpose: this.#to.operation.purpose,
       past,
     });
     this.#fallbacks.push(...pruned.fallbacks);
@@ -186,10 +191,11 @@ class WireExchange {
     const headers = requestHeaders(this.#req.rawHeaders, without);
     headers.push(...extraRequestHeaders);
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
-    return this.#options.upstream.exchange(
+    const { upstream, rest } = this.#to;
+    return upstream.exchange(
       {
         method: 'POST',
-        path: this.#options.upstream.pathFor(this.#req.url ?? '/'),
+        path: upstream.pathFor(rest),
         headers,
         body,
         extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
@@ -207,7 +213,8 @@ class WireExchange {
 
   /** What the ledger is told of a request that a model answered. */
   #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
-    if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#purpose !== 'generate') return null;
+    if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#to.operation.purpose !== 'generate')
+      return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { project } = scopeOf(this.#req.headers, this.#requestId);
     const { shadow, dialect } = this.#options;
@@ -223,8 +230,8 @@ class WireExchange {
   #counted({ received, edits }: Rewritten): Promise<number | null> | null {
     const { counts } = this.#options;
     if (!counts || edits.length === 0) return null;
-    const { url = '', rawHeaders } = this.#req;
-    return counts.of({ requestId: this.#requestId, body: received, path: url, rawHeaders });
+    const { rest, upstream } = this.#to;
+    return counts.of({ requestId: this.#requestId, body: received, rest, upstream, rawHeaders: this.#req.rawHeaders });
   }
 
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
@@ -240,8 +247,8 @@ class WireExchange {
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       conversationId: content.conversationId,
-      model: this.#named.model ?? content.model,
-      stream: this.#named.stream ?? content.stream,
+      model: this.#to.operation.model ?? content.model,
+      stream: this.#to.operation.stream ?? content.stream,
       messages: content.messages,
       outcomes: content.outcomes,
       newFrom: content.newFrom,

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dialects } from '../../src/dialects/all.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
+import { providers } from '../../src/providers/all.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { manualClock, openPipeline, openStore, restored } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
@@ -47,54 +47,53 @@ function stringsIn(value: unknown): string[] {
 /** How many of the turns each request holds. */
 const REQUESTS = [3, 5, 7];
 
-describe.each(dialects.map((dialect) => ({ name: dialect.name, dialect })))(
-  'results that an agent sends as user messages, on $name',
-  ({ name, dialect }) => {
-    const bodyOf = (turns: readonly string[]): Buffer => Buffer.from(JSON.stringify(bodies[name](turns)));
+describe.each(
+  [...new Set(providers.flatMap(({ dialects }) => dialects))].map((dialect) => ({ name: dialect.name, dialect })),
+)('results that an agent sends as user messages, on $name', ({ name, dialect }) => {
+  const bodyOf = (turns: readonly string[]): Buffer => Buffer.from(JSON.stringify(bodies[name](turns)));
 
-    /** Forwarded bodies, each without what closes its list. */
-    async function sent(path: string, turns: readonly string[], from = 0): Promise<string[]> {
-      const store = openStore(path, manualClock());
-      const out: string[] = [];
-      for (const end of REQUESTS.slice(from)) {
-        const { body } = await openPipeline({ store }).rewrite({ body: bodyOf(turns.slice(0, end)), dialect });
-        out.push(body.toString().replace(/\]\}$/, ''));
-      }
-      await store.close();
-      return out;
+  /** Forwarded bodies, each without what closes its list. */
+  async function sent(path: string, turns: readonly string[], from = 0): Promise<string[]> {
+    const store = openStore(path, manualClock());
+    const out: string[] = [];
+    for (const end of REQUESTS.slice(from)) {
+      const { body } = await openPipeline({ store }).rewrite({ body: bodyOf(turns.slice(0, end)), dialect });
+      out.push(body.toString().replace(/\]\}$/, ''));
     }
+    await store.close();
+    return out;
+  }
 
-    it('are cut once, pass whole when the file is read again, and every request begins with the one before', async () => {
-      const [first = '', second = '', third = ''] = await sent(join(tempFolder(), 'store.db'), TURNS);
-      expect(first.length).toBeLessThan(bodyOf(TURNS.slice(0, 3)).length * 0.7);
-      expect(second.startsWith(first)).toBe(true);
-      expect(third.startsWith(second)).toBe(true);
-      expect(third).toContain(JSON.stringify(TURNS[6]));
-      expect(first).toContain('<returncode>0</returncode>\\n<output>\\n');
-      expect(first).toContain('</output>"');
-    });
+  it('are cut once, pass whole when the file is read again, and every request begins with the one before', async () => {
+    const [first = '', second = '', third = ''] = await sent(join(tempFolder(), 'store.db'), TURNS);
+    expect(first.length).toBeLessThan(bodyOf(TURNS.slice(0, 3)).length * 0.7);
+    expect(second.startsWith(first)).toBe(true);
+    expect(third.startsWith(second)).toBe(true);
+    expect(third).toContain(JSON.stringify(TURNS[6]));
+    expect(first).toContain('<returncode>0</returncode>\\n<output>\\n');
+    expect(first).toContain('</output>"');
+  });
 
-    it('are the same after a restart, from a lost store, in a fork and behind an answer that was made anew', async () => {
-      const path = join(tempFolder(), 'store.db');
-      const steady = await sent(path, TURNS);
-      expect(await sent(path, TURNS)).toEqual(steady);
-      expect(await sent(join(tempFolder(), 'lost.db'), TURNS)).toEqual(steady);
-      const fork = TURNS.with(5, 'I run the tests.\n\n```bash\nnpm test\n```').with(6, 'Stop. What is it?');
-      const [first, second, third] = await sent(path, fork);
-      expect([first, second]).toEqual(steady.slice(0, 2));
-      expect(third?.startsWith(steady[1] ?? '-')).toBe(true);
-    });
+  it('are the same after a restart, from a lost store, in a fork and behind an answer that was made anew', async () => {
+    const path = join(tempFolder(), 'store.db');
+    const steady = await sent(path, TURNS);
+    expect(await sent(path, TURNS)).toEqual(steady);
+    expect(await sent(join(tempFolder(), 'lost.db'), TURNS)).toEqual(steady);
+    const fork = TURNS.with(5, 'I run the tests.\n\n```bash\nnpm test\n```').with(6, 'Stop. What is it?');
+    const [first, second, third] = await sent(path, fork);
+    expect([first, second]).toEqual(steady.slice(0, 2));
+    expect(third?.startsWith(steady[1] ?? '-')).toBe(true);
+  });
 
-    it('stay as they came where they were answered before the proxy saw them', async () => {
-      const [late = ''] = await sent(join(tempFolder(), 'store.db'), TURNS, 2);
-      expect(late).toBe(bodyOf(TURNS).toString().replace(/\]\}$/, ''));
-    });
+  it('stay as they came where they were answered before the proxy saw them', async () => {
+    const [late = ''] = await sent(join(tempFolder(), 'store.db'), TURNS, 2);
+    expect(late).toBe(bodyOf(TURNS).toString().replace(/\]\}$/, ''));
+  });
 
-    it('give every line back', async () => {
-      const store = openStore();
-      const { body } = await openPipeline({ store }).rewrite({ body: bodyOf(TURNS.slice(0, 3)), dialect });
-      const cut = stringsIn(JSON.parse(body.toString())).find((text) => text.includes('prune_id=')) ?? '';
-      expect(await restored(cut, store)).toBe(TURNS[2]);
-    });
-  },
-);
+  it('give every line back', async () => {
+    const store = openStore();
+    const { body } = await openPipeline({ store }).rewrite({ body: bodyOf(TURNS.slice(0, 3)), dialect });
+    const cut = stringsIn(JSON.parse(body.toString())).find((text) => text.includes('prune_id=')) ?? '';
+    expect(await restored(cut, store)).toBe(TURNS[2]);
+  });
+});

@@ -141,7 +141,7 @@ describe('a body on its way', () => {
     });
     server.serve({
       hops: { isCircle: () => false },
-      wires: [],
+      wireFor: () => null,
       app: async (req, res) => {
         try {
           const chunks: Buffer[] = [];

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { RefusedConversations } from '../../src/core/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openai } from '../../src/providers/openai.ts';
 import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
 import { Hops } from '../../src/proxy/upstream/hops.ts';
 import { Upstream } from '../../src/proxy/upstream/upstream.ts';
@@ -33,12 +34,13 @@ async function startHandler(over: Partial<WireOptions>) {
     hops: new Hops('id'),
   });
   afterwards(() => hop.close());
+  const operation = { dialect: openaiChat, purpose: 'generate' } as const;
+  const to = { provider: openai, operation, upstream: hop, rest: '/v1/chat/completions' };
   const rejections: unknown[] = [];
   const handler = new WireHandler({
     dialect: openaiChat,
     rewriter: openPipeline({ store }),
     refused: new RefusedConversations(store),
-    upstream: hop,
     enabled: true,
     shadow: false,
     isForeign: () => false,
@@ -52,7 +54,7 @@ async function startHandler(over: Partial<WireOptions>) {
     ...over,
   });
   const server: Server = createServer((req, res) => {
-    handler.handle(req, res).catch((cause: unknown) => rejections.push(cause));
+    handler.handle(req, res, to).catch((cause: unknown) => rejections.push(cause));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -8,16 +8,16 @@ import { send } from '../helpers/wire.ts';
 
 const ROUTES: Routes = {
   hops: { isCircle: () => false },
-  wires: [
-    {
-      errorBody: (_status, code) => Buffer.from(code),
-      claims: (_method, path) => path === '/v1/chat/completions',
-      async handle(req, res) {
-        for await (const _ of req);
-        res.end('chat');
-      },
-    },
-  ],
+  wireFor: ({ url }) =>
+    url === '/v1/chat/completions'
+      ? {
+          errorBody: (_status, code) => Buffer.from(code),
+          async handle(req, res) {
+            for await (const _ of req);
+            res.end('chat');
+          },
+        }
+      : null,
   app: (_req, res) => void res.end('app'),
 };
 

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { dialects } from '../../src/dialects/all.ts';
-import { listen } from '../../src/proxy/server.ts';
+import { listen, type Routes } from '../../src/proxy/server.ts';
+import { errorBodyFor } from '../../src/proxy/upstream/destinations.ts';
 import { type Answer, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
@@ -115,12 +115,11 @@ describe('a proxy that stops', () => {
   ])('says so in the words of the wire: %s', async (path, error) => {
     const held: ServerResponse[] = [];
     const server = await listen({ health: () => ({}), host: '127.0.0.1', port: 0, drainTimeoutMs: 10_000 });
-    const wires = dialects.map(({ claims, error: errorBody }) => ({
-      claims: (method: string, at: string) => claims(method, at) !== null,
-      errorBody,
-      handle: async (_req: unknown, res: ServerResponse) => void held.push(res),
-    }));
-    server.serve({ hops: { isCircle: () => false }, wires, app: (_req, res) => void res.end() });
+    const wireFor: Routes['wireFor'] = (req) => ({
+      errorBody: errorBodyFor(req),
+      handle: async (_req, res) => void held.push(res),
+    });
+    server.serve({ hops: { isCircle: () => false }, wireFor, app: (_req, res) => void res.end() });
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     let answers = '';
     socket.on('data', (chunk: Buffer) => {

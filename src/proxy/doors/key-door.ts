@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../../core/ports/key-gate.ts';
 import type { TellFailure } from '../../failures.ts';
-import { type ErrorBody, sendError } from '../openai-error.ts';
+import { sendError } from '../openai-error.ts';
 import { scopeOf } from '../scope.ts';
+import { errorBodyFor, routeOfRequest } from '../upstream/destinations.ts';
 import { readAway } from '../upstream/unread-upload.ts';
 import { admitted } from './admitted.ts';
 import { asksModel, childOf } from './child-door.ts';
@@ -26,10 +27,6 @@ const BYTES_PER_TOKEN = 4;
 
 export interface KeyDoorOptions {
   readonly gate: KeyGate;
-  /** Whether a request goes to a model, whatever else its path looks like. */
-  readonly isWire: (req: IncomingMessage) => boolean;
-  /** How whoever asked reads an error. */
-  readonly errorBodyFor: (req: IncomingMessage) => ErrorBody;
   readonly onFailure: TellFailure;
 }
 
@@ -134,11 +131,11 @@ export class KeyDoor {
 
   /** What a wire claims goes to a model, whatever else its path looks like. */
   #isAmong(paths: RegExp, req: IncomingMessage): boolean {
-    return paths.test(pathOf(req)) && !this.#options.isWire(req);
+    return paths.test(pathOf(req)) && !routeOfRequest(req)?.operation;
   }
 
   #refuse({ req, answer }: Coming, code: Refused, keyId: string | null = null, retryAfterS = 0): void {
-    const { gate, errorBodyFor } = this.#options;
+    const { gate } = this.#options;
     if (code !== 'upgrade_refused') gate.refused(code, keyId);
     const res = answer();
     const waitS = code === 'keys_unavailable' ? 1 : retryAfterS;

@@ -1,10 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-
-/** The proxy's own keys at the providers, by the field that each takes one in; `null`: it has none there. */
-export interface ProviderKeys {
-  readonly others: string | null;
-  readonly messages: string | null;
-}
+import type { Provider } from '../../providers/provider.ts';
+import { routeOfRequest } from '../upstream/destinations.ts';
 
 /** Fields by which a request brings a key of the provider's. */
 const BROUGHT = ['authorization', 'x-api-key', 'api-key'] as const;
@@ -13,19 +9,18 @@ const BROUGHT = ['authorization', 'x-api-key', 'api-key'] as const;
  * Gives requests that bring no key of the provider's the proxy's own, on their way to where it belongs. A page of somebody
  * else must not spend it.
  *
- * @param wireOf - which provider a request goes to; `null`: none that there is a key of
+ * @param keys - `null`: the proxy has none of that provider
  */
 export function providerKeys(
-  keys: ProviderKeys,
-  wireOf: (req: IncomingMessage) => keyof ProviderKeys | null,
+  keys: Readonly<Record<NonNullable<Provider['ownKey']>['key'], string | null>>,
   isForeign: (headers: IncomingHttpHeaders) => boolean,
 ): (req: IncomingMessage) => void {
   return (req) => {
-    const wire = wireOf(req);
-    const key = wire === null ? null : keys[wire];
-    if (wire === null || key === null) return;
+    const ownKey = routeOfRequest(req)?.provider.ownKey;
+    const key = ownKey === undefined ? null : keys[ownKey.key];
+    if (ownKey === undefined || key === null) return;
     if (BROUGHT.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return;
-    const [name, value] = wire === 'messages' ? ['x-api-key', key] : ['authorization', `Bearer ${key}`];
+    const [name, value] = ownKey.field(key);
     req.headers[name] = value;
     req.rawHeaders.push(name, value);
   };

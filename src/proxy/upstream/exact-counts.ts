@@ -6,7 +6,6 @@ import type { Upstream } from './upstream.ts';
 export interface ExactCountsOptions {
   /** Share of requests that are counted, from 0 to 1. */
   readonly share: number;
-  readonly upstream: Pick<Upstream, 'ask' | 'pathFor'>;
   /** The question how many tokens a body has. @throws when it is not understood */
   readonly question: (body: Buffer) => Buffer;
   /** Told of a question that came to nothing; `reason` is a short constant code. */
@@ -18,8 +17,10 @@ export interface AnsweredRequest {
   readonly requestId: string;
   /** As the client sent it, decoded. */
   readonly body: Buffer;
-  /** Its path with the query, and its fields: name, value, … */
-  readonly path: string;
+  /** Where it went: the upstream, and path and query to append to its base URL. */
+  readonly upstream: Pick<Upstream, 'ask' | 'pathFor'>;
+  readonly rest: string;
+  /** Its fields: name, value, … */
   readonly rawHeaders: readonly string[];
 }
 
@@ -57,10 +58,9 @@ export class ExactCounts {
       });
   }
 
-  async #ask({ body, path, rawHeaders }: AnsweredRequest): Promise<number> {
-    const { upstream, question } = this.#options;
-    const asked = question(body);
-    const [own = '', query] = path.split('?', 2);
+  async #ask({ body, upstream, rest, rawHeaders }: AnsweredRequest): Promise<number> {
+    const asked = this.#options.question(body);
+    const [own = '', query] = rest.split('?', 2);
     const to = upstream.pathFor(`${own}/count_tokens${query === undefined ? '' : `?${query}`}`);
     const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
     if (status !== 200) throw new Error(`answered with ${status}`);

@@ -2,7 +2,8 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import type { Readable } from 'node:stream';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
-import { type ErrorBody, sendUpstreamError } from '../openai-error.ts';
+import { sendUpstreamError } from '../openai-error.ts';
+import { errorBodyFor } from './destinations.ts';
 import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
 import type { Hops } from './hops.ts';
 import { heldUpload, readAway } from './unread-upload.ts';
@@ -11,11 +12,9 @@ import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
 
 export interface PassthroughOptions {
   readonly connection: Connection;
-  /** Path and query at the upstream for a client's `/v1/…`. */
-  readonly pathFor: (clientPath: string) => string;
+  /** Path and query of a request at the upstream. */
+  readonly pathOf: (req: Request) => string;
   readonly hops: Hops;
-  /** How an error of our own looks. */
-  readonly errorBody: ErrorBody;
   /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
   readonly headersTimeoutMs: number;
   /** Longest silence in the middle of an answer, in milliseconds; 0 for ever. */
@@ -26,7 +25,7 @@ export interface PassthroughOptions {
 /** Bodies up to this many bytes are kept until they are answered, to be sent again where nobody has read them. */
 const KEPT_BODY_BYTES = 1024 * 1024;
 
-/** Forwards whatever is not ours to prune, untouched and streamed both ways. Mount it at `/v1`. */
+/** Forwards whatever is not ours to prune, untouched and streamed both ways. */
 export function passthrough(options: PassthroughOptions): RequestHandler {
   const forwarder = new Forwarder(options);
   // Without an agent of its own every request would open a connection.
@@ -101,10 +100,10 @@ class Forwarder {
   }
 
   #onSending(proxyReq: ClientRequest, req: Request, res: Response): void {
-    const { connection, pathFor, hops } = this.#options;
+    const { connection, pathOf, hops } = this.#options;
     const underWay = this.#underWay.get(req);
     if (underWay) underWay.sent = proxyReq;
-    proxyReq.path = connection.prefix + pathFor(req.originalUrl); // http-proxy joins paths by rules of its own
+    proxyReq.path = connection.prefix + pathOf(req); // http-proxy joins paths by rules of its own
     if (isChunked(req)) {
       // It also takes a DELETE or OPTIONS without a length for one without a body, and then sends the body.
       proxyReq.removeHeader('content-length');
@@ -188,7 +187,7 @@ class Forwarder {
   #fail(req: Request, res: Response, cause: string): void {
     const code = this.#underWay.get(req)?.late ? 'timeout' : cause;
     this.#options.onUpstreamError(code);
-    sendUpstreamError(res, code, this.#options.errorBody); // ends an answer that has begun
+    sendUpstreamError(res, code, errorBodyFor(req)); // ends an answer that has begun
     readAway(req);
   }
 }

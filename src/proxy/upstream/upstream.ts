@@ -61,9 +61,9 @@ export class Upstream {
     this.#undici = new UndiciHop(this.#dispatcher());
   }
 
-  /** Path and query at the upstream for a client's `/v1/…` path. */
-  pathFor(clientPath: string): string {
-    return this.#basePath + clientPath.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '');
+  /** Path and query at the upstream. @param rest - to append to the path of its base URL */
+  pathFor(rest: string): string {
+    return this.#basePath + rest;
   }
 
   /**

@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import WebSocket from 'ws';
 import { groupBy } from '../../engine/group-by.ts';
+import type { Destination } from '../upstream/destinations.ts';
 import { pairsOf, requestHeaders } from '../upstream/headers.ts';
 import type { Hops } from '../upstream/hops.ts';
-import { MAX_HEADER_BYTES, type Upstream } from '../upstream/upstream.ts';
+import { MAX_HEADER_BYTES } from '../upstream/upstream.ts';
 import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 
 /** Largest message, put together from its fragments and unpacked: a connection holds one of each direction. */
@@ -30,17 +31,20 @@ const HANDSHAKE = [
 ];
 
 export interface DialOptions {
-  readonly upstream: Upstream;
   readonly hops: Hops;
   /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
   readonly headersTimeoutMs: number;
 }
 
 /** Asks the upstream for the WebSocket that a client asks for. Never rejects. */
-export function dial(req: IncomingMessage, { upstream, hops, headersTimeoutMs }: DialOptions): Promise<Dialled> {
+export function dial(
+  req: IncomingMessage,
+  { upstream, rest }: Pick<Destination, 'upstream' | 'rest'>,
+  { hops, headersTimeoutMs }: DialOptions,
+): Promise<Dialled> {
   return new Promise((resolve) => {
     const extensions = req.headers['sec-websocket-extensions'] ?? '';
-    const url = upstream.origin.replace(/^http/, 'ws') + upstream.pathFor(req.url ?? '/');
+    const url = upstream.origin.replace(/^http/, 'ws') + upstream.pathFor(rest);
     const { proxy } = upstream;
     let answer: IncomingMessage | null = null;
     let socket: WebSocket;

@@ -4,6 +4,7 @@ import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { childOf, meteredByChild } from '../doors/child-door.ts';
 import { sendUpstreamError } from '../openai-error.ts';
+import type { Destination } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
 import { bareAnswer } from './bare-answer.ts';
 import { Bridge } from './bridge.ts';
@@ -11,6 +12,8 @@ import { type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES } from './dial
 import { type FrameOptions, Frames } from './frames.ts';
 
 export interface WebSocketOptions extends FrameOptions, DialOptions {
+  /** Where a request for a WebSocket goes; `null` where this wire has none. */
+  readonly destinationOf: (req: IncomingMessage) => Destination | null;
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   /** The upstream did not open a WebSocket: it answered with this status, or could not be asked. */
   readonly onNotOpened: (status: number, upstreamError: string | null) => void;
@@ -50,9 +53,9 @@ export class WebSocketHandler {
     this.#server.on('headers', (headers: string[]) => headers.push(...this.#fields));
   }
 
-  /** Whether a WebSocket at this path is this wire's; `path` comes without its query. */
-  claims(path: string): boolean {
-    return this.#options.dialect.claims('POST', path) === 'generate';
+  /** Whether a WebSocket is this wire's: one for which a POST to the same path would ask a model. */
+  claims(req: IncomingMessage): boolean {
+    return this.#options.destinationOf(req) !== null;
   }
 
   /** Never rejects. @param head - what came behind the request */
@@ -72,8 +75,10 @@ export class WebSocketHandler {
   }
 
   async #connect(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
-    const { dialect, onNotOpened } = this.#options;
-    const dialled = await dial(req, this.#options);
+    const { dialect, onNotOpened, destinationOf } = this.#options;
+    const to = destinationOf(req);
+    if (to === null) return void socket.destroy();
+    const dialled = await dial(req, to, this.#options);
     if (dialled.kind === 'open') return this.#join(req, socket, head, dialled.upstream, dialled.answer);
     if (socket.destroyed) {
       if (dialled.kind === 'answered') dialled.answer.destroy();

@@ -1,0 +1,63 @@
+import type { Dialect } from '../dialects/dialect.ts';
+
+export type ProviderName = 'openai' | 'anthropic' | 'google';
+
+/** What settings, `/health`, `run`, `doctor` and the ledger know of a provider; its routes are beside this file. */
+export interface ProviderFacts {
+  readonly name: ProviderName;
+  /** Its upstream as `doctor` calls it. */
+  readonly title: string;
+  /** The setting that holds its base URL, and the variable of that setting. */
+  readonly key: 'upstreamUrl' | 'anthropicUrl' | 'geminiUrl';
+  readonly variable: string;
+  /** The field of `/health` that holds the origin of the base URL. */
+  readonly field: 'upstream' | 'anthropic_upstream' | 'gemini_upstream';
+  /** How the address of an agent ends that talks to this provider through the proxy. */
+  readonly path: '/v1' | '/v1beta';
+  /** The formats of its requests. */
+  readonly wires: readonly Dialect['name'][];
+  /** The proxy's own key here, for requests that bring none: its setting and the field that carries it. */
+  readonly ownKey?: {
+    readonly key: 'upstreamApiKey' | 'anthropicApiKey';
+    readonly field: (key: string) => readonly [name: string, value: string];
+  };
+}
+
+export const facts = {
+  openai: {
+    name: 'openai',
+    title: 'upstream',
+    key: 'upstreamUrl',
+    variable: 'MCP_PRUNER_UPSTREAM_URL',
+    field: 'upstream',
+    path: '/v1',
+    wires: ['chat', 'responses'],
+    ownKey: { key: 'upstreamApiKey', field: (key) => ['authorization', `Bearer ${key}`] },
+  },
+  anthropic: {
+    name: 'anthropic',
+    title: 'upstream of the messages wire,',
+    key: 'anthropicUrl',
+    variable: 'MCP_PRUNER_ANTHROPIC_URL',
+    field: 'anthropic_upstream',
+    path: '/v1',
+    wires: ['messages'],
+    ownKey: { key: 'anthropicApiKey', field: (key) => ['x-api-key', key] },
+  },
+  google: {
+    name: 'google',
+    title: 'upstream of the gemini wire,',
+    key: 'geminiUrl',
+    variable: 'MCP_PRUNER_GEMINI_URL',
+    field: 'gemini_upstream',
+    path: '/v1beta',
+    wires: ['gemini'],
+  },
+} as const satisfies { readonly [Name in ProviderName]: ProviderFacts & { readonly name: Name } };
+
+export const providerFacts: readonly ProviderFacts[] = Object.values(facts);
+
+/** The provider that the requests of a wire go to by default. */
+export function providerOfWire(wire: Dialect['name']): ProviderFacts {
+  return providerFacts.find(({ wires }) => wires.includes(wire)) ?? facts.openai;
+}
