@@ -7,6 +7,7 @@ import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { RefusedConversations } from '../core/refused-conversations.ts';
 import { countBody } from '../dialects/anthropic-messages/count-body.ts';
+import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import { openaiResponses } from '../dialects/openai-responses/dialect.ts';
 import { ContextBudget } from '../gc/budget.ts';
@@ -118,7 +119,12 @@ function socketDestination(destinations: Destinations, { url = '', headers }: In
 }
 
 function exactCounts({ settings, failures }: Services): ExactCounts {
-  return new ExactCounts({ share: settings.verify, question: countBody, onFailure: failures.of('counts') });
+  return new ExactCounts({
+    share: settings.verify,
+    question: countBody,
+    refusesPast: (status, answer) => anthropicMessages.refusesPast(status, answer),
+    onFailure: failures.of('counts'),
+  });
 }
 
 /** What the handlers of all wires share: above all the memory of what was decided. */

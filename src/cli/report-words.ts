@@ -137,13 +137,14 @@ function modelsPart({ models }: LedgerReport): Part {
 
 function checkedPart({ checked }: LedgerReport): Part {
   if (checked === null) return NOTHING;
-  const { requests, failed, exact, estimated } = checked;
+  const { requests, failed, failures, exact, estimated } = checked;
+  const reasons = failures.map(({ reason, requests: times }) => `${count(times)} ${reason}`).join(', ');
   return {
     title: 'Removed tokens, counted by the provider',
-    note: 'Of the share of requests that MCP_PRUNER_VERIFY names; what it counts takes the place of the estimate.',
+    note: `Of the share of requests that MCP_PRUNER_VERIFY names. These counts replace the estimates.${failed > 0 ? ` No count for ${count(failed)} requests${reasons && ` (${reasons})`}.` : ''}`,
     words: 0,
     rows: [
-      ['requests counted', 'asked in vain', 'removed', 'estimated', 'counted ÷ estimated'],
+      ['requests counted', 'no count', 'removed', 'estimated', 'counted ÷ estimated'],
       [...[requests, failed, exact, estimated].map(count), estimated > 0 ? (exact / estimated).toFixed(3) : '-'],
     ],
   };

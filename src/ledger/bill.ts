@@ -25,6 +25,18 @@ export interface Bill {
   readonly known: Known;
 }
 
+/** Everything that a bill depends on beside the facts of the request and of the one before. */
+export interface BillBasis {
+  /** `null` for a model without a price: tokens only. */
+  readonly price: Price | null;
+  /** The provider's tokens for each one estimated. */
+  readonly calibration: number;
+  /** The same for tokens that were cut, by kind of text. Default: `calibration`. */
+  readonly removedScale?: (kind: string) => number;
+  /** The provider has reported cache figures for this model before, so absent ones mean 0. Default: unknown. */
+  readonly reportsCache?: boolean;
+}
+
 const HOUR_MS = 3_600_000;
 const MINUTES_5_MS = 300_000;
 const BYTES_PER_TOKEN = 4;
@@ -39,16 +51,9 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MI
  * Bills one request.
  *
  * @param known - of the request that it goes on from, if there is one
- * @param price - `null` for a model without a price: tokens only
- * @param calibration - tokens of the provider for each token estimated; `removedScale`: of those that were cut, by kind of text
  */
-export function billOf(
-  facts: RequestFacts,
-  known: Known | null,
-  price: Price | null,
-  calibration: number,
-  removedScale: (kind: string) => number = () => calibration,
-): Bill {
+export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
+  const { price, calibration, removedScale = () => calibration } = basis;
   const rules = price ?? UNPRICED;
   const usage = facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage);
   const total = inputOf(usage);
@@ -58,7 +63,8 @@ export function billOf(
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedScale);
   const stretches = settled(estimated, exactOf(known, common), exactly);
   const alike = known !== null && goesOn(known, facts, common);
-  const without = twinOf(facts, usage, stretches, alike ? known : null, rules);
+  const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
+  const without = caches ? twinOf(facts, usage, stretches, alike ? known : null, rules) : withoutCuts(usage, stretches);
   const written = usage.write5m + usage.write1h;
   const removed = stretches.reduce((sum, one) => sum + one.removed, 0);
   const next: Known = {
@@ -85,7 +91,7 @@ export function billOf(
     removed,
     removedNew: stretches.slice(common).reduce((sum, one) => sum + one.removed, 0),
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
-    ...missOf(facts, known, usage, price),
+    ...(caches && facts.usage !== null ? missOf(facts, known, usage, price) : noMiss(price)),
     entering: price && entering(usage, price),
     known: next,
   };
@@ -120,6 +126,14 @@ function remembered(
     const removed = counted ? stretches[i]?.removed : exact[i];
     return { prefix, cuts, ...(removed !== undefined && { exact: removed }) };
   });
+}
+
+/**
+ * Whether an answer says anything of the cache. 0 is a figure: the cache missed. An answer without any usage counts as one
+ * with figures, because its bill is an estimate that assumes a cache.
+ */
+export function hasCacheFigures(usage: ReportedUsage | null): boolean {
+  return usage === null || usage.read !== null || usage.written !== null;
 }
 
 /** What a provider reports, by what it asks for. */
@@ -195,20 +209,21 @@ function twinOf(
   if (usage.read > 0 || facts.cacheUpTo === null) return twin;
   const missed = known !== null && known.cached > 0;
   if (missed) return twin; // the cache was there and did not hit: nor would it have hit the longer one
-  const end = endOf(stretches, facts.cacheUpTo);
-  const upTo =
-    usage.write5m + usage.write1h > 0 ? twin.write5m + twin.write1h : end + removedIn(stretches, facts.cacheUpTo);
+  const wrote = usage.write5m + usage.write1h > 0;
+  // long enough and still not written: the provider would not have written the longer one either
+  if (!wrote && endOf(stretches, facts.cacheUpTo) >= rules.minPrefix) return twin;
+  const upTo = wrote ? twin.write5m + twin.write1h : endWithout(stretches, facts.cacheUpTo);
   if (upTo < rules.minPrefix) return twin;
   const read = Math.min(known?.cachedWithout ?? 0, upTo);
-  const long = usage.write1h > 0 || known?.lifetimeMs === HOUR_MS;
-  const written = upTo - read;
-  return {
-    read,
-    write1h: long ? written : 0,
-    write5m: long ? 0 : written,
-    fresh: total - upTo,
-    output: usage.output,
-  };
+  const hourUpTo = wrote ? twin.write1h : Math.min(upTo, hourEndWithout(facts, stretches, rules));
+  const write1h = Math.max(0, hourUpTo - read);
+  return { read, write1h, write5m: upTo - read - write1h, fresh: total - upTo, output: usage.output };
+}
+
+/** Where the part ends, without cuts, that a breakpoint writes for an hour; 0 where that part is too short to be cached. */
+function hourEndWithout({ cacheHourUpTo }: RequestFacts, stretches: readonly Stretch[], rules: CacheRules): number {
+  const end = cacheHourUpTo == null ? 0 : endWithout(stretches, cacheHourUpTo);
+  return end < rules.minPrefix ? 0 : end;
 }
 
 /** Moves tokens between what is read and what is not; written ones stand right behind those that were read. */
@@ -223,12 +238,14 @@ function withRead(usage: TokenCounts, read: number): TokenCounts {
   };
 }
 
+/** Where the first messages of a request end, counted in tokens as they were forwarded. */
 function endOf(stretches: readonly Stretch[], messages: number): number {
   return stretches[Math.min(messages, stretches.length) - 1]?.end ?? stretches[0]?.start ?? 0;
 }
 
-function removedIn(stretches: readonly Stretch[], messages: number): number {
-  return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, 0);
+/** The same without cuts. */
+function endWithout(stretches: readonly Stretch[], messages: number): number {
+  return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, endOf(stretches, messages));
 }
 
 /** What a new token cost: where anything was written to a cache, what is new is written. */
@@ -237,20 +254,20 @@ export function entering(usage: TokenCounts, price: Price): number {
   return (usage.write1h > 0 ? write1h : usage.write5m > 0 ? write5m : input) / 1_000_000;
 }
 
-function missOf(
-  facts: RequestFacts,
-  known: Known | null,
-  usage: TokenCounts,
-  price: Price | null,
-): Pick<Bill, 'miss' | 'missAt' | 'missTokens' | 'missDollars'> {
+type MissFigures = Pick<Bill, 'miss' | 'missAt' | 'missTokens' | 'missDollars'>;
+
+function noMiss(price: Price | null): MissFigures {
+  return { miss: null, missAt: -1, missTokens: 0, missDollars: price && 0 };
+}
+
+/** The tokens that should have been read from the cache and were not, with the cause. */
+function missOf(facts: RequestFacts, known: Known | null, usage: TokenCounts, price: Price | null): MissFigures {
   const total = inputOf(usage);
   const first = known === null;
   const should = first ? total : known.cached;
   const tokens = Math.max(0, Math.min(should, total) - usage.read);
   // what was in the cache and is no longer in the request cannot be missed
-  const none = { miss: null, missAt: -1, missTokens: 0, missDollars: price && 0 };
-  if (facts.usage === null || facts.usage.read === null || tokens <= Math.max(ROUNDING * should, price?.cacheStep ?? 1))
-    return none;
+  if (tokens <= Math.max(ROUNDING * should, price?.cacheStep ?? 1)) return noMiss(price);
   const { cause, at } = causeOf(known, facts);
   // written ones stand behind those that were read, fresh ones behind these
   const long = Math.min(tokens, usage.write1h);

@@ -15,6 +15,8 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
   const { project, miss, missTokens: tokens } = turn;
   const all: SumGroup = { day, project, slice: 'all', key: '', fields };
   const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
+  const { checkFailure } = counted;
+  if (checkFailure !== '') groups.push({ ...all, fields: { [`${CHECK_FAILED}${KIND_MARK}${checkFailure}`]: 1 } });
   if (counted.kinds) groups.push({ day, project, slice: 'model', key: turn.model, fields: kindFields(counted.kinds) });
   const dollars = turn.missDollars ?? 0;
   if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
@@ -46,7 +48,8 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
     wouldRemove: counted.would?.removed ?? 0,
     wouldSave: counted.would?.dollars ?? 0,
     checked: counted.checked === null ? 0 : 1,
-    checkFailed: counted.checkFailed ? 1 : 0,
+    checkFailed: counted.checkFailure === '' ? 0 : 1,
+    cacheReported: counted.reportsCache ? 1 : 0,
     checkedExact: counted.checked?.exact ?? 0,
     checkedEstimated: counted.checked?.estimated ?? 0,
   };
@@ -54,6 +57,8 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
 
 /** Parts the name of a figure from the kind of text that it is of. */
 export const KIND_MARK = ':';
+/** Requests without a count that the provider was asked for; by reason behind `KIND_MARK`. */
+export const CHECK_FAILED = 'checkFailed';
 
 function kindFields({ reported, guessed }: NonNullable<Guess['kinds']>): Record<string, number> {
   const fields: Record<string, number> = {};
@@ -74,8 +79,10 @@ export interface Guess {
 
 /** What a request says of how well tokens are estimated: those that came, and those that were cut. */
 export interface Counted extends Guess, Pick<Bill, 'checked'> {
-  /** The provider was asked in vain. */
-  readonly checkFailed: boolean;
+  /** Why the provider gave no count that it was asked for; `''` where it did, or was not asked. */
+  readonly checkFailure: string;
+  /** The provider has reported cache figures for the model. */
+  readonly reportsCache: boolean;
   /** In shadow mode: tokens that would have been cut, and what that would have saved. */
   readonly would: { readonly removed: number; readonly dollars: number } | null;
 }

@@ -11,7 +11,7 @@ import type {
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
-import { type Bill, billOf, entering } from './bill.ts';
+import { type Bill, billOf, entering, hasCacheFigures } from './bill.ts';
 import { bounded, Calibration } from './calibration.ts';
 import { dayOf } from './days.ts';
 import { type Guess, KIND_MARK, regretSums, stepSums, textSums, turnSums } from './figures.ts';
@@ -75,6 +75,8 @@ export class Ledger implements LedgerSink, LedgerReader {
   readonly #byKind = new LRUCache<string, Calibration>({ max: 200, memoMethod: () => new Calibration() });
   /** Tokens cut by model, by the provider's count and estimated. */
   readonly #checked = new LRUCache<string, NonNullable<Bill['checked']>>({ max: 200 });
+  /** Models whose provider has reported cache figures. */
+  readonly #reporting = new LRUCache<string, true>({ max: 1_000 });
   /** Prune ids of texts that were regretted. */
   readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
   #turns: LedgerTurn[] = [];
@@ -103,6 +105,7 @@ export class Ledger implements LedgerSink, LedgerReader {
           if (name === 'reported' || name === 'guessed') of[name] += value;
           kinds.set(`${key}\0${kind}`, of);
         }
+        if (field === 'cacheReported' && value > 0) this.#reporting.set(key, true);
         if (field === 'checkedExact') this.#check(key, { exact: value, estimated: 0 });
         if (field === 'checkedEstimated') this.#check(key, { exact: 0, estimated: value });
         if (field !== 'reported' && field !== 'guessed') continue;
@@ -183,16 +186,24 @@ export class Ledger implements LedgerSink, LedgerReader {
     const known = newest(remembered, facts);
     const price = prices.of(facts.model, facts.atMs);
     const calibration = this.#calibration(facts.model);
-    const bill = billOf(facts, known, price, calibration, this.#removedScale(facts.model, calibration));
+    const removedScale = this.#removedScale(facts.model, calibration);
+    const reportsCache = this.#reportsCache(facts);
+    const bill = billOf(facts, known, { price, calibration, removedScale, reportsCache });
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
     }
     const shadow = facts.shadow === true;
     const turn = turnOf(facts, shadow ? asSent(bill) : bill);
-    const checkFailed = facts.counted !== undefined && bill.checked === null;
+    const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
     const guess = this.#count(facts, bill, known);
-    const counted = { ...guess, checked: bill.checked, checkFailed, would: shadow ? wouldBe(bill) : null };
+    const counted = {
+      ...guess,
+      checked: bill.checked,
+      checkFailure,
+      reportsCache,
+      would: shadow ? wouldBe(bill) : null,
+    };
     if (bill.checked) this.#check(facts.model, bill.checked);
     for (const group of turnSums(turn, facts.texts, counted)) this.#sums.add(group);
     for (const group of textSums(turn, facts.texts, bill.entering ?? 0)) this.#sums.add(group);
@@ -217,6 +228,12 @@ export class Ledger implements LedgerSink, LedgerReader {
     if (!this.#options.learner || this.#regretted.has(regret.pruneId)) return;
     this.#regretted.set(regret.pruneId, true);
     this.#sums.add(stepSums(about, regret, 'regretted'));
+  }
+
+  /** Whether the provider has reported cache figures for this model, in this answer or in an earlier one. */
+  #reportsCache({ model, usage }: RequestFacts): boolean {
+    if (usage !== null && hasCacheFigures(usage)) this.#reporting.set(model, true);
+    return this.#reporting.has(model);
   }
 
   #calibration(model: string): number {

@@ -11,7 +11,7 @@ import type {
   MissCause,
   Share,
 } from '../core/ports/ledger.ts';
-import type { TotalField } from './figures.ts';
+import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
 
 /** Estimated tokens from which on a calibration says something. */
@@ -96,7 +96,13 @@ function checkedOf(fields: Fields): CheckedShare | null {
   const get = (field: TotalField): number => fields.get(field) ?? 0;
   const [requests, failed] = [get('checked'), get('checkFailed')];
   if (requests + failed === 0) return null;
-  return { requests, failed, exact: get('checkedExact'), estimated: get('checkedEstimated') };
+  const failures = [...fields]
+    .flatMap(([field, count]) => {
+      const [name, reason] = field.split(KIND_MARK, 2);
+      return name === CHECK_FAILED && reason !== undefined ? [{ reason, requests: count }] : [];
+    })
+    .sort((a, b) => b.requests - a.requests);
+  return { requests, failed, failures, exact: get('checkedExact'), estimated: get('checkedEstimated') };
 }
 
 function totalsOf(fields: Fields): LedgerTotals {

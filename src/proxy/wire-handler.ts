@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
+import type { CountAnswer } from '../core/ports/ledger.ts';
 import type { TextOutcome } from '../core/prefix-memo.ts';
 import type { IncomingRequest } from '../core/read-request.ts';
 import type { RefusedConversations } from '../core/refused-conversations.ts';
@@ -218,7 +219,8 @@ class WireExchange {
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { project } = scopeOf(this.#req.headers, this.#requestId);
     const { shadow, dialect } = this.#options;
-    const about = { requestId: this.#requestId, project, wire: dialect.name, forwardedOriginal };
+    const { model } = this.#to.operation;
+    const about = { requestId: this.#requestId, project, wire: dialect.name, forwardedOriginal, model };
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {
@@ -227,7 +229,7 @@ class WireExchange {
     }
   }
 
-  #counted({ received, edits }: Rewritten): Promise<number | null> | null {
+  #counted({ received, edits }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
     if (!counts || edits.length === 0) return null;
     const { rest, upstream } = this.#to;

@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { reportText } from '../../src/cli/report-text.ts';
 import type { LedgerConversation } from '../../src/core/ports/ledger.ts';
 import { randomFrom } from '../../src/ledger/interval.ts';
+import { readReport } from '../../src/ledger/ledger.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '../helpers/messages.ts';
@@ -127,11 +129,12 @@ async function play(seeds: readonly number[], env: Readonly<Record<string, strin
   }
   await proxy.stop();
   const { ledger } = openStore(proxy.dbPath);
+  const report = await readReport(ledger, { sinceDay: '2000-01-01' });
   const told = new Map((await ledger.conversations({ sinceMs: 0, limit: 999 })).map((one) => [one.project, one]));
   const sums = await ledger.sums({ sinceDay: '2000-01-01', slice: 'all' });
   const all = played.map((one, i): Played => ({ ...one, told: told.get(`p${seeds[i]}`) }));
   const sum = (field: string): number => sums.reduce((all, one) => all + (one.field === field ? one.value : 0), 0);
-  return { all, asked, sum };
+  return { all, asked, sum, report };
 }
 
 const saved = ({ told, billed, twin }: Played) => ({
@@ -168,9 +171,11 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(asked.count).toBe(0);
   });
 
-  it('is none the worse where the provider does not count, and says how often', async () => {
-    const { all, asked, sum } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, 529);
-    expect([sum('checked'), sum('checkFailed')]).toEqual([0, asked.count]);
+  it('is none the worse where the provider does not count, and reports how often and why', async () => {
+    const { all, asked, sum, report } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, 529);
+    expect([sum('checked'), sum('checkFailed'), sum('checkFailed:status_529')]).toEqual([0, asked.count, asked.count]);
+    expect(report.checked).toMatchObject({ failures: [{ reason: 'status_529', requests: asked.count }] });
+    expect(reportText(report, (_, words) => words, undefined)).toContain(`${asked.count} status_529`);
     expect(asked.count).toBeGreaterThan(5);
     for (const one of all) expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
     const { all: unasked } = await play(SEEDS.slice(0, 6), {});

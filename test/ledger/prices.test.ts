@@ -164,7 +164,7 @@ describe('a file of own prices', () => {
       fresh: { from: 0, tokens: 0 },
     };
     const prices = own(row('m', 'input = 1\noutput = 10\n[[price.band]]\nabove = 1_000\ninput = 2\noutput = 15'));
-    const { dollars, dollarsWithout } = billOf(facts, null, prices.of('m', NOW), 1);
+    const { dollars, dollarsWithout } = billOf(facts, null, { price: prices.of('m', NOW), calibration: 1 });
     expect([dollars, dollarsWithout]).toEqual([expect.closeTo(900 / 1e6, 12), expect.closeTo(2_200 / 1e6, 12)]);
   });
 

@@ -88,11 +88,12 @@ function bothWays(rules: ProviderRules, headTokens: number, steps: readonly Step
       bytes:
         headTokens * 4 + shown.reduce((sum, { tokens }, at) => sum + tokens * (messages[at]?.bytesPerToken ?? 4), 0),
       cacheUpTo: messages.length,
+      cacheHourUpTo: rules.lifetimeMs === HOUR ? messages.length : null,
       texts: [],
       regrets: [],
       fresh: { from: i === 0 ? 0 : messages.length - 1, tokens: 0 },
     };
-    const bill = billOf(facts, known, priceOf(rules), 1);
+    const bill = billOf(facts, known, { price: priceOf(rules), calibration: 1 });
     known = bill.known;
     bills.push(bill);
   });
@@ -151,6 +152,23 @@ describe('the bill of a conversation', () => {
   );
 });
 
+describe('a prompt that only the cuts made too short for the cache', () => {
+  const short = (cut: number): Step => ({
+    ...{ model: 'm', tools: 't', system: 's', atMs: 0, output: 10 },
+    messages: [{ says: 'a', tokens: 3_500, cut, bytesPerToken: 4 }],
+  });
+
+  it.each(['writes for five minutes', 'writes for an hour'])(
+    'would have been written by the breakpoint where it %s',
+    (name) => {
+      const rules = { ...(providers[name] as ProviderRules), minPrefix: 1_024 };
+      const { dollars, billed, without, twin } = bothWays(rules, 500, [short(3_200)]);
+      expect(dollars).toBeCloseTo(billed, 9);
+      expect(without).toBeCloseTo(twin, 9);
+    },
+  );
+});
+
 describe('a cache that missed', () => {
   const rules = providers['writes for five minutes'] as ProviderRules;
   const big = (says: string, cut = 0): Message => ({ says, tokens: 10_000, cut, bytesPerToken: 4 });
@@ -203,7 +221,10 @@ describe('a cache that missed', () => {
     const { atMs, model, tools, system } = after;
     const about = { requestId: 'x', project: 'p', conversationId: 'c', wire: 'messages', arm: 'pruned' } as const;
     const rest = { texts: [], regrets: [], cacheUpTo: 3, bytes: total * 4, fresh: { from: 2, tokens: 0 } };
-    return billOf({ ...about, ...rest, atMs, model, tools, system, messages, usage }, known, priceOf(rules), 1);
+    return billOf({ ...about, ...rest, atMs, model, tools, system, messages, usage }, known, {
+      price: priceOf(rules),
+      calibration: 1,
+    });
   }
 
   it('is unknown where nothing changed and the provider still did not read it', () => {

@@ -241,8 +241,10 @@ export interface HoldoutResult {
 /** Removed tokens that the provider was asked for, beside the estimate of the very same. */
 export interface CheckedShare {
   readonly requests: number;
-  /** Asked in vain. */
+  /** Requests that the provider gave no count for. */
   readonly failed: number;
+  /** The same by reason (a code of `CountAnswer.failure`), the most frequent first. */
+  readonly failures: readonly { readonly reason: string; readonly requests: number }[];
   /** Of all requests that were counted. */
   readonly exact: number;
   /** The same as the engine estimates it, uncalibrated. */
@@ -350,6 +352,14 @@ export interface ReportedUsage {
   readonly written1h: number | null;
 }
 
+/** The provider's count of a request as it came. */
+export interface CountAnswer {
+  /** Tokens; `null` where the provider gave no count. */
+  readonly input: number | null;
+  /** Why there is no count, as a short constant code (`status_400`, `history_refused`, `timeout`, `busy`); `''` where there is one. */
+  readonly failure: string;
+}
+
 /** A request that a model answered. Holds no text. */
 export interface RequestFacts extends NamedRequest {
   readonly usage: ReportedUsage | null;
@@ -359,10 +369,12 @@ export interface RequestFacts extends NamedRequest {
   readonly messages: readonly MessageFacts[];
   /** Bytes of the forwarded body. */
   readonly bytes: number;
-  /** Tokens of the body as it came, as the provider counts them; `null` where it was asked in vain. Absent: not asked. */
-  readonly counted?: { readonly input: number | null };
+  /** The provider's count of the body as it came. Absent: not asked. */
+  readonly counted?: CountAnswer;
   /** Messages up to the last one that the client asked to be cached; `null` where it asks for none. */
   readonly cacheUpTo: number | null;
+  /** Messages up to the last one that the client asked to be cached for an hour; absent where it asks for none. */
+  readonly cacheHourUpTo?: number | null;
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
   /** It went out whole only to see what would have been cut: what is `removed` from its messages counts below 0. */

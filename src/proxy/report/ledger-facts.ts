@@ -22,6 +22,8 @@ export interface Circumstances {
   readonly wire: string;
   /** The bytes forwarded were those that came. */
   readonly forwardedOriginal: boolean;
+  /** The model, on wires that name it in the path. Default: the body's. */
+  readonly model?: string | undefined;
 }
 
 /** All that the ledger keeps of a request, but for when it ended and what was used. */
@@ -46,13 +48,13 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     project: about.project,
     wire: about.wire,
     conversationId: rewritten.conversationId,
-    model: rewritten.model.slice(0, MAX_MODEL_CHARS),
+    model: (about.model ?? rewritten.model).slice(0, MAX_MODEL_CHARS),
     arm,
     tools,
     system,
     messages,
     bytes: forwardedOriginal ? received.length : body.length,
-    cacheUpTo: cacheUpTo(rewritten, about.wire),
+    ...cachePlaces(rewritten, about.wire),
     texts: fresh.filter(({ tokensBefore }) => tokensBefore > 0).map((outcome) => textFacts(outcome, forwardedOriginal)),
     regrets: forwardedOriginal ? [] : [...rereads(outcomes, newFrom), ...quotedCuts(rewritten)],
     fresh: freshOf(messages, outcomes, tail, forwardedOriginal),
@@ -100,6 +102,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     messages: open.messages,
     bytes: open.bytes,
     cacheUpTo: open.cacheUpTo,
+    cacheHourUpTo: open.cacheHourUpTo ?? null,
     texts: open.texts,
     regrets: open.regrets,
     ...(open.shadow && { shadow: open.shadow }),
@@ -186,15 +189,39 @@ const NO_SPAN = { start: 0, end: 0 };
 /** Messages at the end among which clients put the last place that is to be cached; the whole body is not searched. */
 const LAST_MESSAGES = 4;
 
-/** How many messages stand before the last place that the client asked to be cached, that one included. */
-function cacheUpTo({ received, messages }: Rewritten, wire: string): number | null {
-  if (wire !== 'messages') return null; // elsewhere the cache works by itself
+/** How many messages stand before the last breakpoints of the client: of either lifetime, and of an hour. */
+function cachePlaces({ received, messages }: Rewritten, wire: string): Pick<OpenFacts, 'cacheUpTo' | 'cacheHourUpTo'> {
+  if (wire !== 'messages') return { cacheUpTo: null }; // elsewhere the cache works by itself
   const from = messages.at(-LAST_MESSAGES)?.span.start ?? 0;
-  const at = from + received.subarray(from).lastIndexOf(CACHE_CONTROL);
-  if (at < from) return received.subarray(0, messages[0]?.span.start ?? 0).includes(CACHE_CONTROL) ? 0 : null;
-  // behind the messages it asks for all of them
-  return messages.findLastIndex(({ span }) => span.start <= at) + 1;
+  const head = received.subarray(0, messages[0]?.span.start ?? 0);
+  // a breakpoint behind the messages asks for all of them
+  const placeOf = (at: number): number => messages.findLastIndex(({ span }) => span.start <= from + at) + 1;
+  const last = breakpoints(received.subarray(from), placeOf);
+  const first = breakpoints(head, () => 0);
+  return { cacheUpTo: last.any ?? first.any, cacheHourUpTo: last.hour ?? first.hour };
 }
+
+/** The places of the last breakpoint in some bytes, and of the last one that lives for an hour; `null` where there is none. */
+function breakpoints(
+  bytes: Buffer,
+  placeOf: (at: number) => number,
+): { readonly any: number | null; readonly hour: number | null } {
+  let any: number | null = null;
+  for (
+    let at = bytes.lastIndexOf(CACHE_CONTROL);
+    at >= 0;
+    at = at === 0 ? -1 : bytes.lastIndexOf(CACHE_CONTROL, at - 1)
+  ) {
+    any ??= placeOf(at);
+    const behind = bytes.toString('latin1', at, at + BREAKPOINT_BYTES);
+    if (ONE_HOUR.test(behind.slice(0, behind.indexOf('}') + 1))) return { any, hour: placeOf(at) };
+  }
+  return { any, hour: null };
+}
+
+/** Longest `"cache_control": {…}` that is read. */
+const BREAKPOINT_BYTES = 120;
+const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 
 function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
   const { tool, kind, pruneId, tokensBefore, tokensAfter, boldness = 0 } = outcome;

@@ -1,5 +1,5 @@
 import { CONNECTION_RUN } from '../../core/event-log.ts';
-import type { LedgerSink, LedgerStore, RequestFacts } from '../../core/ports/ledger.ts';
+import type { CountAnswer, LedgerSink, LedgerStore, RequestFacts } from '../../core/ports/ledger.ts';
 import type { Clock, EventSink, Store } from '../../core/ports.ts';
 import type { TellFailure } from '../../failures.ts';
 import type { Log } from '../../observe/log.ts';
@@ -139,7 +139,7 @@ export class Reporter {
   }
 
   /** Requests of a conversation are billed in their order: one that is still counted holds back those behind it. */
-  #bill(facts: RequestFacts, counted: Promise<number | null> | undefined): void {
+  #bill(facts: RequestFacts, counted: Promise<CountAnswer> | undefined): void {
     const { ledger } = this.#options;
     const { conversationId } = facts;
     const before = this.#counting.get(conversationId);
@@ -147,8 +147,8 @@ export class Reporter {
       ledger?.request(facts);
       return;
     }
-    const billed = Promise.all([counted, before]).then(([input]) =>
-      ledger?.request(input === undefined ? facts : { ...facts, counted: { input } }),
+    const billed = Promise.all([counted, before]).then(([answer]) =>
+      ledger?.request(answer === undefined ? facts : { ...facts, counted: answer }),
     );
     this.#counting.set(conversationId, billed);
     this.#unfinished.add(billed);

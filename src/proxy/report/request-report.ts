@@ -1,3 +1,4 @@
+import type { CountAnswer } from '../../core/ports/ledger.ts';
 import type { TextOutcome } from '../../core/prefix-memo.ts';
 import type { Rewritten } from '../../core/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
@@ -38,8 +39,8 @@ export interface RequestReport {
   readonly usage: ProviderUsage | null;
   /** For the ledger; `null` where nothing was looked at or generated. */
   readonly facts?: OpenFacts | null;
-  /** Tokens of the body as it came, which the provider was asked for; `null` where it did not say. Never rejects. */
-  readonly counted?: Promise<number | null> | undefined;
+  /** The provider's count of the body as it came; absent where it was not asked. Never rejects. */
+  readonly counted?: Promise<CountAnswer> | undefined;
 }
 
 /** How much of a model's name is reported. */

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { field } from '../../json/value.ts';
+import type { CountAnswer } from '../../core/ports/ledger.ts';
+import { field, parsed } from '../../json/value.ts';
 import { requestHeaders } from './headers.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -8,7 +9,9 @@ export interface ExactCountsOptions {
   readonly share: number;
   /** The question how many tokens a body has. @throws when it is not understood */
   readonly question: (body: Buffer) => Buffer;
-  /** Told of a question that came to nothing; `reason` is a short constant code. */
+  /** Whether an answer refuses a request because its history is not the one that the provider knows. */
+  readonly refusesPast: (status: number, answer: Buffer) => boolean;
+  /** Reports a question that failed; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown, about: { readonly requestId: string }) => void;
 }
 
@@ -43,15 +46,17 @@ export class ExactCounts {
     this.#options = options;
   }
 
-  /** Tokens of a request as it came, `null` when they could not be had. @returns `null` for a request outside the share */
-  of(request: AnsweredRequest): Promise<number | null> | null {
+  /** Tokens of a request as it came. Never rejects. @returns `null` for a request outside the share */
+  of(request: AnsweredRequest): Promise<CountAnswer> | null {
     if (crc32(request.requestId) / 0x1_0000_0000 >= this.#options.share) return null;
-    if (this.#underWay >= AT_ONCE || request.body.length > MAX_BODY_BYTES) return Promise.resolve(null);
+    if (this.#underWay >= AT_ONCE) return Promise.resolve({ input: null, failure: 'busy' });
+    if (request.body.length > MAX_BODY_BYTES) return Promise.resolve({ input: null, failure: 'body_too_large' });
     this.#underWay++;
     return this.#ask(request)
+      .then((input) => ({ input, failure: '' }))
       .catch((cause: unknown) => {
         this.#options.onFailure('not_counted', cause, { requestId: request.requestId });
-        return null;
+        return { input: null, failure: failureOf(cause) };
       })
       .finally(() => {
         this.#underWay--;
@@ -63,9 +68,29 @@ export class ExactCounts {
     const [own = '', query] = rest.split('?', 2);
     const to = upstream.pathFor(`${own}/count_tokens${query === undefined ? '' : `?${query}`}`);
     const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
-    if (status !== 200) throw new Error(`answered with ${status}`);
-    const tokens = field(JSON.parse(answer.toString('utf8')), 'input_tokens');
-    if (typeof tokens !== 'number' || !(tokens >= 0)) throw new Error('answered without a number of tokens');
+    if (this.#options.refusesPast(status, answer)) throw new NotCounted('history_refused', `answered with ${status}`);
+    if (status !== 200) throw new NotCounted(`status_${status}`, `answered with ${status}`);
+    const tokens = field(parsed(answer.toString('utf8')), 'input_tokens');
+    if (typeof tokens !== 'number' || !(tokens >= 0)) {
+      throw new NotCounted('not_understood', 'answered without a number of tokens');
+    }
     return tokens;
   }
+}
+
+/** The provider answered, but not with a count. */
+class NotCounted extends Error {
+  override readonly name = 'NotCounted';
+
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+function failureOf(cause: unknown): string {
+  if (cause instanceof NotCounted) return cause.code;
+  return cause instanceof Error && cause.name === 'TimeoutError' ? 'timeout' : 'unreachable';
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { LedgerReport } from '../../../core/ports/ledger.ts';
+import type { CheckedShare, LedgerReport } from '../../../core/ports/ledger.ts';
 import { compact, dollars, number, plural, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Empty, Figure, Head } from '../parts/pieces.tsx';
@@ -67,6 +67,11 @@ export function OverviewView() {
   );
 }
 
+/** Why the provider gave no count, by reason. */
+function reasonsOf({ failures }: CheckedShare): string {
+  return failures.length === 0 ? '' : `: ${failures.map((one) => `${number(one.requests)} ${one.reason}`).join(', ')}`;
+}
+
 function Report({ report, days }: { report: LedgerReport; days: number }) {
   const { checked } = report;
   return (
@@ -82,8 +87,8 @@ function Report({ report, days }: { report: LedgerReport; days: number }) {
       {checked !== null && (
         <p class="quiet">
           The provider counted {plural(checked.requests, 'request')} as they came
-          {checked.failed > 0 && `, and ${number(checked.failed)} in vain`}: {compact(checked.exact)} tokens were cut,{' '}
-          {compact(checked.estimated)} by the estimate.
+          {checked.failed > 0 && ` (no count for ${number(checked.failed)}${reasonsOf(checked)})`}:{' '}
+          {compact(checked.exact)} tokens were cut, {compact(checked.estimated)} by the estimate.
         </p>
       )}
       <ByDay report={report} days={days} />
