@@ -140,6 +140,8 @@ describe.each([
     expect(JSON.parse(refused.body.toString())).toMatchObject({ error: { type: 'key_requests_used_up' } });
     expect((await member.send('/v1/chat/completions', HELLO, PROVIDER)).status).toBe(429);
 
+    const recovery = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'recover_text', arguments: {} } };
+    expect((await member.send('/mcp', recovery)).status).toBe(200);
     for (let i = 0; i < 6; i++) expect(await member.recover(prune_id)).toHaveProperty('raw_text');
     clock.now += 30_000;
     expect(await member.call('prune_text', entry)).toMatchObject({ prune_id });

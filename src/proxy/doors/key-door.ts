@@ -20,7 +20,7 @@ const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
 /** Where clients put the provider's key. */
 const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 /** What is answered here and asks no model. The texts to be pruned that it brings are counted where they are known. */
-const OWN = /^\/(?:$|rpc(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
+const OWN = /^\/(?:$|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
 /** What has a way in of its own: the page, which asks for the key by itself, and the metrics. */
 const OWN_DOOR = /^\/(?:$|page(?:\/|$)|metrics$|favicon\.ico$)/;
 const BYTES_PER_TOKEN = 4;
