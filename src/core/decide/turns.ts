@@ -12,8 +12,11 @@ export class Turns {
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
 
-  /** Does one piece of work as soon as it is its turn; at once, before it returns, when there was little to do. */
-  async run<T>(piece: () => T): Promise<T> {
+  /**
+   * Does one piece of work when it is its turn: at once, before it returns, when there was little to do. Only its
+   * synchronous part is measured.
+   */
+  async run<T>(piece: () => T | Promise<T>): Promise<T> {
     if (this.#waiting > 0 || this.#workedMs >= SLICE_MS) {
       this.#waiting++;
       this.#last = this.#last.then(() => nextTurn());

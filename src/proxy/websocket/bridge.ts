@@ -1,5 +1,6 @@
 import type WebSocket from 'ws';
 import type { RawData } from 'ws';
+import type { Turns } from '../../core/decide/turns.ts';
 
 /** What looks at the messages on their way. */
 export interface BridgeWatch {
@@ -25,15 +26,20 @@ export class Bridge {
   readonly #client: Side;
   readonly #upstream: Side;
   readonly #watch: BridgeWatch;
+  readonly #turns: Turns;
   /** Messages of the client that are looked at, one after the other. */
   #inOrder: Promise<void> = Promise.resolve();
   #ended = false;
 
-  /** @param upstream - paused until now */
-  constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch) {
+  /**
+   * @param upstream - paused until now
+   * @param turns - of all connections: a client may send thousands of messages at once
+   */
+  constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch, turns: Turns) {
     this.#client = new Side(client);
     this.#upstream = new Side(upstream);
     this.#watch = watch;
+    this.#turns = turns;
     this.#join(this.#client, this.#upstream, (data, isBinary) => this.#fromClient(data, isBinary));
     this.#join(this.#upstream, this.#client, (data, isBinary) => {
       if (watch.fromUpstream(data, isBinary)) pass(data, isBinary, this.#upstream, this.#client);
@@ -74,12 +80,14 @@ export class Bridge {
 
   #fromClient(data: Buffer, isBinary: boolean): void {
     this.#client.hold(); // what comes behind it waits in the client's own buffers
-    this.#inOrder = this.#inOrder
-      .then(() => this.#watch.fromClient(data, isBinary))
-      .then((out) => {
-        if (out !== null) pass(out, isBinary, this.#client, this.#upstream);
-      })
-      .finally(() => this.#client.release());
+    const passOn = (out: Buffer | null): void => {
+      if (out !== null) pass(out, isBinary, this.#client, this.#upstream);
+    };
+    const look = (): void | Promise<void> => {
+      const out = this.#watch.fromClient(data, isBinary);
+      return out instanceof Promise ? out.then(passOn) : passOn(out);
+    };
+    this.#inOrder = this.#inOrder.then(() => this.#turns.run(look)).finally(() => this.#client.release());
   }
 }
 

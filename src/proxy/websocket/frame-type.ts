@@ -21,9 +21,10 @@ export function typeOfFrame(frame: Buffer): string {
 }
 
 function typeAnywhere(frame: Buffer): string {
+  const cursor = new JsonCursor(frame);
+  if (!cursor.atObject()) return '';
   let type = '';
   try {
-    const cursor = new JsonCursor(frame);
     cursor.object((key) => {
       if (key === 'type' && cursor.atString()) type = cursor.text(cursor.string()) ?? '';
     });

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
+import { Turns } from '../../core/decide/turns.ts';
 import { childOf, meteredByChild } from '../doors/child-door.ts';
 import { sendUpstreamError } from '../openai-error.ts';
 import type { Destination } from '../upstream/destinations.ts';
@@ -34,6 +35,7 @@ export class WebSocketHandler {
   readonly #options: WebSocketOptions;
   readonly #server: WebSocketServer;
   readonly #open = new Set<Open>();
+  readonly #turns = new Turns();
   /** Fields that go with the next `101`: the handshake is made in one go. */
   #fields: readonly string[] = [];
   #protocol = '';
@@ -134,7 +136,7 @@ export class WebSocketHandler {
       },
     );
     const watch = meteredByChild(req, frames, (frame) => open.bridge.tell(frame));
-    const open: Open = { frames, bridge: new Bridge(client, upstream, watch) };
+    const open: Open = { frames, bridge: new Bridge(client, upstream, watch, this.#turns) };
     this.#open.add(open);
     if (this.#draining) this.drain();
   }
