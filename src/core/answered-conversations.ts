@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AnswerTurn } from '../dialects/dialect.ts';
 import type { TellFailure } from '../failures.ts';
 import { Conversation } from '../goal/conversation.ts';
+import { foldAnswer } from './find-texts.ts';
 import type { KeptAnswers } from './ports/answers.ts';
 
 /** Answers kept by the provider that may still be gone on from. */
@@ -30,12 +31,12 @@ export class AnsweredConversations {
   }
 
   /** Takes note of an answer: known at once, durable when it resolves. Never rejects. */
-  async add(before: Conversation, { id, said, calls }: AnswerTurn): Promise<void> {
+  async add(before: Conversation, { id, items }: AnswerTurn): Promise<void> {
     const after = before.fork();
-    after.assistantSaid(
-      said,
-      calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } })),
-    );
+    for (const { said, calls } of items) {
+      const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
+      foldAnswer(after, said, made);
+    }
     // the very same as another proxy will read it
     this.#memory.set(id, after.kept());
     const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);

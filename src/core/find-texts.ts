@@ -82,6 +82,7 @@ export function findTexts(reading: Reading): FoundText[] {
   // names of tools that are looked up first, and Codex's tools, stand in messages of the client's own
   if (message.role === 'other' && namesRecovery(bytes, message.span)) conversation.offerRecovery();
   const found = byCall(message.texts).flatMap((texts) => readResult(reading, texts));
+  if (message.role === 'tool') conversation.toolAnswered();
   if (message.role === 'user') found.push(...readUser(reading));
   else if (message.role === 'assistant') readAssistant(reading);
   return found.sort((a, b) => a.literal.start - b.literal.start);
@@ -97,6 +98,15 @@ function readAssistant({ bytes, message, conversation }: Reading): void {
   const texts = message.texts.filter(({ use }) => use === 'said');
   const said = texts.map(({ literal }) => decodeString(bytes, literal.start, literal.end) ?? '').join('\n');
   const calls = message.calls.map(({ id, name, args }) => ({ id, call: { name, args: argsText(bytes, args) } }));
+  foldAnswer(conversation, said, calls);
+}
+
+/** Folds a message of the model's, or one item of its answer, into a conversation. */
+export function foldAnswer(
+  conversation: Conversation,
+  said: string,
+  calls: readonly { readonly id: string; readonly call: ToolCall }[],
+): void {
   if (calls.some(({ call }) => isRecovery(call))) conversation.offerRecovery();
   conversation.assistantSaid(said, calls);
 }

@@ -1,4 +1,5 @@
 import type { Dialect, ScannedMessage } from '../dialects/dialect.ts';
+import type { Conversation } from '../goal/conversation.ts';
 import { keyOf } from './hash.ts';
 
 /**
@@ -22,4 +23,24 @@ export function prefixesOf(
     prefixes.push(message.role === 'other' ? before : keyOf(before, dialect.meaning(body, message)));
   }
   return prefixes;
+}
+
+/**
+ * A second key for a result of a tool, by the call that it answers. Where the provider keeps the history, a result is sent
+ * alone first, and with all that stands before it later. Clients spell the model's items otherwise than the provider did,
+ * so that no hash over them finds what was sent the first time.
+ *
+ * @param conversation - as it stands at the message
+ * @returns `''` for a message that answers no call, or several
+ */
+export function resultKeyOf(
+  dialect: Dialect,
+  body: Buffer,
+  message: ScannedMessage,
+  conversation: Conversation,
+): string {
+  const [first] = message.texts;
+  if (!dialect.keepsHistory || message.role !== 'tool' || first === undefined || first.callId === '') return '';
+  const nth = conversation.callsUnder(first.callId);
+  return keyOf('result', conversation.id, first.callId, String(nth), dialect.meaning(body, message));
 }

@@ -6,7 +6,7 @@ import { keyOf } from './hash.ts';
 import { messageTokens } from './message-tokens.ts';
 import type { RequestScope } from './ports/segments.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
-import { prefixesOf } from './prefixes.ts';
+import { prefixesOf, resultKeyOf } from './prefixes.ts';
 
 /** A request's body, and all that decides what becomes of it beside the settings. */
 export interface IncomingRequest {
@@ -47,6 +47,8 @@ export interface ReadBody {
   readonly messages: readonly ScannedMessage[];
   /** For each message what stands for it and all before it. */
   readonly prefixes: readonly string[];
+  /** Second keys of new messages, by their prefixes: see `resultKeyOf`. */
+  readonly resultKeys: ReadonlyMap<string, string>;
   readonly conversation: Conversation;
   readonly conversationId: string;
   /** The remembered body that it goes on from. */
@@ -109,6 +111,7 @@ export function readRequest(
   const found: FoundText[] = [];
   const calls = new Map<ScannedText, CallInContext>();
   const marks: Mark[] = [];
+  const resultKeys = new Map<string, string>();
   let tokens = checkpoint?.tokens ?? 0;
   for (let i = first; i < messages.length; i++) {
     const message = messages[i];
@@ -118,6 +121,8 @@ export function readRequest(
       if (call) calls.set(text, call);
     }
     found.push(...findTexts({ bytes: body, message, messageIndex: i, conversation, settings: find }));
+    const resultKey = resultKeyOf(dialect, body, message, conversation);
+    if (resultKey !== '') resultKeys.set(prefixes[i] ?? '', resultKey);
     if (counting) tokens += messageTokens(body, message);
     if (i >= messages.length - CHECKPOINTS) marks.push({ message: i, conversation: conversation.fork(), tokens });
   }
@@ -125,6 +130,7 @@ export function readRequest(
     scanned,
     messages,
     prefixes,
+    resultKeys,
     conversation,
     conversationId: conversation.id,
     match,

@@ -1,4 +1,5 @@
 import type { Store } from './ports.ts';
+import type { ReadBody } from './read-request.ts';
 
 const MAX_REMEMBERED = 10_000;
 
@@ -19,13 +20,10 @@ export class RefusedConversations {
     for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }
 
-  /**
-   * Whether a request begins with the messages of a refused one.
-   *
-   * @param prefixes - for each of its messages what stands for it and all before it
-   */
-  covers(prefixes: readonly string[]): boolean {
-    return this.#hashes.size > 0 && prefixes.some((prefix) => this.#hashes.has(prefix));
+  /** Whether a request holds the last message of a refused one, by any key of its messages. */
+  covers({ prefixes, resultKeys }: Pick<ReadBody, 'prefixes' | 'resultKeys'>): boolean {
+    if (this.#hashes.size === 0) return false;
+    return [...prefixes, ...resultKeys.values()].some((key) => this.#hashes.has(key));
   }
 
   /**
@@ -33,11 +31,11 @@ export class RefusedConversations {
    *
    * @throws StoreUnavailable when it holds for this process only
    */
-  async add(prefixes: readonly string[]): Promise<void> {
-    const prefix = prefixes.at(-1);
-    if (prefix === undefined) return;
-    if (this.#hashes.size >= MAX_REMEMBERED) this.#hashes.delete(this.#hashes.values().next().value ?? '');
-    this.#hashes.add(prefix);
-    await this.#store.markRefused(prefix);
+  async add(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      if (this.#hashes.size >= MAX_REMEMBERED) this.#hashes.delete(this.#hashes.values().next().value ?? '');
+      this.#hashes.add(key);
+    }
+    await Promise.all(keys.map((key) => this.#store.markRefused(key)));
   }
 }

@@ -132,7 +132,7 @@ export class RequestRewriter {
     const directives = segments?.directives.known((request.scope ?? NO_SCOPE).project) ?? NO_DIRECTIVES;
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
     const prepared = await this.#preparer.prepare(request, this.#find(request, state), directives, TIMED_OUT);
-    if (this.#options.refused.covers(prepared.read.prefixes)) return leftAlone(prepared);
+    if (this.#options.refused.covers(prepared.read)) return leftAlone(prepared);
     refuseUnknown(prepared);
     if (this.#isHeldOut(prepared)) return heldOut(prepared);
     return this.#done(prepared, this.#settler.newWhole(prepared, TIMED_OUT).result, []);
@@ -144,7 +144,7 @@ export class RequestRewriter {
     const { directives } = state;
     const match = this.#find(request, state);
     let prepared = await this.#preparer.prepare(request, match, directives, null);
-    if (this.#options.refused.covers(prepared.read.prefixes)) {
+    if (this.#options.refused.covers(prepared.read)) {
       await slideExpiry(this.#options, body, 0, scope.project);
       return leftAlone(prepared);
     }

@@ -14,6 +14,8 @@ export interface Rewritten {
   readonly messages: readonly ScannedMessage[];
   /** For each message what stands for it and all before it. */
   readonly prefixes: readonly string[];
+  /** What later requests of the conversation are known by, should this one be refused. */
+  readonly refusalKeys: readonly string[];
   /** Stands for the conversation: a hash of how it begins. */
   readonly conversationId: string;
   /** An upstream refused a pruned request of this conversation before: all of it goes as it came. */
@@ -53,6 +55,7 @@ export function rewritten(prepared: PreparedRequest, result: Spliced, fallbacks:
     stream,
     messages,
     prefixes: read.prefixes,
+    refusalKeys: refusalKeysOf(read),
     conversationId: read.conversationId,
     conversation: read.conversation,
     refusedBefore: false,
@@ -67,6 +70,12 @@ export function rewritten(prepared: PreparedRequest, result: Spliced, fallbacks:
     beside: read.scanned.beside,
     heldOut: false,
   };
+}
+
+/** The last message of a request, by all that stands before it and, where it is a result, by its call. */
+function refusalKeysOf({ prefixes, resultKeys }: PreparedRequest['read']): string[] {
+  const last = prefixes.at(-1);
+  return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);
 }
 
 /** The request of a conversation that goes as it came. */

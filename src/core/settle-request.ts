@@ -176,7 +176,8 @@ export class Settler {
     const outcomes = result.outcomes.slice(read.outcomesBefore.length);
     const prefixOf = (index: number): string => read.prefixes[index] ?? '';
     const cut = recordsOf(open, outcomes, decisionOf, prefixOf, this.#options.render);
-    return { result, records: [...cut, ...wholeRecords(prepared, new Set(cut.map(({ prefix }) => prefix)))] };
+    const records = [...cut, ...wholeRecords(prepared, new Set(cut.map(({ prefix }) => prefix)))];
+    return { result, records: [...records, ...byResultKey(records, read.resultKeys)] };
   }
 
   #splice(
@@ -186,6 +187,14 @@ export class Settler {
   ): Spliced {
     return splice(body, { found, editsBefore, outcomesBefore }, decisionOf, this.#options.render, unsettled);
   }
+}
+
+/** The same records under the second keys of their messages. */
+function byResultKey(records: readonly SentMessage[], keys: ReadonlyMap<string, string>): SentMessage[] {
+  return records.flatMap((record) => {
+    const prefix = keys.get(record.prefix);
+    return prefix === undefined ? [] : { ...record, prefix };
+  });
 }
 
 /** The prunes of decisions that were not refused. */

@@ -11,6 +11,11 @@ export interface Dialect {
    * session otherwise), or only should (the provider's prompt cache misses otherwise).
    */
   readonly binding: 'must' | 'should';
+  /**
+   * Whether the provider can keep the history, so that a request may send only what is new and a later one all of it. Items
+   * of such a conversation are recognised by the calls that they answer, and not only by all that stands before them.
+   */
+  readonly keepsHistory: boolean;
   /** What a request is for, or `null` when it is none of this wire. `path` comes without its query. */
   claims(method: string, path: string): Purpose | null;
   /** What the path says that other wires say in the body; absent where it says nothing. */
@@ -138,9 +143,14 @@ export interface AnswerReader {
   turn(): AnswerTurn | null;
 }
 
-/** An answer that the provider keeps: its id and what the model said and called in it. */
+/** An answer that the provider keeps: its id, and its items in the order in which a client sends them back. */
 export interface AnswerTurn {
   readonly id: string;
+  readonly items: readonly AnswerItem[];
+}
+
+/** An item of an answer: words of the model, or calls. A call that may be named by two ids is there twice. */
+export interface AnswerItem {
   readonly said: string;
   readonly calls: readonly { readonly id: string; readonly name: string; readonly args: string }[];
 }

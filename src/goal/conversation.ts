@@ -59,6 +59,8 @@ export class Conversation {
   #id = '';
   #recovers = false;
   #spoken = '';
+  /** The newest words of the answer that is being folded; some wires send them and each call as items of their own. */
+  #answerWords = '';
   #calls: SharedLog<CallInContext>;
   #results: SharedLog<Result>;
   /** Paths of files that results showed, by their names. */
@@ -81,6 +83,7 @@ export class Conversation {
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
     fork.#spoken = this.#spoken;
+    fork.#answerWords = this.#answerWords;
     return fork;
   }
 
@@ -171,11 +174,19 @@ export class Conversation {
   /** A message of the user's answers what the model said. */
   userAnswered(): void {
     this.#spoken = '';
+    this.#answerWords = '';
   }
 
+  /** A result of a tool ends the answer that called it. */
+  toolAnswered(): void {
+    this.#answerWords = '';
+  }
+
+  /** Folds a message of the model's, or one item of its answer: calls are made with the words of that answer before them. */
   assistantSaid(text: string, calls: readonly { readonly id: string; readonly call: ToolCall }[]): void {
     this.#spoken = calls.length === 0 ? text.slice(-MAX_SPOKEN_CHARS) : '';
-    const said = text.trim().slice(-MAX_SAID_CHARS);
+    const said = text.trim().slice(-MAX_SAID_CHARS) || this.#answerWords;
+    this.#answerWords = said;
     for (const { id, call } of calls) {
       // Legacy function results name their function instead of an id.
       this.#calls.add(id || call.name, { name: call.name, args: call.args, said, asked: this.#asked });
@@ -192,6 +203,11 @@ export class Conversation {
   callOf(toolCallId: string, name: string): CallInContext | undefined {
     const byId = toolCallId === '' ? undefined : this.#calls.newest(toolCallId);
     return byId ?? this.#calls.newest(name);
+  }
+
+  /** How many calls were made under an id so far: some models number those of each answer anew. */
+  callsUnder(id: string): number {
+    return this.#calls.count(id);
   }
 
   /**

@@ -53,6 +53,12 @@ export class SharedLog<T> {
     return at === undefined || at < this.#from ? undefined : this.#room.entries[at]?.value;
   }
 
+  /** How many values stand under a key. */
+  count(key: string): number {
+    const places = this.#room.places.get(key) ?? [];
+    return places.reduce((sum, at) => sum + (at >= this.#from && at < this.#to ? 1 : 0), 0);
+  }
+
   /** All values under a key, the oldest first. */
   all(key: string): T[] {
     const places = this.#room.places.get(key) ?? [];

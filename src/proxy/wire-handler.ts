@@ -133,7 +133,7 @@ class WireExchange {
     if (refusal.ofPast) return await this.#sendPast(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
-      .add(rewritten.prefixes)
+      .add(rewritten.refusalKeys)
       .catch((cause: unknown) => this.#options.onFailure(reasonOf(cause), cause, { requestId: this.#requestId }));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
   }

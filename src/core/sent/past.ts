@@ -2,6 +2,7 @@ import type { Dialect, ScannedMessage } from '../../dialects/dialect.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import type { Job } from '../decide/decision.ts';
 import type { FoundText } from '../find-texts.ts';
+import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
 import type { SentMemory } from './memory.ts';
@@ -54,7 +55,7 @@ export async function knownPast(
   unasked: unknown = null,
 ): Promise<KnownPast> {
   const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
-  const { messages, prefixes, first, tail, conversationId } = read;
+  const { messages, prefixes, resultKeys, first, tail, conversationId } = read;
   if (first === messages.length) return NOTHING_NEW;
   const those = (from: number, asked: (message: ScannedMessage) => boolean): string[] =>
     messages.slice(from).flatMap((message, i) => (asked(message) ? (prefixes[from + i] ?? []) : []));
@@ -64,12 +65,16 @@ export async function knownPast(
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
   const { sent: records, failure } = await memory.find(
-    [...those(first, holdsResultOrWords), ...open, ...whole],
+    [...those(first, holdsResultOrWords), ...resultKeys.values(), ...open, ...whole],
     unasked,
     soon,
   );
+  const recordOf = (i: number): SentMessage | undefined => {
+    const prefix = prefixes[i] ?? '';
+    return records.get(prefix) ?? records.get(resultKeys.get(prefix) ?? '');
+  };
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
-    mayBeCut(message) && !records.has(prefixes[first + i] ?? '');
+    mayBeCut(message) && recordOf(first + i) === undefined;
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
   if (read.found.length + records.size === 0) return { ...NOTHING_NEW, unknown, failure };
   const control = whole.some((prefix) => records.has(prefix));
@@ -82,7 +87,7 @@ export async function knownPast(
   for (let i = first; i < messages.length; i++) {
     const message = messages[i];
     const found = foundIn.get(i) ?? [];
-    const record = message && message.role !== 'other' ? records.get(prefixes[i] ?? '') : undefined;
+    const record = message && message.role !== 'other' ? recordOf(i) : undefined;
     if (message && record) {
       const again = replay(body, message, i, record, found);
       for (const { text, decision } of again) sent.set(text, decision);

@@ -10,6 +10,7 @@ import { scanMessagesBody } from './scan.ts';
 export const anthropicMessages: Dialect = {
   name: 'messages',
   binding: 'must',
+  keepsHistory: false,
   claims(method, path) {
     if (method !== 'POST') return null;
     if (path.endsWith('/v1/messages')) return 'generate';

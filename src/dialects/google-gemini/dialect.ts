@@ -11,6 +11,7 @@ import { scanGeminiBody } from './scan.ts';
 export const googleGemini: Dialect = {
   name: 'gemini',
   binding: 'should',
+  keepsHistory: false,
   claims(method, path) {
     if (method !== 'POST' || !BASE.test(path) || !path.includes('/models/')) return null;
     return PURPOSES.get(path.slice(path.lastIndexOf(':') + 1)) ?? null;

@@ -8,6 +8,7 @@ import { USAGE, usageOf } from './usage.ts';
 export const openaiChat: Dialect = {
   name: 'chat',
   binding: 'should',
+  keepsHistory: false,
   claims(method, path) {
     const known = path.endsWith('/chat/completions') && (path.startsWith('/v1/') || path === '/chat/completions');
     return method === 'POST' && known ? 'generate' : null;

@@ -1,11 +1,11 @@
 import { count, field } from '../../json/value.ts';
-import type { AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
+import type { AnswerItem, AnswerReader, AnswerTurn, ProviderUsage } from '../dialect.ts';
 import { EventData } from '../sse.ts';
 
 /** Where an event says of which type it is. */
 const TYPE_BYTES = 80;
-/** Calls and characters of one answer that are remembered: what a result must be known by, and no more. */
-const MAX_CALLS = 256;
+/** Items and characters of one answer that are remembered: what a result must be known by, and no more. */
+const MAX_ITEMS = 256;
 const MAX_ARGS_CHARS = 64 * 1024;
 const MAX_SAID_CHARS = 4_000;
 
@@ -19,9 +19,9 @@ export class ResponsesAnswer implements AnswerReader {
     (event) => this.#event(event),
     (response) => this.#response(response),
   );
-  readonly #calls = new Map<string, AnswerTurn['calls'][number]>();
+  /** The items so far; the last event of an answer may bring all of them again. */
+  #items: AnswerItem[] = [];
   #id = '';
-  #said = '';
   #usage: ProviderUsage | null = null;
 
   data(chunk: Buffer): void {
@@ -35,7 +35,7 @@ export class ResponsesAnswer implements AnswerReader {
 
   turn(): AnswerTurn | null {
     this.#events.end();
-    return this.#id === '' ? null : { id: this.#id, said: this.#said, calls: [...this.#calls.values()] };
+    return this.#id === '' ? null : { id: this.#id, items: this.#items };
   }
 
   /** One event, as a stream of events and a WebSocket bring it. */
@@ -49,26 +49,34 @@ export class ResponsesAnswer implements AnswerReader {
     if (usage !== null && typeof usage === 'object') this.#usage = usageOf(usage);
     const id = field(response, 'id');
     if (typeof id === 'string') this.#id = id;
-    const output = field(response, 'output');
-    if (Array.isArray(output)) for (const item of output) this.#item(item);
+    const output: unknown = field(response, 'output');
+    if (!Array.isArray(output) || output.length === 0) return;
+    this.#items = [];
+    for (const item of output) this.#item(item);
   }
 
   #item(item: unknown): void {
-    if (field(item, 'type') === 'message') this.#say(field(item, 'content'));
-    const args = field(item, 'arguments') ?? field(item, 'input') ?? field(item, 'action');
-    const id = field(item, 'call_id') ?? field(item, 'id');
-    if (args === undefined || typeof id !== 'string' || this.#calls.size >= MAX_CALLS) return;
-    const text = typeof args === 'string' ? args : JSON.stringify(args);
-    this.#calls.set(id, { id, name: nameOf(item), args: text.length > MAX_ARGS_CHARS ? '' : text });
+    const read = itemOf(item);
+    if (read && this.#items.length < MAX_ITEMS) this.#items.push(read);
   }
+}
 
-  #say(content: unknown): void {
-    if (!Array.isArray(content)) return;
-    const words = content.map((part) => field(part, 'text')).filter((text) => typeof text === 'string');
-    const said = words.join('\n');
-    // an item comes by itself and again in the answer's last event
-    if (!this.#said.endsWith(said)) this.#said = `${this.#said}\n${said}`.trim().slice(-MAX_SAID_CHARS);
-  }
+/** What an item says or calls; `null` for reasoning and whatever else does neither. */
+function itemOf(item: unknown): AnswerItem | null {
+  if (field(item, 'type') === 'message') return { said: saidIn(field(item, 'content')), calls: [] };
+  const args = field(item, 'arguments') ?? field(item, 'input') ?? field(item, 'action');
+  const ids = [field(item, 'call_id'), field(item, 'type') === 'local_shell_call' ? field(item, 'id') : undefined];
+  const known = ids.filter((id) => typeof id === 'string');
+  if (args === undefined || known.length === 0) return null;
+  const text = typeof args === 'string' ? args : JSON.stringify(args);
+  const call = { name: nameOf(item), args: text.length > MAX_ARGS_CHARS ? '' : text };
+  return { said: '', calls: known.map((id) => ({ id, ...call })) };
+}
+
+function saidIn(content: unknown): string {
+  if (!Array.isArray(content)) return '';
+  const words = content.map((part) => field(part, 'text')).filter((text) => typeof text === 'string');
+  return words.join('\n').slice(-MAX_SAID_CHARS);
 }
 
 function isWanted(line: Buffer): boolean {

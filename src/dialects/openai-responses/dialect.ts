@@ -8,6 +8,7 @@ import { scanResponsesBody } from './scan.ts';
 export const openaiResponses: Dialect = {
   name: 'responses',
   binding: 'should',
+  keepsHistory: true,
   claims(method, path) {
     if (method !== 'POST' || !(path.startsWith('/v1/') || path.startsWith('/responses'))) return null;
     if (path.endsWith('/responses/compact')) return 'compact';

@@ -135,7 +135,7 @@ export class Frames implements BridgeWatch {
     if (!wasRefused || pruned.rewritten === null) return;
     const { refused, onFailure } = this.#options;
     void refused
-      .add(pruned.rewritten.prefixes)
+      .add(pruned.rewritten.refusalKeys)
       .catch((cause: unknown) => onFailure(reasonOf(cause), cause, { requestId }));
   }
 

@@ -82,9 +82,15 @@ describe('an answer of the responses wire', () => {
     { type: 'response.output_item.done', item: call },
     { type: 'response.completed', response: { id: 'resp_7', output: [message, call], usage: null } },
   ];
-  const turn = { id: 'resp_7', said: 'I look.', calls: [{ id: 'c', name: 'bash', args: '{"command":"ls"}' }] };
+  const turn = {
+    id: 'resp_7',
+    items: [
+      { said: 'I look.', calls: [] },
+      { said: '', calls: [{ id: 'c', name: 'bash', args: '{"command":"ls"}' }] },
+    ],
+  };
 
-  it('tells what it said and called, once, streamed or whole', () => {
+  it('lists its words and its calls in order, each once, streamed or whole', () => {
     const streamed = openaiResponses.answer();
     for (const event of events) streamed.data(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
     expect(streamed.turn()).toEqual(turn);
