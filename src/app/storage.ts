@@ -58,6 +58,7 @@ export async function openStorage(base: Base): Promise<Storage> {
     maxEvents: settings.maxEvents,
     onFailure: failures.of('events'),
   });
+  const idOf = idOnceKnown(store);
   const mode = settings.enabled ? settings.mode : 'off';
   return {
     ...base,
@@ -66,8 +67,10 @@ export async function openStorage(base: Base): Promise<Storage> {
     events,
     health: (backendState) => {
       const ofStore = storeHealth(store);
+      const storeId = idOf();
       const details = {
         ...ofStore,
+        ...(storeId !== null && { store_id: storeId }),
         mode,
         backend: settings.backend,
         // no more than the origin: an address may hold a key
@@ -76,6 +79,22 @@ export async function openStorage(base: Base): Promise<Storage> {
       };
       return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');
     },
+  };
+}
+
+/** Returns the store's id from memory, `null` until the store has answered; each call asks again while it has not. */
+function idOnceKnown(store: StoreHandle): () => string | null {
+  let id: string | null = null;
+  let asking = false;
+  const ask = async (): Promise<void> => {
+    asking = true;
+    id = await store.id().catch(() => null); // the state of the store is reported beside it
+    asking = false;
+  };
+  void ask();
+  return () => {
+    if (id === null && !asking) void ask();
+    return id;
   };
 }
 

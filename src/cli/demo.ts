@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { loadSettings } from '../config/load.ts';
 import { parseMarker } from '../engine/text/marker.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
+import { UserError } from '../errors.ts';
 import { createLog } from '../observe/log.ts';
+import { driverProblem } from '../store/sqlite/driver.ts';
 import type { Command, Io } from './command.ts';
 import { makeServiceLog, realSourceFile, serveLocally } from './demo-material.ts';
 import { type Paint, painter } from './terminal.ts';
@@ -15,6 +17,8 @@ export const demo: Command = {
   options: {},
   arguments: { least: 0, most: 0 },
   async run(_call, io) {
+    const problem = driverProblem();
+    if (problem !== null) throw new UserError(problem);
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-demo-'));
     try {
       await show(folder, io, painter(io));

@@ -60,7 +60,7 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   const agents = await checkAgents(settings, io, running);
   const [upstreams, store, addresses, keys, teamKeys] = await Promise.all([
     checkUpstreams(loaded, running, agents.wires),
-    checkStore(settings, io),
+    checkStore(settings, io, running),
     checkAddresses(settings, io, agents.own),
     checkKeys(settings, io),
     checkTeamKeys(io),

@@ -1,9 +1,12 @@
+import type { Settings } from '../config/settings.ts';
 import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
+import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
+import { SAME_STORE_ADVICE, storeDiffers, storePlace } from './store-place.ts';
 
 const ACTIONS = ['create', 'list', 'revoke', 'rotate'] as const;
 type Action = (typeof ACTIONS)[number];
@@ -50,6 +53,8 @@ export const keys: Command = {
 
 interface KeysInStore {
   readonly keys: KeyStore;
+  /** Where the store is, for the terminal. */
+  readonly place: string;
   /** Tells what was done, for `tail` and `events_watch`. */
   tell(event: EventRecord): Promise<void>;
 }
@@ -61,13 +66,19 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   if (settings.dbPath === ':memory:' && settings.databaseUrl === null) {
     throw new UserError('the store is the memory of each process (MCP_PRUNER_DB_PATH): keys need one that stays');
   }
-  if (action !== 'create' && !storeExists(settings, (path) => io.fileExists(path))) {
+  const exists = storeExists(settings, (path) => io.fileExists(path));
+  const running = settings.port === 0 ? null : await proxyHealth(proxyUrl(settings));
+  if (!exists) refuseOtherStore(settings, running, null);
+  if (action !== 'create' && !exists) {
     throw new UserError(`there is no store at ${settings.dbPath}, and so no key: mcp-pruner keys create makes both`);
   }
   const store: StoreHandle = await openStore(settings, { clock: io.clock });
   try {
+    await store.ready();
+    if (store.problem() === null) refuseOtherStore(settings, running, await store.id());
     return await use({
       keys: await store.keys(),
+      place: storePlace(settings),
       tell: async (event) => {
         if (settings.maxEvents > 0) await store.addEvents([event]);
       },
@@ -78,6 +89,12 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   } finally {
     await store.close();
   }
+}
+
+/** A key in another store than the server's would open nothing. @throws UserError */
+function refuseOtherStore(settings: Settings, running: ProxyHealth | null, ownId: string | null): void {
+  const problem = storeDiffers(settings, running, ownId);
+  if (problem !== null) throw new UserError([problem, SAME_STORE_ADVICE]);
 }
 
 type Asked = Pick<AccessKey, 'name' | 'projects' | 'requestsPerMinute' | 'tokensPerDay' | 'expiresMs'>;
@@ -130,7 +147,7 @@ function expiry(call: Call, nowMs: number): number | null {
   throw new UsageError('--expires needs a time of at most ten years, such as 90d, 12h or 30m');
 }
 
-async function create({ keys: store, tell }: KeysInStore, asked: Asked, io: Io): Promise<number> {
+async function create({ keys: store, place, tell }: KeysInStore, asked: Asked, io: Io): Promise<number> {
   const [{ hashOfKey, newKeyId, newKeyText }, { keyEvent }] = await Promise.all([
     import('../keys/key-text.ts'),
     import('../keys/refusals.ts'),
@@ -145,7 +162,7 @@ async function create({ keys: store, tell }: KeysInStore, asked: Asked, io: Io):
   if (!made) throw new UserError('there are as many keys as a store holds: revoke some first, they go after 90 days');
   await tell(keyEvent('key_created', nowMs, { key_id: id, name: asked.name, projects: asked.projects }));
   io.out(`${text}\n`);
-  io.err(`${id} (${asked.name}) opens ${asked.projects.join(', ')}. ${ONCE}\n`);
+  io.err(`${id} (${asked.name}) opens ${asked.projects.join(', ')}. ${ONCE}\nIts hash is kept in ${place}.\n`);
   return 0;
 }
 

@@ -32,6 +32,8 @@ const HEALTH_MS = 5_000;
 export interface ProxyHealth {
   /** Origins that requests are forwarded to, by field of `/health`; older versions lack some. */
   readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
+  /** Id of the store that it uses; absent while that store is away. */
+  readonly storeId?: string;
   /** How often something passed unread since its start because nobody knows what it is, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
 }
@@ -62,7 +64,8 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
       const origin = fields[field];
       if (typeof origin === 'string' && URL.canParse(origin)) upstreams.set(field, origin);
     }
-    return { upstreams, notUnderstood: countsIn(fields.not_understood) };
+    const storeId = typeof fields.store_id === 'string' && { storeId: fields.store_id };
+    return { upstreams, ...storeId, notUnderstood: countsIn(fields.not_understood) };
   } catch {
     return null; // nothing there, or something else
   }

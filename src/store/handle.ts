@@ -58,6 +58,8 @@ export interface StoreHandle extends Store {
   projects(): Promise<ProjectStore>;
   /** Keys, and what is counted of them; loaded only where they are asked for. */
   keys(): Promise<KeyStore>;
+  /** Id of the store, by which two processes compare whether they use the same one. @throws StoreUnavailable */
+  id(): Promise<string | null>;
   /** Resolves when it is known whether the store can be used; `problem` says what came of it. */
   ready(): Promise<void>;
   /** Why the store cannot be used or written now, or `null`. */

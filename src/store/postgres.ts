@@ -46,6 +46,7 @@ import { addUsage } from './postgres/usage.ts';
 import { findPrune } from './prune-rows.ts';
 import { roomLimit } from './room.ts';
 import { decodeSent } from './sent-codec.ts';
+import { storeIdIn } from './store-id.ts';
 import { openText, type StoredText } from './text-codec.ts';
 import { usageSince } from './usage-rows.ts';
 
@@ -332,6 +333,10 @@ class DatabaseStore implements PostgresStore {
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
     return listEvents(this.#rows, query);
+  }
+
+  id(): Promise<string | null> {
+    return storeIdIn(this.#rows);
   }
 
   async stats(): ReturnType<Store['stats']> {

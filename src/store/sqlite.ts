@@ -34,6 +34,7 @@ import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
 import { addUsage } from './sqlite/usage.ts';
+import { storeIdIn } from './store-id.ts';
 import { openText } from './text-codec.ts';
 import { usageSince } from './usage-rows.ts';
 
@@ -287,6 +288,10 @@ class FileStore implements SqliteStore {
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
     return listEvents(this.#access, query);
+  }
+
+  id(): Promise<string | null> {
+    return storeIdIn(this.#access);
   }
 
   stats(): ReturnType<Store['stats']> {

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -34,5 +34,20 @@ describe('the demonstration', () => {
     expect(out).toMatch(/src\/objects\/database\.cpp .* -[3-9]\d %/);
     expect(out).toContain('exactly the original');
     expect(out).toMatch(/turn 3 begins with the \d+ bytes forwarded in turn 2: yes/);
+  });
+
+  it('says in one line what to do where the driver of SQLite was not compiled, and so does doctor', () => {
+    const folder = tempFolder();
+    cpSync(join(compiled('cli.js'), '..'), join(folder, 'dist'), { recursive: true });
+    cpSync(join(projectRoot, 'package.json'), join(folder, 'package.json'));
+    const env = { PATH: process.env.PATH ?? '', HOME: folder };
+    const run = (command: string) =>
+      spawnSync(process.execPath, [join(folder, 'dist/cli.js'), command], { encoding: 'utf8', cwd: folder, env });
+    const demo = run('demo');
+    expect([demo.status, demo.stdout]).toEqual([1, '']);
+    expect(demo.stderr).toMatch(/SQLite's driver cannot be loaded on Node .*(C\+\+ compiler|npm install)/);
+    expect(demo.stderr).not.toContain('    at ');
+    const doctor = run('doctor');
+    expect([doctor.status, doctor.stdout]).toEqual([1, expect.stringMatching(/FAIL {2}SQLite cannot be used/)]);
   });
 });

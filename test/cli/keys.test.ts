@@ -2,9 +2,18 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hashOfKey } from '../../src/keys/key-text.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
 import { run } from './fake-io.ts';
 
 const aPlace = () => ({ MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') });
+
+/** A store that was made for something else. */
+async function aStoreElsewhere(): Promise<string> {
+  const env = aPlace();
+  await run(['keys', 'create', '--name', 'other', '--project', 'other'], { env: { ...env, MCP_PRUNER_PORT: '0' } });
+  return env.MCP_PRUNER_DB_PATH;
+}
 
 describe('mcp-pruner keys', () => {
   it('prints a key once, alone, and shows everything of it but the key afterwards', async () => {
@@ -69,6 +78,23 @@ describe('mcp-pruner keys', () => {
     expect((await run(['doctor'], { env })).out).toMatch(/ok {4}each request must name a key: 1 of 1 are open/);
     const { out } = await run(['doctor'], { env: { ...env, MCP_PRUNER_REQUIRE_KEY: 'false' } });
     expect(out).not.toContain('must name a key');
+  });
+
+  it('makes no key in another store than the running proxy uses, and says which store it uses', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const port = { MCP_PRUNER_PORT: new URL(proxy.url).port };
+    const create = ['keys', 'create', '--name', 'ci', '--project', 'web'];
+    for (const elsewhere of [aPlace(), { MCP_PRUNER_DB_PATH: await aStoreElsewhere() }]) {
+      const refused = await run(create, { env: { ...port, ...elsewhere } });
+      expect(refused).toMatchObject({ code: 1, out: '' });
+      expect(refused.err).toContain(`uses another store than the SQLite file ${elsewhere.MCP_PRUNER_DB_PATH}`);
+      expect(refused.err).toContain('MCP_PRUNER_DATABASE_URL');
+      const { out } = await run(['doctor'], { env: { ...port, ...elsewhere } });
+      expect(out).toMatch(/FAIL .*uses another store than/);
+    }
+    const here = { ...port, MCP_PRUNER_DB_PATH: proxy.dbPath };
+    expect((await run(create, { env: here })).err).toContain(`Its hash is kept in the SQLite file ${proxy.dbPath}.`);
+    expect((await run(['doctor'], { env: here })).out).toContain(`ok    the store ${proxy.dbPath} holds`);
   });
 
   it('says which key is meant where names do not', async () => {

@@ -248,6 +248,8 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(stores.map((store) => store.problem())).toEqual([null, null, null, null]);
     await stores[0]?.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 2_000);
     expect(await stores[3]?.findOriginal(pruneIdOf('a'))).toBe('text');
+    const ids = new Set(await Promise.all(stores.map((store) => store.id())));
+    expect([...ids]).toEqual([expect.stringMatching(/^[0-9a-z]{3,11}$/)]);
 
     await runSql(url, 'INSERT INTO mcp_pruner.schema_version VALUES (998, 1)');
     expect((await replica(url)).problem()).toBeNull(); // one that only added something: replicas are upgraded in turn

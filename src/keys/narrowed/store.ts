@@ -53,6 +53,10 @@ export class NarrowedStore implements StoreHandle {
     this.ledger = new NarrowedLedger(store.ledger, mine);
   }
 
+  id(): Promise<string | null> {
+    return this.#wide.store.id();
+  }
+
   ready(): Promise<void> {
     return this.#wide.store.ready();
   }

@@ -27,6 +27,16 @@ export function sqliteDriver(): typeof Database {
   }
 }
 
+/** Why the driver cannot be loaded, and what to do about it, in one line; `null` where it can. */
+export function driverProblem(): string | null {
+  try {
+    sqliteDriver();
+    return null;
+  } catch (cause) {
+    return cause instanceof Error ? cause.message : String(cause);
+  }
+}
+
 const MEND =
   NAME === 'better-sqlite3'
     ? 'it is compiled at installation, which needs a C++ compiler, make and python3; then run npm rebuild better-sqlite3'

@@ -37,7 +37,8 @@ export const keys: Migration = {
     ALTER TABLE mcp_pruner.event ADD COLUMN project text COLLATE "C";
     CREATE INDEX event_project ON mcp_pruner.event (project, seq) WHERE project IS NOT NULL;
 
-    INSERT INTO mcp_pruner.meter VALUES ('key_generation', 0), ('prunes_adopted', 0);
+    INSERT INTO mcp_pruner.meter VALUES ('key_generation', 0), ('prunes_adopted', 0),
+      ('store_id', floor(random() * 9007199254740991)::bigint);
     CREATE FUNCTION mcp_pruner.tell_keys() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
       UPDATE mcp_pruner.meter SET value = value + 1 WHERE name = 'key_generation';

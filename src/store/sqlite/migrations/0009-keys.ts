@@ -36,7 +36,8 @@ export const keys: Migration = {
       ALTER TABLE event ADD COLUMN project TEXT;
       CREATE INDEX event_project ON event (project, seq) WHERE project IS NOT NULL;
 
-      INSERT INTO meter VALUES ('key_generation', 0), ('prunes_adopted', 0);
+      INSERT INTO meter VALUES ('key_generation', 0), ('prunes_adopted', 0),
+        ('store_id', abs(random() % 9007199254740991));
       CREATE TRIGGER access_key_added AFTER INSERT ON access_key BEGIN
         UPDATE meter SET value = value + 1 WHERE name = 'key_generation';
       END;

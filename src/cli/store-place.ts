@@ -1,0 +1,26 @@
+import type { Settings } from '../config/settings.ts';
+import { type ProxyHealth, proxyUrl } from './run-proxy.ts';
+
+/** Where the store of these settings is, for a terminal: never with a password. */
+export function storePlace({ databaseUrl, dbPath }: Settings): string {
+  if (databaseUrl === null) return `the SQLite file ${dbPath}`;
+  const [beforeQuery = ''] = databaseUrl.split('?', 1); // the query may hold a password; a list of hosts is no URL
+  const place = beforeQuery.slice(Math.max(beforeQuery.lastIndexOf('@') + 1, beforeQuery.indexOf('://') + 3));
+  return `the database ${place}`;
+}
+
+/**
+ * Compares the store of these settings with the one that the running proxy uses.
+ *
+ * @param running - `null` where no proxy runs at the address of these settings
+ * @param ownId - `null` where these settings have no store yet
+ * @returns the difference in one line for a terminal; `null` where there is none
+ */
+export function storeDiffers(settings: Settings, running: ProxyHealth | null, ownId: string | null): string | null {
+  const theirs = running?.storeId;
+  if (theirs === undefined || theirs === ownId) return null;
+  return `the proxy at ${proxyUrl(settings)} uses another store than ${storePlace(settings)}`;
+}
+
+export const SAME_STORE_ADVICE =
+  'give this command the MCP_PRUNER_DATABASE_URL or MCP_PRUNER_DB_PATH of that proxy, or the MCP_PRUNER_PORT of another one';
