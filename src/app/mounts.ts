@@ -192,7 +192,7 @@ function mountPassthrough(app: Express, parts: MountParts): void {
   const forwarders = new WeakMap<Upstream, RequestHandler>();
   app.use((req, res, next) => {
     const to = destinations.of(req);
-    if (to === null) return next();
+    if (to === null || 'refusal' in to) return next();
     if (mayBeSession(req.method, req.path, req.headers, settings.minPruneChars)) onPathUnknown(req.path);
     const forward = forwarders.get(to.upstream) ?? passthroughTo(to.upstream, parts);
     forwarders.set(to.upstream, forward);

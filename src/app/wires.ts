@@ -17,14 +17,16 @@ import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { providers } from '../providers/all.ts';
 import type { Provider } from '../providers/provider.ts';
+import { sendError } from '../proxy/openai-error.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { Reporter } from '../proxy/report/report.ts';
 import { RewriteRoom } from '../proxy/rewrite-room.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
-import { type Destination, Destinations } from '../proxy/upstream/destinations.ts';
+import { type Destination, Destinations, type Refused } from '../proxy/upstream/destinations.ts';
 import { ExactCounts } from '../proxy/upstream/exact-counts.ts';
 import { Hops } from '../proxy/upstream/hops.ts';
+import { readAway } from '../proxy/upstream/unread-upload.ts';
 import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
@@ -83,6 +85,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   return {
     wireFor(req) {
       const to = destinations.of(req);
+      if (to && 'refusal' in to) return refusing(to);
       const operation = to?.operation;
       const handler = operation && handlers.get(to.provider)?.get(operation.dialect);
       if (!handler) return null;
@@ -112,9 +115,22 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   };
 }
 
+/** Answers a request that is not forwarded. */
+function refusing({ refusal, errorBody }: Refused): Wire {
+  const handle: Wire['handle'] = async (req, res) => {
+    sendError(res, refusal, undefined, undefined, errorBody);
+    readAway(req);
+  };
+  return { errorBody, handle };
+}
+
 /** Where a WebSocket goes: to the place of a POST to the same path, if that would ask a model on the responses wire. */
-function socketDestination(destinations: Destinations, { url = '', headers }: IncomingMessage): Destination | null {
+function socketDestination(
+  destinations: Destinations,
+  { url = '', headers }: IncomingMessage,
+): Destination | Refused | null {
   const to = destinations.of({ method: 'POST', url, headers });
+  if (to && 'refusal' in to) return to;
   return to?.operation?.dialect === openaiResponses && to.operation.purpose === 'generate' ? to : null;
 }
 

@@ -117,6 +117,12 @@ export const errorsOfRequests = {
     about: 'the Content-Encoding is not known',
     hint: 'Content-Encoding must be gzip, deflate, br or identity.',
   },
+  dot_segments: {
+    rpc: null,
+    http: 400,
+    about: 'the path has a segment `.` or `..`, plain or escaped; nothing was forwarded',
+    hint: 'Send the path without the segments . and .. in any spelling.',
+  },
   upgrade_refused: {
     rpc: null,
     http: 426,

@@ -14,6 +14,8 @@ export interface WireAnswer {
 
 export interface WireRequest {
   readonly method?: string;
+  /** Sent as it is; without it the path of the URL, which is normalized. */
+  readonly path?: string;
   readonly headers?: http.OutgoingHttpHeaders | readonly string[];
   readonly body?: Buffer | string;
   readonly agent?: http.Agent;
@@ -24,13 +26,14 @@ export interface WireRequest {
 /** One HTTP exchange with exactly these headers; nothing is decoded. */
 export function send(
   url: string,
-  { method = 'GET', headers = {}, body, agent, maxHeaderSize }: WireRequest = {},
+  { method = 'GET', path, headers = {}, body, agent, maxHeaderSize }: WireRequest = {},
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     const req = http.request(
       url,
       {
         method,
+        ...(path !== undefined && { path }),
         headers: headers as http.OutgoingHttpHeaders,
         agent: agent ?? false,
         ...(maxHeaderSize && { maxHeaderSize }),

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import type { ErrorCode } from '../../errors.ts';
 import { type Route, routeOf } from '../../providers/all.ts';
 import { openai } from '../../providers/openai.ts';
 import type { Operation, Provider } from '../../providers/provider.ts';
 import type { ErrorBody } from '../openai-error.ts';
+import { hasDotSegments } from './dot-segments.ts';
 import type { Upstream } from './upstream.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -14,6 +16,12 @@ export interface Destination {
   readonly upstream: Upstream;
   /** Path and query to append to the upstream's base URL. */
   readonly rest: string;
+}
+
+/** A request that is not forwarded although a provider has its path: the code of the error that answers it. */
+export interface Refused {
+  readonly refusal: ErrorCode;
+  readonly errorBody: ErrorBody;
 }
 
 /** What of a request says where it goes. */
@@ -29,10 +37,12 @@ export class Destinations {
     this.#upstreams = upstreams;
   }
 
-  /** `null` for a request that is not forwarded. */
-  of(req: HeadOfRequest): Destination | null {
+  /** `null` for a request that no provider takes. */
+  of(req: HeadOfRequest): Destination | Refused | null {
     const route = routeOfRequest(req);
-    return route && { ...route, upstream: this.#upstreams.at(this.#urls[route.provider.key]) };
+    if (route === null) return null;
+    if (hasDotSegments(req.url ?? '')) return { refusal: 'dot_segments', errorBody: errorBodyFor(req) };
+    return { ...route, upstream: this.#upstreams.at(this.#urls[route.provider.key]) };
   }
 }
 

@@ -4,8 +4,8 @@ import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
 import { childOf, meteredByChild } from '../doors/child-door.ts';
-import { sendUpstreamError } from '../openai-error.ts';
-import type { Destination } from '../upstream/destinations.ts';
+import { sendError, sendUpstreamError } from '../openai-error.ts';
+import type { Destination, Refused } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
 import { bareAnswer } from './bare-answer.ts';
 import { Bridge } from './bridge.ts';
@@ -14,7 +14,7 @@ import { type FrameOptions, Frames } from './frames.ts';
 
 export interface WebSocketOptions extends FrameOptions, DialOptions {
   /** Where a request for a WebSocket goes; `null` where this wire has none. */
-  readonly destinationOf: (req: IncomingMessage) => Destination | null;
+  readonly destinationOf: (req: IncomingMessage) => Destination | Refused | null;
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   /** The upstream did not open a WebSocket: it answered with this status, or could not be asked. */
   readonly onNotOpened: (status: number, upstreamError: string | null) => void;
@@ -80,6 +80,7 @@ export class WebSocketHandler {
     const { dialect, onNotOpened, destinationOf } = this.#options;
     const to = destinationOf(req);
     if (to === null) return void socket.destroy();
+    if ('refusal' in to) return sendError(bareAnswer(req, socket), to.refusal, undefined, undefined, to.errorBody);
     const dialled = await dial(req, to, this.#options);
     if (dialled.kind === 'open') return this.#join(req, socket, head, dialled.upstream, dialled.answer);
     if (socket.destroyed) {
