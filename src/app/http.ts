@@ -1,5 +1,9 @@
 import type { Settings } from '../config/settings.ts';
+import { isForeign } from '../core/origin.ts';
+import type { HealthReport } from '../mcp/tools/health.ts';
+import { providerFacts } from '../providers/facts.ts';
 import { listen } from '../proxy/server.ts';
+import { callersOf } from './callers.ts';
 import { type Base, openStorage } from './storage.ts';
 
 /** A server that runs. */
@@ -23,8 +27,12 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
   const storage = await openStorage({ settings, ...parts, clock: clock ?? { nowMs: () => Date.now() } });
   let health = () => storage.health();
   let ready = () => false;
+  const callers = callersOf(settings);
   const server = await listen({
-    health: () => health(),
+    health: (headers) => {
+      const { host, origin, 'sec-fetch-site': secFetchSite } = headers;
+      return isForeign({ host, origin, secFetchSite }, callers) ? withoutAddresses(health()) : health();
+    },
     ready: () => ready(),
     host: settings.host,
     port: settings.port,
@@ -54,4 +62,10 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
       await routes.close();
     },
   };
+}
+
+/** A report for a web page of somebody else: where requests are forwarded to is none of its business. */
+function withoutAddresses(report: HealthReport): object {
+  const addresses = new Set<string>(providerFacts.map(({ field }) => field));
+  return Object.fromEntries(Object.entries(report).filter(([field]) => !addresses.has(field)));
 }

@@ -1,5 +1,12 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Front, pathOf } from './doors/front.ts';
 import { Newcomers } from './doors/newcomers.ts';
@@ -42,7 +49,7 @@ export interface Routes {
 
 export interface ServerOptions {
   /** What `GET /health` answers, as JSON. */
-  readonly health: () => object;
+  readonly health: (headers: IncomingHttpHeaders) => object;
   /** Whether `GET /health/ready` is a 200: all that is served can be. Before `serve` it never is. */
   readonly ready?: () => boolean;
   readonly host: string;
@@ -93,7 +100,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
       if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
       else if (draining) {
         refuse(req, res, routes);
-      } else if (isHealth(req, '/health')) sendJson(res, health());
+      } else if (isHealth(req, '/health')) sendJson(res, health(req.headers));
       else if (isHealth(req, '/health/ready')) {
         const ready = routes !== null && options.ready?.() !== false;
         sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);

@@ -73,6 +73,19 @@ describe('the endpoints that hand out originals and figures', () => {
     }
   });
 
+  it('give a page of somebody else no addresses on /health', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const health = async (headers: Record<string, string>) =>
+      JSON.parse((await send(`${proxy.url}/health`, { headers })).body.toString()) as Record<string, unknown>;
+    const addresses = ['upstream', 'anthropic_upstream', 'gemini_upstream'];
+    expect(Object.keys(await health({}))).toEqual(expect.arrayContaining(addresses));
+    for (const foreign of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
+      const report = await health(foreign);
+      expect(report).toMatchObject({ status: 'healthy', server: 'mcp-pruner' });
+      expect(JSON.stringify(report)).not.toContain('://');
+    }
+  });
+
   it('leave /health open, and the proxy to the upstream’s own key', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream, { env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });

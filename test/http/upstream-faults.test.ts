@@ -244,11 +244,18 @@ describe.each(routes)('large header fields behind %s', (_name, path) => {
   });
 });
 
+describe('a broken frame of a chunked answer', () => {
+  it.each(['/v1/chat/completions', '/v1/embeddings'])('ends the answer to %s at once', async (path) => {
+    const broken = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nno length\r\n';
+    await expect(ask(await inFrontOf(broken, { ends: false }), path)).rejects.toThrow();
+  });
+});
+
 describe('trailers', () => {
-  it('come through behind a streamed answer', async () => {
+  it.each(['/v1/chat/completions', '/v1/embeddings'])('come through behind a streamed answer to %s', async (path) => {
     const chunked =
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-sum\r\n\r\n2\r\nok\r\n0\r\nx-sum: 42\r\n\r\n';
-    const answer = await ask(await inFrontOf(chunked));
+    const answer = await ask(await inFrontOf(chunked), path);
     expect([answer.body.toString(), answer.trailers['x-sum']]).toEqual(['ok', '42']);
   });
 });

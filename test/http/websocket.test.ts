@@ -132,6 +132,15 @@ describe('a WebSocket on /v1/responses', () => {
     expect(await third.closed).toEqual([1006, '']);
   });
 
+  it('ends the client’s connection at once when the upstream sends a broken frame', async () => {
+    const { upstream, client } = await joined();
+    upstream.last.socket.pause(); // it never agrees to the end
+    // an opcode that RFC 6455 reserves
+    upstream.last.request.socket.write(Buffer.from([0x83, 0x00]));
+    const timeout = new Promise((resolve) => setTimeout(resolve, 5_000, 'still open').unref());
+    expect(await Promise.race([client.closed, timeout])).toEqual([1006, '']);
+  });
+
   it('slows an upstream down whose client does not read, and loses nothing', async () => {
     const { upstream, client } = await joined({ perMessageDeflate: false });
     client.socket.pause();

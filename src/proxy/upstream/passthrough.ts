@@ -4,7 +4,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
 import { sendUpstreamError } from '../openai-error.ts';
 import { errorBodyFor } from './destinations.ts';
-import { hopByHop, namedByConnection, ownHeader } from './headers.ts';
+import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders } from './headers.ts';
 import type { Hops } from './hops.ts';
 import { heldUpload, readAway } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
@@ -140,7 +140,12 @@ class Forwarder {
     for (const name of Object.keys(proxyRes.headers)) {
       if ((hopByHop(name) || named.has(name)) && name !== 'transfer-encoding') delete proxyRes.headers[name];
     }
-    proxyRes.once('end', () => readAway(req));
+    proxyRes.once('end', () => {
+      // http-proxy ends the answer behind this
+      const trailers = responseHeaders(proxyRes.rawTrailers);
+      if (trailers.length > 0 && res.chunkedEncoding) res.addTrailers(pairsOf(trailers));
+      readAway(req);
+    });
     proxyRes.once('close', () => {
       // An answer that broke off must not look like one that goes on.
       if (!proxyRes.complete && !res.destroyed) this.#fail(req, res, 'reset');

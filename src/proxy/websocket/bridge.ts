@@ -68,7 +68,8 @@ export class Bridge {
     socket.on('message', (data, isBinary) => onMessage(bytesOf(data), isBinary));
     socket.on('ping', (data) => to.socket.ping(data));
     socket.on('pong', (data) => to.socket.pong(data));
-    socket.on('error', () => {}); // told by 'close'
+    // 'close' follows; after a broken frame of the upstream ws would first wait for the other side to agree
+    socket.on('error', () => from === this.#upstream && socket.terminate());
     socket.on('close', (code, reason) => {
       const clientFirst = from === this.#client;
       void (clientFirst ? this.#inOrder : Promise.resolve()).then(() => to.close(code, reason));
