@@ -63,6 +63,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
             pid: process.pid,
             folder: join(folder, 'children'),
             handedOn: settings.childEnv,
+            settable: settings.childEnvAllow,
             maxChildren: settings.maxChildren,
             graceMs: settings.childGraceMs,
             ceilings: {

@@ -134,6 +134,9 @@ describe('a child', () => {
     expect(await refused({ command: process.execPath, env: { NODE_OPTIONS: '--inspect' } })).toMatch(
       /^E-CHILD-COMMAND: /,
     );
+    expect(await refused({ command: process.execPath, env: { BASH_ENV: '/tmp/x' } })).toMatch(
+      /^E-CHILD-COMMAND: .*BASH_ENV/,
+    );
     expect(await refused({ command: process.execPath, limits: { memory_mb: 9999 } })).toMatch(/^E-CHILD-LIMIT: /);
     expect((await client.fails('child_create', { command: process.execPath, limits: { speed: 1 } })).code).toBe(-32602);
     await client.agent([['stay']], { child_id: 'one' });

@@ -64,6 +64,7 @@ export function childrenOn(host: string, store: FleetStore, clock: Clock, proces
     url: () => 'http://127.0.0.1:9',
     env: {},
     handedOn: [],
+    settable: [],
     maxChildren: 4,
     graceMs: 100,
     ceilings: { wallclockMs: 0, memoryMb: 0, cpuPercent: 0 },

@@ -60,6 +60,85 @@ describe('the roots', () => {
   });
 });
 
+describe('the variables that a call may set', () => {
+  // each makes some program load a file, start another one, or read settings from elsewhere
+  const dangerous = [
+    ...['BASH_ENV', 'ENV', 'SHELLOPTS', 'PS4', 'PROMPT_COMMAND', 'IFS', 'CDPATH', 'ZDOTDIR', 'FPATH', 'PATH', 'SHELL'],
+    ...[
+      'PERL5OPT',
+      'PERL5LIB',
+      'PERLLIB',
+      'PYTHONPATH',
+      'PYTHONSTARTUP',
+      'PYTHONHOME',
+      'PYTHONINSPECT',
+      'PYTHONWARNINGS',
+    ],
+    ...['RUBYOPT', 'RUBYLIB', 'GEM_HOME', 'BUNDLE_GEMFILE', 'JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS'],
+    ...[
+      'GIT_SSH_COMMAND',
+      'GIT_EXTERNAL_DIFF',
+      'GIT_CONFIG_COUNT',
+      'GIT_DIR',
+      'GIT_PAGER',
+      'GIT_EDITOR',
+      'PAGER',
+      'EDITOR',
+    ],
+    ...['HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_DIRS', 'APPDATA', 'USERPROFILE', 'TMPDIR', 'BROWSER', 'LESSOPEN'],
+    ...[
+      'CODEX_HOME',
+      'CLAUDE_CONFIG_DIR',
+      'GEMINI_CLI_HOME',
+      'OPENCODE_CONFIG',
+      'OPENCODE_CONFIG_CONTENT',
+      'COPILOT_HOME',
+    ],
+    ...[
+      'NODE_OPTIONS',
+      'NODE_PATH',
+      'NODE_EXTRA_CA_CERTS',
+      'NPM_CONFIG_PREFIX',
+      'npm_config_script_shell',
+      'BUN_INSTALL',
+    ],
+    ...['LD_PRELOAD', 'LD_AUDIT', 'DYLD_INSERT_LIBRARIES', 'GLIBC_TUNABLES', 'GCONV_PATH', 'LOCPATH', 'TERMINFO'],
+    ...['OPENSSL_CONF', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE', 'HTTP_PROXY', 'https_proxy', 'ALL_PROXY', 'NO_PROXY'],
+    ...[
+      'OPENAI_BASE_URL',
+      'ANTHROPIC_BASE_URL',
+      'MCP_PRUNER_DB_PATH',
+      'RUSTC_WRAPPER',
+      'CARGO_HOME',
+      'GOFLAGS',
+      'LUA_INIT',
+    ],
+    ...[
+      'DOTNET_STARTUP_HOOKS',
+      'PHPRC',
+      'PHP_INI_SCAN_DIR',
+      'R_PROFILE',
+      'JULIA_LOAD_PATH',
+      'KUBECONFIG',
+      'AWS_CONFIG_FILE',
+    ],
+    ...['MY', 'my_setting', 'MY_setting', 'XMY_SETTING', 'MY_\n', 'LC_', 'TASKS_X', ''],
+  ];
+
+  it('are harmless ones: no other name passes, whatever it begins with', () => {
+    expect(dangerous.filter((name) => maySet(name))).toEqual([]);
+    for (const name of ['MY_SETTING', 'TASK_ID', 'JOB_1', 'LANG', 'LC_ALL', 'TZ', 'NO_COLOR', 'OPENAI_API_KEY']) {
+      expect(maySet(name), name).toBe(true);
+    }
+  });
+
+  it('are those that the configuration allows as well', () => {
+    const allowed = ['PYTHONPATH', 'GIT_AUTHOR_*'];
+    const asked = ['PYTHONPATH', 'PYTHONHOME', 'GIT_AUTHOR_NAME', 'GIT_DIR', 'PATH'];
+    expect(asked.filter((name) => maySet(name, allowed))).toEqual(['PYTHONPATH', 'GIT_AUTHOR_NAME']);
+  });
+});
+
 describe('the environment of a child', () => {
   it('holds none of the server’s own settings, whoever names them, and no secret that nobody named', () => {
     const server = {
@@ -78,7 +157,7 @@ describe('the environment of a child', () => {
     expect(JSON.stringify(env)).not.toContain('secret');
     expect(env.GOOGLE_GEMINI_BASE_URL).toBe(address.url);
     const reserved = ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'MCP_PRUNER_CHILD_TOKEN', 'GOOGLE_GEMINI_BASE_URL'];
-    expect(reserved.filter(maySet)).toEqual([]);
+    expect(reserved.filter((name) => maySet(name, ['*']))).toEqual([]);
     expect(secretsOf({ MY_API_KEY: 'a long value', KEYBOARD: 'a long value', SHORT_TOKEN: 'abc' })).toEqual([
       'a long value',
     ]);

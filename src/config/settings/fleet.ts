@@ -96,6 +96,11 @@ export const fleetSettings = {
     fallback: [],
     doc: 'Variables of the server that children get beside the usual ones.',
   }),
+  childEnvAllow: setting({
+    rule: list('names of variables, or beginnings with a * behind them'),
+    fallback: [],
+    doc: 'Variables that a call may set for a child beside the harmless ones (docs/fleet.md). A name that lets a program load or start something gets round MCP_PRUNER_CHILD_COMMANDS.',
+  }),
   childTools: setting({
     rule: list('tool names (globs)'),
     fallback: [

@@ -6,16 +6,30 @@ const INHERITED = new Set([
 const INHERITED_PREFIXES = ['LC_', 'XDG_', 'SSL_CERT_'];
 /** Never handed on, whoever names them: the server's own settings hold its token, its database and its provider's keys. */
 const NEVER = /^(?:MCP_PRUNER_.*|DEEPINFRA_API_KEY)$/;
-/** What a call must not set: where programs are found and what is loaded into them. */
+/** What no call and no setting can let a call set: where programs are found, what is loaded into them, where the model is. */
 const RESERVED =
   /^(?:PATH|NODE_OPTIONS|LD_.*|DYLD_.*|MCP_PRUNER_.*|OPENAI_BASE_URL|OPENAI_API_BASE|ANTHROPIC_BASE_URL|GOOGLE_GEMINI_BASE_URL|NO_PROXY|no_proxy)$/;
+/**
+ * What a call may set: how output looks, the keys of providers, and names of the caller's own with a prefix that no program
+ * reads. Anything else may name a file to load, a program to start or a folder of settings (`BASH_ENV`, `GIT_SSH_COMMAND`,
+ * `PYTHONPATH`, `CODEX_HOME`), which would get round the list of commands.
+ */
+const SETTABLE =
+  /^(?:LANG|LC_[A-Z]+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|COLUMNS|LINES|CI|(?:OPENAI|ANTHROPIC|GEMINI|GOOGLE)_API_KEY|(?:MY|TASK|JOB|CHILD|WORKER|FLEET)_[A-Z0-9_]+)$/;
 const LOOPBACK = '127.0.0.1,localhost,::1';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether a call may set a variable. */
-export function maySet(name: string): boolean {
-  return !RESERVED.test(name);
+/**
+ * Whether a call may set a variable.
+ *
+ * @param allowed - further names that the configuration allows; one that ends in `*` stands for all that begin with it
+ */
+export function maySet(name: string, allowed: readonly string[] = []): boolean {
+  if (RESERVED.test(name)) return false;
+  return (
+    SETTABLE.test(name) || allowed.some((one) => (one.endsWith('*') ? name.startsWith(one.slice(0, -1)) : name === one))
+  );
 }
 
 /** Where a child reaches the server. */

@@ -34,6 +34,8 @@ export interface ChildrenOptions {
   readonly env: Environment;
   /** Variables of it that are handed on beside the usual ones. */
   readonly handedOn: readonly string[];
+  /** Further variables that a call may set. */
+  readonly settable: readonly string[];
   readonly maxChildren: number;
   readonly graceMs: number;
   readonly ceilings: Ceilings;

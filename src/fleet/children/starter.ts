@@ -44,8 +44,7 @@ export class Starter {
       throw refuse('this agent is not in MCP_PRUNER_CHILD_COMMANDS');
     if (command !== undefined) places.commandFile(command);
     places.folder(cwd);
-    const reserved = Object.keys(env ?? {}).find((name) => !maySet(name));
-    if (reserved !== undefined) throw refuse(`env must not set ${reserved}`);
+    this.#checkEnv(env);
     return { agent, command, args, prompt, model, cwd, env };
   }
 
@@ -63,6 +62,7 @@ export class Starter {
     const spec = (await store.children.spec(childId)) as StartSpec | null;
     if (spec === null) throw new PrunerError('E-CHILD-NOT-FOUND', { child_id: childId });
     const cwd = places.folder(spec.cwd);
+    this.#checkEnv(spec.env); // an earlier version, or other settings, may have let it in
     const token = newToken();
     const address = { childId, token, url: `${this.#options.url()}/child/${token}` };
     const folder = this.#folders.fresh(childId);
@@ -79,6 +79,15 @@ export class Starter {
       const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'it could not be started';
       throw new PrunerError('E-CHILD-START', { child_id: childId, reason }, { cause });
     }
+  }
+
+  /** @throws PrunerError `E-CHILD-COMMAND` */
+  #checkEnv(env: StartSpec['env']): void {
+    const refused = Object.keys(env ?? {}).find((name) => !maySet(name, this.#options.settable));
+    if (refused === undefined) return;
+    const reason = `env must not set ${refused}`;
+    const hint = `${reason}: name a variable of your own MY_… or TASK_…, or allow it by MCP_PRUNER_CHILD_ENV_ALLOW.`;
+    throw new PrunerError('E-CHILD-COMMAND', { reason, hint });
   }
 
   /** Notes that a child begins, where there is room for one more. */
