@@ -32,8 +32,7 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
     lifecycle.on(event, why);
     return null;
   };
-  if (!client.usesMcp || client.mcpBySetupOnly)
-    return without('disabled_by_config', `${client.name} is given no MCP server`);
+  if (!client.usesMcp) return without('disabled_by_config', `${client.name} is given no MCP server`);
   if (enabled !== undefined && !isTrue(enabled)) return without('disabled_by_config', 'JEEVES_PRUNER_ENABLED');
   if (proxy.key !== null && !client.keepsToken) {
     return without('disabled_by_config', `the command line of ${client.name} would show the key; setup gives it one`);

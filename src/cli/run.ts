@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { AgentProcess } from '../agents/agent-process.ts';
 import { anyProgram, clients, findClient } from '../agents/clients/all.ts';
 import type { Client, ClientPlace, Launch } from '../agents/clients/client.ts';
@@ -52,7 +52,7 @@ export const run: Command = {
     }
 
     const told = new HeldLines(io);
-    const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
+    const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io), listFolder };
     const { loaded, shared, upstream } = settingsOf(call, io, client, place);
     const proxy = (await otherProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
@@ -71,7 +71,7 @@ export const run: Command = {
       const origin = withKey(proxy.url, proxy.key);
       const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
       const wired = launch({ baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed }, place, folder);
-      for (const { name: file, text } of wired.files) writeFileSync(join(folder, file), text, { mode: 0o600 });
+      writeLaunchFiles(folder, wired);
       told.say(describeStart(client, proxy));
       return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
     } finally {
@@ -115,6 +115,31 @@ async function otherProxy(call: Call, settings: Settings, io: Io): Promise<RunPr
   if (key !== null) return { ...named, sameStore: false, token: null };
   const token = accessToken(settings, io, false);
   return { ...named, sameStore: await keepsOriginalsHere(url, settings, io, token), token };
+}
+
+/** Writes the temporary files and links of a launch. A link needs rights that Windows may refuse: the agent starts without. */
+function writeLaunchFiles(folder: string, { files, links = [] }: Launch): void {
+  for (const { name, text } of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    writeFileSync(join(folder, name), text, { mode: 0o600 });
+  }
+  for (const { name, target } of links) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true, mode: 0o700 });
+    try {
+      symlinkSync(target, join(folder, name));
+    } catch (cause) {
+      if (!(cause instanceof Error && 'code' in cause && cause.code === 'EPERM')) throw cause;
+    }
+  }
+}
+
+/** Names in a folder; none where it is not there or cannot be read. */
+function listFolder(path: string): readonly string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
 }
 
 function describeStart({ title, command, wire }: Client, { url }: RunProxy): string {

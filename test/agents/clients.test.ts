@@ -27,7 +27,7 @@ function launched(client: Client, wiring: Wiring, at: ClientPlace = place): stri
 const written = (client: Client, wiring: Wiring): string => client.edits(wiring, place).map(snippet).join('\n');
 
 describe.each(clients)('$title', (client) => {
-  it.skipIf(client.mcpBySetupOnly)('is started with the MCP server, over stdio and over HTTP', () => {
+  it('is started with the MCP server, over stdio and over HTTP', () => {
     expect(launched(client, stdio)).toMatch(/pruner/);
     expect(launched(client, stdio)).toContain('/cli.js');
     expect(launched(client, stdio)).toContain('http://p/');
@@ -68,6 +68,21 @@ describe.each(clients)('$title', (client) => {
   it('has no key written into its files by setup, and files below the home only', () => {
     expect(written(client, stdio)).not.toContain('sk-secret');
     for (const { file } of client.edits(stdio, place)) expect(file).toMatch(/^\/home\/me\//);
+  });
+});
+
+describe('Gemini CLI', () => {
+  it('keeps a login type that its user chose, in a file or by a variable', () => {
+    const gemini = findClient('gemini');
+    const typeFor = (at: Partial<ClientPlace>): unknown => {
+      const launch = gemini?.launch?.(http, { ...place, ...at }, '/tmp/run');
+      return (JSON.parse(launch?.files[0]?.text ?? '{}') as { security?: { auth?: unknown } }).security?.auth;
+    };
+    expect(typeFor({})).toEqual({ selectedType: 'gemini-api-key' });
+    const chosen = '{ "security": { "auth": { "selectedType": "oauth-personal" } } }';
+    expect(typeFor({ readFile: () => chosen })).toEqual({ selectedType: 'oauth-personal' });
+    expect(typeFor({ env: { GOOGLE_GENAI_USE_VERTEXAI: 'true' } })).toBeUndefined();
+    expect(gemini && written(gemini, bare)).toContain('"selectedType": "gemini-api-key"');
   });
 });
 

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -266,6 +267,34 @@ describe('mcp-pruner run', () => {
     expect(seen.answer).toEqual({ from: 'upstream' });
     expect(err).toContain(`the proxy forwards to ${before.GOOGLE_GEMINI_BASE_URL}/v1beta, which gemini is set up for`);
     expect(err).toMatch(/generateContent through http:\S+\/v1beta/);
+  });
+
+  it('gives Gemini CLI a home for the run that has its own files, a login by key and the MCP server', async () => {
+    const at = machine({
+      gemini: `
+        const { readFileSync, realpathSync } = require('node:fs');
+        const home = process.env.GEMINI_CLI_HOME;
+        const settings = JSON.parse(readFileSync(home + '/.gemini/settings.json', 'utf8'));
+        console.log(JSON.stringify({ home, settings, memory: realpathSync(home + '/.gemini/GEMINI.md') }));`,
+    });
+    const own = join(at.home, '.gemini');
+    mkdirSync(own);
+    writeFileSync(
+      join(own, 'settings.json'),
+      '// mine\n{ "ui": { "theme": "Ayu" }, "mcpServers": { "mine": { "command": "x" } } }',
+    );
+    writeFileSync(join(own, 'GEMINI.md'), 'Be brief.');
+    const { out } = await run(at, ['run', 'gemini']);
+    const seen = JSON.parse(out) as { home: string; settings: unknown; memory: string };
+    expect(seen.settings).toMatchObject({
+      ui: { theme: 'Ayu' },
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      mcpServers: { mine: { command: 'x' }, pruner: { httpUrl: expect.stringMatching(/\/rpc/) } },
+    });
+    expect(seen.memory).toBe(realpathSync(join(own, 'GEMINI.md')));
+    expect(existsSync(seen.home)).toBe(false);
+    expect(readdirSync(own).sort()).toEqual(['GEMINI.md', 'settings.json']);
+    expect(readFileSync(join(own, 'settings.json'), 'utf8')).toContain('// mine');
   });
 
   it('says nothing of a pruner that is disabled while it prunes', async () => {

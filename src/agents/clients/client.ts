@@ -34,6 +34,8 @@ export interface ClientPlace {
   readonly homeDir: string;
   /** Text of a file, or `null` when there is none. */
   readonly readFile: (path: string) => string | null;
+  /** Names in a folder, none where there is no such folder; absent where the user's files must not be seen. */
+  readonly listFolder?: (path: string) => readonly string[];
 }
 
 /** How to start a client wired for one run, without a change to its user's files. */
@@ -41,8 +43,10 @@ export interface Launch {
   /** Stand in front of the user's own arguments. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Written before the start and gone after the end; names are relative to `folder`. */
+  /** Written before the start and deleted after the end; names are paths relative to `folder`. */
   readonly files: readonly { readonly name: string; readonly text: string }[];
+  /** Symbolic links to the user's own files, made and deleted like `files`. */
+  readonly links?: readonly { readonly name: string; readonly target: string }[];
 }
 
 /** A value to stand at a place in a file of JSON; objects on the way there are made. */
@@ -88,8 +92,6 @@ export interface Client {
   readonly needsModel: boolean;
   /** Whether it can use MCP servers. */
   readonly usesMcp: boolean;
-  /** Whether it gets one by its files alone, and none for a single run. */
-  readonly mcpBySetupOnly?: boolean;
   /** `null` when it can be set up, but not be wired for one run only. */
   readonly launch: ((wiring: Wiring, place: ClientPlace, folder: string) => Launch) | null;
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];

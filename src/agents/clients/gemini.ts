@@ -1,6 +1,22 @@
 import { join } from 'node:path';
-import { type Client, serverEdits } from './client.ts';
+import { readLooseJson } from '../edit-json.ts';
+import { type Client, type ClientPlace, holdsToken, type JsonEntry, serverEntries } from './client.ts';
 import { serverJson, withoutProxies } from './gemini-family.ts';
+import { mergeJson } from './merge-json.ts';
+
+const SETTINGS = 'settings.json';
+/** Home of Gemini CLI for one run, in the folder of that run. */
+const RUN_HOME = 'gemini-home';
+
+/**
+ * Gemini CLI takes the login type `gateway`, and then refuses an API key, where a base URL is set and its settings name no
+ * type. A type that the user chose stays.
+ */
+const API_KEY_LOGIN: JsonEntry = {
+  path: ['security', 'auth', 'selectedType'],
+  value: 'gemini-api-key',
+  ifAbsent: true,
+};
 
 export const gemini: Client = {
   name: 'gemini',
@@ -9,21 +25,41 @@ export const gemini: Client = {
   wire: 'gemini',
   needsModel: false,
   usesMcp: true,
-  mcpBySetupOnly: true,
-  // it reads no settings from temporary folders: for one run lines come back by `mcp-pruner recover`, as markers say
-  launch: ({ origin }, place) => ({
-    args: [],
-    env: { GOOGLE_GEMINI_BASE_URL: origin, ...withoutProxies(place) },
-    files: [],
-  }),
-  edits: ({ mcp }, { homeDir }) =>
-    serverEdits(join(homeDir, '.gemini/settings.json'), mcp, serverJson, { comments: true }),
+  keepsToken: true,
+  launch({ origin, mcp }, place, folder) {
+    const own = join(place.env.GEMINI_CLI_HOME || place.homeDir, '.gemini');
+    const before = readLooseJson(place.readFile(join(own, SETTINGS))) ?? {};
+    const settings = mergeJson(before, [...loginEntries(place), ...serverEntries(mcp, serverJson)]);
+    const entries = place.listFolder?.(own) ?? [];
+    return {
+      args: [],
+      env: { GOOGLE_GEMINI_BASE_URL: origin, GEMINI_CLI_HOME: join(folder, RUN_HOME), ...withoutProxies(place) },
+      files: [{ name: join(RUN_HOME, '.gemini', SETTINGS), text: JSON.stringify(settings, null, 2) }],
+      links: entries
+        .filter((name) => name !== SETTINGS)
+        .map((name) => ({ name: join(RUN_HOME, '.gemini', name), target: join(own, name) })),
+    };
+  },
+  edits: ({ mcp }, place) => [
+    {
+      format: 'json',
+      file: join(place.homeDir, '.gemini', SETTINGS),
+      comments: true,
+      secret: holdsToken(mcp),
+      entries: [...loginEntries(place), ...serverEntries(mcp, serverJson)],
+    },
+  ],
   exports: ({ origin }) => ({ GOOGLE_GEMINI_BASE_URL: origin }),
   upstream: ({ env: { GOOGLE_GEMINI_BASE_URL: base = '' } }) =>
     base === '' ? null : `${base.replace(/(?<!\/)\/+$/, '')}/v1beta`,
   notes: [
-    'run gives it no MCP server, setup does.',
     'The address is set by GOOGLE_GEMINI_BASE_URL only; ~/.gemini/.env may hold it. It needs GEMINI_API_KEY.',
-    'Who is logged in with a Google account speaks to another service, which this address does not change.',
+    'A login with a Google account uses another service, which this address does not change.',
   ],
 };
+
+/** The login type, unless the environment already selects another one. */
+function loginEntries({ env }: ClientPlace): JsonEntry[] {
+  const selected = [env.GOOGLE_GENAI_USE_GCA, env.GOOGLE_GENAI_USE_VERTEXAI].includes('true');
+  return selected ? [] : [API_KEY_LOGIN];
+}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** The private folder of each child: what it reads at its start, and what it writes. */
 export class ChildFolders {
@@ -29,6 +29,7 @@ export class ChildFolders {
   /** Writes a file that the child reads. @returns its path */
   write(folder: string, name: string, text: string): string {
     const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     writeFileSync(file, text, { mode: 0o600 });
     return file;
   }

@@ -34,14 +34,13 @@ async function run({ folder, home, work, bareUrl, rpcUrl, apiKey, env, start }, 
   return { result, answer: answerIn(result.stdout) };
 }
 
-/** Nothing is set up but the key: the agent is started by `mcp-pruner run gemini`, which must leave nothing behind. */
+/** An empty home with nothing but a key: `mcp-pruner run gemini` starts the agent and must leave nothing behind. */
 async function runOutOfTheBox(session) {
   const { folder, home, work, bareUrl, rpcUrl, apiKey, task, env, start } = session;
   if (rpcUrl === null) return run(session, task);
-  writeSettings(home, {});
   const bin = join(folder, 'node_modules/.bin');
   const before = treeOf(home, ['mcp-pruner']);
-  const agent = [...FLAGS, '--prompt', task];
+  const agent = [...FLAGS, '--skip-trust', '--prompt', task];
   const result = await start(process.execPath, [MCP_PRUNER, 'run', 'gemini', '--proxy', bareUrl, '--', ...agent], {
     cwd: work,
     env: { ...env, PATH: `${bin}:${env.PATH}`, GEMINI_API_KEY: apiKey },
@@ -85,7 +84,7 @@ export const geminiDrivers = [
   {
     name: 'gemini-run',
     packages: 'gemini',
-    steps: ['read', 'log', 'answer'],
+    steps: ['read', 'recover', 'log', 'answer'],
     calls,
     run: runOutOfTheBox,
   },
