@@ -20,15 +20,23 @@ export const anthropicMessages: Dialect = {
   meaning: meaningOf,
   answer: () => new MessagesAnswer(),
   refusesPast(status, answer) {
-    const words = status === 400 ? answer.toString('utf8', 0, REFUSAL_BYTES) : '';
-    return words.includes('thinking') && words.includes(REFUSAL);
+    if (status !== 400) return false;
+    // `invalid_request_error` and `INVALID_ARGUMENT` are types that every error of a request has
+    const words = answer
+      .toString('utf8', 0, REFUSAL_BYTES)
+      .replace(/invalid_[a-z_]{1,40}/gi, '')
+      .toLowerCase();
+    return REFUSAL.every((word) => words.includes(word));
   },
   error: (status, code, message) =>
     Buffer.from(JSON.stringify({ type: 'error', error: { type: errorType(status), message: `${message} (${code})` } })),
 };
 
-/** How the provider words it that a thinking block belongs to another conversation than the one that was sent. */
-const REFUSAL = 'bound to a different conversation';
+/**
+ * The words, in any order, with which a provider refuses a thinking block that belongs to another conversation than the one
+ * that was sent. Anthropic, Bedrock and gateways word and wrap the error differently, so no longer phrase is relied on.
+ */
+const REFUSAL = ['invalid', 'signature', 'thinking'];
 /** The words stand at the beginning of an error, which is short. */
 const REFUSAL_BYTES = 4_096;
 

@@ -79,12 +79,33 @@ describe('a refusal of the past', () => {
   const words =
     'messages.3.content.0: Invalid signature in thinking block. The block is bound to a different conversation. Content before this block differs, first at messages.2.content.0.';
 
-  it('is told from other errors by its words', () => {
-    expect(anthropicMessages.refusesPast(400, refusal(words))).toBe(true);
+  it.each([
+    ['Anthropic', refusal(words)],
+    ['Anthropic, with backticks', refusal('messages.1.content.0: Invalid `signature` in `thinking` block')],
+    ['words in another order', refusal('The thinking block at messages.1 carries a signature that is invalid.')],
+    [
+      'Bedrock',
+      Buffer.from(
+        '{"message":"The model returned the following errors: messages.1.content.0: Invalid `signature` in `thinking` block"}',
+      ),
+    ],
+    [
+      'a gateway that wraps the error in a string',
+      Buffer.from(
+        JSON.stringify({ error: { message: `AnthropicException - ${refusal(words).toString()}`, code: '400' } }),
+      ),
+    ],
+  ])('is recognised as %s words it', (_name, answer) => {
+    expect(anthropicMessages.refusesPast(400, answer)).toBe(true);
+  });
+
+  it('is no other error of the request, and no other status', () => {
     expect(anthropicMessages.refusesPast(500, refusal(words))).toBe(false);
     expect(anthropicMessages.refusesPast(400, refusal('messages.3: `thinking` blocks must have a signature'))).toBe(
       false,
     );
     expect(anthropicMessages.refusesPast(400, refusal('max_tokens: field required'))).toBe(false);
+    const missing = 'messages.1.content.0.thinking.signature: Field required';
+    expect(anthropicMessages.refusesPast(400, refusal(missing))).toBe(false);
   });
 });
