@@ -157,12 +157,13 @@ export class RequestRewriter {
     refuseUnknown(prepared);
     await slideExpiry(this.#options, body, match?.checkpoint.at ?? 0, scope.project);
     if (newTexts === 'decide' && this.#isHeldOut(prepared)) return heldOut(prepared);
-    const { decisionOf, fallbacks, result, failed, outdated } =
+    const settled =
       failure !== null && request.past === 'decide'
         ? await this.#settler.settlePast(prepared, failure)
         : await this.#settler.settle(prepared, failure);
     if (isOver?.()) throw TIMED_OUT;
-    if (outdated && mayRepeat) return this.#rewrite(request, false);
+    const { decisionOf, fallbacks, result, failed } = settled;
+    prepared = settled.prepared;
     if (this.#options.owners && !failed) await this.#claim(this.#options.owners, scope.project, result);
     if (newTexts === 'decide') {
       const decided = decidedRequest(prepared, decisionOf, scope, directives);

@@ -11,7 +11,7 @@ import type { SentMessage } from './ports/sent.ts';
 import type { Decision, NewDecision, Store } from './ports.ts';
 import { inTurn, type PreparedRequest } from './prepare-request.ts';
 import type { SentMemory } from './sent/memory.ts';
-import { lostOriginals } from './sent/past.ts';
+import { adoptRecords, lostOriginals } from './sent/past.ts';
 import { PastUnknown } from './sent/past-unknown.ts';
 import { recordsOf } from './sent/record.ts';
 import { mayBeCut, wholeRecord } from './sent/whole.ts';
@@ -20,13 +20,13 @@ import { TIMED_OUT, within } from './within.ts';
 
 /** What became of a request's texts. */
 export interface SettledRequest {
+  /** The request, with what it adopted of another process that sent the same messages first. */
+  readonly prepared: PreparedRequest;
   readonly decisionOf: (text: FoundText) => Decision | null;
   readonly fallbacks: readonly string[];
   readonly result: Spliced;
   /** Nothing new was decided, for the store could not serve. */
   readonly failed: boolean;
-  /** Something else was sent of one of the messages meanwhile. */
-  readonly outdated: boolean;
 }
 
 export interface SettleOptions {
@@ -51,28 +51,29 @@ export class Settler {
   }
 
   /**
-   * Where deciding or writing fails, what is new stays whole, and what was sent before is sent again all the same.
+   * Decides, and makes the decisions durable with what is about to be sent. Where deciding or writing fails, new texts stay
+   * whole, and recorded cuts are replayed all the same.
    *
    * @param failure - why the store cannot be asked; `null` when it can
    * @throws PastUnknown where the request asks for that
    */
   async settle(prepared: PreparedRequest, failure: unknown = null): Promise<SettledRequest> {
-    const { decisions, store, onFailure } = this.#options;
-    const { found, known, read } = prepared;
     if (failure !== null) return this.newWhole(prepared, failure);
-    if (found.length === 0) {
+    const { found, known, bound } = prepared;
+    if (found.length === 0 && !(bound && wholeRecords(prepared).length > 0)) {
       const result = this.#splice(prepared, NOTHING);
-      return { decisionOf: NOTHING, fallbacks: [], result, failed: false, outdated: false };
+      return { prepared, decisionOf: NOTHING, fallbacks: [], result, failed: false };
     }
     let isWriting = false;
     try {
-      const lost = await lostOriginals(found, known.sent, store);
-      const settlers = { store: this.#asSeenBy(prepared.project), decisions, sent: known.sent, past: known.past };
-      const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
-      const settled = await within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
-      if (!settled) return this.newWhole(prepared, TIMED_OUT);
+      const lost = await lostOriginals(found, known.sent, this.#options.store);
+      const settled = await this.#decide(prepared);
       isWriting = true;
-      return await this.#makeDurable(prepared, settled, lost);
+      if (settled) return await this.#makeDurable(prepared, settled, lost);
+      const whole = this.newWhole(prepared, TIMED_OUT);
+      if (!bound) return whole;
+      const replayed = { results: known.sent, fresh: [], fallbacks: whole.fallbacks };
+      return { ...(await this.#makeDurable(prepared, replayed, lost, 'timeout')), failed: true };
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;
       // it went away under way, perhaps with what was to be written
@@ -80,6 +81,14 @@ export class Settler {
       if (mayBeWritten && prepared.unknownPast === 'refuse') throw new PastUnknown(cause);
       return this.newWhole(prepared, cause);
     }
+  }
+
+  /** Decisions about the texts of a request; `null` where they take too long. */
+  #decide({ found, known, read, project }: PreparedRequest): Promise<Settled | null> {
+    const { decisions, onFailure } = this.#options;
+    const settlers = { store: this.#asSeenBy(project), decisions, sent: known.sent, past: known.past };
+    const settling = settleTexts(found, read.outcomesBefore, decisions.deadline(), settlers);
+    return within(settling, decisions.patienceMs, (cause) => onFailure('decided_too_late', cause));
   }
 
   /** A marker of another project's is one that nobody knows. */
@@ -100,7 +109,7 @@ export class Settler {
     const reason = cause === TIMED_OUT ? 'timeout' : reasonOf(cause);
     this.#options.onFailure(reason, cause);
     const result = this.#splice(prepared, decisionOf, reason);
-    return { decisionOf, fallbacks: [reason], result, failed: true, outdated: false };
+    return { prepared, decisionOf, fallbacks: [reason], result, failed: true };
   }
 
   /**
@@ -115,7 +124,7 @@ export class Settler {
     const decisionOf = (text: FoundText): Decision | null => known.sent.get(text) ?? decided.get(text) ?? null;
     const { result, records } = this.#spliceAndRecord(prepared, decisionOf);
     this.#options.sent.add(records);
-    return { decisionOf, fallbacks: [reasonOf(cause)], result, failed: true, outdated: false };
+    return { prepared, decisionOf, fallbacks: [reasonOf(cause)], result, failed: true };
   }
 
   /** What would be cut, all of it new. */
@@ -134,18 +143,25 @@ export class Settler {
     );
   }
 
-  /** @throws StoreUnavailable when nothing was stored */
+  /**
+   * Commits decisions and records. Of two processes that decided about the same message the first commit wins: the other
+   * one adopts its decisions and its records.
+   *
+   * @throws StoreUnavailable when nothing was stored
+   */
   async #makeDurable(
     prepared: PreparedRequest,
     { results, fresh, fallbacks }: Settled,
     lost: readonly NewDecision[],
+    unsettled?: string,
   ): Promise<SettledRequest> {
     const { decisions, turns, sent, owners } = this.#options;
     const { body, read, known, isOver } = prepared;
+    let request = prepared;
     const final = new Map(results);
     const decisionOf = (text: FoundText): Decision | null => final.get(text) ?? null;
     const unique = new Map([...lost, ...fresh].map((one) => [one.decision.key, one]));
-    const attempt = () => inTurn(turns, body.length, () => this.#spliceAndRecord(prepared, decisionOf));
+    const attempt = () => inTurn(turns, body.length, () => this.#spliceAndRecord(prepared, decisionOf, unsettled));
     let made = await attempt();
     if (isOver?.()) throw TIMED_OUT;
     const owner = owners && prepared.project;
@@ -161,17 +177,24 @@ export class Settler {
       made = await attempt();
       stored = await decisions.makeDurable([], made.records, read.conversationId);
     }
-    if (isOver?.()) throw TIMED_OUT; // whoever waited has sent something else
+    if (stored.sentBefore.length > 0) {
+      const adopted = adoptRecords(prepared, await sent.reread(stored.sentBefore));
+      for (const [text, decision] of adopted.known.sent) final.set(text, decision);
+      made = this.#spliceAndRecord(adopted, decisionOf, unsettled);
+      request = adopted;
+    }
+    if (isOver?.()) throw TIMED_OUT; // the caller has stopped waiting and sent something else
     sent.add(made.records);
-    return { decisionOf, fallbacks, result: made.result, failed: false, outdated: stored.sentBefore };
+    return { prepared: request, decisionOf, fallbacks, result: made.result, failed: false };
   }
 
   #spliceAndRecord(
     prepared: PreparedRequest,
     decisionOf: (text: FoundText) => Decision | null,
+    unsettled?: string,
   ): { readonly result: Spliced; readonly records: SentMessage[] } {
     const { read, known, found } = prepared;
-    const result = this.#splice(prepared, decisionOf);
+    const result = this.#splice(prepared, decisionOf, unsettled);
     const open = found.map((text) => (known.sent.has(text) ? null : text));
     const outcomes = result.outcomes.slice(read.outcomesBefore.length);
     const prefixOf = (index: number): string => read.prefixes[index] ?? '';
@@ -211,7 +234,7 @@ function wholeRecords(
   cut: ReadonlySet<string> = new Set(),
 ): SentMessage[] {
   const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
-  const decided = new Set(found.flatMap(({ skip, messageIndex }) => (skip === '' ? messageIndex : [])));
+  const decided = new Set(found.flatMap(({ skip, messageIndex }) => (skip === 'past' ? [] : messageIndex)));
   const from = Math.max(read.first, read.tail);
   return read.messages.flatMap((message, i) => {
     const prefix = read.prefixes[i];

@@ -275,3 +275,37 @@ describe('a first request', () => {
     expect(contentAt(later.body, 3)).toBe(LOG);
   });
 });
+
+describe('one and the same new turn that two processes are sent at once', () => {
+  const changes: [string, RewriterParts][] = [
+    ['another ratio', { limits: { maxPruneRatio: 0.2, minKeepLines: 5 } }],
+    ['a tool that is exempt', { neverPruneTool: () => true }],
+    ['texts that are too large', { maxInputChars: 10 }],
+    ['texts of its size that are no candidates', { minPruneChars: 1_000_000 }],
+    ['numbers on the lines', { annotateLines: true }],
+    ['no time to decide', { timeoutMs: 0 }],
+  ];
+  it.each(changes)('goes out in the same bytes under %s, where the provider checks the past', async (_name, parts) => {
+    for (const swapped of [false, true]) {
+      const path = join(tempFolder(), 'store.db');
+      const open = (own: RewriterParts) => openPipeline({ store: openStore(path), ...own });
+      const pipelines = swapped ? [open(parts), open({})] : [open({}), open(parts)];
+      const request = { body: chatBody(FIRST), dialect: CHECKED };
+      const [one, two] = await Promise.all(pipelines.map((pipeline) => pipeline.rewrite(request)));
+      expect(contentAt(two?.body ?? request.body, -1)).toBe(contentAt(one?.body ?? request.body, -1));
+      for (const pipeline of pipelines) {
+        const later = await pipeline.rewrite({ body: chatBody(SECOND), dialect: CHECKED });
+        expectRepeated(one?.body ?? request.body, later.body);
+      }
+    }
+  });
+
+  const found = changes.filter(([, { minPruneChars, timeoutMs }]) => minPruneChars === undefined && timeoutMs !== 0);
+  it.each(found)('goes out in the same bytes under %s, where nobody checks', async (_name, parts) => {
+    const path = join(tempFolder(), 'store.db');
+    const pipelines = [openPipeline({ store: openStore(path), ...parts }), openPipeline({ store: openStore(path) })];
+    const request = { body: chatBody(FIRST), dialect: openaiChat };
+    const [one, two] = await Promise.all(pipelines.map((pipeline) => pipeline.rewrite(request)));
+    expect(contentAt(two?.body ?? request.body, -1)).toBe(contentAt(one?.body ?? request.body, -1));
+  });
+});

@@ -34,11 +34,11 @@ export interface Stored {
   readonly instead: ReadonlyMap<string, Decision>;
   /** Keys of those that could not be stored: their texts go whole. */
   readonly refused: ReadonlySet<string>;
-  /** Something else was sent of one of the messages before. */
-  readonly sentBefore: boolean;
+  /** Keys of records that were not written, because another one stands there: that message was sent in another way. */
+  readonly sentBefore: readonly string[];
 }
 
-const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBefore: false };
+const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBefore: [] };
 
 /** Ids whose expiry is less than this share of the TTL old are not slid again. */
 const SLIDE_SHARE = 1 / 8;
@@ -129,7 +129,7 @@ export class DecideOnce {
     const instead = committed.known.length > 0 ? await store.findDecisions(committed.known) : NOTHING_STORED.instead;
     const nothing = batch.wholeOrNothing === true && refused.size > 0;
     if (!nothing) this.#rememberStored(decisions, epoch, refused, instead);
-    return { instead, refused, sentBefore: (committed.sentBefore ?? []).length > 0 };
+    return { instead, refused, sentBefore: committed.sentBefore ?? [] };
   }
 
   #rememberStored(

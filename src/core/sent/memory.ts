@@ -53,6 +53,18 @@ export class SentMemory {
     }
   }
 
+  /**
+   * Reads records that another process wrote first.
+   *
+   * @throws StoreUnavailable
+   */
+  async reread(prefixes: readonly string[]): Promise<ReadonlyMap<string, SentMessage>> {
+    for (const prefix of prefixes) this.#memory.delete(prefix);
+    const sent = await this.#store.findSent(prefixes);
+    this.add([...sent.values()]);
+    return sent;
+  }
+
   /** Remembers what was stored and is about to be sent. */
   add(messages: readonly SentMessage[]): void {
     for (const message of messages) this.#memory.set(message.prefix, message);

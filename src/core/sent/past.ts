@@ -4,6 +4,7 @@ import type { Job } from '../decide/decision.ts';
 import type { FoundText } from '../find-texts.ts';
 import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
+import type { PreparedRequest } from '../prepare-request.ts';
 import type { IncomingRequest, ReadBody } from '../read-request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
@@ -113,6 +114,38 @@ function leave(text: FoundText, { binding }: Dialect, past: Set<FoundText>): Fou
 
 function asPast(text: FoundText): FoundText {
   return text.skip === '' ? { ...text, skip: 'past' } : text;
+}
+
+/**
+ * A request as it must go out after another process sent some of its messages first: their cuts are replayed, and the texts
+ * that the other one left whole stay whole. Directives that were asked for hold all the same.
+ *
+ * @param records - the records that hold, by prefixes or second keys of messages
+ */
+export function adoptRecords<Request extends Pick<PreparedRequest, 'body' | 'read' | 'known' | 'found'>>(
+  request: Request,
+  records: ReadonlyMap<string, SentMessage>,
+): Request {
+  const { body, read, known, found } = request;
+  const sent = new Map(known.sent);
+  const adopted: FoundText[] = [];
+  read.messages.forEach((message, i) => {
+    const here = i < read.first ? [] : found.filter(({ messageIndex }) => messageIndex === i);
+    const prefix = read.prefixes[i] ?? '';
+    const record = i < read.first ? undefined : (records.get(prefix) ?? records.get(read.resultKeys.get(prefix) ?? ''));
+    if (record === undefined || message.role === 'other' || here.some((text) => sent.has(text))) {
+      adopted.push(...here);
+      return;
+    }
+    const directed = here.filter(({ job, skip }) => job.cutWhole !== undefined || skip === 'pinned');
+    const again = replay(body, message, i, record, here).filter(
+      ({ text }) => !directed.some((one) => isAt(one, text.place)),
+    );
+    for (const { text, decision } of again) sent.set(text, decision);
+    const others = here.filter((text) => !directed.includes(text) && !again.some((one) => isAt(text, one.text.place)));
+    adopted.push(...again.map(({ text }) => text), ...directed, ...others.map(asPast));
+  });
+  return { ...request, known: { ...known, sent }, found: adopted.sort(inOrder) };
 }
 
 /**
