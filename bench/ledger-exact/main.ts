@@ -170,6 +170,7 @@ async function play(wire: string, bodyOf: (messages: readonly Message[]) => obje
       const usage = { input: sent, output: ANSWER_TOKENS, read, written: null, written1h: null };
       const about = { requestId: `${seed}/${messages.length}`, project: 'p', wire, forwardedOriginal: false };
       ledger.request({ ...factsOf(rewritten, about), conversationId: `${wire} ${seed}`, atMs: Date.now(), usage });
+      await ledger.flush();
       own += (turn?.dollarsWithout ?? 0) - (turn?.dollars ?? 0);
       twin += ((whole - readWhole - (sent - read)) * PRICE.input + (readWhole - read) * PRICE.read) / 1e6;
       [read, readWhole] = [sent, whole];

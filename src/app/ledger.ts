@@ -8,6 +8,7 @@ import { estimateTokens } from '../engine/text/tokens.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { type PriceSource, Prices } from '../ledger/prices.ts';
+import { newUuid } from './request-ids.ts';
 import type { Storage } from './storage.ts';
 
 /** Where the table of prices lies that comes with the program: seen from `dist`, `dist/parts` and the sources. */
@@ -42,23 +43,26 @@ export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => vo
     store: store.ledger,
     prices: loggedPrices(storage),
     clock,
+    processId: newUuid(),
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),
     conversationOf: (pruneId) => events.runOf(pruneId),
     ...(learner && { learner }),
     ...(onBilled && { onBilled }),
   });
-  void store.ready().then(
+  const ledgerStarted = store.ready().then(
     () => ledger.start(),
     (cause: unknown) => onFailure('calibration_not_read', cause),
   );
-  return { ledger, learner };
+  return { ledger, learner, ledgerStarted };
 }
 
 /** What the ledger is, and who learns from it; `null` where nobody does. */
 export interface OpenLedger {
   readonly ledger: Ledger;
   readonly learner: Learner | null;
+  /** Once other processes on the store know of this one. Never rejects. */
+  readonly ledgerStarted: Promise<void>;
 }
 
 function learnerOver({ store, clock, log, failures }: Storage): Learner {

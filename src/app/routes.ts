@@ -74,7 +74,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     onUpgradeRefused,
     hops,
     app: rest.listener,
-    loaded: rest.settled,
+    loaded: Promise.all([rest.settled, services.ledgerStarted]).then(() => undefined),
     health: () => ({ ...services.health(), routes: rest.state(), not_understood: notUnderstood.report() }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),

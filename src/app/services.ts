@@ -40,6 +40,8 @@ export interface Services extends Storage {
   readonly contextGc: ContextGc;
   /** What requests cost, and what pruning changed. */
   readonly ledger: Ledger;
+  /** As `OpenLedger.ledgerStarted`. */
+  readonly ledgerStarted: Promise<void>;
   /** Says how boldly texts are cut; `null` where nothing is learnt. */
   readonly learner: Learner | null;
   readonly resources: Resources;
@@ -67,7 +69,7 @@ export function openServices(
   const once = decideOnceOf(settings, store, clock, decider);
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure: failures.of('segments') });
   const contextGc = openContextGc(storage, () => recorder.flush());
-  const { ledger, learner } = openLedger(storage, onBilled);
+  const { ledger, learner, ledgerStarted } = openLedger(storage, onBilled);
   const upkeep = new Upkeep(store, failures.of('upkeep'));
   return {
     ...storage,
@@ -79,6 +81,7 @@ export function openServices(
     recorder,
     contextGc,
     ledger,
+    ledgerStarted,
     learner,
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
@@ -89,7 +92,7 @@ export function openServices(
       await decider.close();
       await scorer?.close();
       await recorder.flush();
-      await ledger.flush();
+      await ledger.close();
       await events.flush();
       await store.close();
     },

@@ -1,11 +1,31 @@
-import type { LedgerStore, LedgerSum, LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerState, LedgerStore, LedgerSum, LedgerTurn, SettleQuery, SettleWork } from '../core/ports/ledger.ts';
 
-/** Figures of one run of a command: only sums are kept. */
+/** Figures of one run of a command: sums are kept, and what is known of conversations and models. */
 export class MemoryLedger implements LedgerStore {
   readonly #sums: LedgerSum[] = [];
+  readonly #states = new Map<string, LedgerState>();
 
-  async add(_turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void> {
+  async settle({ states, lineages }: SettleQuery, work: SettleWork): Promise<number> {
+    const asked = [...states].map(([name, version]) => ({ state: this.#states.get(name), version }));
+    const all = [...this.#states.values()];
+    const settled = work({
+      states: asked.flatMap(({ state, version }) => (state && state.version !== version ? [state] : [])),
+      unchanged: new Set(asked.flatMap(({ state, version }) => (state?.version === version ? [state.name] : []))),
+      newest: lineages.flatMap((lineage) => all.filter((one) => one.lineage === lineage).slice(-1)),
+      waiting: [],
+      seen: new Set(),
+      others: false,
+    });
+    for (const state of settled.states) {
+      this.#states.delete(state.name); // the newest stands last
+      this.#states.set(state.name, state);
+    }
+    return this.add(settled.turns, settled.sums);
+  }
+
+  async add(_turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
     for (const sum of sums) this.#sums.push(sum);
+    return 0;
   }
 
   async sums(): Promise<readonly LedgerSum[]> {

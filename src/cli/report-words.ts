@@ -8,6 +8,7 @@ const CAUSES: Readonly<Record<MissCause, string>> = {
   tools_changed: 'the client changed its tools',
   system_changed: 'the client changed its system prompt',
   message_changed: 'the client changed an earlier message',
+  compacted: 'the client compacted the conversation: all of it was new to the cache',
   changed_by_us: 'changed by mcp-pruner: please report it',
   unknown: 'unknown: nothing changed',
 };

@@ -1,5 +1,5 @@
 import type { MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
-import { causeOf, type Known, shared } from './known.ts';
+import { answeredFrom, causeOf, follows, type Known, shared } from './known.ts';
 import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 
@@ -14,6 +14,8 @@ export interface Bill {
   readonly dollarsWithout: number | null;
   readonly removed: number;
   readonly removedNew: number;
+  /** Index of the first message that no request had before, as far as that is known. */
+  readonly newFrom: number;
   /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
   readonly checked: { readonly exact: number; readonly estimated: number } | null;
   readonly miss: MissCause | null;
@@ -35,6 +37,8 @@ export interface BillBasis {
   readonly removedScale?: (kind: string) => number;
   /** The provider has reported cache figures for this model before, so absent ones mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
+  /** The request begins a conversation that goes on from a summary of another one. */
+  readonly compacted?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -44,6 +48,8 @@ const BYTES_PER_TOKEN = 4;
 const MAX_MARKS = 64;
 /** What is missed of less than this share is how providers round. */
 const ROUNDING = 0.01;
+/** The same where the tokens that should have been read are estimated: by bytes, of a conversation that is not known. */
+const ESTIMATED_ROUNDING = 0.1;
 /** Caches that work by themselves take prefixes from this length on, by steps of so many tokens. */
 const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MINUTES_5_MS };
 
@@ -63,8 +69,12 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedScale);
   const stretches = settled(estimated, exactOf(known, common), exactly);
   const alike = known !== null && goesOn(known, facts, common);
+  const direct = known !== null && follows(known, facts);
+  const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
-  const without = caches ? twinOf(facts, usage, stretches, alike ? known : null, rules) : withoutCuts(usage, stretches);
+  const without = caches
+    ? twinOf(facts, usage, stretches, alike && direct ? known : null, rules)
+    : withoutCuts(usage, stretches);
   const written = usage.write5m + usage.write1h;
   const removed = stretches.reduce((sum, one) => sum + one.removed, 0);
   const next: Known = {
@@ -89,9 +99,10 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     dollars: price && dollarsOf(usage, price),
     dollarsWithout: price && dollarsOf(without, price),
     removed,
-    removedNew: stretches.slice(common).reduce((sum, one) => sum + one.removed, 0),
+    removedNew: stretches.slice(newFrom).reduce((sum, one) => sum + one.removed, 0),
+    newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
-    ...(caches && facts.usage !== null ? missOf(facts, known, usage, price) : noMiss(price)),
+    ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, stretches) : noMiss(price)),
     entering: price && entering(usage, price),
     known: next,
   };
@@ -261,14 +272,21 @@ function noMiss(price: Price | null): MissFigures {
 }
 
 /** The tokens that should have been read from the cache and were not, with the cause. */
-function missOf(facts: RequestFacts, known: Known | null, usage: TokenCounts, price: Price | null): MissFigures {
+function missOf(
+  facts: RequestFacts,
+  known: Known | null,
+  usage: TokenCounts,
+  { price, compacted = false }: BillBasis,
+  stretches: readonly Stretch[],
+): MissFigures {
   const total = inputOf(usage);
-  const first = known === null;
-  const should = first ? total : known.cached;
+  const goesOnUnknown = known === null && !compacted && facts.fresh.from > 0;
+  const should = known?.cached ?? (goesOnUnknown ? endOf(stretches, answeredFrom(facts)) : total);
+  const rounding = goesOnUnknown ? ESTIMATED_ROUNDING : ROUNDING;
   const tokens = Math.max(0, Math.min(should, total) - usage.read);
   // what was in the cache and is no longer in the request cannot be missed
-  if (tokens <= Math.max(ROUNDING * should, price?.cacheStep ?? 1)) return noMiss(price);
-  const { cause, at } = causeOf(known, facts);
+  if (tokens <= Math.max(rounding * should, price?.cacheStep ?? 1)) return noMiss(price);
+  const { cause, at } = causeOf(known, facts, compacted);
   // written ones stand behind those that were read, fresh ones behind these
   const long = Math.min(tokens, usage.write1h);
   const short = Math.min(tokens - long, usage.write5m);

@@ -34,6 +34,16 @@ export class Calibration {
     ratio.variance = Math.min(ratio.variance, NOISE_SHARE ** 2);
   }
 
+  /** All that is known, for `restore`. */
+  ratios(): Readonly<Record<string, Ratio>> {
+    return Object.fromEntries(this.#kinds);
+  }
+
+  /** Goes on from what `ratios` gave. */
+  restore(ratios: Readonly<Record<string, Ratio>>): void {
+    for (const [kind, ratio] of Object.entries(ratios)) this.#kinds.set(kind, { ...ratio });
+  }
+
   /** @returns what was reported, shared out among the kinds */
   see(guessed: Guessed, reported: number): Guessed {
     let expected = 0;

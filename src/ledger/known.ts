@@ -45,10 +45,16 @@ export interface Miss {
   readonly at: number;
 }
 
-/** Compares what was forwarded with what was forwarded before. What is certain (other bytes) comes before what is likely. */
-export function causeOf(known: Known | null, facts: RequestFacts): Miss {
-  // one that goes on from before this program was started says nothing of why
-  if (known === null) return { cause: facts.fresh.from > 0 ? 'unknown' : 'first_request', at: -1 };
+/**
+ * Compares a request with the one before it. Certain causes (other bytes) come before likely ones.
+ *
+ * @param compacted - it begins a conversation that goes on from a summary of another one
+ */
+export function causeOf(known: Known | null, facts: RequestFacts, compacted: boolean): Miss {
+  if (known === null) {
+    const cause = compacted ? 'compacted' : facts.fresh.from > 0 ? 'unknown' : 'first_request';
+    return { cause, at: -1 };
+  }
   if (known.model !== facts.model) return { cause: 'model_changed', at: -1 };
   if (known.tools !== facts.tools) return { cause: 'tools_changed', at: -1 };
   if (known.system !== facts.system) return { cause: 'system_changed', at: -1 };
@@ -58,4 +64,19 @@ export function causeOf(known: Known | null, facts: RequestFacts): Miss {
   if (meant < known.messages.length) return { cause: 'message_changed', at: meant };
   if (facts.atMs - known.atMs > known.lifetimeMs) return { cause: 'expired', at: -1 };
   return { cause: 'unknown', at: -1 };
+}
+
+/** Messages that the request before this one had, where the client changed none of them. */
+export function answeredFrom({ fresh }: RequestFacts): number {
+  return Math.max(0, fresh.answerFrom ?? fresh.from - 1);
+}
+
+/**
+ * Whether a request follows a known one without another in between, as far as its messages show. On the Responses wire calls
+ * and results alternate inside one answer, so that the end of the request before cannot be seen.
+ */
+export function follows(known: Known, facts: RequestFacts): boolean {
+  const length = known.messages.length;
+  if (shared(known, facts.messages, false) < length) return false;
+  return facts.wire === 'responses' || length >= answeredFrom(facts);
 }

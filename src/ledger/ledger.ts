@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type {
   LedgerReader,
@@ -10,131 +11,124 @@ import type {
 } from '../core/ports/ledger.ts';
 import type { StoredPrune } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
-import { WriteBehind, writeInParts } from '../write-behind.ts';
-import { type Bill, billOf, entering, hasCacheFigures } from './bill.ts';
-import { bounded, Calibration } from './calibration.ts';
+import { WriteBehind } from '../write-behind.ts';
+import { entering } from './bill.ts';
+import type { HeldState } from './billing.ts';
 import { dayOf } from './days.ts';
-import { type Guess, KIND_MARK, regretSums, stepSums, textSums, turnSums } from './figures.ts';
-import { type Known, shared } from './known.ts';
+import { regretSums, stepSums } from './figures.ts';
 import type { Learner } from './learning.ts';
-import { inputOf, type Prices } from './prices.ts';
+import { ModelScale } from './model-scale.ts';
+import type { Prices } from './prices.ts';
 import { reportOf } from './report.ts';
+import { scalesOf } from './scales.ts';
+import { SETTLE_MS, Settlement, type SettleResult } from './settlement.ts';
 import { WaitingSums } from './waiting-sums.ts';
 
 export interface LedgerOptions {
   readonly store: LedgerStore;
   readonly prices: Prices;
   readonly clock: { nowMs(): number };
+  /** Another one for each process on the store. Default: for a process that has the store for itself. */
+  readonly processId?: string;
   readonly onFailure: TellFailure;
   /** What is cut under an id, and the conversation that it was cut in, as far as that is known. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;
   /** Learns from what is regretted; without it nobody does. */
   readonly learner?: Learner;
-  /** Told of each request that was billed, for counters. */
+  /** Called for each request that was billed, for counters. */
   readonly onBilled?: (turn: LedgerTurn) => void;
+  /** Called with the number of figures that were added to the project `(others)`, because the day has no room for more. */
+  readonly onFolded?: (figures: number) => void;
 }
 
-/** Accounts wait so long to be written together: who asks for them has them written first. */
-const WRITE_MS = 3_000;
-/** Requests that wait to be written at most; past it new ones are left out. */
-const MAX_TURNS = 5_000;
-/** Messages of remembered conversations in all. */
+/** How long requests wait in memory to be billed together. */
+const WRITE_MS = 1_000;
+/** Requests of one transaction: a few milliseconds of the event loop. */
+const BILLED_AT_ONCE = 50;
+/** Requests that wait to be billed at most, while the store is away. */
+const MAX_QUEUED = 5_000;
+/** Messages of states held in memory. */
 const MAX_MESSAGES = 400_000;
-/** Newest requests of one conversation that may be gone on from: agents branch off. */
-const MAX_BRANCHES = 4;
-/** New tokens below which a request says nothing about how well tokens are estimated. */
-const MIN_GUESSED = 200;
-/** One request says so much at the most: a stray figure must not turn the scale. */
-const MAX_GUESSED = 20_000;
 /** Texts whose regret is remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
 const DAYS_OF_CALIBRATION = 30;
 const MAX_CONVERSATIONS = 10_000;
 const DAY_MS = 86_400_000;
+/** The process says this often that it uses the store. */
+const ALIVE_EVERY_MS = 3_600_000;
+/** Pauses at the end, while a request waits for the one before it in another process. */
+const CLOSE_PAUSE_MS = 50;
 
-interface Remembered {
-  readonly branches: readonly Known[];
+/** Where a text was cut, and what a new token cost there last, in dollars. */
+interface Place {
   readonly project: string;
-  /** Dollars of a new token in its last request. */
   readonly entering: number;
 }
 
 /**
- * Bills requests as they end and keeps what they came to, a moment later. Nothing waits for it, and what it cannot write
- * is lost and told, never the request.
+ * Bills requests soon after they end, from what the store knows of their conversations, so that several processes on one store
+ * come to the same figures. Nothing waits for it. While the store is away requests wait in memory, at most 5,000.
  */
 export class Ledger implements LedgerSink, LedgerReader {
   readonly #options: LedgerOptions;
-  readonly #conversations = new LRUCache<string, Remembered>({
+  readonly #held = new LRUCache<string, HeldState>({
     maxSize: MAX_MESSAGES,
-    sizeCalculation: ({ branches }) => 1 + branches.reduce((sum, { messages }) => sum + messages.length, 0),
+    sizeCalculation: ({ value }) =>
+      value === null || value instanceof ModelScale
+        ? 1
+        : 1 + value.branches.reduce((sum, { messages }) => sum + messages.length, 0),
   });
-  /** Tokens reported and estimated by model, as far as it is known here. */
-  readonly #counted = new LRUCache<string, { reported: number; guessed: number }>({ max: 200 });
-  readonly #byKind = new LRUCache<string, Calibration>({ max: 200, memoMethod: () => new Calibration() });
-  /** Tokens cut by model, by the provider's count and estimated. */
-  readonly #checked = new LRUCache<string, NonNullable<Bill['checked']>>({ max: 200 });
-  /** Models whose provider has reported cache figures. */
-  readonly #reporting = new LRUCache<string, true>({ max: 1_000 });
+  /** Scales of models, of figures from before the store kept scales. */
+  #scales: ReadonlyMap<string, ModelScale> = new Map();
   /** Prune ids of texts that were regretted. */
   readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
-  #turns: LedgerTurn[] = [];
+  /** The newest request billed here of each conversation. */
+  readonly #places = new LRUCache<string, Place>({ max: MAX_CONVERSATIONS });
+  readonly #queue: RequestFacts[] = [];
+  /** Figures of what is recovered. */
   readonly #sums = new WaitingSums();
+  readonly #process: string;
+  #aliveMs = Number.NEGATIVE_INFINITY;
+  /** Requests that wait in the store for those before them. */
+  #waiting = 0;
+  #failing = false;
+  #closing = false;
+  #lost = 0;
   #unfinished = new Set<Promise<void>>();
   readonly #behind = new WriteBehind(() => this.#write(), WRITE_MS);
 
   constructor(options: LedgerOptions) {
     this.#options = options;
+    this.#process = `process\n${options.processId ?? ''}`;
   }
 
-  /** Takes over what is known of how well tokens are estimated. Never rejects. */
+  /** Takes over what is known of how well tokens are estimated, and bills what waits in the store. Never rejects. */
   async start(): Promise<void> {
     const { store, clock, onFailure } = this.#options;
     try {
-      const sums = await store.sums({
-        sinceDay: dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS),
-        slice: 'model',
-      });
-      const kinds = new Map<string, { model: string; kind: string; reported: number; guessed: number }>();
-      for (const { slice, key, field, value } of sums) {
-        if (slice !== 'model') continue;
-        const [name = '', kind] = field.split(KIND_MARK, 2);
-        if (kind !== undefined) {
-          const of = kinds.get(`${key}\0${kind}`) ?? { model: key, kind, reported: 0, guessed: 0 };
-          if (name === 'reported' || name === 'guessed') of[name] += value;
-          kinds.set(`${key}\0${kind}`, of);
-        }
-        if (field === 'cacheReported' && value > 0) this.#reporting.set(key, true);
-        if (field === 'checkedExact') this.#check(key, { exact: value, estimated: 0 });
-        if (field === 'checkedEstimated') this.#check(key, { exact: 0, estimated: value });
-        if (field !== 'reported' && field !== 'guessed') continue;
-        const counted = this.#counted.get(key) ?? { reported: 0, guessed: 0 };
-        counted[field] += value;
-        this.#counted.set(key, counted);
-      }
-      for (const { model, kind, reported, guessed } of kinds.values())
-        this.#byKind.memo(model).know(kind, reported, guessed);
+      const sinceDay = dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS);
+      this.#scales = scalesOf(await store.sums({ sinceDay, slice: 'model' }));
     } catch (cause) {
       onFailure('calibration_not_read', cause);
     }
+    await this.#behind.flush();
   }
 
   request(facts: RequestFacts): void {
-    try {
-      this.#bill(facts);
-      this.#behind.soon(this.#turns.length);
-    } catch (cause) {
-      this.#options.onFailure('not_billed', cause, { requestId: facts.requestId });
-    }
+    if (this.#queue.length >= MAX_QUEUED) this.#lost++;
+    else this.#queue.push(facts);
+    this.#behind.soon(this.#queue.length);
   }
 
   recovered(pruneId: string, tokens: number): void {
     const { findPrune, conversationOf, onFailure, clock } = this.#options;
-    if (!findPrune || this.#unfinished.size >= MAX_TURNS) return;
-    const from = this.#conversations.peek(conversationOf?.(pruneId) ?? '');
-    const noted = Promise.all([findPrune(pruneId), from ?? this.#forgotten(pruneId)]).then(
-      ([prune, { project, entering }]) => {
+    if (!findPrune || this.#unfinished.size >= MAX_QUEUED) return;
+    // the request in which it was cut may still wait to be billed
+    const noted = this.#behind
+      .flush()
+      .then(() => Promise.all([findPrune(pruneId), this.#placeOf(pruneId, conversationOf?.(pruneId))]))
+      .then(([prune, { project, entering }]) => {
         if (!prune) return;
         const { tool, kind, boldness } = prune.decision;
         const about = { atMs: clock.nowMs(), project };
@@ -144,15 +138,16 @@ export class Ledger implements LedgerSink, LedgerReader {
         const fields = { regretTokens: tokens, regretDollars: tokens * entering };
         this.#sums.add({ day: dayOf(about.atMs), project: about.project, slice: 'all', key: '', fields });
         this.#behind.soon();
-      },
-      (cause: unknown) => onFailure('regret_not_noted', cause),
-    );
+      })
+      .catch((cause: unknown) => onFailure('regret_not_noted', cause));
     this.#unfinished.add(noted);
     void noted.finally(() => this.#unfinished.delete(noted));
   }
 
-  /** Whose a text is that was cut in a conversation that is not remembered here, and what a new token cost there last. */
-  async #forgotten(pruneId: string): Promise<Pick<Remembered, 'project' | 'entering'>> {
+  /** Whose a text is, and what a new token cost last in the conversation that it was cut in. */
+  async #placeOf(pruneId: string, conversationId = ''): Promise<Place> {
+    const known = this.#places.peek(conversationId);
+    if (known) return known;
     const place = await this.#options.store.cutIn(pruneId);
     const newest = place?.newest ?? null;
     const price = newest && this.#options.prices.of(newest.model, newest.atMs);
@@ -174,53 +169,25 @@ export class Ledger implements LedgerSink, LedgerReader {
     return this.#options.store.turns(query);
   }
 
-  /** Writes what waits. Never rejects. */
+  /**
+   * Bills what waits. Never rejects. A request whose predecessor may be in another process waits in the store for a moment.
+   */
   async flush(): Promise<void> {
     await Promise.all(this.#unfinished);
     await this.#behind.flush();
   }
 
-  #bill(facts: RequestFacts): void {
-    const { prices, onFailure, onBilled } = this.#options;
-    const remembered = this.#conversations.get(facts.conversationId);
-    const known = newest(remembered, facts);
-    const price = prices.of(facts.model, facts.atMs);
-    const calibration = this.#calibration(facts.model);
-    const removedScale = this.#removedScale(facts.model, calibration);
-    const reportsCache = this.#reportsCache(facts);
-    const bill = billOf(facts, known, { price, calibration, removedScale, reportsCache });
-    if (bill.miss === 'changed_by_us') {
-      const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
-      onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
+  /** Bills what waits, and waits for what other processes still hold. Never rejects. */
+  async close(): Promise<void> {
+    const endMs = performance.now() + SETTLE_MS + WRITE_MS;
+    await this.flush();
+    while (this.#waiting > 0 && !this.#failing && performance.now() < endMs) {
+      await pause(CLOSE_PAUSE_MS);
+      await this.flush();
     }
-    const shadow = facts.shadow === true;
-    const turn = turnOf(facts, shadow ? asSent(bill) : bill);
-    const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
-    const guess = this.#count(facts, bill, known);
-    const counted = {
-      ...guess,
-      checked: bill.checked,
-      checkFailure,
-      reportsCache,
-      would: shadow ? wouldBe(bill) : null,
-    };
-    if (bill.checked) this.#check(facts.model, bill.checked);
-    for (const group of turnSums(turn, facts.texts, counted)) this.#sums.add(group);
-    for (const group of textSums(turn, facts.texts, bill.entering ?? 0)) this.#sums.add(group);
-    if (this.#options.learner) {
-      for (const text of facts.texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));
-    }
-    for (const regret of facts.regrets) {
-      this.#sums.add(regretSums(turn, regret, bill.entering ?? 0));
-      this.#regret(turn, regret);
-    }
-    if (this.#turns.length < MAX_TURNS) this.#turns.push(turn);
-    if (facts.conversationId !== '') {
-      const others = (remembered?.branches ?? []).filter((other) => other !== known).slice(0, MAX_BRANCHES - 1);
-      const branches = [bill.known, ...others];
-      this.#conversations.set(facts.conversationId, { branches, project: facts.project, entering: bill.entering ?? 0 });
-    }
-    onBilled?.(turn);
+    this.#closing = true;
+    await this.flush();
+    if (this.#queue.length > 0) this.#report(new Error('the process ends'), this.#queue.length);
   }
 
   /** Takes note that a text was regretted, each but once. */
@@ -230,71 +197,77 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#sums.add(stepSums(about, regret, 'regretted'));
   }
 
-  /** Whether the provider has reported cache figures for this model, in this answer or in an earlier one. */
-  #reportsCache({ model, usage }: RequestFacts): boolean {
-    if (usage !== null && hasCacheFigures(usage)) this.#reporting.set(model, true);
-    return this.#reporting.has(model);
-  }
-
-  #calibration(model: string): number {
-    const { reported = 0, guessed = 0 } = this.#counted.get(model) ?? {};
-    return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : bounded(reported / guessed);
-  }
-
-  /**
-   * Tokens of the provider for each cut token that was estimated: by its own counts once it counted enough of them, else as
-   * what is shown of the same kind of text comes to.
-   */
-  #removedScale(model: string, calibration: number): (kind: string) => number {
-    const { exact = 0, estimated = 0 } = this.#checked.get(model) ?? {};
-    if (estimated >= 10 * MIN_GUESSED && exact > 0) {
-      const counted = bounded(exact / estimated);
-      return () => counted;
-    }
-    const byKind = this.#byKind.get(model);
-    return (kind) => byKind?.ratioOf(kind) ?? calibration;
-  }
-
-  #check(model: string, { exact, estimated }: NonNullable<Bill['checked']>): void {
-    const known = this.#checked.get(model) ?? { exact: 0, estimated: 0 };
-    this.#checked.set(model, { exact: known.exact + exact, estimated: known.estimated + estimated });
-  }
-
-  /** What a request says of how well tokens are estimated: of what is new in it, and no answer of the model's. */
-  #count({ fresh, model, arm }: RequestFacts, bill: Bill, known: Known | null): Guess {
-    const nothing = { reported: 0, guessed: 0 };
-    if (known === null || bill.estimated || fresh.tokens < MIN_GUESSED) return nothing;
-    if (known.messages.length < fresh.from - 1 || known.messages.length > fresh.from) return nothing;
-    const reported = inputOf(bill.usage) - known.tokens - known.output;
-    // thinking that is not sent back, and clients that change what was said before, show as something else
-    if (reported < fresh.tokens / 4 || reported > fresh.tokens * 4) return nothing;
-    const share = Math.min(1, MAX_GUESSED / fresh.tokens);
-    const told = { reported: reported * share, guessed: fresh.tokens * share };
-    const counted = this.#counted.get(model) ?? { ...nothing };
-    counted.reported += told.reported;
-    counted.guessed += told.guessed;
-    this.#counted.set(model, counted);
-    if (!fresh.kinds || arm === 'control') return told;
-    return { ...told, kinds: { reported: this.#byKind.memo(model).see(fresh.kinds, reported), guessed: fresh.kinds } };
-  }
-
   async #write(): Promise<void> {
-    const turns = this.#turns;
-    this.#turns = [];
-    const sums = this.#sums.take();
-    const { store, learner, onFailure } = this.#options;
-    let unwritten = turns.length;
     try {
-      await writeInParts(sums, (some) => store.add([], some));
-      await writeInParts(turns, async (some) => {
-        await store.add(some, []);
-        unwritten -= some.length;
-      });
+      do {
+        await this.#settle();
+        await nextTurn();
+      } while (this.#queue.length > 0);
+      this.#failing = false;
     } catch (cause) {
-      onFailure('ledger_not_written', cause, { requests: unwritten });
-      return;
+      if (!this.#failing) this.#report(cause, this.#queue.length);
+      this.#failing = true;
     }
-    await learner?.look();
+    if (this.#lost > 0 && !this.#failing) {
+      this.#report(new Error('too many requests waited'), this.#lost);
+      this.#lost = 0;
+    }
+    if (this.#waiting > 0 || this.#queue.length > 0) this.#behind.soon();
+    if (!this.#failing) await this.#options.learner?.look();
+  }
+
+  #report(cause: unknown, requests: number): void {
+    this.#options.onFailure('ledger_not_written', cause, { requests });
+  }
+
+  /** Bills some requests, in one transaction. @throws StoreUnavailable */
+  async #settle(): Promise<void> {
+    const { store, prices, learner, clock } = this.#options;
+    const own = this.#queue.slice(0, BILLED_AT_ONCE);
+    const nowMs = clock.nowMs();
+    const isAlive = nowMs - this.#aliveMs < ALIVE_EVERY_MS;
+    if (own.length + this.#waiting === 0 && this.#sums.isEmpty && isAlive && !this.#closing) return;
+    const sums = this.#sums.take();
+    const settlement = new Settlement({
+      own,
+      sums,
+      held: this.#held,
+      nowMs,
+      process: this.#process,
+      last: this.#closing,
+      billing: {
+        prices,
+        learns: learner !== undefined,
+        wasRegretted: (pruneId) => this.#regretted.has(pruneId),
+        scaleOf: (model) => this.#scales.get(model)?.copy() ?? new ModelScale(),
+      },
+    });
+    const folded = await store
+      .settle(settlement.query, (settling) => settlement.work(settling))
+      .catch((cause: unknown) => {
+        this.#sums.putBack(sums);
+        throw cause;
+      });
+    this.#aliveMs = nowMs;
+    this.#queue.splice(0, own.length);
+    this.#settled(settlement.result, folded);
+  }
+
+  /** Takes over what a transaction wrote. */
+  #settled(result: SettleResult | null, folded: number): void {
+    if (result === null) return;
+    const { onBilled, onFolded, onFailure } = this.#options;
+    this.#waiting = result.waiting;
+    for (const [name, state] of result.states) this.#held.set(name, state);
+    for (const pruneId of result.regretted) this.#regretted.set(pruneId, true);
+    for (const [i, turn] of result.turns.entries()) {
+      const { conversationId, project } = turn;
+      const entering = result.entering[i] ?? 0;
+      if (conversationId !== '') this.#places.set(conversationId, { project, entering });
+      onBilled?.(turn);
+    }
+    for (const { reason, cause, about } of result.failures) onFailure(reason, cause, about);
+    if (folded > 0) onFolded?.(folded);
   }
 }
 
@@ -315,51 +288,4 @@ export async function readReport(
     store.steps(),
   ]);
   return reportOf(query, sums, conversations, steps, problems);
-}
-
-/** The remembered request that a new one goes on from: the one that it shares most with. */
-function newest(remembered: Remembered | undefined, facts: RequestFacts): Known | null {
-  const [only, ...others] = remembered?.branches ?? [];
-  if (only && others.length === 0) return only;
-  let best: Known | null = null;
-  let most = -1;
-  for (const known of remembered?.branches ?? []) {
-    const common = shared(known, facts.messages, false);
-    if (common > most) [best, most] = [known, common];
-  }
-  return best;
-}
-
-/** The bill of a request that went out whole, without what was only looked at. */
-function asSent(bill: Bill): Bill {
-  return { ...bill, without: bill.usage, dollarsWithout: bill.dollars, removed: 0, removedNew: 0 };
-}
-
-function wouldBe({ removed, dollars, dollarsWithout }: Bill): { readonly removed: number; readonly dollars: number } {
-  return { removed: -removed, dollars: (dollars ?? 0) - (dollarsWithout ?? 0) };
-}
-
-function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
-  const regretTokens = facts.regrets.reduce((sum, { tokens }) => sum + tokens, 0);
-  return {
-    requestId: facts.requestId,
-    atMs: facts.atMs,
-    project: facts.project,
-    conversationId: facts.conversationId,
-    wire: facts.wire,
-    model: facts.model,
-    arm: facts.arm,
-    estimated: bill.estimated,
-    ...bill.usage,
-    dollars: bill.dollars,
-    dollarsWithout: bill.dollarsWithout,
-    removed: bill.removed,
-    removedNew: bill.removedNew,
-    miss: bill.miss,
-    missTokens: bill.missTokens,
-    missDollars: bill.missDollars,
-    missAt: bill.missAt,
-    regretTokens,
-    regretDollars: bill.entering === null ? null : regretTokens * bill.entering,
-  };
 }

@@ -17,7 +17,7 @@ import { REFUSALS, Refusal } from './refusal.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, type RequestReport } from './report/request-report.ts';
 import { UsageTap } from './report/usage.ts';
-import { scopeOf } from './scope.ts';
+import { callerOf, scopeOf } from './scope.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
 import { requestHeaders } from './upstream/headers.ts';
@@ -220,7 +220,8 @@ class WireExchange {
     const { project } = scopeOf(this.#req.headers, this.#requestId);
     const { shadow, dialect } = this.#options;
     const { model } = this.#to.operation;
-    const about = { requestId: this.#requestId, project, wire: dialect.name, forwardedOriginal, model };
+    const caller = callerOf(this.#req.headers);
+    const about = { requestId: this.#requestId, project, wire: dialect.name, forwardedOriginal, model, caller };
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {

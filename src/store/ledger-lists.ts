@@ -19,7 +19,7 @@ import { bounded, type Rows } from './rows.ts';
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
 /** What `LedgerStore` reads. */
-export class LedgerLists implements Omit<LedgerStore, 'add' | 'addStep'> {
+export class LedgerLists implements Omit<LedgerStore, 'settle' | 'add' | 'addStep'> {
   readonly #rows: Rows;
 
   constructor(rows: Rows) {

@@ -2,8 +2,8 @@ import type { LedgerSum, LedgerTurn } from '../core/ports/ledger.ts';
 
 /** Requests that are kept one by one; past it the oldest go. Sums stay. */
 export const MAX_TURNS = 100_000;
-/** Figures of a day; names come from clients, and what is new past it is left out. */
-export const MAX_SUMS_PER_DAY = 20_000;
+/** Requests that wait for those before them and are read at once. */
+export const MAX_WAITING_READ = 200;
 /** Figures that a query answers with at the most. */
 export const MAX_SUMS_READ = 200_000;
 const MAX_NAME_CHARS = 200;

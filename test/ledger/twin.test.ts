@@ -91,7 +91,7 @@ function bothWays(rules: ProviderRules, headTokens: number, steps: readonly Step
       cacheHourUpTo: rules.lifetimeMs === HOUR ? messages.length : null,
       texts: [],
       regrets: [],
-      fresh: { from: i === 0 ? 0 : messages.length - 1, tokens: 0 },
+      fresh: { from: known?.messages.length ?? 0, answerFrom: known?.messages.length ?? 0, tokens: 0 },
     };
     const bill = billOf(facts, known, { price: priceOf(rules), calibration: 1 });
     known = bill.known;

@@ -19,6 +19,7 @@ export type MissCause =
   | 'tools_changed'
   | 'system_changed'
   | 'message_changed'
+  | 'compacted'
   | 'changed_by_us'
   | 'unknown';
 
@@ -111,10 +112,86 @@ export interface CutPlace {
   readonly newest: LedgerTurn | null;
 }
 
+/** What the ledger carries from one request to the next: of a conversation, or of a model. Only the ledger reads `data`. */
+export interface LedgerState {
+  /** Identifies it; unique in the store. */
+  readonly name: string;
+  /** Common to conversations of which one may be a compaction of another; `''` for anything else. */
+  readonly lineage: string;
+  /** Time of the newest request in it, in epoch milliseconds. States without a request for 90 days are deleted. */
+  readonly atMs: number;
+  /** Changes with each write. */
+  readonly version: number;
+  readonly data: string;
+}
+
+/** A request that is not billed yet, because the one before it may still be in another process. */
+export interface WaitingRequest {
+  readonly requestId: string;
+  /** When it was stored, in epoch milliseconds of the machine's own clock. */
+  readonly sinceMs: number;
+  /** Names of the states that its bill is made from. */
+  readonly names: readonly string[];
+  readonly lineage: string;
+  readonly data: string;
+}
+
+/** What the ledger asks for when it bills requests. */
+export interface SettleQuery {
+  /** States that are needed, and the version that is held in memory of each (0: none). */
+  readonly states: ReadonlyMap<string, number>;
+  /** Of these lineages the newest state is needed. */
+  readonly lineages: readonly string[];
+  readonly requestIds: readonly string[];
+  /** The state by which this process shows that it uses the store; of the same lineage, those of others since `aliveFromMs` count. */
+  readonly process: { readonly name: string; readonly lineage: string; readonly aliveFromMs: number };
+}
+
+/** The project to which figures are added once a day holds as many as it may. */
+export type Others = '(others)';
+
+/** What the store answers, and keeps as it is until `SettleWork` returns. */
+export interface Settling {
+  /** States that are not held in this version. */
+  readonly states: readonly LedgerState[];
+  /** States that are held and did not change. */
+  readonly unchanged: ReadonlySet<string>;
+  /** The newest states of the lineages. */
+  readonly newest: readonly LedgerState[];
+  /** Oldest first; at most 200. Their states are among `states`. */
+  readonly waiting: readonly WaitingRequest[];
+  /** Of the requests asked about, those that are billed or wait already. */
+  readonly seen: ReadonlySet<string>;
+  /** Whether other processes use the store as well. */
+  readonly others: boolean;
+}
+
+/** What becomes of it; written in one transaction. */
+export interface Settled {
+  readonly turns: readonly LedgerTurn[];
+  readonly sums: readonly LedgerSum[];
+  readonly states: readonly LedgerState[];
+  /** Names of states that are deleted. */
+  readonly removed: readonly string[];
+  /** Requests that must wait from now on, and ids of those that wait no longer. */
+  readonly waits: readonly WaitingRequest[];
+  readonly billed: readonly string[];
+}
+
+/** Bills requests. Called again where the transaction has to be repeated, so it must change nothing by itself. */
+export type SettleWork = (settling: Settling) => Settled;
+
 /** Where the ledger lives. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface LedgerStore {
-  /** Adds turns and figures in one transaction. */
-  add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void>;
+  /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
+  settle(query: SettleQuery, work: SettleWork): Promise<number>;
+  /**
+   * Adds turns and figures in one transaction. A day has room for 20,000 figures: beyond it, those of further projects are added
+   * to the project `(others)`.
+   *
+   * @returns how many figures were added to `(others)`
+   */
+  add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number>;
   /** Figures since a day (inclusive), each day for itself, newest day first; at most 200,000. Without `slice` all of them. */
   sums(query: {
     readonly sinceDay: string;
@@ -310,13 +387,15 @@ export interface MessageFacts {
 export interface FreshFacts {
   /** Index of its first message. */
   readonly from: number;
+  /** Messages in front of the model's last answer: as many as the request before this one had. Default: `from - 1`. */
+  readonly answerFrom?: number;
   /** As forwarded, estimated. */
   readonly tokens: number;
   /** The same by kind of text; `''` is what is no judged text. Absent where kinds are not known. */
   readonly kinds?: Readonly<Record<string, number>>;
 }
 
-/** A text that was looked at for the first time. */
+/** A text that was looked at. */
 export interface TextFacts {
   readonly tool: string;
   readonly kind: string;
@@ -326,6 +405,8 @@ export interface TextFacts {
   readonly tokensAfter: number;
   /** Number of the boldness step that it was decided by; 0 where none was ever taken. */
   readonly boldness: number;
+  /** Index of its message. Default: the last one. */
+  readonly message?: number;
 }
 
 /** A line that was cut and is needed, or a text that came again because it had been cut. */
@@ -338,6 +419,8 @@ export interface RegretFacts {
   /** Of the text that was cut, and the number of the boldness step that cut it, as in `TextFacts`. */
   readonly pruneId: string;
   readonly boldness: number;
+  /** Index of the message that shows it. Default: the last one. */
+  readonly message?: number;
 }
 
 /** What was used, as the provider reports it; `null` where it says nothing of it. */
@@ -375,8 +458,15 @@ export interface RequestFacts extends NamedRequest {
   readonly cacheUpTo: number | null;
   /** Messages up to the last one that the client asked to be cached for an hour; absent where it asks for none. */
   readonly cacheHourUpTo?: number | null;
+  /** Texts that may be new: the ledger leaves those out that the request before had as well. */
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
+  /** Common to requests of the same project, key, model, tools and system; `''` or absent: unknown. */
+  readonly lineage?: string;
+  /** Stand for the last messages as they came, the newest last. */
+  readonly newest?: readonly string[];
+  /** The first message carries the summary of another conversation. */
+  readonly summarised?: boolean;
   /** It went out whole only to see what would have been cut: what is `removed` from its messages counts below 0. */
   readonly shadow?: true;
   /** Tokens of what is new since `from` messages and no answer of the model's, as forwarded, estimated. */

@@ -22,6 +22,7 @@ export class NarrowedLedger implements LedgerStore {
   }
 
   /** Requests are billed by whoever forwards them. */
+  settle = unsupported;
   add = unsupported;
 
   async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { keyOf } from '../../core/hash.ts';
 import type {
   Arm,
   FreshFacts,
@@ -24,6 +25,8 @@ export interface Circumstances {
   readonly forwardedOriginal: boolean;
   /** The model, on wires that name it in the path. Default: the body's. */
   readonly model?: string | undefined;
+  /** Stands for the key that the request came with; absent where that is not known. */
+  readonly caller?: string;
 }
 
 /** All that the ledger keeps of a request, but for when it ended and what was used. */
@@ -31,18 +34,22 @@ export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'counted'>;
 
 const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
+/** Of the hash of a message and all before it, and of a lineage: enough that two never agree by chance. */
+const PREFIX_CHARS = 12;
+const LINEAGE_CHARS = 24;
 /** How much of a model's name is kept. */
 const MAX_MODEL_CHARS = 200;
 
 /** Reads a request for the ledger, while its bytes are there. Holds none of them. */
 export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const { forwardedOriginal } = about;
-  const { received, body, outcomes, newFrom, heldOut } = rewritten;
+  const { received, body, outcomes, heldOut } = rewritten;
   const tail = tailOf(rewritten.messages);
   const messages = messagesOf(rewritten, forwardedOriginal);
-  const fresh = outcomes.slice(newFrom);
+  const unsure = mayBeNewFrom(rewritten, tail);
   const arm: Arm = heldOut ? 'control' : 'pruned';
   const { tools, system } = besideOf(rewritten);
+  const { caller = '', project, wire } = about;
   return {
     requestId: about.requestId,
     project: about.project,
@@ -55,9 +62,18 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     messages,
     bytes: forwardedOriginal ? received.length : body.length,
     ...cachePlaces(rewritten, about.wire),
-    texts: fresh.filter(({ tokensBefore }) => tokensBefore > 0).map((outcome) => textFacts(outcome, forwardedOriginal)),
-    regrets: forwardedOriginal ? [] : [...rereads(outcomes, newFrom), ...quotedCuts(rewritten)],
-    fresh: freshOf(messages, outcomes, tail, forwardedOriginal),
+    texts: outcomes
+      .slice(unsure)
+      .filter(({ tokensBefore }) => tokensBefore > 0)
+      .map((outcome) => textFacts(outcome, forwardedOriginal)),
+    regrets: forwardedOriginal ? [] : [...rereads(outcomes, unsure), ...quotedCuts(rewritten)],
+    lineage:
+      caller === ''
+        ? ''
+        : keyOf(project, caller, wire, about.model ?? rewritten.model, tools, system).slice(0, LINEAGE_CHARS),
+    newest: newestOf(rewritten),
+    ...(isSummary(rewritten) && { summarised: true }),
+    fresh: freshOf(rewritten, messages, tail, forwardedOriginal),
   };
 }
 
@@ -105,6 +121,9 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     cacheHourUpTo: open.cacheHourUpTo ?? null,
     texts: open.texts,
     regrets: open.regrets,
+    lineage: open.lineage ?? '',
+    newest: open.newest ?? [],
+    ...(open.summarised && { summarised: open.summarised }),
     ...(open.shadow && { shadow: open.shadow }),
     fresh: open.fresh,
   };
@@ -178,7 +197,8 @@ function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts
       removed += own.tokensBefore - own.tokensAfter;
       if (own.pruneId !== null) kind = own.kind;
     }
-    facts.push({ prefix: prefixes[i] ?? '', bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36), kind });
+    const prefix = (prefixes[i] ?? '').slice(0, PREFIX_CHARS);
+    facts.push({ prefix, bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36), kind });
   }
   if (conversationId !== '') told.set(conversationId, { messages, facts, whole });
   return facts;
@@ -226,25 +246,26 @@ const ONE_HOUR = /"ttl"\s*:\s*"1h"/;
 function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
   const { tool, kind, pruneId, tokensBefore, tokensAfter, boldness = 0 } = outcome;
   const cut = pruneId !== null && !whole;
-  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, boldness };
+  const message = outcome.messageIndex;
+  return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, boldness, message };
 }
 
 /** Results that came a second time after the first one was cut: the agent asked again for what it had not been shown. */
 function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts[] {
-  return outcomes.slice(newFrom).flatMap(({ whole, tool, kind, lines, tokensBefore }, i) => {
+  return outcomes.slice(newFrom).flatMap(({ whole, tool, kind, lines, tokensBefore, messageIndex: message }, i) => {
     if (whole !== 'reread') return [];
     const before = outcomes.slice(0, newFrom + i);
     const first = before.find((one) => one.pruneId !== null && one.tool === tool && one.lines === lines);
     if (!first?.pruneId) return [];
-    const of = { tool, kind: first.kind || kind, pruneId: first.pruneId, boldness: first.boldness ?? 0 };
+    const of = { tool, kind: first.kind || kind, pruneId: first.pruneId, boldness: first.boldness ?? 0, message };
     return [{ how: 'reread' as const, tokens: tokensBefore, ...of }];
   });
 }
 
 /** Of large texts the estimate is there, the rest is told by its bytes. @param whole - it went out as it came */
 function freshOf(
+  { messages: scanned, outcomes }: Rewritten,
   messages: readonly MessageFacts[],
-  outcomes: readonly TextOutcome[],
   from: number,
   whole: boolean,
 ): FreshFacts {
@@ -261,5 +282,37 @@ function freshOf(
     add(kind, whole ? tokensBefore : tokensAfter);
   }
   for (let i = from; i < messages.length; i++) if (!judged.has(i)) add('', (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN);
-  return { from, tokens, kinds };
+  let answerFrom = from;
+  while (answerFrom > 0 && scanned[answerFrom - 1]?.role === 'assistant') answerFrom--;
+  return { from, answerFrom, tokens, kinds };
+}
+
+/** Index of the first text that may be new: this process does not know it, or no answer of the model's stands behind it. */
+function mayBeNewFrom({ outcomes, newFrom }: Rewritten, tail: number): number {
+  const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
+  return behind < 0 ? newFrom : Math.min(newFrom, behind);
+}
+
+/** Stand for the last messages as they came; where the cache is to end is no part of them. */
+function newestOf({ received, messages }: Rewritten): string[] {
+  return messages.slice(-LAST_MESSAGES).map(({ span }) => {
+    const bytes = received.subarray(span.start, span.end);
+    const text = bytes.includes(CACHE_CONTROL)
+      ? bytes.toString('latin1').replaceAll(/,?"cache_control":\{[^{}]*\}/g, '')
+      : bytes;
+    return crc32(text).toString(36);
+  });
+}
+
+/** How clients introduce the summary of a conversation that they go on from. */
+const SUMMARY =
+  /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far/i;
+const SUMMARY_BYTES = 4_096;
+
+/** Whether the first message of the user's carries the summary of another conversation. */
+function isSummary({ received, messages }: Rewritten): boolean {
+  const first = messages.find(({ role }) => role === 'user');
+  if (!first) return false;
+  const { start, end } = first.span;
+  return SUMMARY.test(received.toString('latin1', start, Math.min(end, start + SUMMARY_BYTES)));
 }

@@ -22,7 +22,8 @@ const MAX_ARGS_BYTES = 256 * 1024;
  */
 export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
   const { received, messages, edits } = rewritten;
-  const message = messages[tailOf(messages) - 1];
+  const tail = tailOf(messages);
+  const message = messages[tail - 1];
   const calls = edits.length === 0 ? [] : (message?.calls.filter(({ name }) => EDITING.test(name)) ?? []);
   if (!message || calls.length === 0) return [];
   const before = edits.filter(({ end }) => end <= message.span.start);
@@ -34,7 +35,9 @@ export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
       const outcome = cut && outcomeAt(rewritten, cut);
       if (!outcome?.pruneId) continue;
       const { tool, kind, pruneId, boldness = 0 } = outcome;
-      regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens: estimateTokens(line) });
+      const tokens = estimateTokens(line);
+      // the answer came with the first request behind it
+      regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens, message: tail });
     }
   }
   return regrets;

@@ -16,6 +16,8 @@ export interface SentFrame {
   readonly pruneMs: number;
   /** Whose it is, where somebody keeps account of it. */
   readonly project: string | null;
+  /** As in `Circumstances`. */
+  readonly caller: string;
 }
 
 /** One request in a frame and what answers it. */
@@ -24,7 +26,7 @@ export class FrameExchange {
   readonly pruned: Pruned;
   /** Whether the upstream took it only as it came. */
   wasRefused = false;
-  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project'>;
+  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller'>;
   readonly #reader: AnswerReader;
   readonly #startedAt: number;
   readonly #bytesIn: number;
@@ -76,10 +78,10 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const { rewritten } = this.pruned;
-    const { project, dialect } = this.#about;
+    const { project, dialect, caller } = this.#about;
     if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project, wire: dialect.name };
+    const about = { requestId: this.requestId, project, wire: dialect.name, caller };
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }

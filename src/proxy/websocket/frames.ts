@@ -5,7 +5,7 @@ import type { RequestRewriter } from '../../core/rewrite-request.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
 import type { RequestReport } from '../report/request-report.ts';
-import { scopeOf } from '../scope.ts';
+import { callerOf, scopeOf } from '../scope.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
@@ -103,7 +103,8 @@ export class Frames implements BridgeWatch {
     });
     const pruneMs = performance.now() - startedAt;
     const project = this.#options.keepsLedger ? scopeOf(this.#connected.headers, requestId).project : null;
-    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, project });
+    const caller = callerOf(this.#connected.headers);
+    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, project, caller });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
   }

@@ -1,10 +1,26 @@
-import type { BoldnessStep, LedgerStore, LedgerSum, LedgerTurn } from '../../core/ports/ledger.ts';
+import type {
+  BoldnessStep,
+  LedgerState,
+  LedgerStore,
+  LedgerSum,
+  LedgerTurn,
+  Settled,
+  SettleQuery,
+  SettleWork,
+  Settling,
+  WaitingRequest,
+} from '../../core/ports/ledger.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { LedgerLists } from '../ledger-lists.ts';
-import { addedUp, MAX_SUMS_PER_DAY, MAX_TURNS, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
+import { addedUp, MAX_TURNS, MAX_WAITING_READ, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
+import { folded, hasRoom } from '../ledger-sums.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
+import type { Statements } from './statements.ts';
 
 const ADD_TURN = `INSERT OR IGNORE INTO ledger_turn (${TURN_COLUMNS.join(', ')})
   VALUES (${TURN_FIELDS.map((field) => `@${field}`).join(', ')})`;
+const WAITING = 'request_id AS requestId, since_ms AS sinceMs, names, lineage, data';
+const STATE = 'name, lineage, at_ms AS atMs, version, data';
 
 /** `LedgerStore` on the tables of a store's file. */
 export class FileLedger extends LedgerLists implements LedgerStore {
@@ -15,32 +31,15 @@ export class FileLedger extends LedgerLists implements LedgerStore {
     this.#access = access;
   }
 
-  async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<void> {
-    if (turns.length + sums.length === 0) return;
-    await this.#access.write(
-      ({ sql }) => {
-        let added = 0;
-        for (const turn of turns) added += sql.run(ADD_TURN, [turnRow(turn)]);
-        const old = 'SELECT id FROM ledger_turn WHERE id <= (SELECT max(id) FROM ledger_turn) - ? ORDER BY id LIMIT ?';
-        if (added > 0) sql.run(`DELETE FROM ledger_turn WHERE id IN (${old})`, [MAX_TURNS, added * 2]);
-        for (const sum of addedUp(sums)) {
-          const grown = sql.run(
-            `UPDATE ledger_sum SET value = value + @value
-             WHERE day = @day AND project = @project AND slice = @slice AND key = @key AND field = @field`,
-            [sum],
-          );
-          if (grown > 0) continue;
-          if ((sql.value('SELECT count(*) FROM ledger_sum WHERE day = ?', [sum.day]) ?? 0) >= MAX_SUMS_PER_DAY)
-            continue;
-          sql.run(
-            `INSERT INTO ledger_sum (day, project, slice, key, field, value)
-             VALUES (@day, @project, @slice, @key, @field, @value)`,
-            [sum],
-          );
-        }
-      },
-      { waitMs: BACKGROUND_WAIT_MS },
-    );
+  settle(query: SettleQuery, work: SettleWork): Promise<number> {
+    return this.#access.write(({ sql }) => settleOn(sql, work(settlingOf(sql, query))), {
+      waitMs: BACKGROUND_WAIT_MS,
+    });
+  }
+
+  async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
+    if (turns.length + sums.length === 0) return 0;
+    return this.#access.write(({ sql }) => addTo(sql, turns, sums), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
@@ -55,4 +54,100 @@ export class FileLedger extends LedgerLists implements LedgerStore {
       return number === undefined ? null : { ...step, number };
     });
   }
+}
+
+/** What the file holds of the requests that are to be billed. */
+function settlingOf(sql: Statements, { states, lineages, requestIds, process }: SettleQuery): Settling {
+  const rows = sql.all<Omit<WaitingRequest, 'names'> & { readonly names: string }>(
+    `SELECT ${WAITING} FROM ledger_waiting ORDER BY id LIMIT ${MAX_WAITING_READ}`,
+  );
+  const waiting = rows.map((row) => ({ ...row, names: JSON.parse(row.names) as string[] }));
+  const asked = new Map([...waiting.flatMap(({ names }) => names.map((name) => [name, 0] as const)), ...states]);
+  const found: LedgerState[] = [];
+  const unchanged = new Set<string>();
+  for (const [name, version] of asked) {
+    if (version !== 0 && sql.value('SELECT version FROM ledger_state WHERE name = ?', [name]) === version) {
+      unchanged.add(name);
+      continue;
+    }
+    const state = sql.get<LedgerState>(`SELECT ${STATE} FROM ledger_state WHERE name = ?`, [name]);
+    if (state) found.push(state);
+  }
+  const newest = [...new Set([...lineages, ...waiting.flatMap(({ lineage }) => lineage || [])])].flatMap(
+    (lineage) =>
+      sql.get<LedgerState>(
+        `SELECT ${STATE} FROM ledger_state WHERE lineage = ? AND lineage <> '' ORDER BY at_ms DESC LIMIT 1`,
+        [lineage],
+      ) ?? [],
+  );
+  const isSeen = (id: string): boolean =>
+    sql.value('SELECT 1 FROM ledger_turn WHERE request_id = ?', [id]) !== undefined ||
+    sql.value('SELECT 1 FROM ledger_waiting WHERE request_id = ?', [id]) !== undefined;
+  const others = sql.value(
+    `SELECT 1 FROM ledger_state WHERE lineage = ? AND lineage <> '' AND name <> ? AND at_ms > ? LIMIT 1`,
+    [process.lineage, process.name, process.aliveFromMs],
+  );
+  return {
+    states: found,
+    unchanged,
+    newest,
+    waiting,
+    seen: new Set(requestIds.filter(isSeen)),
+    others: others !== undefined,
+  };
+}
+
+function settleOn(sql: Statements, { turns, sums, states, removed, waits, billed }: Settled): number {
+  for (const id of billed) sql.run('DELETE FROM ledger_waiting WHERE request_id = ?', [id]);
+  for (const { requestId, sinceMs, names, lineage, data } of waits) {
+    sql.run(
+      'INSERT OR IGNORE INTO ledger_waiting (request_id, since_ms, names, lineage, data) VALUES (?, ?, ?, ?, ?)',
+      [requestId, sinceMs, JSON.stringify(names), lineage, data],
+    );
+  }
+  for (const { name, lineage, atMs, version, data } of states) {
+    sql.run(
+      `INSERT INTO ledger_state (name, lineage, at_ms, version, data) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET lineage = excluded.lineage, at_ms = max(at_ms, excluded.at_ms),
+         version = excluded.version, data = excluded.data`,
+      [name, lineage, Math.trunc(atMs), version, data],
+    );
+  }
+  for (const name of removed) sql.run('DELETE FROM ledger_state WHERE name = ?', [name]);
+  return addTo(sql, turns, sums);
+}
+
+/** Adds requests and figures; returns how many figures were folded. */
+function addTo(sql: Statements, turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): number {
+  let added = 0;
+  for (const turn of turns) added += sql.run(ADD_TURN, [turnRow(turn)]);
+  const old = 'SELECT id FROM ledger_turn WHERE id <= (SELECT max(id) FROM ledger_turn) - ? ORDER BY id LIMIT ?';
+  if (added > 0) sql.run(`DELETE FROM ledger_turn WHERE id IN (${old})`, [MAX_TURNS, added * 2]);
+  let moved = 0;
+  const days = groupBy(addedUp(sums), ({ day }) => day);
+  for (const [day, own] of days) {
+    const count = sql.value('SELECT count(*) FROM ledger_sum WHERE day = ?', [day]) ?? 0;
+    const placed = hasRoom(count, own.length) ? { sums: own, folded: 0 } : folded(own, { count, ...figuresOn(sql) });
+    for (const sum of placed.sums) addSum(sql, sum);
+    moved += placed.folded;
+  }
+  return moved;
+}
+
+const SUM = 'day = @day AND project = @project AND slice = @slice AND key = @key';
+
+function figuresOn(sql: Statements) {
+  return {
+    has: (sum: LedgerSum) => sql.value(`SELECT 1 FROM ledger_sum WHERE ${SUM} AND field = @field`, [sum]) !== undefined,
+    hasPart: (sum: LedgerSum) => sql.value(`SELECT 1 FROM ledger_sum WHERE ${SUM} LIMIT 1`, [sum]) !== undefined,
+  };
+}
+
+function addSum(sql: Statements, sum: LedgerSum): void {
+  sql.run(
+    `INSERT INTO ledger_sum (day, project, slice, key, field, value)
+     VALUES (@day, @project, @slice, @key, @field, @value)
+     ON CONFLICT (day, project, slice, key, field) DO UPDATE SET value = value + excluded.value`,
+    [sum],
+  );
 }

@@ -6,10 +6,11 @@ import { commit } from './0003-commit.ts';
 import { ledger } from './0004-ledger.ts';
 import { keys } from './0005-keys.ts';
 import { fleet } from './0006-fleet.ts';
+import { ledgerStates } from './0007-ledger-states.ts';
 import type { Migration } from './migration.ts';
 
 /** The schema's whole life, oldest first; an entry that was ever released is never edited. */
-export const migrations: readonly Migration[] = [tables, counting, commit, ledger, keys, fleet];
+export const migrations: readonly Migration[] = [tables, counting, commit, ledger, keys, fleet, ledgerStates];
 
 /** Whoever migrates holds this advisory lock of the database ("mcpr"). */
 const LOCK = 0x6d637072;

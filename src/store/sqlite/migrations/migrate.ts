@@ -9,6 +9,7 @@ import { fleet } from './0006-fleet.ts';
 import { sent } from './0007-sent.ts';
 import { ledger } from './0008-ledger.ts';
 import { keys } from './0009-keys.ts';
+import { ledgerStates } from './0010-ledger-states.ts';
 import type { Migration } from './migration.ts';
 
 /**
@@ -25,6 +26,7 @@ export const migrations: readonly Migration[] = [
   sent,
   ledger,
   keys,
+  ledgerStates,
 ];
 
 /** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */

@@ -10,6 +10,7 @@ export const CAUSES: Readonly<Record<MissCause, readonly [name: string, about: s
   tools_changed: ['tools changed', 'the client sent another list of tools'],
   system_changed: ['system prompt changed', 'the client wrote it anew'],
   message_changed: ['past changed', 'the client changed a message that was sent before'],
+  compacted: ['compacted', 'the client compacted the conversation, so all of it was new to the cache'],
   changed_by_us: ['changed by mcp-pruner', 'a fault: please report it with the log'],
   unknown: ['unknown', 'the provider did not read what it could have'],
 };

@@ -1,0 +1,221 @@
+import type { LedgerState, LedgerSum, LedgerTurn, RegretFacts, RequestFacts, Settling } from '../core/ports/ledger.ts';
+import { type Bill, billOf, hasCacheFigures } from './bill.ts';
+import {
+  branchOf,
+  type ConversationState,
+  decodeConversation,
+  encodeConversation,
+  nextState,
+  wasCompacted,
+} from './conversation-state.ts';
+import { regretSums, stepSums, textSums, turnSums } from './figures.ts';
+import { answeredFrom, follows } from './known.ts';
+import { ModelScale } from './model-scale.ts';
+import type { Prices } from './prices.ts';
+import { WaitingSums } from './waiting-sums.ts';
+
+/** What bills are made with. */
+export interface BillingOptions {
+  readonly prices: Prices;
+  /** Whether regrets are learnt from. */
+  readonly learns: boolean;
+  /** Whether a text was regretted before: each counts once for learning. */
+  readonly wasRegretted: (pruneId: string) => boolean;
+  /** A scale for a model of which the store has none. */
+  readonly scaleOf: (model: string) => ModelScale;
+  readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
+}
+
+/** A state as it is held in memory, in one version of the store's. */
+export interface HeldState {
+  readonly version: number;
+  readonly lineage: string;
+  readonly atMs: number;
+  readonly value: ConversationState | ModelScale | null;
+}
+
+/** The name of a conversation's state. Two projects may begin a conversation with the same words. */
+export function conversationName({ project, conversationId }: RequestFacts): string {
+  return `conversation\n${project}\n${conversationId}`;
+}
+
+export function modelName(model: string): string {
+  return `model\n${model}`;
+}
+
+/**
+ * Bills requests one after the other, from what the store holds and what the requests before them left. It changes nothing
+ * that outlives it, so that a transaction that failed can be repeated with another one.
+ */
+export class Billing {
+  readonly turns: LedgerTurn[] = [];
+  /** Dollars of a new token in each of them. */
+  readonly entering: number[] = [];
+  readonly regretted = new Set<string>();
+  readonly #options: BillingOptions;
+  readonly #held: ReadonlyMap<string, HeldState>;
+  readonly #sums = new WaitingSums();
+  readonly #changed = new Map<string, HeldState>();
+  readonly #nowMs: number;
+  readonly #newest = new Map<string, { readonly name: string; readonly state: ConversationState }>();
+
+  /** @param held - states as they are in the store */
+  constructor(
+    options: BillingOptions,
+    held: ReadonlyMap<string, HeldState>,
+    newest: Settling['newest'],
+    nowMs: number,
+  ) {
+    this.#options = options;
+    this.#held = held;
+    this.#nowMs = Math.trunc(nowMs);
+    for (const { name, lineage, data } of newest) {
+      const state = decodeConversation(data);
+      if (state) this.#newest.set(lineage, { name, state });
+    }
+  }
+
+  /** Whether the request before this one is known, so far as its messages show. */
+  followsKnown(facts: RequestFacts): boolean {
+    if (facts.fresh.from === 0 || facts.conversationId === '') return true;
+    const from = branchOf(this.#conversation(conversationName(facts)), facts);
+    return from !== null && follows(from, facts) && from.messages.length >= answeredFrom(facts);
+  }
+
+  /** Never throws: a request that cannot be billed is reported. */
+  bill(facts: RequestFacts): void {
+    try {
+      this.#bill(facts);
+    } catch (cause) {
+      this.#options.onFailure('not_billed', cause, { requestId: facts.requestId });
+    }
+  }
+
+  get sums(): readonly LedgerSum[] {
+    return this.#sums.take();
+  }
+
+  /** What changed, as it is held, and as it is stored. */
+  get changed(): ReadonlyMap<string, HeldState> {
+    return this.#changed;
+  }
+
+  states(): LedgerState[] {
+    return Array.from(this.#changed, ([name, { version, lineage, atMs, value }]) => {
+      const data = value instanceof ModelScale ? value.encode() : value === null ? '' : encodeConversation(value);
+      return { name, version, lineage, atMs, data };
+    });
+  }
+
+  #bill(facts: RequestFacts): void {
+    const { prices, learns, onFailure } = this.#options;
+    const name = conversationName(facts);
+    const state = facts.conversationId === '' ? null : this.#conversation(name);
+    const from = branchOf(state, facts);
+    const price = prices.of(facts.model, facts.atMs);
+    const scale = this.#scale(facts);
+    const compacted = state === null && this.#isCompacted(name, facts);
+    const { calibration, removed: removedScale } = scale;
+    const reportsCache = scale.sawCache(facts.usage !== null && hasCacheFigures(facts.usage));
+    const bill = billOf(facts, from, { price, calibration, removedScale, reportsCache, compacted });
+    if (bill.miss === 'changed_by_us') {
+      const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
+      onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
+    }
+    const shadow = facts.shadow === true;
+    const isNew = ({ message = facts.messages.length }: { readonly message?: number }): boolean =>
+      message >= bill.newFrom;
+    const texts = facts.texts.filter(isNew);
+    const regrets = facts.regrets.filter(isNew);
+    const turn = turnOf({ ...facts, regrets }, shadow ? asSent(bill) : bill);
+    const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
+    const guess = scale.count(facts, bill, from);
+    const would = shadow ? wouldBe(bill) : null;
+    const counted = { ...guess, checked: bill.checked, checkFailure, reportsCache, would };
+    if (bill.checked) scale.check(bill.checked);
+    const entering = bill.entering ?? 0;
+    for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
+    for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
+    if (learns) for (const text of texts) if (text.cut) this.#sums.add(stepSums(turn, text, 'cut'));
+    for (const regret of regrets) {
+      this.#sums.add(regretSums(turn, regret, entering));
+      this.#regret(turn, regret);
+    }
+    this.turns.push(turn);
+    this.entering.push(entering);
+    if (facts.conversationId === '') return;
+    const value = nextState(state, from, bill.known, facts, entering);
+    const { lineage = '', atMs } = facts;
+    this.#change(name, lineage, atMs, value);
+    if (lineage !== '') this.#newest.set(lineage, { name, state: value });
+  }
+
+  /** Versions ascend, and follow the clock, so that none comes again where a state was deleted meanwhile. */
+  #change(name: string, lineage: string, atMs: number, value: HeldState['value']): void {
+    const version = Math.max(this.#nowMs, (this.#held.get(name)?.version ?? 0) + 1);
+    this.#changed.set(name, { version, lineage, atMs, value });
+  }
+
+  #isCompacted(name: string, facts: RequestFacts): boolean {
+    const before = this.#newest.get(facts.lineage ?? '');
+    return before !== undefined && before.name !== name && wasCompacted(before.state, facts);
+  }
+
+  /** Takes note that a text was regretted, each but once. */
+  #regret(about: Pick<LedgerTurn, 'atMs' | 'project'>, regret: RegretFacts): void {
+    const { learns, wasRegretted } = this.#options;
+    if (!learns || this.regretted.has(regret.pruneId) || wasRegretted(regret.pruneId)) return;
+    this.regretted.add(regret.pruneId);
+    this.#sums.add(stepSums(about, regret, 'regretted'));
+  }
+
+  #conversation(name: string): ConversationState | null {
+    const value = (this.#changed.get(name) ?? this.#held.get(name))?.value ?? null;
+    return value instanceof ModelScale ? null : value;
+  }
+
+  /** The scale of a model, a copy of which this may change. */
+  #scale({ model, atMs }: RequestFacts): ModelScale {
+    const name = modelName(model);
+    const changed = this.#changed.get(name)?.value;
+    const held = this.#held.get(name)?.value;
+    const scale =
+      changed instanceof ModelScale ? changed : held instanceof ModelScale ? held.copy() : this.#options.scaleOf(model);
+    this.#change(name, '', atMs, scale);
+    return scale;
+  }
+}
+
+/** The bill of a request that went out whole, without what was only looked at. */
+function asSent(bill: Bill): Bill {
+  return { ...bill, without: bill.usage, dollarsWithout: bill.dollars, removed: 0, removedNew: 0 };
+}
+
+function wouldBe({ removed, dollars, dollarsWithout }: Bill): { readonly removed: number; readonly dollars: number } {
+  return { removed: -removed, dollars: (dollars ?? 0) - (dollarsWithout ?? 0) };
+}
+
+function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
+  const regretTokens = facts.regrets.reduce((sum, { tokens }) => sum + tokens, 0);
+  return {
+    requestId: facts.requestId,
+    atMs: facts.atMs,
+    project: facts.project,
+    conversationId: facts.conversationId,
+    wire: facts.wire,
+    model: facts.model,
+    arm: facts.arm,
+    estimated: bill.estimated,
+    ...bill.usage,
+    dollars: bill.dollars,
+    dollarsWithout: bill.dollarsWithout,
+    removed: bill.removed,
+    removedNew: bill.removedNew,
+    miss: bill.miss,
+    missTokens: bill.missTokens,
+    missDollars: bill.missDollars,
+    missAt: bill.missAt,
+    regretTokens,
+    regretDollars: bill.entering === null ? null : regretTokens * bill.entering,
+  };
+}

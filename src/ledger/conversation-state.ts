@@ -1,0 +1,95 @@
+import type { RequestFacts } from '../core/ports/ledger.ts';
+import { type Known, shared } from './known.ts';
+import { type Packed, packRows, unpackRows } from './packed.ts';
+
+/** What the ledger knows of a conversation. */
+export interface ConversationState {
+  /** The newest requests that a later one may go on from, the newest first: agents branch off. */
+  readonly branches: readonly Known[];
+  readonly project: string;
+  /** Dollars of a new token in its newest request. */
+  readonly entering: number;
+  /** As in `RequestFacts`, of its newest request. */
+  readonly newest: readonly string[];
+}
+
+/** Newest requests of one conversation that may be gone on from. */
+const MAX_BRANCHES = 4;
+/** Form of the data; another one is another version's, and counts as unknown. */
+const FORM = 1;
+
+interface Stored extends Omit<ConversationState, 'branches'> {
+  readonly form: number;
+  readonly branches: readonly (Omit<Known, 'messages' | 'marks'> & {
+    readonly messages: Packed;
+    readonly marks: Packed;
+  })[];
+}
+
+export function encodeConversation({ branches, ...more }: ConversationState): string {
+  const stored: Stored = {
+    form: FORM,
+    ...more,
+    branches: branches.map(({ messages, marks, ...known }) => ({
+      ...known,
+      messages: packRows(messages),
+      marks: packRows(marks),
+    })),
+  };
+  return JSON.stringify(stored);
+}
+
+/** Inverse of `encodeConversation`; `null` where another version wrote it. */
+export function decodeConversation(data: string): ConversationState | null {
+  const { form, branches, ...more } = JSON.parse(data) as Stored;
+  if (form !== FORM) return null;
+  return {
+    ...more,
+    branches: branches.map(({ messages, marks, ...known }) => ({
+      ...known,
+      messages: unpackRows(messages),
+      marks: unpackRows(marks),
+    })),
+  };
+}
+
+/** The state after a request that went on from `from`. */
+export function nextState(
+  state: ConversationState | null,
+  from: Known | null,
+  known: Known,
+  { project, newest = [] }: RequestFacts,
+  entering: number,
+): ConversationState {
+  const others = (state?.branches ?? []).filter((other) => other !== from).slice(0, MAX_BRANCHES - 1);
+  return { branches: [known, ...others], project, entering, newest };
+}
+
+/** The remembered request that a new one goes on from: the one that it shares most with. */
+export function branchOf(state: ConversationState | null, facts: RequestFacts): Known | null {
+  const [only, ...others] = state?.branches ?? [];
+  if (only && others.length === 0) return only;
+  let best: Known | null = null;
+  let most = -1;
+  for (const known of state?.branches ?? []) {
+    const common = shared(known, facts.messages, false);
+    if (common > most) [best, most] = [known, common];
+  }
+  return best;
+}
+
+/** A conversation without a request for this long is not taken for one that was compacted. */
+const REMEMBERED_MS = 90 * 86_400_000;
+
+/**
+ * Whether a client compacted a conversation into the new one that a request begins: its first message carries the summary, or
+ * its newest message was among the last ones there. Only where the provider read less of it than the cache held before.
+ */
+export function wasCompacted(before: ConversationState, facts: RequestFacts): boolean {
+  const [last] = before.branches;
+  if (!last || before.newest === undefined || facts.atMs - last.atMs > REMEMBERED_MS) return false;
+  const read = facts.usage?.read ?? null;
+  if (read === null || read >= last.cached) return false;
+  const newest = facts.newest?.at(-1);
+  return facts.summarised === true || (newest !== undefined && before.newest.includes(newest));
+}

@@ -1,0 +1,182 @@
+import type {
+  LedgerSum,
+  LedgerTurn,
+  RequestFacts,
+  Settled,
+  SettleQuery,
+  Settling,
+  WaitingRequest,
+} from '../core/ports/ledger.ts';
+import { Billing, type BillingOptions, conversationName, type HeldState, modelName } from './billing.ts';
+import { decodeConversation } from './conversation-state.ts';
+import { ModelScale } from './model-scale.ts';
+import { type Packed, packRows, unpackRows } from './packed.ts';
+
+/** How long a request waits for the one before it. Longer than any process holds a request in memory. */
+export const SETTLE_MS = 2_500;
+/** Lineage of the states by which processes show that they use the store. */
+const PROCESSES = 'process';
+/** A process that did not show itself for this long is taken for dead. */
+const ALIVE_MS = 86_400_000;
+/** Form of waiting requests; those of another version are billed by that one. */
+const FORM = 1;
+
+export interface SettlementParts {
+  readonly own: readonly RequestFacts[];
+  /** Figures that are written along. */
+  readonly sums: readonly LedgerSum[];
+  readonly held: { peek(name: string): HeldState | undefined };
+  readonly nowMs: number;
+  /** Name of the state of this process. */
+  readonly process: string;
+  /** This is the last one of the process. */
+  readonly last: boolean;
+  readonly billing: Omit<BillingOptions, 'onFailure'>;
+}
+
+interface Failure {
+  readonly reason: string;
+  readonly cause: unknown;
+  readonly about: Readonly<Record<string, string | number>>;
+}
+
+/** What came of it, once it is written. */
+export interface SettleResult {
+  readonly turns: readonly LedgerTurn[];
+  /** Dollars of a new token in each of them. */
+  readonly entering: readonly number[];
+  readonly states: ReadonlyMap<string, HeldState>;
+  readonly regretted: ReadonlySet<string>;
+  readonly failures: readonly Failure[];
+  /** Requests that wait in the store now. */
+  readonly waiting: number;
+}
+
+/** A request that is to be billed; `sinceMs` is `null` where it does not stand in the store. */
+interface Open {
+  readonly facts: RequestFacts;
+  readonly sinceMs: number | null;
+}
+
+/**
+ * Bills requests of this process, and those that wait in the store, in the order in which they ended. A request whose
+ * predecessor is not known waits in the store until another process brings it, as long as other processes use the store.
+ */
+export class Settlement {
+  readonly #parts: SettlementParts;
+  #result: SettleResult | null = null;
+
+  constructor(parts: SettlementParts) {
+    this.#parts = parts;
+  }
+
+  get query(): SettleQuery {
+    const { own, held, process: name, nowMs } = this.#parts;
+    const states = new Map(own.flatMap(namesOf).map((name) => [name, held.peek(name)?.version ?? 0]));
+    const lineages = [
+      ...new Set(own.flatMap(({ lineage = '', fresh }) => (lineage === '' || fresh.from > 2 ? [] : lineage))),
+    ];
+    const process = { name, lineage: PROCESSES, aliveFromMs: Math.trunc(nowMs) - ALIVE_MS };
+    return { states, lineages, requestIds: own.map(({ requestId }) => requestId), process };
+  }
+
+  /** As `SettleWork`. */
+  work(settling: Settling): Settled {
+    const { own, sums, nowMs, process, last, billing: options } = this.#parts;
+    const failures: Failure[] = [];
+    const onFailure = (reason: string, cause: unknown, about: Failure['about']): void => {
+      failures.push({ reason, cause, about });
+    };
+    const billing = new Billing({ ...options, onFailure }, this.#states(settling), settling.newest, nowMs);
+    const stored = settling.waiting.flatMap((one): Open[] => {
+      const facts = decodeFacts(one.data);
+      return facts ? [{ facts, sinceMs: one.sinceMs }] : [];
+    });
+    const fresh = own.filter(({ requestId }) => !settling.seen.has(requestId));
+    const open = [...stored, ...fresh.map((facts): Open => ({ facts, sinceMs: null }))];
+    open.sort((a, b) => a.facts.atMs - b.facts.atMs);
+    const mayWait = settling.others
+      ? ({ sinceMs }: Open): boolean => sinceMs === null || nowMs - sinceMs < SETTLE_MS
+      : (): boolean => false;
+    const left = billInOrder(billing, open, mayWait);
+    const billed = open.filter((one) => !left.includes(one));
+    const alive = { name: process, lineage: PROCESSES, atMs: nowMs, version: 1, data: '' };
+    this.#result = {
+      turns: billing.turns,
+      entering: billing.entering,
+      states: billing.changed,
+      regretted: billing.regretted,
+      failures,
+      waiting: left.length,
+    };
+    return {
+      turns: billing.turns,
+      sums: [...sums, ...billing.sums],
+      states: last ? billing.states() : [...billing.states(), alive],
+      removed: last ? [process] : [],
+      waits: left.filter(({ sinceMs }) => sinceMs === null).map(({ facts }) => waitingOf(facts, nowMs)),
+      billed: billed.filter(({ sinceMs }) => sinceMs !== null).map(({ facts }) => facts.requestId),
+    };
+  }
+
+  get result(): SettleResult | null {
+    return this.#result;
+  }
+
+  /** States as the store has them: those it sent, and those that are held in the same version. */
+  #states({ states, unchanged }: Settling): Map<string, HeldState> {
+    const known = new Map<string, HeldState>();
+    for (const name of unchanged) {
+      const held = this.#parts.held.peek(name);
+      if (held) known.set(name, held);
+    }
+    for (const { name, version, lineage, atMs, data } of states) {
+      const value = name.startsWith(modelName('')) ? ModelScale.decode(data) : decodeConversation(data);
+      known.set(name, { version, lineage, atMs, value });
+    }
+    return known;
+  }
+}
+
+/** Bills requests that follow a known one; where there is none, the oldest that may not wait. @returns those that wait */
+function billInOrder(billing: Billing, open: readonly Open[], mayWait: (one: Open) => boolean): readonly Open[] {
+  let left = open;
+  while (left.length > 0) {
+    const later = left.filter(({ facts }) => {
+      const isNext = billing.followsKnown(facts);
+      if (isNext) billing.bill(facts);
+      return !isNext;
+    });
+    const due = later.length === left.length ? later.find((one) => !mayWait(one)) : undefined;
+    if (due === undefined && later.length === left.length) break;
+    if (due !== undefined) billing.bill(due.facts);
+    left = later.filter((one) => one !== due);
+  }
+  return left;
+}
+
+function namesOf(facts: RequestFacts): string[] {
+  return [conversationName(facts), modelName(facts.model)];
+}
+
+function waitingOf(facts: RequestFacts, sinceMs: number): WaitingRequest {
+  const { requestId, lineage = '' } = facts;
+  return { requestId, sinceMs, names: namesOf(facts), lineage, data: encodeFacts(facts) };
+}
+
+interface StoredFacts extends Omit<RequestFacts, 'messages'> {
+  readonly form: number;
+  readonly messages: Packed;
+}
+
+/** A request as text; inverse of `decodeFacts`. */
+export function encodeFacts({ messages, ...facts }: RequestFacts): string {
+  const stored: StoredFacts = { form: FORM, ...facts, messages: packRows(messages) };
+  return JSON.stringify(stored);
+}
+
+/** `null` for a request that another version of the program stored. */
+export function decodeFacts(data: string): RequestFacts | null {
+  const { form, messages, ...facts } = JSON.parse(data) as StoredFacts;
+  return form === FORM ? { ...facts, messages: unpackRows(messages) } : null;
+}
