@@ -3,7 +3,7 @@ import { decideOnceOf } from '../../src/app/decide-once.ts';
 import { rewriterOf } from '../../src/app/rewriter.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
-import { RefusedConversations } from '../../src/core/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Message, Recording } from '../recordings/conversation.ts';
 

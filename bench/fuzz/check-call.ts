@@ -1,5 +1,5 @@
-import type { Pruner, PruneTextInput, PruneTextResult } from '../../src/core/api.ts';
-import { createPruner } from '../../src/core/prune-text.ts';
+import type { Pruner, PruneTextInput, PruneTextResult } from '../../src/core/calls/api.ts';
+import { createPruner } from '../../src/core/calls/prune-text.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { PrunerError } from '../../src/errors.ts';
 import type { CallCase } from './cases.ts';

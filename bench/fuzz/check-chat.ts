@@ -1,6 +1,6 @@
-import { recover } from '../../src/core/recover.ts';
-import type { RequestRewriter } from '../../src/core/rewrite-request.ts';
-import type { Rewritten } from '../../src/core/rewritten.ts';
+import { recover } from '../../src/core/calls/recover.ts';
+import type { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
+import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { JsonShapeError } from '../../src/json/cursor.ts';
 import type { SqliteStore } from '../../src/store/sqlite.ts';

@@ -6,7 +6,7 @@ import { rewriterOf } from '../../src/app/rewriter.ts';
 import { openStore } from '../../src/app/store.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
-import { RefusedConversations } from '../../src/core/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { Prices } from '../../src/ledger/prices.ts';

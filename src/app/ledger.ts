@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/settings.ts';
-import type { BulkPruner, Pruner } from '../core/api.ts';
+import type { BulkPruner, Pruner } from '../core/calls/api.ts';
 import type { LedgerSink, LedgerTurn } from '../core/ports/ledger.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { Learner } from '../ledger/learning.ts';

@@ -8,8 +8,8 @@ import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
-import type { RefusedConversations } from '../core/refused-conversations.ts';
-import { RequestRewriter } from '../core/rewrite-request.ts';
+import type { RefusedConversations } from '../core/request/refused-conversations.ts';
+import { RequestRewriter } from '../core/request/rewrite-request.ts';
 import type { TellFailure } from '../failures.ts';
 import { DECISIONS_SHARE } from './decide-once.ts';
 

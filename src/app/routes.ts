@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
-import type { PruneTextResult } from '../core/api.ts';
+import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign } from '../core/origin.ts';
 import type { ChildGate } from '../core/ports/child-gate.ts';
 import { hasFleet } from '../mcp/info.ts';

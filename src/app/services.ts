@@ -1,11 +1,11 @@
 import type { OpenScorer } from '../backends/open-scorer.ts';
-import type { BulkPruner, Pruner, PruneTextResult } from '../core/api.ts';
+import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
+import { createPruner } from '../core/calls/prune-text.ts';
+import { prunerWithEvents } from '../core/calls/pruner-events.ts';
 import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
-import { createPruner } from '../core/prune-text.ts';
-import { prunerWithEvents } from '../core/pruner-events.ts';
 import { boundProject } from '../core/segments/bound-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';

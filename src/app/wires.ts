@@ -5,7 +5,7 @@ import { isForeign } from '../core/origin.ts';
 import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { EventRecord } from '../core/ports.ts';
-import { RefusedConversations } from '../core/refused-conversations.ts';
+import { RefusedConversations } from '../core/request/refused-conversations.ts';
 import { countBody } from '../dialects/anthropic-messages/count-body.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialects/dialect.ts';

@@ -1,4 +1,4 @@
-import { readPruneReference } from '../core/prune-reference.ts';
+import { readPruneReference } from '../core/calls/prune-reference.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { Cut } from '../engine/types.ts';
 import { type Command, configOption, type Io } from './command.ts';

@@ -1,4 +1,4 @@
-import { type PruneReference, readPruneReference } from '../core/prune-reference.ts';
+import { type PruneReference, readPruneReference } from '../core/calls/prune-reference.ts';
 import type { LineRange } from '../engine/types.ts';
 import { UserError } from '../errors.ts';
 import { type Call, textOption, UsageError } from './command.ts';

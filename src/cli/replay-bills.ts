@@ -1,7 +1,7 @@
 import { pricesOf } from '../app/ledger.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Clock } from '../core/ports.ts';
-import type { Rewritten } from '../core/rewritten.ts';
+import type { Rewritten } from '../core/request/rewritten.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { ReplayDollars } from '../eval/replay/report.ts';
 import { Ledger, readReport } from '../ledger/ledger.ts';

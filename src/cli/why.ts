@@ -1,6 +1,6 @@
+import type { Why, WhyRegion } from '../core/calls/why.ts';
+import { boldnessWords, caveat, inWords, wholeWords } from '../core/calls/why-words.ts';
 import type { Decision } from '../core/ports.ts';
-import type { Why, WhyRegion } from '../core/why.ts';
-import { boldnessWords, caveat, inWords, wholeWords } from '../core/why-words.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import type { LineRange } from '../engine/types.ts';
 import { wrap } from '../eval/table.ts';
@@ -29,7 +29,7 @@ export const why: Command = {
   async run(call, io) {
     const { pruneId, ranges } = namedLines(call);
     const original = await withStore(call, io, (store) => findOriginal(store, pruneId));
-    const { explainDecision } = await import('../core/why.ts');
+    const { explainDecision } = await import('../core/calls/why.ts');
     if (ranges !== null) checkWithin(ranges, original.prune.decision.lines);
     const found = explainDecision(original.prune.decision, original.text);
     const regions = ranges === null ? found.regions : found.regions.filter((region) => touches(region, ranges));

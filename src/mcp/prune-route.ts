@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
-import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/api.ts';
+import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/calls/api.ts';
 import { type ErrorCode, errorRow, PrunerError } from '../errors.ts';
 import type { TellFailure } from '../failures.ts';
 import { exceededBound, type JsonBounds } from '../json/bounds.ts';

@@ -1,4 +1,4 @@
-import type { Pruner } from '../core/api.ts';
+import type { Pruner } from '../core/calls/api.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';

@@ -1,6 +1,6 @@
+import { explainDecision } from '../core/calls/why.ts';
+import { boldnessWords, caveat, inWords } from '../core/calls/why-words.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
-import { explainDecision } from '../core/why.ts';
-import { boldnessWords, caveat, inWords } from '../core/why-words.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { IncomingRequest } from '../core/read-request.ts';
-import type { RequestRewriter } from '../core/rewrite-request.ts';
-import type { Rewritten } from '../core/rewritten.ts';
+import type { IncomingRequest } from '../core/request/read-request.ts';
+import type { RequestRewriter } from '../core/request/rewrite-request.ts';
+import type { Rewritten } from '../core/request/rewritten.ts';
 import { PastUnknown } from '../core/sent/past-unknown.ts';
 import { TIMED_OUT, within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';

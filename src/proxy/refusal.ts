@@ -1,4 +1,4 @@
-import type { Rewritten } from '../core/rewritten.ts';
+import type { Rewritten } from '../core/request/rewritten.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Decline } from './upstream/pass-on.ts';
 

@@ -2,11 +2,11 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { CountAnswer } from '../core/ports/ledger.ts';
-import type { TextOutcome } from '../core/prefix-memo.ts';
-import type { IncomingRequest } from '../core/read-request.ts';
-import type { RefusedConversations } from '../core/refused-conversations.ts';
-import type { RequestRewriter } from '../core/rewrite-request.ts';
-import type { Rewritten } from '../core/rewritten.ts';
+import type { TextOutcome } from '../core/request/prefix-memo.ts';
+import type { IncomingRequest } from '../core/request/read-request.ts';
+import type { RefusedConversations } from '../core/request/refused-conversations.ts';
+import type { RequestRewriter } from '../core/request/rewrite-request.ts';
+import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
 import type { Operation } from '../providers/provider.ts';
 import { collectBody } from './body.ts';

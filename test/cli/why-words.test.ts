@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Why, WhyRegion } from '../../src/core/why.ts';
-import { inWords } from '../../src/core/why-words.ts';
+import type { Why, WhyRegion } from '../../src/core/calls/why.ts';
+import { inWords } from '../../src/core/calls/why-words.ts';
 import { RULES } from '../../src/engine/kinds/protection.ts';
 import { CODE_WEIGHTS, DOCS_WEIGHTS, LOG_WEIGHTS } from '../../src/engine/rank/weights.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RefusedConversations } from '../../src/core/refused-conversations.ts';
-import type { RequestRewriter } from '../../src/core/rewrite-request.ts';
+import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import type { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';

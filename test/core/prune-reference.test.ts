@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readPruneReference } from '../../src/core/prune-reference.ts';
+import { readPruneReference } from '../../src/core/calls/prune-reference.ts';
 import { formatMarker } from '../../src/engine/text/marker.ts';
 
 const ID = 'prn_0123456789AZ';

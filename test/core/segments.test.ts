@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findTexts } from '../../src/core/find-texts.ts';
+import { findTexts } from '../../src/core/request/find-texts.ts';
 import { segmentsIn } from '../../src/core/segments/text-segments.ts';
 import { scanChatBody } from '../../src/dialects/openai-chat/scan.ts';
 import { Conversation } from '../../src/goal/conversation.ts';

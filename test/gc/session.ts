@@ -1,9 +1,9 @@
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
-import { RefusedConversations } from '../../src/core/refused-conversations.ts';
-import { RequestRewriter } from '../../src/core/rewrite-request.ts';
-import type { Rewritten } from '../../src/core/rewritten.ts';
+import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
+import { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
+import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { boundProject } from '../../src/core/segments/bound-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { RefusedConversations } from '../../src/core/refused-conversations.ts';
+import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openai } from '../../src/providers/openai.ts';
 import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';

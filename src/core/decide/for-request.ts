@@ -1,7 +1,7 @@
-import type { FoundText } from '../find-texts.ts';
 import { UNTOLD_ID } from '../hash.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
-import type { TextOutcome } from '../prefix-memo.ts';
+import type { FoundText } from '../request/find-texts.ts';
+import type { TextOutcome } from '../request/prefix-memo.ts';
 import { decide, type Job } from './decision.ts';
 import type { Decided, DecisionMaker } from './decision-maker.ts';
 import { ripeTexts } from './own-markers.ts';

@@ -1,6 +1,6 @@
-import type { FoundText } from '../find-texts.ts';
 import { UNTOLD_ID } from '../hash.ts';
 import type { Decision } from '../ports.ts';
+import type { FoundText } from '../request/find-texts.ts';
 import type { Job } from './decision.ts';
 
 /** What is known about the texts of a request while those with markers in them are decided. */

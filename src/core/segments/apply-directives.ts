@@ -2,10 +2,10 @@ import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { REASONS, type ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit } from '../../engine/text/render.ts';
 import type { CutWhole, Job } from '../decide/decision.ts';
-import type { FoundText } from '../find-texts.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectivesView, Step } from '../ports/segments.ts';
-import type { PrefixMatch } from '../prefix-memo.ts';
+import type { FoundText } from '../request/find-texts.ts';
+import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 

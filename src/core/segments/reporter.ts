@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TellFailure } from '../../failures.ts';
 import type { Turns } from '../decide/turns.ts';
-
-import type { FindSettings } from '../find-texts.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SeenSegment, SegmentPorts } from '../ports/segments.ts';
+import type { FindSettings } from '../request/find-texts.ts';
 import type { HeldSteps } from './apply-directives.ts';
 import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';

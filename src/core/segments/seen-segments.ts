@@ -5,10 +5,10 @@ import type { Origin } from '../../engine/types.ts';
 import type { CallInContext } from '../../goal/conversation.ts';
 import { askedLines, editedFiles } from '../../transcript/call-targets.ts';
 import { callFacts, isRecovery } from '../../transcript/tools.ts';
-import { type FindSettings, type FoundText, holdsRecovered } from '../find-texts.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectiveAction, Effect, SeenSegment, SegmentType } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
+import { type FindSettings, type FoundText, holdsRecovered } from '../request/find-texts.ts';
 import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
 /** What is known of the messages of a body from some message on. */

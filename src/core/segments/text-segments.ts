@@ -1,8 +1,8 @@
 import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { decodeString, type Span } from '../../json/cursor.ts';
-import type { FoundText } from '../find-texts.ts';
 import { keyOf, pruneIdOf, segmentIdOf, textHash } from '../hash.ts';
-import { userTexts } from '../user-texts.ts';
+import type { FoundText } from '../request/find-texts.ts';
+import { userTexts } from '../request/user-texts.ts';
 
 /** One text of a body that can be pinned, stashed or deleted. */
 export interface TextSegment {

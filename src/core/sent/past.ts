@@ -1,11 +1,11 @@
 import type { Dialect, ScannedMessage } from '../../dialects/dialect.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import type { Job } from '../decide/decision.ts';
-import type { FoundText } from '../find-texts.ts';
 import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
-import type { PreparedRequest } from '../prepare-request.ts';
-import type { IncomingRequest, ReadBody } from '../read-request.ts';
+import type { FoundText } from '../request/find-texts.ts';
+import type { PreparedRequest } from '../request/prepare-request.ts';
+import type { IncomingRequest, ReadBody } from '../request/read-request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
 import { controlPrefix, holdsResultOrWords, mayBeCut, takenPrefix } from './whole.ts';

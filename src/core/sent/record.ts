@@ -1,8 +1,8 @@
 import type { RenderOptions } from '../../engine/text/render.ts';
-import type { FoundText } from '../find-texts.ts';
 import type { SentMessage, SentText } from '../ports/sent.ts';
 import type { Decision } from '../ports.ts';
-import type { TextOutcome } from '../prefix-memo.ts';
+import type { FoundText } from '../request/find-texts.ts';
+import type { TextOutcome } from '../request/prefix-memo.ts';
 
 /**
  * What is about to be sent of messages, as it is kept: the cuts that the proxy decided about. What somebody asked for

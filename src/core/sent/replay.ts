@@ -1,10 +1,10 @@
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import { decodeString } from '../../json/cursor.ts';
-import type { FoundText } from '../find-texts.ts';
 import { textHash } from '../hash.ts';
 import type { SentDecision, SentMessage, SentText, TextPlace } from '../ports/sent.ts';
 import type { Decision } from '../ports.ts';
+import type { FoundText } from '../request/find-texts.ts';
 import { textAt } from './text-place.ts';
 
 /** A text that was cut when it was sent first. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BulkPruner } from '../../core/api.ts';
+import type { BulkPruner } from '../../core/calls/api.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList } from '../tool-input.ts';
 import { pruneTextInput, toInput, toWire } from './prune-text.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Pruner, PruneTextInput, PruneTextResult } from '../../core/api.ts';
+import type { Pruner, PruneTextInput, PruneTextResult } from '../../core/calls/api.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { integer } from '../tool-input.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Pruner, RecoverInput } from '../../core/api.ts';
-import { readPruneReference } from '../../core/prune-reference.ts';
+import type { Pruner, RecoverInput } from '../../core/calls/api.ts';
+import { readPruneReference } from '../../core/calls/prune-reference.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer } from '../tool-input.ts';
 

@@ -10,9 +10,9 @@ import type {
   RequestFacts,
   TextFacts,
 } from '../../core/ports/ledger.ts';
-import type { TextOutcome } from '../../core/prefix-memo.ts';
-import { tailOf } from '../../core/read-request.ts';
-import type { Rewritten } from '../../core/rewritten.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import { tailOf } from '../../core/request/read-request.ts';
+import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage, ScannedMessage } from '../../dialects/dialect.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 

@@ -1,4 +1,4 @@
-import type { TextOutcome } from '../../core/prefix-memo.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { RequestReport } from './request-report.ts';
 
 /** Sums over all texts that were judged. */

@@ -1,6 +1,6 @@
 import type { CountAnswer } from '../../core/ports/ledger.ts';
-import type { TextOutcome } from '../../core/prefix-memo.ts';
-import type { Rewritten } from '../../core/rewritten.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import type { OpenFacts } from './ledger-facts.ts';

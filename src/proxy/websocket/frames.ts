@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
-import type { RefusedConversations } from '../../core/refused-conversations.ts';
-import type { RequestRewriter } from '../../core/rewrite-request.ts';
+import type { RefusedConversations } from '../../core/request/refused-conversations.ts';
+import type { RequestRewriter } from '../../core/request/rewrite-request.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
 import type { RequestReport } from '../report/request-report.ts';

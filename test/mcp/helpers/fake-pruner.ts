@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { Pruner, PruneTextInput, PruneTextResult, RecoverInput } from '../../../src/core/api.ts';
+import type { Pruner, PruneTextInput, PruneTextResult, RecoverInput } from '../../../src/core/calls/api.ts';
 import { splitLines } from '../../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../../src/engine/text/render.ts';
 import { PrunerError } from '../../../src/errors.ts';

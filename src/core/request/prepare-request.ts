@@ -1,16 +1,16 @@
-import type { Dialect, ScannedText } from '../dialects/dialect.ts';
-import { kindOf } from '../engine/plan.ts';
+import type { Dialect, ScannedText } from '../../dialects/dialect.ts';
+import { kindOf } from '../../engine/plan.ts';
+import type { Job } from '../decide/decision.ts';
+import type { Turns } from '../decide/turns.ts';
+import type { BoldnessSteps } from '../ports/boldness.ts';
+import type { DirectivesView, RequestScope } from '../ports/segments.ts';
+import { direct, type HeldSteps, heldSteps } from '../segments/apply-directives.ts';
+import type { SentMemory } from '../sent/memory.ts';
+import { type KnownPast, knownPast, NOTHING_NEW } from '../sent/past.ts';
 import type { AnsweredConversations } from './answered-conversations.ts';
-import type { Job } from './decide/decision.ts';
-import type { Turns } from './decide/turns.ts';
 import type { FindSettings, FoundText } from './find-texts.ts';
-import type { BoldnessSteps } from './ports/boldness.ts';
-import type { DirectivesView, RequestScope } from './ports/segments.ts';
 import type { PrefixMatch } from './prefix-memo.ts';
 import { type IncomingRequest, type ReadBody, type ReadOptions, readRequest } from './read-request.ts';
-import { direct, type HeldSteps, heldSteps } from './segments/apply-directives.ts';
-import type { SentMemory } from './sent/memory.ts';
-import { type KnownPast, knownPast, NOTHING_NEW } from './sent/past.ts';
 
 /** A request, and what is known of it before anything new is decided. */
 export interface PreparedRequest {

@@ -1,4 +1,4 @@
-import type { Store } from './ports.ts';
+import type { Store } from '../ports.ts';
 import type { ReadBody } from './read-request.ts';
 
 const MAX_REMEMBERED = 10_000;

@@ -1,5 +1,5 @@
-import type { Annotation } from '../engine/text/render.ts';
-import type { LineRange, SourceType } from '../engine/types.ts';
+import type { Annotation } from '../../engine/text/render.ts';
+import type { LineRange, SourceType } from '../../engine/types.ts';
 
 /** Options of `prune_text` (docs/contract.md §4). */
 export interface PruneTextOptions {

@@ -1,6 +1,6 @@
-import type { Dialect, ScannedMessage } from '../dialects/dialect.ts';
-import type { Conversation } from '../goal/conversation.ts';
-import { keyOf } from './hash.ts';
+import type { Dialect, ScannedMessage } from '../../dialects/dialect.ts';
+import type { Conversation } from '../../goal/conversation.ts';
+import { keyOf } from '../hash.ts';
 
 /**
  * For each message what stands for it and all before it, as they are meant. Instructions do not count: agents put the

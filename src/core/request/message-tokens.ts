@@ -1,6 +1,6 @@
-import type { ScannedMessage } from '../dialects/dialect.ts';
-import { estimateTokens } from '../engine/text/tokens.ts';
-import { decodeString } from '../json/cursor.ts';
+import type { ScannedMessage } from '../../dialects/dialect.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import { decodeString } from '../../json/cursor.ts';
 import type { TextOutcome } from './prefix-memo.ts';
 
 /** What role and frame of a message cost. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Dialect, RequestHead, ScannedMessage } from '../dialects/dialect.ts';
-import type { Conversation } from '../goal/conversation.ts';
+import type { Dialect, RequestHead, ScannedMessage } from '../../dialects/dialect.ts';
+import type { Conversation } from '../../goal/conversation.ts';
 import type { PrefixBytes } from './prefix-bytes.ts';
 
 /** One text that was judged, as the request's report tells it. */

@@ -1,4 +1,4 @@
-import type { DirectivesView } from './ports/segments.ts';
+import type { DirectivesView } from '../ports/segments.ts';
 import { PrefixBytes } from './prefix-bytes.ts';
 import type { Checkpoint, RememberedBody } from './prefix-memo.ts';
 import type { PreparedRequest } from './prepare-request.ts';

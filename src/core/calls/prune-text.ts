@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { splitLines } from '../engine/text/lines.ts';
-import type { ReasonLanguage } from '../engine/text/reasons.ts';
-import { annotate, renderText } from '../engine/text/render.ts';
-import { estimateTokens } from '../engine/text/tokens.ts';
-import { PrunerError } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
+import { splitLines } from '../../engine/text/lines.ts';
+import type { ReasonLanguage } from '../../engine/text/reasons.ts';
+import { annotate, renderText } from '../../engine/text/render.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import { PrunerError } from '../../errors.ts';
+import type { TellFailure } from '../../failures.ts';
+import { askBackend, backendTime } from '../decide/ask-backend.ts';
+import { decisionKey, type Job, wholeDecision } from '../decide/decision.ts';
+import type { DecideOnce } from '../decide/once.ts';
+import { reasonOf } from '../failure-reason.ts';
+import { keyOf, numbersHash, textHash } from '../hash.ts';
+import type { Decision, LineScorer, Scored, Store } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
-import { askBackend, backendTime } from './decide/ask-backend.ts';
-import { decisionKey, type Job, wholeDecision } from './decide/decision.ts';
-import type { DecideOnce } from './decide/once.ts';
-import { reasonOf } from './failure-reason.ts';
-import { keyOf, numbersHash, textHash } from './hash.ts';
-import type { Decision, LineScorer, Scored, Store } from './ports.ts';
 import { recover, recoverAll } from './recover.ts';
 
 export interface PrunerOptions {

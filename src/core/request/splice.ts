@@ -1,10 +1,10 @@
-import { splitLines } from '../engine/text/lines.ts';
-import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../engine/text/render.ts';
-import { estimateTokens } from '../engine/text/tokens.ts';
-import { decodeString } from '../json/cursor.ts';
-import { encodeEdits } from '../json/strings.ts';
+import { splitLines } from '../../engine/text/lines.ts';
+import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../../engine/text/render.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import { decodeString } from '../../json/cursor.ts';
+import { encodeEdits } from '../../json/strings.ts';
+import type { Decision } from '../ports.ts';
 import type { FoundText } from './find-texts.ts';
-import type { Decision } from './ports.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 
 /** A body that was read: what is new in it, and what became of the messages before. */

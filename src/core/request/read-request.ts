@@ -1,10 +1,10 @@
-import type { Dialect, ScannedBody, ScannedMessage, ScannedText } from '../dialects/dialect.ts';
-import { type CallInContext, Conversation } from '../goal/conversation.ts';
-import { namesRecovery } from '../transcript/tools.ts';
+import type { Dialect, ScannedBody, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import { type CallInContext, Conversation } from '../../goal/conversation.ts';
+import { namesRecovery } from '../../transcript/tools.ts';
+import { keyOf } from '../hash.ts';
+import type { RequestScope } from '../ports/segments.ts';
 import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
-import { keyOf } from './hash.ts';
 import { messageTokens } from './message-tokens.ts';
-import type { RequestScope } from './ports/segments.ts';
 import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
 import { prefixesOf, resultKeyOf } from './prefixes.ts';
 

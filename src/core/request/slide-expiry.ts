@@ -1,7 +1,7 @@
-import type { TellFailure } from '../failures.ts';
-import { pruneIdsIn } from './hash.ts';
-import type { Ownership } from './ownership.ts';
-import type { Store } from './ports.ts';
+import type { TellFailure } from '../../failures.ts';
+import { pruneIdsIn } from '../hash.ts';
+import type { Ownership } from '../ownership.ts';
+import type { Store } from '../ports.ts';
 
 /** Markers of others in one request whose expiry slides: more than a window of a million tokens holds. */
 const MAX_TOUCHED = 30_000;

@@ -1,7 +1,7 @@
-import type { ScannedMessage } from '../dialects/dialect.ts';
-import { decodeString, type Span } from '../json/cursor.ts';
-import { findFileBlocks, ownWords } from '../transcript/file-blocks.ts';
-import { announcesResult, type TextResult, textResult } from '../transcript/text-results.ts';
+import type { ScannedMessage } from '../../dialects/dialect.ts';
+import { decodeString, type Span } from '../../json/cursor.ts';
+import { findFileBlocks, ownWords } from '../../transcript/file-blocks.ts';
+import { announcesResult, type TextResult, textResult } from '../../transcript/text-results.ts';
 
 /** A text of a user's message. */
 export interface UserText {

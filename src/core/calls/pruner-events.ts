@@ -1,7 +1,7 @@
-import { PrunerError } from '../errors.ts';
+import { PrunerError } from '../../errors.ts';
+import { type EventLog, MCP_RUN } from '../event-log.ts';
+import type { Clock, EventRecord } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
-import { type EventLog, MCP_RUN } from './event-log.ts';
-import type { Clock, EventRecord } from './ports.ts';
 
 /**
  * A pruner whose work is told as events: names, numbers and codes, never what a client wrote freely.

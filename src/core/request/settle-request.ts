@@ -1,22 +1,22 @@
-import type { RenderOptions } from '../engine/text/render.ts';
-import { StoreUnavailable } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
-import type { DecisionMaker } from './decide/decision-maker.ts';
-import { type Settled, settleTexts } from './decide/for-request.ts';
-import type { Turns } from './decide/turns.ts';
-import { reasonOf } from './failure-reason.ts';
+import type { RenderOptions } from '../../engine/text/render.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { TellFailure } from '../../failures.ts';
+import type { DecisionMaker } from '../decide/decision-maker.ts';
+import { type Settled, settleTexts } from '../decide/for-request.ts';
+import type { Turns } from '../decide/turns.ts';
+import { reasonOf } from '../failure-reason.ts';
+import type { Ownership } from '../ownership.ts';
+import type { SentMessage } from '../ports/sent.ts';
+import type { Decision, NewDecision, Store } from '../ports.ts';
+import type { SentMemory } from '../sent/memory.ts';
+import { adoptRecords, lostOriginals } from '../sent/past.ts';
+import { PastUnknown } from '../sent/past-unknown.ts';
+import { recordsOf } from '../sent/record.ts';
+import { mayBeCut, wholeRecord } from '../sent/whole.ts';
+import { TIMED_OUT, within } from '../within.ts';
 import type { FoundText } from './find-texts.ts';
-import type { Ownership } from './ownership.ts';
-import type { SentMessage } from './ports/sent.ts';
-import type { Decision, NewDecision, Store } from './ports.ts';
 import { inTurn, type PreparedRequest } from './prepare-request.ts';
-import type { SentMemory } from './sent/memory.ts';
-import { adoptRecords, lostOriginals } from './sent/past.ts';
-import { PastUnknown } from './sent/past-unknown.ts';
-import { recordsOf } from './sent/record.ts';
-import { mayBeCut, wholeRecord } from './sent/whole.ts';
 import { type Spliced, splice } from './splice.ts';
-import { TIMED_OUT, within } from './within.ts';
 
 /** What became of a request's texts. */
 export interface SettledRequest {

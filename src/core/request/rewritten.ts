@@ -1,6 +1,6 @@
-import type { ScannedMessage } from '../dialects/dialect.ts';
-import type { Conversation } from '../goal/conversation.ts';
-import type { Span } from '../json/cursor.ts';
+import type { ScannedMessage } from '../../dialects/dialect.ts';
+import type { Conversation } from '../../goal/conversation.ts';
+import type { Span } from '../../json/cursor.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import type { PreparedRequest } from './prepare-request.ts';
 import { tailOf } from './read-request.ts';

@@ -1,8 +1,8 @@
-import { type Because, type Explanation, explainPlan, type Region } from '../engine/explain.ts';
-import type { Rule } from '../engine/kinds/protection.ts';
-import type { LineRange } from '../engine/types.ts';
-import { decisionOf, type Job } from './decide/decision.ts';
-import type { Decision, DecisionBasis } from './ports.ts';
+import { type Because, type Explanation, explainPlan, type Region } from '../../engine/explain.ts';
+import type { Rule } from '../../engine/kinds/protection.ts';
+import type { LineRange } from '../../engine/types.ts';
+import { decisionOf, type Job } from '../decide/decision.ts';
+import type { Decision, DecisionBasis } from '../ports.ts';
 
 /**
  * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from what was kept, so its

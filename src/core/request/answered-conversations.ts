@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { AnswerTurn } from '../dialects/dialect.ts';
-import type { TellFailure } from '../failures.ts';
-import { Conversation } from '../goal/conversation.ts';
+import type { AnswerTurn } from '../../dialects/dialect.ts';
+import type { TellFailure } from '../../failures.ts';
+import { Conversation } from '../../goal/conversation.ts';
+import type { KeptAnswers } from '../ports/answers.ts';
 import { foldAnswer } from './find-texts.ts';
-import type { KeptAnswers } from './ports/answers.ts';
 
 /** Answers kept by the provider that may still be gone on from. */
 const MAX_ANSWERS = 2_000;

@@ -1,11 +1,11 @@
-import { type Lines, splitLines, startOf } from '../engine/text/lines.ts';
-import { renderRanges } from '../engine/text/render.ts';
-import { PrunerError } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
+import { type Lines, splitLines, startOf } from '../../engine/text/lines.ts';
+import { renderRanges } from '../../engine/text/render.ts';
+import { PrunerError } from '../../errors.ts';
+import type { TellFailure } from '../../failures.ts';
+import { reasonOf } from '../failure-reason.ts';
+import { textHash } from '../hash.ts';
+import type { Store } from '../ports.ts';
 import type { RecoverInput } from './api.ts';
-import { reasonOf } from './failure-reason.ts';
-import { textHash } from './hash.ts';
-import type { Store } from './ports.ts';
 
 export interface RecoverOptions {
   readonly store: Store;

@@ -1,5 +1,5 @@
-import type { Rule } from '../engine/kinds/protection.ts';
-import type { BoldnessFact } from './ports/boldness.ts';
+import type { Rule } from '../../engine/kinds/protection.ts';
+import type { BoldnessFact } from '../ports/boldness.ts';
 import type { Told, Why, WhyRegion } from './why.ts';
 
 /** What each rule keeps, in words. */

@@ -1,4 +1,4 @@
-import type { LineRange } from '../engine/types.ts';
+import type { LineRange } from '../../engine/types.ts';
 
 /** What was meant by something that people and models give as a prune id. */
 export interface PruneReference {
