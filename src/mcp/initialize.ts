@@ -9,13 +9,15 @@ export const PROTOCOL_VERSIONS: readonly [string, ...string[]] = [
   '2024-10-07',
 ];
 
-/** Told to every agent at `initialize`: what a marker is, how to have its lines back, what to do when that fails. */
+/**
+ * Sent to every agent in the answer to `initialize`: what a marker is, how to get its lines back, what to do when that fails.
+ * Codex's code mode shows the first 250 characters only, so the first sentence names the tool.
+ */
 export const INSTRUCTIONS = [
-  'Long tool results and files in this conversation may be shortened: a line',
-  '"⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=<reason>⟧" stands in for <count> original lines that are',
-  'not shown (a marker without prune_id has that of the one above it), all other lines are verbatim, and line numbers count in the text as the tool returned it.',
-  'When you need hidden lines, call recover_text with that prune_id, ranges [{"start_line": <start>, "end_line": <end>}]',
-  '(any lines of the original text) and include_line_numbers, or without that tool run',
+  'recover_text returns lines that were cut from tool results and files in this conversation: call it with the prune_id and lines of a marker.',
+  'A marker "⟦PRUNÉ: prune_id=<id> lignes <start>-<end> (<count>) raison=<reason>⟧" stands in for <count> original lines',
+  '(a marker without prune_id has that of the one above it); all other lines are verbatim, and line numbers count in the text as the tool returned it.',
+  'Pass ranges [{"start_line": <start>, "end_line": <end>}] (any lines of the original text) and include_line_numbers, or without that tool run',
   '"mcp-pruner recover <id> --lines <start>-<end>"; do so before you edit across a marker, and never copy a marker into a',
   'file.',
   'If recover_text answers prune_id_not_found, do not retry: read the file or run the command again.',

@@ -239,12 +239,19 @@ export function isRecovery(call: ToolCall | undefined): boolean {
   return named.some(([, name]) => name !== undefined && RECOVER.test(name));
 }
 
-const RECOVERY = Buffer.from('recover_text');
+/** `mcp__pruner` is the namespace that stands for the server's tools in Codex's code mode, which lists none of them. */
+const RECOVERY = [Buffer.from('recover_text'), Buffer.from('mcp__pruner')];
 
-/** Whether `recover_text` is named in a part of a body, under whatever prefix the client gives it. */
+/** Whether a part of a body offers `recover_text`, under any prefix, or the MCP server that has it. */
 export function namesRecovery(
   bytes: Buffer,
   { start, end }: { readonly start: number; readonly end: number },
 ): boolean {
-  return bytes.subarray(start, end).includes(RECOVERY);
+  const part = bytes.subarray(start, end);
+  return RECOVERY.some((name) => part.includes(name));
+}
+
+/** Whether a user's text lists `recover_text` among an MCP server's tools, as Claude Code does for deferred tools. */
+export function listsRecovery(text: string): boolean {
+  return /\bmcp__\w{1,64}__recover_text\b/.test(text);
 }

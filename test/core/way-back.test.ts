@@ -57,6 +57,21 @@ describe('the way back to what was cut', () => {
     ['instructions', anthropicMessages, messages({ system: 'Call mcp__pruner__recover_text.' })],
     ['names to look up', anthropicMessages, messages({}, [{ role: 'system', content: 'mcp__pruner__recover_text' }])],
     [
+      'a list of deferred tools in a user message',
+      anthropicMessages,
+      messages({}, [
+        {
+          role: 'user',
+          content: '<system-reminder>\nDeferred tools:\nmcp__pruner__recover_text\n</system-reminder>\nWhy?',
+        },
+      ]),
+    ],
+    [
+      'the namespace of the server in the description of a tool',
+      openaiResponses,
+      responses({ tools: [{ type: 'custom', name: 'exec', description: 'Global: tools.mcp__pruner' }] }),
+    ],
+    [
       'an item of tools',
       openaiResponses,
       responses({}, [{ type: 'additional_tools', role: 'developer', tools: [named] }]),
@@ -80,6 +95,11 @@ describe('the way back to what was cut', () => {
     ['chat', openaiChat, chat({ tools: [{ type: 'function', function: { name: 'bash' } }] })],
     ['messages', anthropicMessages, messages({ tools: [{ name: 'Bash' }] })],
     ['responses', openaiResponses, responses({ tools: [{ name: 'exec' }] })],
+    [
+      'a user who speaks of it',
+      anthropicMessages,
+      messages({}, [{ role: 'user', content: 'What does recover_text do?' }]),
+    ],
     ['a result that names it', openaiChat, chat({}, `recover_text\n${serverLog(120)}`)],
   ])('is a command line where nobody names recover_text: %s', async (_wire, dialect, body) => {
     const [first] = await reasonsOf(dialect, body);

@@ -10,7 +10,14 @@ import { longJsonFields } from '../../json/fields.ts';
 import { encodeEdits } from '../../json/strings.ts';
 import { movesWindow, shownFiles, withWindowFile } from '../../transcript/call-targets.ts';
 import { findFrame } from '../../transcript/frames.ts';
-import { type CallFacts, callFacts, isRecovery, namesRecovery, type ToolCall } from '../../transcript/tools.ts';
+import {
+  type CallFacts,
+  callFacts,
+  isRecovery,
+  listsRecovery,
+  namesRecovery,
+  type ToolCall,
+} from '../../transcript/tools.ts';
 import type { Job } from '../decide/decision.ts';
 import type { WayBack } from '../decide/way-back.ts';
 import { fingerprint, keyOf, markedIn, textHash } from '../hash.ts';
@@ -245,6 +252,7 @@ function readUser(reading: Reading): FoundText[] {
     .map((text) => text.words)
     .filter((part) => part !== '')
     .join('\n');
+  if (texts.some(({ result, text }) => !result && listsRecovery(text))) conversation.offerRecovery();
   if (words !== '' && conversation.id === '') conversation.begin(textHash(words));
   conversation.userSaid(words);
   conversation.userAnswered();
