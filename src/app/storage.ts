@@ -52,6 +52,10 @@ export async function openStorage(base: Base): Promise<Storage> {
       const about = { tsMs: clock.nowMs(), level: 'info', runId: STORE_RUN, opId: null } as const;
       events.add([{ ...about, kind: 'swept', payload: { ...did } }]);
     },
+    onDamaged: (pruneIds) => {
+      const about = { tsMs: clock.nowMs(), level: 'error', kind: 'corrupt', opId: null } as const;
+      events.add(pruneIds.map((id) => ({ ...about, runId: events.runOf(id), payload: { prune_id: id } })));
+    },
   });
   const events = new EventLog({
     store,

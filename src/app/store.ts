@@ -1,8 +1,9 @@
 import type { Settings } from '../config/settings.ts';
+import { textHash } from '../core/hash.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 
 /** What is given beside the settings: who tells the time, and who is told of what the store does by itself. */
-export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'readonly'>;
+export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'>;
 
 /** A store that does not answer does not hold up the start for longer. */
 const READY_MS = 5_000;
@@ -18,6 +19,7 @@ export async function openStore(settings: Settings, parts: StoreParts): Promise<
     maxBytes: settings.storeMaxBytes,
     conversationShare: settings.storeConversationShare,
     maxEvents: settings.maxEvents,
+    hashOf: textHash,
     ...parts,
   };
   if (settings.databaseUrl === null) {

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { mayHoldShortMarker } from '../engine/text/marker.ts';
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
@@ -84,15 +83,6 @@ export function fingerprint(text: string): string {
 
 function isWordChar(code: number): boolean {
   return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
-}
-
-/** Stands for the id that a short marker leaves out. */
-export const UNTOLD_ID = 'short';
-
-/** What the markers of a text name: prune ids, and `UNTOLD_ID` where some of them are short. */
-export function markedIn(text: string): string[] {
-  const ids = pruneIdsIn(text);
-  return mayHoldShortMarker(text) ? [...ids, UNTOLD_ID] : ids;
 }
 
 /** The distinct prune ids that a text's markers name, in order, at most `limit`. */

@@ -24,6 +24,10 @@ export interface StoreOptions {
   readonly log?: StoreLog;
   /** Nothing is created, migrated or written, not even a use noted: to look into a store from outside. */
   readonly readonly?: boolean;
+  /** The hash by which an original is stored. Each one is checked when it is read; absent: they are not checked. */
+  readonly hashOf?: (text: string) => string;
+  /** Called with the prunes whose original turned out to be damaged. They were deleted, unless the store is read-only. */
+  readonly onDamaged?: (pruneIds: readonly string[]) => void;
   /** Told of each step of a sweep that deleted something. */
   readonly onSwept?: (did: Swept) => void;
 }

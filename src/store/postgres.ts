@@ -40,14 +40,14 @@ import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts'
 import { ReplicaView } from './postgres/replica-view.ts';
 import { DatabaseRows } from './postgres/rows.ts';
 import { DatabaseSegments } from './postgres/segment-store.ts';
-import { Sweeper, writeUses } from './postgres/sweep.ts';
+import { removeText, Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
 import { addUsage } from './postgres/usage.ts';
 import { findPrune } from './prune-rows.ts';
 import { roomLimit } from './room.ts';
 import { decodeSent } from './sent-codec.ts';
 import { storeIdIn } from './store-id.ts';
-import { openText, type StoredText } from './text-codec.ts';
+import { type HashedText, intactText } from './text-codec.ts';
 import { usageSince } from './usage-rows.ts';
 
 export interface PostgresStoreOptions extends StoreOptions {
@@ -259,12 +259,26 @@ class DatabaseStore implements PostgresStore {
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {
-    const [row] = await this.#database.query<StoredText & { expires_ms: number }>(
-      `SELECT s.encoding, s.packing, s.text_bytes, s.data, p.expires_ms
+    const [row] = await this.#database.query<HashedText & { expires_ms: number }>(
+      `SELECT s.hash, s.encoding, s.packing, s.text_bytes, s.data, p.expires_ms
        FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = $1`,
       [toPg(pruneId)],
     );
-    return row && this.#uses.use('prune', pruneId, row.expires_ms, this.#rows.nowMs()) ? openText(row) : null;
+    if (!row || !this.#uses.use('prune', pruneId, row.expires_ms, this.#rows.nowMs())) return null;
+    const text = await intactText(row, this.#options.hashOf);
+    if (text === null) await this.#dropDamaged(row.hash, pruneId);
+    return text;
+  }
+
+  /** A damaged text is of no use; once it is gone, the next turn of its conversation stores it again. */
+  async #dropDamaged(hash: string, pruneId: string): Promise<void> {
+    const { readonly = false, log, onDamaged } = this.#options;
+    const drop = (): Promise<string[]> =>
+      this.#database.transaction((client) => removeText(client, hash), BACKGROUND_WAIT_MS);
+    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]);
+    log?.warn({ pruneIds: gone }, 'damaged original');
+    onDamaged?.(gone);
+    await this.#view.lookAnew();
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {

@@ -35,7 +35,7 @@ import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
 import { addUsage } from './sqlite/usage.ts';
 import { storeIdIn } from './store-id.ts';
-import { openText } from './text-codec.ts';
+import { intactText } from './text-codec.ts';
 import { usageSince } from './usage-rows.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
@@ -236,9 +236,20 @@ class FileStore implements SqliteStore {
     });
     if (found?.text !== undefined) return found.text;
     if (!found?.stored) return null;
-    const text = await openText(found.stored);
-    this.#opened.set(found.hash, text);
+    const { hash, stored } = found;
+    const text = await intactText({ ...stored, hash }, this.#options.hashOf);
+    if (text === null) await this.#dropDamaged(hash, pruneId);
+    else this.#opened.set(hash, text);
     return text;
+  }
+
+  /** A damaged text is of no use; once it is gone, the next turn of its conversation stores it again. */
+  async #dropDamaged(hash: string, pruneId: string): Promise<void> {
+    const { readonly = false, log, onDamaged } = this.#options;
+    const drop = (): Promise<string[]> => this.#access.write(({ decisions }) => decisions.removeText(hash));
+    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]);
+    log?.warn({ pruneIds: gone }, 'damaged original');
+    onDamaged?.(gone);
   }
 
   knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {

@@ -66,6 +66,25 @@ export interface StoredText {
   readonly data: Buffer;
 }
 
+/** A stored text with the hash under which it was put. */
+export interface HashedText extends StoredText {
+  readonly hash: string;
+}
+
+/** The text, or `null` when it is damaged: its bytes cannot be unpacked, or it does not have its hash. */
+export async function intactText(
+  stored: HashedText,
+  hashOf: ((text: string) => string) | undefined,
+): Promise<string | null> {
+  try {
+    const text = await openText(stored);
+    return hashOf === undefined || hashOf(text) === stored.hash ? text : null;
+  } catch (cause) {
+    if (cause instanceof StoreUnavailable) return null;
+    throw cause;
+  }
+}
+
 /**
  * The text, unit for unit as it was put.
  *

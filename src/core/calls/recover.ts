@@ -74,7 +74,11 @@ function checkRanges({ pruneId, ranges }: RecoverInput): void {
 async function read(options: RecoverOptions, { pruneId, ranges, numbered }: RecoverInput): Promise<string> {
   const text = await findOriginal(options, pruneId);
   if (text === null) {
-    throw failure('prune_id_not_found', pruneId, `This prune_id is unknown or has expired. ${ELSEWHERE}`);
+    throw failure(
+      'prune_id_not_found',
+      pruneId,
+      `This prune_id is unknown or has expired, or its text was damaged. ${ELSEWHERE}`,
+    );
   }
   const lines = splitLines(text);
   const beyond = ranges.find(({ startLine }) => startLine > Math.max(lines.count, 1));

@@ -1,4 +1,4 @@
-import { UNTOLD_ID } from '../hash.ts';
+import { UNTOLD_ID } from '../marked-in.ts';
 import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { Job } from './decision.ts';

@@ -20,7 +20,8 @@ import {
 } from '../../transcript/tools.ts';
 import type { Job } from '../decide/decision.ts';
 import type { WayBack } from '../decide/way-back.ts';
-import { fingerprint, keyOf, markedIn, textHash } from '../hash.ts';
+import { fingerprint, keyOf, textHash } from '../hash.ts';
+import { markedIn } from '../marked-in.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
 import { type UserText, userTexts } from './user-texts.ts';

@@ -225,6 +225,17 @@ async function removePrunes(client: Queryable, where: string, value: number, lim
   return gone.length;
 }
 
+/** Deletes a text by its hash, with all prunes that stand for it. @returns their ids */
+export async function removeText(client: Queryable, hash: string): Promise<string[]> {
+  const gone = await client.query<{ prune_id: string; snapshot: number }>(
+    `DELETE FROM mcp_pruner.prune WHERE snapshot IN (SELECT id FROM mcp_pruner.snapshot WHERE hash = $1)
+     RETURNING prune_id, snapshot`,
+    [hash],
+  );
+  if (gone.length > 0) await client.query('SELECT mcp_pruner.drop_orphans($1)', [gone.map(({ snapshot }) => snapshot)]);
+  return gone.map(({ prune_id }) => prune_id);
+}
+
 async function remove(
   client: Queryable,
   table: string,

@@ -156,6 +156,16 @@ export class Decisions {
     this.#sql.run('DELETE FROM prune WHERE id = ?', [id]);
   }
 
+  /** Deletes a text by its hash, with all prunes that stand for it. @returns their ids */
+  removeText(hash: string): string[] {
+    const rows = this.#sql.all<{ id: number; prune_id: string }>(
+      'SELECT p.id, p.prune_id FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE s.hash = ?',
+      [hash],
+    );
+    for (const { id } of rows) this.removePrune(id);
+    return rows.map(({ prune_id }) => prune_id);
+  }
+
   /** `removePrune` by id; returns how many were there. */
   erase(pruneIds: readonly string[]): number {
     const rows = pruneIds.flatMap((pruneId) => this.prune(pruneId) ?? []);
