@@ -34,7 +34,7 @@ export const report: Command = {
   async run(call, io) {
     const days = daysOf(call);
     if (call.values.sessions === true) {
-      const { reportSessions } = await import('./report-sessions.ts');
+      const { reportSessions } = await import('./sessions/report.ts');
       return reportSessions(call, io, io.clock.nowMs() - days * DAY_MS);
     }
     const told = await readLedger(call, io, days);

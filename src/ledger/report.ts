@@ -70,7 +70,7 @@ export function reportOf(
 }
 
 /** A line for each of the models without a price that were asked most. */
-function unpricedNotes(models: readonly LedgerModel[]): string[] {
+export function unpricedNotes(models: readonly Pick<LedgerModel, 'model' | 'unpriced'>[]): string[] {
   const without = models.filter(({ unpriced }) => unpriced > 0).toSorted((a, b) => b.unpriced - a.unpriced);
   const others = without.length - MAX_UNPRICED;
   return [

@@ -1,6 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { formatMarker } from '../../src/engine/text/marker.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { run } from './fake-io.ts';
@@ -75,36 +77,131 @@ function codexLines(): unknown[] {
   ];
 }
 
+const nowMs = (): number => Date.parse(AT) + 3_600_000;
+
+interface Told {
+  readonly files: number;
+  readonly skipped: number;
+  readonly throughProxy: number;
+  readonly agents: object;
+  readonly report: {
+    readonly notes: readonly string[];
+    readonly totals: Readonly<Record<string, number>>;
+    readonly projects: readonly { readonly project: string }[];
+  };
+}
+
+async function told(home: string): Promise<Told> {
+  const { code, out, err } = await run(['report', '--sessions', '--json'], {
+    homeDir: home,
+    cwd: home,
+    clock: { nowMs },
+  });
+  expect([code, err]).toEqual([0, '']);
+  return JSON.parse(out) as Told;
+}
+
+const OPUS = (6 * 5 + 95_000 * 6.25 + 70_000 * 0.5 + 240 * 25) / 1_000_000;
+
 describe('report --sessions', () => {
-  it('tells dollars of sessions that are over, read where they lie, without any configuration', async () => {
+  it('has the dollars of sessions that are over, read where they lie, without any configuration', async () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
     write(home, '.codex/sessions/2026/11/20/rollout-x.jsonl', codexLines());
-    const nowMs = (): number => Date.parse(AT) + 3_600_000;
-    const here = { homeDir: home, cwd: home, clock: { nowMs } };
-    const { code, out, err } = await run(['report', '--sessions', '--json'], here);
-    expect([code, err]).toEqual([0, '']);
-    const told = JSON.parse(out) as {
-      files: number;
-      skipped: number;
-      agents: object;
-      report: { totals: Record<string, number>; projects: { project: string }[] };
-    };
-    expect([told.files, told.skipped, told.agents]).toEqual([2, 0, { 'Claude Code': 3, Codex: 2 }]);
-    const { totals, projects } = told.report;
-    const opus = (6 * 5 + 95_000 * 6.25 + 70_000 * 0.5 + 240 * 25) / 1_000_000;
+    const { files, skipped, agents, report } = await told(home);
+    expect([files, skipped, agents]).toEqual([2, 0, { 'Claude Code': 3, Codex: 2 }]);
+    const { totals, projects } = report;
     const codex = ((9_000 + 40_040) * 1.25 + 8_960 * 0.125 + 100 * 10) / 1_000_000;
-    expect(totals.dollars).toBeCloseTo(opus + codex, 9);
-    expect(totals.dollarsWithout).toBeLessThan(0.7 * (totals.dollars ?? 0));
-    expect(totals.dollarsWithout).toBeGreaterThan(0);
-    expect((await run(['report', '--sessions'], here)).out).toContain('5 requests (Claude Code 3, Codex 2)');
+    expect(totals.dollars).toBeCloseTo(OPUS + codex, 9);
+    expect(totals.dollarsWithout).toBe(totals.dollars);
+    expect(totals.dollarsWith).toBeLessThan(0.7 * (totals.dollars ?? 0));
+    expect(totals.dollarsWith).toBeGreaterThan(0);
+    expect(totals.saved).toBeCloseTo((totals.dollars ?? 0) - (totals.dollarsWith ?? 0), 9);
+    expect(totals.removed).toBeGreaterThan(totals.removedNew ?? 0);
+    expect(totals.removedNew).toBeGreaterThan(10_000);
     expect(projects.map(({ project }) => project).sort()).toEqual(['api', 'shop']);
+  });
+
+  it('bills an answer once where tool results stand between the blocks of its message', async () => {
+    const lines = claudeLines();
+    const [, , text, call, result] = lines;
+    // a second call of the same message, after the result of the first
+    const again = structuredClone(call) as { message: { content: unknown[]; usage: { output_tokens: number } } };
+    again.message.content = [{ type: 'tool_use', id: 't1b', name: 'Read', input: { file_path: 'a.ts' } }];
+    const early = structuredClone(text) as { message: { usage: { output_tokens: number } } };
+    early.message.usage.output_tokens = 5;
+    const home = tempFolder();
+    const resultOf = (id: string, content: string) => ({
+      ...(result as object),
+      message: { role: 'user', content: [{ tool_use_id: id, type: 'tool_result', content }] },
+    });
+    const interleaved = [
+      ...lines.slice(0, 2),
+      early,
+      call,
+      result,
+      again,
+      resultOf('t1b', 'export {};'),
+      ...lines.slice(5),
+    ];
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', interleaved);
+    // a session that was taken up again has the older one's lines in its own file
+    write(home, '.claude/projects/-home-me-shop/t.jsonl', interleaved);
+    const { agents, report } = await told(home);
+    expect(agents).toEqual({ 'Claude Code': 3 });
+    expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
+  });
+
+  it('counts a session that already went through the proxy, and saves nothing in it', async () => {
+    const home = tempFolder();
+    const lines = claudeLines();
+    const marked = structuredClone(lines) as { message?: { content: unknown } }[];
+    const marker = formatMarker({ pruneId: 'prn_0123456789AB', startLine: 3, endLine: 800, reason: 'noise' });
+    for (const line of marked) {
+      if (Array.isArray(line.message?.content) && JSON.stringify(line).includes('tool_result')) {
+        line.message.content = [{ tool_use_id: 't1', type: 'tool_result', content: `a\n${marker}\nb` }];
+      }
+    }
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', marked);
+    const { throughProxy, report } = await told(home);
+    expect([throughProxy, report.totals.saved, report.totals.removed]).toEqual([1, 0, 0]);
+    expect(report.totals.dollars).toBeCloseTo(OPUS, 9);
+    const { out } = await run(['report', '--sessions'], { homeDir: home, clock: { nowMs } });
+    expect(out).toContain('1 of the sessions went through the proxy already');
+  });
+
+  it('says first that there is no price, and has no saving in dollars then', async () => {
+    const home = tempFolder();
+    const lines = JSON.stringify(claudeLines()).replaceAll('claude-opus-5', 'a-model-of-mine');
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', JSON.parse(lines) as unknown[]);
+    const { out } = await run(['report', '--sessions'], { homeDir: home, clock: { nowMs } });
+    expect(out.split('\n')[2]).toBe('3 requests of a-model-of-mine without a price');
+    expect(out).toContain('no dollars: none of these models has a price');
+    expect(out).not.toContain('$0.00');
+  });
+
+  it('is one screen that fits the terminal', async () => {
+    const home = tempFolder();
+    write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
+    for (const columns of [60, 80, 200]) {
+      const { out } = await run(['report', '--sessions'], {
+        homeDir: home,
+        clock: { nowMs },
+        columns,
+        outIsTerminal: true,
+      });
+      const lines = stripVTControlCharacters(out).split('\n');
+      expect([columns, Math.max(...lines.map(({ length }) => length)) <= Math.min(columns, 80)]).toEqual([
+        columns,
+        true,
+      ]);
+      expect(lines.length).toBeLessThan(50);
+    }
   });
 
   it('shows on a terminal how far it is, and takes that away again', async () => {
     const home = tempFolder();
     write(home, '.claude/projects/-home-me-shop/s.jsonl', claudeLines());
-    const nowMs = (): number => Date.parse(AT) + 3_600_000;
     const here = { homeDir: home, cwd: home, clock: { nowMs }, errIsTerminal: true };
     const { code, err } = await run(['report', '--sessions'], here);
     expect(code).toBe(0);
@@ -112,9 +209,9 @@ describe('report --sessions', () => {
     expect(err.endsWith('\r\x1b[K')).toBe(true);
   });
 
-  it('says where it looked when there is none', async () => {
-    const { code, err } = await run(['report', '--sessions'], { homeDir: tempFolder() });
-    expect(code).toBe(1);
-    expect(err).toContain('~/.claude/projects or ~/.codex/sessions');
+  it('says in at most three lines where it looked when there is nothing', async () => {
+    const { code, out } = await run(['report', '--sessions'], { homeDir: tempFolder() });
+    expect([code, out.trimEnd().split('\n').length <= 3]).toEqual([0, true]);
+    expect(out.replaceAll(/\s+/g, ' ')).toContain('~/.claude/projects, ~/.codex/sessions');
   });
 });

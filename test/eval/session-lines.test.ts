@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { linesOf } from '../../src/eval/sessions/lines.ts';
-import { lostBefore } from '../../src/eval/sessions/recorded.ts';
+import { Thread } from '../../src/eval/sessions/recorded.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 
 async function read(text: string | Buffer, maxLineBytes?: number): Promise<{ lines: string[]; read: number[] }> {
@@ -34,28 +34,26 @@ describe('the lines of a session file', () => {
 });
 
 describe('a history that began anew unsaid', () => {
+  /** How many of some messages cannot have been in a request of so many tokens. */
+  const lostOf = (messages: readonly unknown[], inputTokens: number): number => {
+    const thread = new Thread();
+    for (const message of messages) thread.add(message, false);
+    return messages.length - thread.fit(inputTokens);
+  };
   const messages = Array.from({ length: 100 }, (_, i) => `${i}`.padEnd(20_000));
 
   it('loses what a request of so few tokens cannot have held', () => {
-    const lost = lostBefore(messages, 40_000);
+    const lost = lostOf(messages, 40_000);
     expect(lost).toBeGreaterThan(80);
     // and the next requests go on from this one
-    expect(lostBefore(messages.slice(lost), 40_000)).toBe(0);
-    expect(lostBefore([...messages.slice(lost), ...messages.slice(0, 5)], 45_000)).toBe(0);
+    expect(lostOf(messages.slice(lost), 40_000)).toBe(0);
+    expect(lostOf([...messages.slice(lost), ...messages.slice(0, 5)], 45_000)).toBe(0);
   });
 
   it('keeps all that may have been there, and the newest message always', () => {
-    expect(lostBefore(messages, 500_000)).toBe(0);
-    expect(lostBefore(['x'.repeat(9_000_000)], 1_000)).toBe(0);
-    const image = JSON.stringify({
-      role: 'user',
-      content: [{ type: 'image', source: { data: 'A'.repeat(2_000_000) } }],
-    });
-    expect(
-      lostBefore(
-        Array.from({ length: 3 }, () => image),
-        5_000,
-      ),
-    ).toBe(0);
+    expect(lostOf(messages, 500_000)).toBe(0);
+    expect(lostOf(['x'.repeat(9_000_000)], 1_000)).toBe(0);
+    const image = { role: 'user', content: [{ type: 'image', source: { data: 'A'.repeat(2_000_000) } }] };
+    expect(lostOf([image, image, image], 5_000)).toBe(0);
   });
 });

@@ -1,86 +1,138 @@
 import type { ReportedUsage } from '../../core/ports/ledger.ts';
 import { field, parsed } from '../../json/value.ts';
-import { lostBefore, numberOf, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
+import {
+  numberOf,
+  projectOf,
+  type Session,
+  type SessionReader,
+  type SessionRequest,
+  Thread,
+  textOf,
+} from './recorded.ts';
 
 /** The model's message that is being written: it comes in a line for each of its blocks. */
 interface Answer {
-  readonly id: string;
-  readonly request: Omit<SessionRequest, 'usage'>;
+  readonly key: string;
   readonly blocks: unknown[];
+  /** Tool results that came before its last block: they belong behind it. */
+  readonly results: unknown[];
+  readonly request: Omit<SessionRequest, 'usage' | 'reasoning' | 'history' | 'length'>;
   usage: ReportedUsage;
 }
 
-interface Thread {
-  messages: string[];
+interface Conversation {
+  readonly thread: Thread;
   answer: Answer | null;
 }
 
 /**
  * Reads a session of Claude Code (`~/.claude/projects/<folder>/<session>.jsonl`): lines of `user` and `assistant` with the
  * message as it went over the wire, usage in the latter, and `compact_boundary` where the history begins anew. What
- * sub-agents say stands beside it under `isSidechain`.
+ * sub-agents say stands beside it under `isSidechain`. Tools run while the model still writes, so that their results stand
+ * between the lines of one message; the message id and the request id say which lines are one.
  */
 export class ClaudeSession implements SessionReader {
-  readonly #threads = new Map<boolean, Thread>();
+  readonly #conversations = new Map<string, Conversation>();
+  readonly #requests: SessionRequest[] = [];
+  readonly #offered = new Set<string>();
+  #nameless = 0;
 
-  line(text: string): readonly SessionRequest[] {
+  line(text: string): void {
     const line = parsed(text); // nothing in the last line of a session that goes on
-    const thread = this.#thread(field(line, 'isSidechain') === true);
+    const conversation = this.#conversation(line);
     if (field(line, 'subtype') === 'compact_boundary') {
-      const ended = this.#finish(thread);
-      thread.messages = [];
-      return ended;
+      this.#finish(conversation);
+      conversation.thread.restart();
+      return;
     }
     const message = field(line, 'message');
     const content = field(message, 'content');
-    if (typeof content !== 'string' && !Array.isArray(content)) return [];
-    if (field(line, 'type') === 'assistant') return this.#said(thread, line, message, content);
-    if (field(line, 'type') !== 'user') return [];
-    const ended = this.#finish(thread);
-    thread.messages.push(JSON.stringify({ role: 'user', content }));
-    return ended;
+    const type = field(line, 'type');
+    if (type === 'attachment') this.#offer(field(line, 'attachment'));
+    if (typeof content !== 'string' && !Array.isArray(content)) return;
+    if (type === 'assistant') this.#said(conversation, line, message, content);
+    if (type !== 'user') return;
+    const { answer, thread } = conversation;
+    if (answer !== null && isResult(content)) answer.results.push({ role: 'user', content });
+    else {
+      this.#finish(conversation);
+      thread.add({ role: 'user', content }, false);
+    }
   }
 
-  end(): readonly SessionRequest[] {
-    return [...this.#threads.values()].flatMap((thread) => this.#finish(thread));
+  end(): Session {
+    for (const conversation of this.#conversations.values()) this.#finish(conversation);
+    return { requests: this.#requests, offered: this.#offered };
   }
 
-  #said(thread: Thread, line: unknown, message: unknown, content: unknown): readonly SessionRequest[] {
-    const id = textOf(field(message, 'id'));
+  #said(conversation: Conversation, line: unknown, message: unknown, content: unknown): void {
+    const id = textOf(field(message, 'id')) || textOf(field(line, 'uuid')) || `line ${this.#nameless++}`;
+    const key = `${id}\n${textOf(field(line, 'requestId'))}`;
     const usage = usageOf(field(message, 'usage'));
     const blocks: unknown[] = Array.isArray(content) ? content : [{ type: 'text', text: content }];
-    if (thread.answer !== null && thread.answer.id === id) {
-      thread.answer.blocks.push(...blocks);
-      thread.answer.usage = usage; // each line tells the sum so far
-      return [];
+    const shown = blocks.filter((block) => !THOUGHTS.has(textOf(field(block, 'type'))));
+    if (conversation.answer?.key === key) {
+      conversation.answer.blocks.push(...shown);
+      conversation.answer.usage = usage; // each line has the sum so far
+      return;
     }
-    const ended = this.#finish(thread);
-    thread.messages.splice(0, lostBefore(thread.messages, usage.input ?? 0));
-    const request = {
-      atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
-      wire: 'messages' as const,
-      model: textOf(field(message, 'model')),
-      project: projectOf(field(line, 'cwd')),
-      messages: [...thread.messages],
+    this.#finish(conversation);
+    conversation.answer = {
+      key,
+      blocks: shown,
+      results: [],
+      usage,
+      request: {
+        key,
+        thread: this.#nameOf(line),
+        atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
+        wire: 'messages',
+        model: textOf(field(message, 'model')),
+        project: projectOf(field(line, 'cwd')),
+      },
     };
-    thread.answer = { id, request, blocks: [...blocks], usage };
-    return ended;
   }
 
-  #finish(thread: Thread): readonly SessionRequest[] {
-    const { answer } = thread;
-    thread.answer = null;
-    if (answer === null) return [];
-    thread.messages.push(JSON.stringify({ role: 'assistant', content: answer.blocks }));
-    const isReal = (answer.usage.input ?? 0) > 0 && answer.request.messages.length > 0;
-    return isReal ? [{ ...answer.request, usage: answer.usage }] : [];
+  /** The answer is whole: its request is one, and what came in between stands behind it. */
+  #finish(conversation: Conversation): void {
+    const { answer, thread } = conversation;
+    conversation.answer = null;
+    if (answer === null) return;
+    const { usage } = answer;
+    if ((usage.input ?? 0) > 0) {
+      const length = thread.fit(usage.input ?? 0);
+      this.#requests.push({ ...answer.request, history: thread.messages, length, usage, reasoning: null });
+    }
+    if (answer.blocks.length > 0) thread.add({ role: 'assistant', content: answer.blocks }, true);
+    for (const result of answer.results) thread.add(result, false);
   }
 
-  #thread(isSide: boolean): Thread {
-    const known = this.#threads.get(isSide) ?? { messages: [], answer: null };
-    this.#threads.set(isSide, known);
+  #conversation(line: unknown): Conversation {
+    const name = this.#nameOf(line);
+    const known = this.#conversations.get(name) ?? { thread: new Thread(), answer: null };
+    this.#conversations.set(name, known);
     return known;
   }
+
+  #nameOf(line: unknown): string {
+    return field(line, 'isSidechain') === true ? `side ${textOf(field(line, 'agentId'))}` : 'main';
+  }
+
+  #offer(attachment: unknown): void {
+    if (field(attachment, 'type') !== 'deferred_tools_delta') return;
+    const names = field(attachment, 'addedNames');
+    for (const name of Array.isArray(names) ? names : []) {
+      if (this.#offered.size < MAX_OFFERED) this.#offered.add(textOf(name));
+    }
+  }
+}
+
+const MAX_OFFERED = 2_000;
+/** What the model thought is signed, and of no use to a reader of tool results. */
+const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking']);
+
+function isResult(content: unknown): boolean {
+  return Array.isArray(content) && content.some((block) => field(block, 'type') === 'tool_result');
 }
 
 function usageOf(usage: unknown): ReportedUsage {

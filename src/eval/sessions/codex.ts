@@ -1,5 +1,13 @@
 import { field, parsed } from '../../json/value.ts';
-import { lostBefore, numberOf, projectOf, type SessionReader, type SessionRequest, textOf } from './recorded.ts';
+import {
+  numberOf,
+  projectOf,
+  type Session,
+  type SessionReader,
+  type SessionRequest,
+  Thread,
+  textOf,
+} from './recorded.ts';
 
 /** Items that the model makes; a request held what stood before the first of them. */
 const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_shell_call', 'web_search_call']);
@@ -10,14 +18,15 @@ const MADE = new Set(['reasoning', 'function_call', 'custom_tool_call', 'local_s
  * `token_count`, and `compacted` where the history begins anew.
  */
 export class CodexSession implements SessionReader {
-  #items: string[] = [];
+  readonly #thread = new Thread();
+  readonly #requests: SessionRequest[] = [];
   /** How many items the newest request held; -1 while none was made since the last bill. */
   #asked = -1;
   #model = '';
   #project = '';
   #billed = '';
 
-  line(text: string): readonly SessionRequest[] {
+  line(text: string): void {
     const line = parsed(text); // nothing in the last line of a session that goes on
     const payload = field(line, 'payload');
     const type = field(line, 'type');
@@ -26,20 +35,19 @@ export class CodexSession implements SessionReader {
       this.#project = projectOf(field(payload, 'cwd')) || this.#project;
     } else if (type === 'response_item') this.#item(payload);
     else if (type === 'compacted') this.#compacted(payload);
-    else if (type === 'event_msg' && field(payload, 'type') === 'token_count') return this.#bill(line, payload);
-    return [];
+    else if (type === 'event_msg' && field(payload, 'type') === 'token_count') this.#bill(line, payload);
   }
 
-  end(): readonly SessionRequest[] {
-    return [];
+  end(): Session {
+    return { requests: this.#requests, offered: new Set() };
   }
 
   #item(item: unknown): void {
     const kind = textOf(field(item, 'type'));
-    const isMade = MADE.has(kind) || field(item, 'role') === 'assistant';
-    if (isMade && this.#asked < 0) this.#asked = this.#items.length;
+    const made = MADE.has(kind) || field(item, 'role') === 'assistant';
+    if (made && this.#asked < 0) this.#asked = this.#thread.messages.length;
     // what the model thought is of no use to the reader of tool results, and long
-    if (kind !== 'reasoning') this.#items.push(JSON.stringify(item));
+    if (kind !== 'reasoning') this.#thread.add(item, made);
   }
 
   #compacted(payload: unknown): void {
@@ -49,32 +57,40 @@ export class CodexSession implements SessionReader {
       role: 'user',
       content: [{ type: 'input_text', text: textOf(field(payload, 'message')) }],
     };
-    this.#items = (Array.isArray(history) ? history : [message]).map((item) => JSON.stringify(item));
+    this.#thread.restart();
+    for (const item of Array.isArray(history) ? history : [message]) this.#thread.add(item, false);
     this.#asked = -1;
   }
 
   /** Usage of the last request; the same bill comes again when something else about limits is told. */
-  #bill(line: unknown, payload: unknown): readonly SessionRequest[] {
+  #bill(line: unknown, payload: unknown): void {
     const info = field(payload, 'info');
     const total = JSON.stringify(field(info, 'total_token_usage') ?? null);
     const usage = field(info, 'last_token_usage');
     const input = numberOf(field(usage, 'input_tokens'));
-    if (total === this.#billed || input === 0 || this.#asked <= 0) return [];
+    if (total === this.#billed || input === 0) return;
     this.#billed = total;
-    const lost = lostBefore(this.#items.slice(0, this.#asked), input);
-    this.#items.splice(0, lost);
-    const messages = this.#items.slice(0, this.#asked - lost);
+    const asked = this.#asked < 0 ? this.#thread.messages.length : this.#asked;
     this.#asked = -1;
-    const read = numberOf(field(usage, 'cached_input_tokens'));
-    return [
-      {
-        atMs: Date.parse(textOf(field(line, 'timestamp'))) || 0,
-        wire: 'responses',
-        model: this.#model,
-        project: this.#project,
-        messages,
-        usage: { input, output: numberOf(field(usage, 'output_tokens')), read, written: null, written1h: null },
+    const length = this.#thread.fit(input, asked);
+    const timestamp = textOf(field(line, 'timestamp'));
+    this.#requests.push({
+      key: `${timestamp}\n${total}`,
+      thread: 'main',
+      atMs: Date.parse(timestamp) || 0,
+      wire: 'responses',
+      model: this.#model,
+      project: this.#project,
+      history: this.#thread.messages,
+      length,
+      usage: {
+        input,
+        output: numberOf(field(usage, 'output_tokens')),
+        read: numberOf(field(usage, 'cached_input_tokens')),
+        written: null,
+        written1h: null,
       },
-    ];
+      reasoning: numberOf(field(usage, 'reasoning_output_tokens')),
+    });
   }
 }

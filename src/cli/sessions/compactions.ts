@@ -1,0 +1,46 @@
+/** How large the context of a request was, and how many tokens of it pruning would have left out. */
+export interface Size {
+  readonly tokens: number;
+  readonly removed: number;
+  /** The same list as long as the history goes on. */
+  readonly history: readonly unknown[];
+}
+
+/** A history that begins anew has lost at least this share of its size. */
+const LEAST_LOSS = 0.3;
+
+/**
+ * How often a conversation was compacted, and how often it would have been with cuts: by the same growth, at the size at
+ * which it was compacted, down to the size that was left.
+ */
+export function compactionsOf(sizes: readonly Size[]): { count: number; withCuts: number } {
+  let count = 0;
+  let limit = 0;
+  let left = 0;
+  for (const [i, size] of sizes.entries()) {
+    const before = sizes[i - 1];
+    if (!before || !isCompaction(before, size)) continue;
+    count++;
+    limit = Math.max(limit, before.tokens);
+    left = Math.max(left, size.tokens);
+  }
+  if (count === 0) return { count: 0, withCuts: 0 };
+  let withCuts = 0;
+  let context = 0;
+  for (const [i, size] of sizes.entries()) {
+    const before = sizes[i - 1];
+    if (before === undefined) context = size.tokens - size.removed;
+    else if (!isCompaction(before, size)) {
+      const kept = before.history === size.history ? size.removed - before.removed : 0;
+      context += Math.max(0, size.tokens - before.tokens - kept);
+    }
+    if (context < limit) continue;
+    withCuts++;
+    context = left;
+  }
+  return { count, withCuts: Math.min(count, withCuts) };
+}
+
+function isCompaction(before: Size, { history, tokens }: Size): boolean {
+  return history !== before.history && tokens < before.tokens * (1 - LEAST_LOSS);
+}

@@ -1,0 +1,134 @@
+import { decideOnceOf } from '../../app/decide-once.ts';
+import { rewriterOf } from '../../app/rewriter.ts';
+import { openStore } from '../../app/store.ts';
+import type { Settings } from '../../config/settings.ts';
+import type { RequestFacts } from '../../core/ports/ledger.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import { RefusedConversations } from '../../core/request/refused-conversations.ts';
+import type { RequestRewriter } from '../../core/request/rewrite-request.ts';
+import type { Rewritten } from '../../core/request/rewritten.ts';
+import { anthropicMessages } from '../../dialects/anthropic-messages/dialect.ts';
+import type { Dialect } from '../../dialects/dialect.ts';
+import { openaiChat } from '../../dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../dialects/openai-responses/dialect.ts';
+import type { SessionRequest, SessionWire } from '../../eval/sessions/recorded.ts';
+import { unprunedFacts } from '../../proxy/report/ledger-facts.ts';
+import type { StoreHandle } from '../../store/handle.ts';
+
+const WIRES: Readonly<Record<SessionWire, { readonly dialect: Dialect; readonly list: string }>> = {
+  messages: { dialect: anthropicMessages, list: 'messages' },
+  responses: { dialect: openaiResponses, list: 'input' },
+  chat: { dialect: openaiChat, list: 'messages' },
+};
+/** Past it the store is left behind once a history begins anew: nothing of it comes again. */
+const FRESH_STORE_BYTES = 32 * 1024 * 1024;
+
+/** What pruning would have made of a request of the past. */
+export interface Rehearsed {
+  readonly facts: RequestFacts;
+  /** Bytes that would have been cut from its messages, markers subtracted. */
+  readonly cutBytes: number;
+  /** Texts that were looked at in it for the first time. */
+  readonly outcomes: readonly TextOutcome[];
+  /** A message as it would have been sent. */
+  readonly shown: (index: number) => string;
+}
+
+/** Sends the requests of one session that is over through the very code of the proxy. */
+export class Rehearsal {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestRewriter }> | null = null;
+
+  /** The history of the newest request, and what came new since the store was opened. */
+  #history: SessionRequest['history'] | null = null;
+  #newBytes = 0;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /**
+   * @param conversationId - stands for the conversation
+   * @param bytesPerToken - of this session's model
+   */
+  async request(request: SessionRequest, conversationId: string, bytesPerToken: number): Promise<Rehearsed> {
+    if (request.history !== this.#history && this.#newBytes > FRESH_STORE_BYTES) await this.close();
+    this.#newBytes += request.history[request.length - 1]?.json.length ?? 0;
+    this.#history = request.history;
+    this.#open ??= this.#start();
+    const { rewriter } = await this.#open;
+    const { dialect, list } = WIRES[request.wire];
+    const messages = request.history.slice(0, request.length).map(({ json }) => json);
+    const body = Buffer.from(`{"model":${JSON.stringify(request.model)},"${list}":[${messages.join(',')}]}`);
+    const rewritten = await rewriter.rewrite({ body, dialect });
+    const about = { requestId: conversationId, project: request.project, wire: request.wire };
+    const facts = unprunedFacts(rewritten, about);
+    const cuts = cutBytesOf(rewritten);
+    return {
+      facts: {
+        ...facts,
+        conversationId,
+        atMs: request.atMs,
+        usage: request.usage,
+        // what was only looked at counts as removed below 0: the twin bill is the pruned one
+        messages: facts.messages.map((message, i) => ({ ...message, removed: -(cuts[i] ?? 0) / bytesPerToken })),
+        // tools and instructions do not stand in the file: they are what was billed beyond the messages
+        bytes: Math.max(body.length, (request.usage.input ?? 0) * bytesPerToken),
+        cacheUpTo: request.wire === 'messages' ? facts.messages.length : null,
+      },
+      cutBytes: cuts.reduce((sum, bytes) => sum + bytes, 0),
+      outcomes: rewritten.outcomes.slice(rewritten.newFrom),
+      shown: (index) => shownOf(rewritten, index),
+    };
+  }
+
+  async close(): Promise<void> {
+    await (await this.#open)?.store.close();
+    this.#open = null;
+    this.#newBytes = 0;
+  }
+
+  async #start() {
+    const settings = this.#settings;
+    const clock = this.#clock;
+    const store = await openStore(settings, { clock });
+    const rewriter = rewriterOf(settings, {
+      store,
+      clock,
+      once: decideOnceOf(settings, store, clock),
+      refused: new RefusedConversations(store),
+      onFailure: (_, cause) => {
+        throw cause;
+      },
+    });
+    return { store, rewriter };
+  }
+}
+
+/** How many bytes fewer each message would have had. */
+function cutBytesOf({ messages, edits }: Rewritten): number[] {
+  let at = 0;
+  return messages.map(({ span }) => {
+    let bytes = 0;
+    for (let edit = edits[at]; edit && edit.start < span.end; edit = edits[++at]) {
+      bytes += edit.end - edit.start - edit.bytes.length;
+    }
+    return bytes;
+  });
+}
+
+function shownOf({ received, messages, edits }: Rewritten, index: number): string {
+  const span = messages[index]?.span;
+  if (span === undefined) return '';
+  let text = '';
+  let at = span.start;
+  for (const { start, end, bytes } of edits) {
+    if (start < span.start || start >= span.end) continue;
+    text += received.toString('utf8', at, start) + bytes.toString('utf8');
+    at = end;
+  }
+  return text + received.toString('utf8', at, span.end);
+}

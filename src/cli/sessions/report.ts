@@ -1,0 +1,50 @@
+import type { Settings } from '../../config/settings.ts';
+import { ProgressBar } from '../../eval/progress.ts';
+import { sessionFiles } from '../../eval/sessions/find.ts';
+import type { Call, Io } from '../command.ts';
+import { readSettings } from '../read-settings.ts';
+import { painter } from '../terminal.ts';
+import { nothingText, sessionsText } from './text.ts';
+
+/**
+ * `report --sessions`: what the sessions on this machine cost, and what pruning would have changed. Files are read where they
+ * lie; nothing is sent and nothing is written.
+ */
+export async function reportSessions(call: Call, io: Io, sinceMs: number): Promise<number> {
+  const files = sessionFiles(io.homeDir, sinceMs);
+  const { settings } = readSettings(call, io);
+  const [{ pricesOf }, { Past }] = await Promise.all([import('../../app/ledger.ts'), import('./past.ts')]);
+  const bar = new ProgressBar(io.errIsTerminal === true ? io.err : null, files.length);
+  const store = await knowing(settings, io);
+  try {
+    const past = new Past({
+      ...{ settings, clock: io.clock, prices: pricesOf(settings) },
+      isKnown: store?.isKnown ?? null,
+      onProgress: (done, agent) => bar.show(done, agent),
+    });
+    const found = await past.report(files, sinceMs);
+    bar.clear();
+    if (call.values.json === true) io.out(`${JSON.stringify(found, null, 2)}\n`);
+    else if (found.report.totals.requests === 0) io.out(nothingText(sinceMs));
+    else io.out(sessionsText(found, painter(io), io.columns));
+    return 0;
+  } finally {
+    bar.clear();
+    await store?.close();
+  }
+}
+
+/** Asks the store of this machine, where there is one, whether it holds one of some cuts. */
+async function knowing(settings: Settings, io: Io) {
+  const { openStore, storeExists } = await import('../../app/store.ts');
+  if (!storeExists(settings, (path) => io.fileExists(path))) return null;
+  const store = await openStore(settings, { readonly: true, clock: io.clock });
+  return {
+    isKnown: async (pruneIds: readonly string[]): Promise<boolean> => {
+      // a store that cannot be read knows nothing
+      const found = await Promise.all(pruneIds.map((id) => store.findPrune(id).catch(() => null)));
+      return found.some((prune) => prune !== null);
+    },
+    close: () => store.close(),
+  };
+}

@@ -1,0 +1,144 @@
+import { hasImage, type SessionMessage, type SessionRequest } from './recorded.ts';
+
+/** What one request has more than the one before it in the same history. */
+interface Step {
+  /** Tokens of its input more than the other's, by the provider. */
+  readonly tokens: number;
+  /** Bytes of the messages that are new; of these, what the model wrote. */
+  readonly bytes: number;
+  readonly madeBytes: number;
+  /** Tokens that the model wrote in between, and how many of them it thought; `null` where that is not said. */
+  readonly output: number;
+  readonly reasoning: number | null;
+}
+
+/** How many bytes of messages a tokeniser puts into a token, and on how many tokens that was seen. */
+export interface Scale {
+  readonly bytesPerToken: number;
+  readonly bytes: number;
+  readonly tokens: number;
+}
+
+/** New tokens below which a session's own scale is not used. */
+export const ENOUGH_TOKENS = 2_000;
+/** Before anything is known: between the tokenisers in use. */
+const USUAL = 3.5;
+const [LEAST, MOST] = [1.5, 8];
+const ROUNDS = 30;
+
+/** What each request has more than the one that it goes on from, by model. */
+function stepsOf(requests: readonly SessionRequest[]): Map<string, Step[]> {
+  const newest = new Map<string, SessionRequest>();
+  const steps = new Map<string, Step[]>();
+  for (const request of requests) {
+    const before = newest.get(request.thread);
+    newest.set(request.thread, request);
+    const step = before && stepBetween(before, request);
+    if (!step) continue;
+    const own = steps.get(request.model);
+    if (own) own.push(step);
+    else steps.set(request.model, [step]);
+  }
+  return steps;
+}
+
+function stepBetween(before: SessionRequest, request: SessionRequest): Step | null {
+  if (before.history !== request.history || before.model !== request.model || request.shared) return null;
+  const added = request.history.slice(before.length, request.length);
+  const tokens = (request.usage.input ?? 0) - (before.usage.input ?? 0);
+  // how many tokens an image has does not show in its bytes
+  if (tokens <= 0 || added.length === 0 || added.some(hasImage)) return null;
+  const { output } = before.usage;
+  return {
+    tokens,
+    bytes: bytesOf(added),
+    madeBytes: bytesOf(added.filter(({ made }) => made)),
+    output: output ?? 0,
+    reasoning: before.reasoning,
+  };
+}
+
+function bytesOf(messages: readonly SessionMessage[]): number {
+  return messages.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
+}
+
+/**
+ * The scale of a tokeniser: new bytes over new tokens. Some providers get back what the model thought without a word of it
+ * standing in the file, and bill it; others do not. What fits the bills better is held to be so.
+ */
+function scaleOf(steps: readonly Step[]): Scale | null {
+  const [whole, shown] = [fitted(steps, () => 0), fitted(steps, hiddenIn)];
+  return shown !== null && (whole === null || shown.error < whole.error) ? shown.scale : (whole?.scale ?? null);
+}
+
+/** One scale from several: as if their messages were those of one session. */
+function meanScale(scales: readonly Scale[]): Scale | null {
+  const bytes = scales.reduce((sum, scale) => sum + scale.bytes, 0);
+  const tokens = scales.reduce((sum, scale) => sum + scale.tokens, 0);
+  return tokens > 0 ? { bytes, tokens, bytesPerToken: bounded(bytes / tokens) } : null;
+}
+
+/** Tokens of an answer that do not stand in the file: those that are said to be thought, or what its words do not explain. */
+function hiddenIn({ output, madeBytes, reasoning }: Step, bytesPerToken: number): number {
+  return reasoning ?? Math.max(0, output - madeBytes / bytesPerToken);
+}
+
+/** @param hidden - tokens of a step that no bytes stand for */
+function fitted(
+  steps: readonly Step[],
+  hidden: (step: Step, bytesPerToken: number) => number,
+): { readonly scale: Scale; readonly error: number } | null {
+  let scale: Scale | null = null;
+  let bytesPerToken = USUAL;
+  for (let round = 0; round < ROUNDS; round++) {
+    const seen = steps.map((step) => ({
+      bytesPerToken,
+      bytes: step.bytes,
+      tokens: step.tokens - hidden(step, bytesPerToken),
+    }));
+    scale = meanScale(seen.filter(({ tokens }) => tokens > 0));
+    if (scale === null) return null;
+    const moved = Math.abs(scale.bytesPerToken - bytesPerToken);
+    bytesPerToken = scale.bytesPerToken;
+    if (moved < 1e-4) break;
+  }
+  const error = steps.reduce((sum, step) => {
+    return sum + Math.abs(step.tokens - step.bytes / bytesPerToken - hidden(step, bytesPerToken));
+  }, 0);
+  return scale && { scale, error };
+}
+
+function bounded(bytesPerToken: number): number {
+  return Math.min(MOST, Math.max(LEAST, bytesPerToken));
+}
+
+/** The scales of a session, by model. */
+export function ownScales(requests: readonly SessionRequest[]): Map<string, Scale> {
+  const scales = new Map<string, Scale>();
+  for (const [model, steps] of stepsOf(requests)) {
+    const scale = scaleOf(steps);
+    if (scale) scales.set(model, scale);
+  }
+  return scales;
+}
+
+/** Scales of many sessions: each one's own, or where it is too short that of its model in all of them. */
+export class Scales {
+  readonly #byModel = new Map<string, Scale[]>();
+
+  know(model: string, scale: Scale): void {
+    const known = this.#byModel.get(model);
+    if (known) known.push(scale);
+    else this.#byModel.set(model, [scale]);
+  }
+
+  /** @returns bytes of messages for each token of a model, in this session */
+  ofSession(requests: readonly SessionRequest[]): (model: string) => number {
+    const own = ownScales(requests);
+    return (model) => {
+      const scale = own.get(model);
+      if (scale && scale.tokens >= ENOUGH_TOKENS) return scale.bytesPerToken;
+      return meanScale(this.#byModel.get(model) ?? [])?.bytesPerToken ?? USUAL;
+    };
+  }
+}

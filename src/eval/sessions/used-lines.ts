@@ -1,0 +1,59 @@
+import { stringsOf } from './strings.ts';
+
+/** Shorter lines stand anywhere by chance. */
+const LEAST_CHARS = 20;
+/** Lines that are remembered of one session. */
+const MAX_LINES = 200_000;
+
+/**
+ * Lines of tool results that the model came back to: a whole line that its answer or call repeats and that neither user nor
+ * model had said before. Counts how many of them would not have stood in any result after pruning.
+ */
+export class UsedLines {
+  /** Lines of results; whether one of them would still have stood there. */
+  readonly #results = new Map<string, boolean>();
+  readonly #said = new Set<string>();
+  used = 0;
+  lost = 0;
+
+  /** A message that the model made. */
+  made(json: string): void {
+    for (const line of linesIn(json)) {
+      if (this.#said.has(line)) continue;
+      this.#say(line);
+      const stands = this.#results.get(line);
+      if (stands === undefined) continue;
+      this.used++;
+      if (!stands) this.lost++;
+    }
+  }
+
+  /** @param pruned - the message as it would have been sent */
+  heard(json: string, pruned: string): void {
+    const isResult = json.includes('tool_result') || json.includes('_output"') || json.includes('"role":"tool"');
+    if (!isResult) {
+      for (const line of linesIn(json)) this.#say(line);
+      return;
+    }
+    const left = pruned === json ? null : new Set(linesIn(pruned));
+    for (const line of linesIn(json)) {
+      const stands = left === null || left.has(line);
+      if (this.#results.size < MAX_LINES || this.#results.has(line)) {
+        this.#results.set(line, stands || this.#results.get(line) === true);
+      }
+    }
+  }
+
+  #say(line: string): void {
+    if (this.#said.size < MAX_LINES) this.#said.add(line);
+  }
+}
+
+function linesIn(json: string): string[] {
+  return stringsOf(json).flatMap((text) =>
+    text
+      .split('\n')
+      .map((line) => line.replace(/^\s{0,20}\d{1,7}[→:|\t]/u, '').trim())
+      .filter(({ length }) => length >= LEAST_CHARS),
+  );
+}
