@@ -6,6 +6,7 @@ import { Gate } from '../keys/gate.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { Refusals } from '../keys/refusals.ts';
 import { KeyDoor } from '../proxy/doors/key-door.ts';
+import type { Destinations } from '../proxy/upstream/destinations.ts';
 import type { Storage } from './storage.ts';
 
 /** Keys as this server asks for them. */
@@ -15,7 +16,7 @@ export interface OpenKeys {
   readonly projects: () => Promise<ProjectStore>;
   /** Whose a key is that is known by its id; `null` where there is none, or it is void. */
   viewer(keyId: string | null): Viewer | null;
-  readonly door: KeyDoor;
+  door(destinations: Destinations): KeyDoor;
   /** Writes what waits to be told. */
   close(): void;
 }
@@ -48,7 +49,7 @@ export async function openKeys({ store, events, clock, log, failures }: Storage)
     owners: new Ownership(projects, store),
     projects,
     viewer: (keyId) => (keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null)),
-    door: new KeyDoor({ gate, onFailure }),
+    door: (destinations) => new KeyDoor({ gate, destinations, onFailure }),
     close() {
       clearTimeout(adopting);
       ring.close();

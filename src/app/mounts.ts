@@ -15,7 +15,7 @@ import type { PageAccess } from '../page/access.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
-import { type Destinations, routeOfRequest } from '../proxy/upstream/destinations.ts';
+import type { Destinations } from '../proxy/upstream/destinations.ts';
 import type { Hops } from '../proxy/upstream/hops.ts';
 import { passthrough } from '../proxy/upstream/passthrough.ts';
 import type { Upstream } from '../proxy/upstream/upstream.ts';
@@ -200,11 +200,11 @@ function mountPassthrough(app: Express, parts: MountParts): void {
   });
 }
 
-function passthroughTo(upstream: Upstream, { settings, hops, log }: MountParts): RequestHandler {
+function passthroughTo(upstream: Upstream, { destinations, settings, hops, log }: MountParts): RequestHandler {
   return passthrough({
     connection: upstream.connection,
     hops,
-    pathOf: (req) => upstream.pathFor(routeOfRequest(req)?.rest ?? '/'),
+    destinations,
     headersTimeoutMs: settings.upstreamHeadersTimeoutMs,
     bodyTimeoutMs: settings.upstreamBodyTimeoutMs,
     onUpstreamError: (code) => log.warn({ upstreamError: code }, 'passed through, upstream failed'),

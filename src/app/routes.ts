@@ -8,6 +8,7 @@ import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Front } from '../proxy/doors/front.ts';
 import type { Routes } from '../proxy/server.ts';
+import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
 import type { OpenKeys } from './keys.ts';
@@ -108,8 +109,9 @@ async function frontFor(
   const ofChildren = children && (await doorOf(children, parts));
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
   if (!keys && !hasProviderKey) return ofChildren;
-  const door = keys?.door;
-  const lend = hasProviderKey ? await lenderOf(settings) : () => {};
+  const { destinations } = parts;
+  const door = keys?.door(destinations);
+  const lend = hasProviderKey ? await lenderOf(settings, destinations) : () => {};
   const enter: Front = (coming) => {
     const next = (): void => {
       lend(coming.req);
@@ -121,10 +123,10 @@ async function frontFor(
   return ofChildren ? (coming) => ofChildren({ ...coming, next: () => enter(coming) }) : enter;
 }
 
-async function lenderOf(settings: Settings): Promise<(req: IncomingMessage) => void> {
+async function lenderOf(settings: Settings, destinations: Destinations): Promise<(req: IncomingMessage) => void> {
   const { providerKeys } = await import('../proxy/doors/provider-keys.ts');
   const callers = callersOf(settings);
-  return providerKeys(settings, ({ host, origin, 'sec-fetch-site': site }) =>
+  return providerKeys(settings, destinations, ({ host, origin, 'sec-fetch-site': site }) =>
     isForeign({ host, origin, secFetchSite: site }, callers),
   );
 }

@@ -78,7 +78,7 @@ export async function openStorage(base: Base): Promise<Storage> {
         mode,
         backend: settings.backend,
         // no more than the origin: an address may hold a key
-        ...Object.fromEntries(providerFacts.map(({ field, key }) => [field, new URL(settings[key]).origin])),
+        ...upstreamOrigins(settings),
         ...(backendState !== undefined && { backend_state: backendState }),
       };
       return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');
@@ -107,4 +107,13 @@ function storeHealth(store: StoreHandle): { readonly store: string; readonly sto
   const reason = store.problem()?.reason ?? 'ok';
   const sinceMs = store.failingSinceMs();
   return { store: reason, ...(sinceMs !== null && { store_failing_since: new Date(sinceMs).toISOString() }) };
+}
+
+function upstreamOrigins(settings: Settings): Record<string, string> {
+  const origins: Record<string, string> = {};
+  for (const { field, key } of providerFacts) {
+    const url = settings[key];
+    if (url !== null) origins[field] = new URL(url).origin;
+  }
+  return origins;
 }

@@ -69,7 +69,11 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const nextId = requestIds();
   const hops = new Hops(nextId().slice(-10).toLowerCase());
   const upstreams = new Upstreams(settings, hops);
-  const destinations = new Destinations(settings, upstreams);
+  const destinations = new Destinations(settings, upstreams, (prefix) => {
+    // a long word may be a secret
+    const shown = prefix.slice(0, MAX_TOLD_CHARS).replace(/[\w-]{24,}/g, '…');
+    log.warn({ prefix: shown }, 'a longer path was taken: what stands before its last version is dropped');
+  });
   const notUnderstood = new NotUnderstood();
   const shadow = settings.mode === 'shadow';
   const onFailure = failures.of('reports');
@@ -78,7 +82,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const options = await handlerOptions(services, reporter, nextId, owners);
   const counts = settings.verify > 0 ? exactCounts(services) : undefined;
   const handlerOf = ({ name }: Provider, dialect: Dialect): WireHandler =>
-    new WireHandler({ ...options, dialect, ...(name === 'anthropic' && counts && { counts }) });
+    new WireHandler({ ...options, dialect, cloud: name, ...(name === 'anthropic' && counts && { counts }) });
   const handlers = new Map(
     providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
   );
@@ -116,9 +120,9 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
 }
 
 /** Answers a request that is not forwarded. */
-function refusing({ refusal, errorBody }: Refused): Wire {
+function refusing({ refusal, message, errorBody }: Refused): Wire {
   const handle: Wire['handle'] = async (req, res) => {
-    sendError(res, refusal, undefined, undefined, errorBody);
+    sendError(res, refusal, message, undefined, errorBody);
     readAway(req);
   };
   return { errorBody, handle };
@@ -149,7 +153,7 @@ async function handlerOptions(
   reporter: Reporter,
   nextId: () => string,
   owners: Ownership | undefined,
-): Promise<Omit<WireOptions, 'dialect'>> {
+): Promise<Omit<WireOptions, 'dialect' | 'cloud'>> {
   const { settings, store, clock, failures, once, turns, scorer, learner } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);

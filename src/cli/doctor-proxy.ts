@@ -39,7 +39,9 @@ export async function checkUpstreams(
   wires: ReadonlySet<WireName>,
 ): Promise<Finding[]> {
   const used = new Set<ProviderFacts>([facts.openai, ...[...wires].map(providerOfWire)]);
-  const tried = providerFacts.filter((provider) => used.has(provider) || origins[provider.key].from !== 'default');
+  const tried = providerFacts.filter(
+    (provider) => settings[provider.key] !== null && (used.has(provider) || origins[provider.key].from !== 'default'),
+  );
   return (await Promise.all(tried.map((provider) => checkProvider(provider, settings, running)))).flat();
 }
 
@@ -49,7 +51,7 @@ async function checkProvider(
   running: ProxyHealth | null,
 ): Promise<Finding[]> {
   const { title, key, variable, field } = provider;
-  const own = settings[key];
+  const own = settings[key] ?? '';
   const told = running?.upstreams.get(field);
   const other = told !== undefined && told !== new URL(own).origin;
   const url = other ? told : withoutSecrets(own);

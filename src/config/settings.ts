@@ -1,4 +1,5 @@
 import { backendsSettings } from './settings/backends.ts';
+import { cloudSettings } from './settings/clouds.ts';
 import { fleetSettings } from './settings/fleet.ts';
 import { keepingSettings } from './settings/keeping.ts';
 import { keysSettings } from './settings/keys.ts';
@@ -11,6 +12,7 @@ import { toolsSettings } from './settings/tools.ts';
 /** Every setting, once. `docs/configuration.md` and `config/default.toml` are printed from here. */
 export const table = {
   ...serverSettings,
+  ...cloudSettings,
   ...keysSettings,
   ...pruningSettings,
   ...keepingSettings,

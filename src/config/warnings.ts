@@ -20,7 +20,7 @@ export function servingProblem(settings: Settings): string | null {
   const { host, authToken, localToken, requireKey } = settings;
   for (const { key, variable } of providerFacts) {
     const url = settings[key];
-    if (!isItself(url, settings)) continue;
+    if (url === null || !isItself(url, settings)) continue;
     return (
       `the upstream ${url} (${variable}) is this proxy itself: set it to where the model is, or choose another port with ` +
       'MCP_PRUNER_PORT'

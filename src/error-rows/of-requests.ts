@@ -123,6 +123,12 @@ export const errorsOfRequests = {
     about: 'the path has a segment `.` or `..`, plain or escaped; nothing was forwarded',
     hint: 'Send the path without the segments . and .. in any spelling.',
   },
+  upstream_not_set: {
+    rpc: null,
+    http: 404,
+    about: 'the path is of a cloud whose address is not set and does not follow from the request',
+    hint: 'Set the variable that the message names to the address of the provider.',
+  },
   upgrade_refused: {
     rpc: null,
     http: 426,

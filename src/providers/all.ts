@@ -1,29 +1,61 @@
 import { anthropic } from './anthropic.ts';
+import { azure } from './azure.ts';
+import { bedrock } from './bedrock.ts';
 import { google } from './google.ts';
 import { openai } from './openai.ts';
-import { type Operation, type Provider, type RequestLine, withoutQuery, withoutVersion } from './provider.ts';
+import { type CloudSettings, type Provider, type RequestLine, type Taken, withoutQuery } from './provider.ts';
+import { vertex } from './vertex.ts';
 
 /** Every provider, the most general first: of those that take a request the last one gets it. */
-export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google];
+export const providers: readonly [Provider, ...Provider[]] = [openai, anthropic, google, vertex, azure, bedrock];
 
 /** Where a request goes. */
-export interface Route {
+export interface Route extends Taken {
   readonly provider: Provider;
-  /** `null`: forwarded unread. */
-  readonly operation: Operation | null;
-  /** Path and query to append to the provider's base URL. */
-  readonly rest: string;
+  /** `null`: the provider's setting is needed and not set. */
+  readonly baseUrl: string | null;
+  /** What stood in front of the provider's own path, and was dropped; absent where nothing did. */
+  readonly prefix?: string;
 }
 
 const specificFirst = providers.toReversed();
 
-/** The provider that a request goes to, `null` for one that is not forwarded. */
-export function routeOf(line: RequestLine): Route | null {
+/** The provider that a request goes to, `null` for one that no provider takes. */
+export function routeOf(line: RequestLine, settings: CloudSettings): Route | null {
+  const isOpen = ({ key, baseUrl }: Provider): boolean => settings[key] !== null || baseUrl !== undefined;
+  return (
+    firstRoute(line, settings, specificFirst.filter(isOpen)) ??
+    longerRoute(line, settings) ??
+    firstRoute(line, settings, specificFirst)
+  );
+}
+
+function firstRoute(line: RequestLine, settings: CloudSettings, among: readonly Provider[]): Route | null {
   const path = withoutQuery(line.url);
-  for (const provider of specificFirst) {
-    const taken = provider.takes(path, line);
+  for (const provider of among) {
+    const taken = provider.takes(path, line, settings);
     if (taken === null) continue;
-    return { provider, operation: taken === 'forward' ? null : taken, rest: withoutVersion(line.url) };
+    const baseUrl = provider.baseUrl ? provider.baseUrl(path, line, settings) : settings[provider.key];
+    return { ...taken, provider, baseUrl };
   }
   return null;
+}
+
+/** Paths of the proxy itself that hold secrets. */
+const SECRET = /^\/(?:k|child)\//;
+/** Its other paths. */
+const OWN = /^\/(?:rpc|mcp|prune|page|health|metrics)\//;
+/** Paths that clients ask of a gateway beside those of operations. */
+const KNOWN = /^\/v1\/(?:models(?:\/[^/]+)?|embeddings|completions)$/;
+
+/** A gateway's path, such as `/api/v1/chat/completions`: its last version begins the path of the provider. */
+function longerRoute(line: RequestLine, settings: CloudSettings): Route | null {
+  const path = withoutQuery(line.url);
+  const version = Math.max(path.lastIndexOf('/v1/'), path.lastIndexOf('/v1beta/'));
+  if (version <= 0 || SECRET.test(path)) return null;
+  const prefix = path.slice(0, version);
+  const known = path.slice(version);
+  const url = line.url.slice(version);
+  const route = firstRoute({ ...line, url }, settings, [google, anthropic, openai]);
+  return route && (route.operation || (KNOWN.test(known) && !OWN.test(path))) ? { ...route, prefix } : null;
 }

@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialects/dialect.ts';
 
-export type ProviderName = 'openai' | 'anthropic' | 'google';
+export type ProviderName = 'openai' | 'anthropic' | 'google' | 'vertex' | 'bedrock' | 'azure';
 
 /** What settings, `/health`, `run`, `doctor` and the ledger know of a provider; its routes are beside this file. */
 export interface ProviderFacts {
@@ -8,12 +8,18 @@ export interface ProviderFacts {
   /** Its upstream as `doctor` calls it. */
   readonly title: string;
   /** The setting that holds its base URL, and the variable of that setting. */
-  readonly key: 'upstreamUrl' | 'anthropicUrl' | 'geminiUrl';
+  readonly key: 'upstreamUrl' | 'anthropicUrl' | 'geminiUrl' | 'vertexUrl' | 'bedrockUrl' | 'azureUrl';
   readonly variable: string;
   /** The field of `/health` that holds the origin of the base URL. */
-  readonly field: 'upstream' | 'anthropic_upstream' | 'gemini_upstream';
+  readonly field:
+    | 'upstream'
+    | 'anthropic_upstream'
+    | 'gemini_upstream'
+    | 'vertex_upstream'
+    | 'bedrock_upstream'
+    | 'azure_upstream';
   /** How the address of an agent ends that talks to this provider through the proxy. */
-  readonly path: '/v1' | '/v1beta';
+  readonly path: '/v1' | '/v1beta' | '';
   /** The formats of its requests. */
   readonly wires: readonly Dialect['name'][];
   /** The proxy's own key here, for requests that bring none: its setting and the field that carries it. */
@@ -53,11 +59,42 @@ export const facts = {
     path: '/v1beta',
     wires: ['gemini'],
   },
+  vertex: {
+    name: 'vertex',
+    title: 'upstream of Vertex AI,',
+    key: 'vertexUrl',
+    variable: 'MCP_PRUNER_VERTEX_URL',
+    field: 'vertex_upstream',
+    path: '/v1',
+    wires: ['messages', 'gemini', 'chat'],
+  },
+  bedrock: {
+    name: 'bedrock',
+    title: 'upstream of Bedrock,',
+    key: 'bedrockUrl',
+    variable: 'MCP_PRUNER_BEDROCK_URL',
+    field: 'bedrock_upstream',
+    path: '',
+    wires: ['messages'],
+  },
+  azure: {
+    name: 'azure',
+    title: 'upstream of Azure,',
+    key: 'azureUrl',
+    variable: 'MCP_PRUNER_AZURE_URL',
+    field: 'azure_upstream',
+    path: '',
+    wires: ['chat', 'responses', 'messages'],
+  },
 } as const satisfies { readonly [Name in ProviderName]: ProviderFacts & { readonly name: Name } };
+
+/** The base URLs of all providers; `null` where a cloud's is not set. */
+export type BaseUrls = Readonly<Record<'upstreamUrl' | 'anthropicUrl' | 'geminiUrl', string>> &
+  Readonly<Record<'vertexUrl' | 'bedrockUrl' | 'azureUrl', string | null>>;
 
 export const providerFacts: readonly ProviderFacts[] = Object.values(facts);
 
 /** The provider that the requests of a wire go to by default. */
-export function providerOfWire(wire: Dialect['name']): ProviderFacts {
-  return providerFacts.find(({ wires }) => wires.includes(wire)) ?? facts.openai;
+export function providerOfWire(wire: Dialect['name']): (typeof facts)['openai' | 'anthropic' | 'google'] {
+  return wire === 'messages' ? facts.anthropic : wire === 'gemini' ? facts.google : facts.openai;
 }

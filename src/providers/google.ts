@@ -1,10 +1,13 @@
 import { googleGemini } from '../dialects/google-gemini/dialect.ts';
 import { facts } from './facts.ts';
-import { isBelow, operationOf, type Provider } from './provider.ts';
+import { belowVersion, isBelow, operationOf, type Provider } from './provider.ts';
 
 /** Google's Gemini API. */
 export const google: Provider = {
   ...facts.google,
   dialects: [googleGemini],
-  takes: (path, { method }) => operationOf(googleGemini, method, path) ?? (isBelow(path, '/v1beta') ? 'forward' : null),
+  takes(path, line) {
+    const operation = operationOf(googleGemini, line.method, path);
+    return operation || isBelow(path, '/v1beta') ? belowVersion(operation, line) : null;
+  },
 };

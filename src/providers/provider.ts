@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
-import type { ProviderFacts } from './facts.ts';
+import type { BaseUrls, ProviderFacts } from './facts.ts';
 
 /** The first line of a request and its fields. */
 export interface RequestLine {
@@ -19,6 +19,22 @@ export interface Operation {
   readonly stream?: boolean;
 }
 
+/** A request that a provider takes. */
+export interface Taken {
+  /** `null`: forwarded unread. */
+  readonly operation: Operation | null;
+  /** Path and query to append to the base URL. */
+  readonly rest: string;
+  /** `true`: appended to the origin of the base URL, whose own path belongs to another API. */
+  readonly toOrigin?: boolean;
+}
+
+/** What decides where requests of a cloud go beside the request itself. */
+export interface CloudSettings extends BaseUrls {
+  /** Region of Bedrock where the request names none; `null` where it is not set. */
+  readonly awsRegion: string | null;
+}
+
 /**
  * One provider of models. A new provider is a row of `facts.ts`, a file beside this one with its routes, and a row of
  * `all.ts`.
@@ -26,13 +42,18 @@ export interface Operation {
 export interface Provider extends ProviderFacts {
   /** The formats of its requests. Errors of the proxy's own have the shape of the first. */
   readonly dialects: readonly [Dialect, ...Dialect[]];
+  /** @param path - of the request, without its query. @returns `null` for a request that is not this provider's */
+  takes(path: string, line: RequestLine, settings: CloudSettings): Taken | null;
   /**
-   * `Operation`: a request of a known format. `forward`: another request of this provider, forwarded unread. `null`: not
-   * this provider's.
-   *
-   * @param path - of the request, without its query
+   * The base URL of a request, where that is more than the setting; `null` where the setting is not set and the request
+   * does not name a region.
    */
-  takes(path: string, line: RequestLine): Operation | 'forward' | null;
+  baseUrl?(path: string, line: RequestLine, settings: CloudSettings): string | null;
+}
+
+/** A request for the base URL that has a version of its own, as `https://api.openai.com/v1` has. */
+export function belowVersion(operation: Operation | null, { url }: RequestLine): Taken {
+  return { operation, rest: url.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '') };
 }
 
 /** The operation of a dialect at its own path, `null` where the path is none of its. */
@@ -47,12 +68,16 @@ export function withoutQuery(url: string): string {
   return query < 0 ? url : url.slice(0, query);
 }
 
-/** Path and query without the version in front, which the base URL has as well. */
-export function withoutVersion(url: string): string {
-  return url.replace(/^\/v1(?:beta)?(?=\/|\?|$)/, '');
-}
-
 /** Whether a path is `root` or lies below it. */
 export function isBelow(path: string, root: string): boolean {
   return path.startsWith(root) && (path.length === root.length || path[root.length] === '/');
+}
+
+/** A name in a path as it is meant: `%3A` is a colon. At most 200 characters. */
+export function plainName(segment: string): string {
+  try {
+    return decodeURIComponent(segment).slice(0, 200);
+  } catch {
+    return segment.slice(0, 200);
+  }
 }

@@ -8,6 +8,7 @@ import type { RefusedConversations } from '../core/request/refused-conversations
 import type { RequestRewriter } from '../core/request/rewrite-request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
+import type { ProviderName } from '../providers/facts.ts';
 import type { Operation } from '../providers/provider.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './doors/child-door.ts';
@@ -27,6 +28,8 @@ import { readAway, uploadOf } from './upstream/unread-upload.ts';
 export interface WireOptions extends PruneStepOptions {
   readonly rewriter: RequestRewriter;
   readonly refused: RefusedConversations;
+  /** The provider that the requests go to. */
+  readonly cloud: ProviderName;
   /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly newRequestId: () => string;
@@ -192,11 +195,11 @@ class WireExchange {
     const headers = requestHeaders(this.#req.rawHeaders, without);
     headers.push(...extraRequestHeaders);
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
-    const { upstream, rest } = this.#to;
+    const { upstream, path } = this.#to;
     return upstream.exchange(
       {
         method: 'POST',
-        path: upstream.pathFor(rest),
+        path,
         headers,
         body,
         extraHeaders: ['x-mcp-pruner-request-id', this.#requestId, 'x-mcp-pruner-tokens-saved', String(saved)],
@@ -233,8 +236,8 @@ class WireExchange {
   #counted({ received, edits }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
     if (!counts || edits.length === 0) return null;
-    const { rest, upstream } = this.#to;
-    return counts.of({ requestId: this.#requestId, body: received, rest, upstream, rawHeaders: this.#req.rawHeaders });
+    const { path, upstream } = this.#to;
+    return counts.of({ requestId: this.#requestId, body: received, path, upstream, rawHeaders: this.#req.rawHeaders });
   }
 
   #report(rewritten: Rewritten | null, forwardedOriginal: boolean, exchange: Exchange): void {
@@ -249,6 +252,7 @@ class WireExchange {
       project: this.#options.hasProjects ? scopeOf(this.#req.headers, '').project : undefined,
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
+      cloud: this.#options.cloud,
       conversationId: content.conversationId,
       model: this.#to.operation.model ?? content.model,
       stream: this.#to.operation.stream ?? content.stream,

@@ -35,10 +35,11 @@ async function startHandler(over: Partial<WireOptions>) {
   });
   afterwards(() => hop.close());
   const operation = { dialect: openaiChat, purpose: 'generate' } as const;
-  const to = { provider: openai, operation, upstream: hop, rest: '/v1/chat/completions' };
+  const to = { provider: openai, operation, upstream: hop, path: '/v1/v1/chat/completions' };
   const rejections: unknown[] = [];
   const handler = new WireHandler({
     dialect: openaiChat,
+    cloud: 'openai',
     rewriter: openPipeline({ store }),
     refused: new RefusedConversations(store),
     enabled: true,

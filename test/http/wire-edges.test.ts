@@ -3,10 +3,12 @@ import { connect } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { listen, type Routes } from '../../src/proxy/server.ts';
-import { errorBodyFor } from '../../src/proxy/upstream/destinations.ts';
+import { Destinations } from '../../src/proxy/upstream/destinations.ts';
+import { Hops } from '../../src/proxy/upstream/hops.ts';
+import { Upstreams } from '../../src/proxy/upstream/upstreams.ts';
 import { type Answer, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
-import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { settingsOf, startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 
 const CALL = {
@@ -115,8 +117,10 @@ describe('a proxy that stops', () => {
   ])('says so in the words of the wire: %s', async (path, error) => {
     const held: ServerResponse[] = [];
     const server = await listen({ health: () => ({}), host: '127.0.0.1', port: 0, drainTimeoutMs: 10_000 });
+    const settings = settingsOf({});
+    const destinations = new Destinations(settings, new Upstreams(settings, new Hops('id')), () => {});
     const wireFor: Routes['wireFor'] = (req) => ({
-      errorBody: errorBodyFor(req),
+      errorBody: destinations.errorBodyFor(req),
       handle: async (_req, res) => void held.push(res),
     });
     server.serve({ hops: { isCircle: () => false }, wireFor, app: (_req, res) => void res.end() });

@@ -4,7 +4,7 @@ import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../../co
 import type { TellFailure } from '../../failures.ts';
 import { sendError } from '../openai-error.ts';
 import { scopeOf } from '../scope.ts';
-import { errorBodyFor, routeOfRequest } from '../upstream/destinations.ts';
+import type { Destinations } from '../upstream/destinations.ts';
 import { readAway } from '../upstream/unread-upload.ts';
 import { admitted } from './admitted.ts';
 import { asksModel, childOf } from './child-door.ts';
@@ -27,6 +27,7 @@ const BYTES_PER_TOKEN = 4;
 
 export interface KeyDoorOptions {
   readonly gate: KeyGate;
+  readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
   readonly onFailure: TellFailure;
 }
 
@@ -131,16 +132,16 @@ export class KeyDoor {
 
   /** What a wire claims goes to a model, whatever else its path looks like. */
   #isAmong(paths: RegExp, req: IncomingMessage): boolean {
-    return paths.test(pathOf(req)) && !routeOfRequest(req)?.operation;
+    return paths.test(pathOf(req)) && !this.#options.destinations.routeOf(req)?.operation;
   }
 
   #refuse({ req, answer }: Coming, code: Refused, keyId: string | null = null, retryAfterS = 0): void {
-    const { gate } = this.#options;
+    const { gate, destinations } = this.#options;
     if (code !== 'upgrade_refused') gate.refused(code, keyId);
     const res = answer();
     const waitS = code === 'keys_unavailable' ? 1 : retryAfterS;
     if (waitS > 0) res.setHeader('Retry-After', String(waitS));
-    sendError(res, code, undefined, undefined, errorBodyFor(req));
+    sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
     readAway(req);
   }
 }

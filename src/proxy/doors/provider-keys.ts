@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Provider } from '../../providers/provider.ts';
-import { routeOfRequest } from '../upstream/destinations.ts';
+import type { Destinations } from '../upstream/destinations.ts';
 
 /** Fields by which a request brings a key of the provider's. */
 const BROUGHT = ['authorization', 'x-api-key', 'api-key'] as const;
@@ -13,10 +13,11 @@ const BROUGHT = ['authorization', 'x-api-key', 'api-key'] as const;
  */
 export function providerKeys(
   keys: Readonly<Record<NonNullable<Provider['ownKey']>['key'], string | null>>,
+  destinations: Pick<Destinations, 'routeOf'>,
   isForeign: (headers: IncomingHttpHeaders) => boolean,
 ): (req: IncomingMessage) => void {
   return (req) => {
-    const ownKey = routeOfRequest(req)?.provider.ownKey;
+    const ownKey = destinations.routeOf(req)?.provider.ownKey;
     const key = ownKey === undefined ? null : keys[ownKey.key];
     if (ownKey === undefined || key === null) return;
     if (BROUGHT.some((name) => (req.headers[name] ?? '') !== '') || isForeign(req.headers)) return;

@@ -40,6 +40,7 @@ export function lineOf(
     requestId: report.requestId,
     conversationId: report.conversationId,
     wire: report.wire,
+    cloud: report.cloud,
     model: report.model,
     stream: report.stream,
     messages: report.messages,

@@ -2,6 +2,7 @@ import type { CountAnswer } from '../../core/ports/ledger.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
+import type { ProviderName } from '../../providers/facts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import type { OpenFacts } from './ledger-facts.ts';
 
@@ -16,6 +17,8 @@ export interface RequestReport {
   readonly foreign: boolean;
   /** The format that it and its answer are in. */
   readonly wire: Dialect['name'];
+  /** The provider that it went to. */
+  readonly cloud?: ProviderName;
   /** The conversation, derived from how it begins; `''` when the body was not looked at. */
   readonly conversationId: string;
   readonly model: string;

@@ -20,9 +20,9 @@ export interface AnsweredRequest {
   readonly requestId: string;
   /** As the client sent it, decoded. */
   readonly body: Buffer;
-  /** Where it went: the upstream, and path and query to append to its base URL. */
-  readonly upstream: Pick<Upstream, 'ask' | 'pathFor'>;
-  readonly rest: string;
+  /** Where it went: the upstream, and path and query there. */
+  readonly upstream: Pick<Upstream, 'ask'>;
+  readonly path: string;
   /** Its fields: name, value, … */
   readonly rawHeaders: readonly string[];
 }
@@ -63,10 +63,10 @@ export class ExactCounts {
       });
   }
 
-  async #ask({ body, upstream, rest, rawHeaders }: AnsweredRequest): Promise<number> {
+  async #ask({ body, upstream, path, rawHeaders }: AnsweredRequest): Promise<number> {
     const asked = this.#options.question(body);
-    const [own = '', query] = rest.split('?', 2);
-    const to = upstream.pathFor(`${own}/count_tokens${query === undefined ? '' : `?${query}`}`);
+    const [own = '', query] = path.split('?', 2);
+    const to = `${own}/count_tokens${query === undefined ? '' : `?${query}`}`;
     const { status, body: answer } = await upstream.ask(to, requestHeaders(rawHeaders, NOT_OF_IT), asked, PATIENCE_MS);
     if (this.#options.refusesPast(status, answer)) throw new NotCounted('history_refused', `answered with ${status}`);
     if (status !== 200) throw new NotCounted(`status_${status}`, `answered with ${status}`);

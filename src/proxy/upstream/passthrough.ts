@@ -2,8 +2,9 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import type { Readable } from 'node:stream';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
+import { credentialScope } from '../../providers/credential-scope.ts';
 import { sendUpstreamError } from '../openai-error.ts';
-import { errorBodyFor } from './destinations.ts';
+import type { Destinations } from './destinations.ts';
 import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders } from './headers.ts';
 import type { Hops } from './hops.ts';
 import { heldUpload, readAway } from './unread-upload.ts';
@@ -12,8 +13,7 @@ import { isLostConnection, upstreamErrorCode } from './upstream-error.ts';
 
 export interface PassthroughOptions {
   readonly connection: Connection;
-  /** Path and query of a request at the upstream. */
-  readonly pathOf: (req: Request) => string;
+  readonly destinations: Destinations;
   readonly hops: Hops;
   /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
   readonly headersTimeoutMs: number;
@@ -100,21 +100,22 @@ class Forwarder {
   }
 
   #onSending(proxyReq: ClientRequest, req: Request, res: Response): void {
-    const { connection, pathOf, hops } = this.#options;
+    const { connection, hops } = this.#options;
     const underWay = this.#underWay.get(req);
     if (underWay) underWay.sent = proxyReq;
-    proxyReq.path = connection.prefix + pathOf(req); // http-proxy joins paths by rules of its own
+    proxyReq.path = connection.prefix + this.#pathOf(req); // http-proxy joins paths by rules of its own
     if (isChunked(req)) {
       // It also takes a DELETE or OPTIONS without a length for one without a body, and then sends the body.
       proxyReq.removeHeader('content-length');
       proxyReq.setHeader('transfer-encoding', 'chunked');
     }
     const named = namedByConnection(req.rawHeaders);
+    const signed = new Set(credentialScope(req.headers.authorization)?.signedHeaders);
     for (const name of proxyReq.getHeaderNames()) {
-      if ((hopByHop(name) && name !== 'transfer-encoding') || named.has(name) || ownHeader(name)) {
-        proxyReq.removeHeader(name);
-      }
+      const isOurs = named.has(name) || (ownHeader(name) && !signed.has(name));
+      if ((hopByHop(name) && name !== 'transfer-encoding') || isOurs) proxyReq.removeHeader(name);
     }
+    if (signed.has('host')) proxyReq.setHeader('host', req.headers.host ?? '');
     for (let i = 0; i + 1 < connection.fields.length; i += 2) {
       proxyReq.setHeader(connection.fields[i] ?? '', connection.fields[i + 1] ?? '');
     }
@@ -129,6 +130,11 @@ class Forwarder {
     });
     res.once('close', () => proxyReq.destroy());
     underWay?.begin();
+  }
+
+  #pathOf(req: Request): string {
+    const to = this.#options.destinations.of(req);
+    return to && 'path' in to ? to.path : req.url;
   }
 
   #onAnswer(proxyRes: IncomingMessage, req: Request, res: Response): void {
@@ -192,7 +198,7 @@ class Forwarder {
   #fail(req: Request, res: Response, cause: string): void {
     const code = this.#underWay.get(req)?.late ? 'timeout' : cause;
     this.#options.onUpstreamError(code);
-    sendUpstreamError(res, code, errorBodyFor(req)); // ends an answer that has begun
+    sendUpstreamError(res, code, this.#options.destinations.errorBodyFor(req)); // ends an answer that has begun
     readAway(req);
   }
 }

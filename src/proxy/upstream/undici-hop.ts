@@ -41,6 +41,12 @@ export class UndiciHop {
     }
   }
 
+  /** Closes its connections once nothing is under way on them. */
+  retire(): void {
+    unsubscribe(SENDING, this.#onSending);
+    void this.#dispatcher.close().catch(() => {}); // it may be closed already
+  }
+
   async close(): Promise<void> {
     unsubscribe(SENDING, this.#onSending);
     await this.#dispatcher.destroy();

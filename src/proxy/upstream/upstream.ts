@@ -112,6 +112,11 @@ export class Upstream {
     return { status: answer.statusCode, body: Buffer.concat(pieces) };
   }
 
+  /** Takes no further requests; those under way end by themselves. */
+  retire(): void {
+    this.#undici.retire();
+  }
+
   async close(): Promise<void> {
     await this.#asking?.destroy();
     await this.#undici.close();

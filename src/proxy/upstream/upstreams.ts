@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { type ProxySettings, wayTo } from '../../core/route-way.ts';
 import type { Hops } from './hops.ts';
 import { Upstream } from './upstream.ts';
@@ -7,11 +8,14 @@ export interface UpstreamsOptions extends ProxySettings {
   readonly upstreamBodyTimeoutMs: number;
 }
 
+const MAX_OPEN = 64;
+
 /** The upstreams in use, by base URL: requests to the same one share its connections. */
 export class Upstreams {
   readonly #options: UpstreamsOptions;
   readonly #hops: Hops;
-  readonly #open = new Map<string, Upstream>();
+  /** Hosts of clouds depend on requests: those that were used least lately give way. */
+  readonly #open = new LRUCache<string, Upstream>({ max: MAX_OPEN, dispose: (upstream) => upstream.retire() });
 
   constructor(options: UpstreamsOptions, hops: Hops) {
     this.#options = options;

@@ -39,12 +39,12 @@ export interface DialOptions {
 /** Asks the upstream for the WebSocket that a client asks for. Never rejects. */
 export function dial(
   req: IncomingMessage,
-  { upstream, rest }: Pick<Destination, 'upstream' | 'rest'>,
+  { upstream, path }: Pick<Destination, 'upstream' | 'path'>,
   { hops, headersTimeoutMs }: DialOptions,
 ): Promise<Dialled> {
   return new Promise((resolve) => {
     const extensions = req.headers['sec-websocket-extensions'] ?? '';
-    const url = upstream.origin.replace(/^http/, 'ws') + upstream.pathFor(rest);
+    const url = upstream.origin.replace(/^http/, 'ws') + path;
     const { proxy } = upstream;
     let answer: IncomingMessage | null = null;
     let socket: WebSocket;

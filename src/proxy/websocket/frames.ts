@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RefusedConversations } from '../../core/request/refused-conversations.ts';
 import type { RequestRewriter } from '../../core/request/rewrite-request.ts';
+import type { ProviderName } from '../../providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
 import type { RequestReport } from '../report/request-report.ts';
@@ -31,6 +32,8 @@ export interface Connected {
   readonly headers: IncomingHttpHeaders;
   /** A web page of somebody else may have opened it: nothing is read or stored. */
   readonly foreign: boolean;
+  /** The provider at its other end. */
+  readonly cloud: ProviderName;
   /** The child that opened it, or `null`. */
   readonly childId: string | null;
   /** Sends the upstream what the client did not. */
@@ -154,7 +157,8 @@ export class Frames implements BridgeWatch {
       }
       const report = exchange.report(status, end, upstreamError);
       const of = this.#options.hasProjects ? { project: scopeOf(this.#connected.headers, '').project } : {};
-      onReport(() => ({ ...report, ...of, childId: this.#connected.childId }));
+      const { childId, cloud } = this.#connected;
+      onReport(() => ({ ...report, ...of, childId, cloud }));
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });
     }

@@ -3,13 +3,14 @@ import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
+import type { ProviderName } from '../../providers/facts.ts';
 import { childOf, meteredByChild } from '../doors/child-door.ts';
 import { sendError, sendUpstreamError } from '../openai-error.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
 import { bareAnswer } from './bare-answer.ts';
 import { Bridge } from './bridge.ts';
-import { type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES } from './dial.ts';
+import { type Dialled, type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES } from './dial.ts';
 import { type FrameOptions, Frames } from './frames.ts';
 
 export interface WebSocketOptions extends FrameOptions, DialOptions {
@@ -80,9 +81,9 @@ export class WebSocketHandler {
     const { dialect, onNotOpened, destinationOf } = this.#options;
     const to = destinationOf(req);
     if (to === null) return void socket.destroy();
-    if ('refusal' in to) return sendError(bareAnswer(req, socket), to.refusal, undefined, undefined, to.errorBody);
+    if ('refusal' in to) return sendError(bareAnswer(req, socket), to.refusal, to.message, undefined, to.errorBody);
     const dialled = await dial(req, to, this.#options);
-    if (dialled.kind === 'open') return this.#join(req, socket, head, dialled.upstream, dialled.answer);
+    if (dialled.kind === 'open') return this.#join(req, socket, head, dialled, to.provider.name);
     if (socket.destroyed) {
       if (dialled.kind === 'answered') dialled.answer.destroy();
       return;
@@ -102,7 +103,13 @@ export class WebSocketHandler {
     answer.pipe(res);
   }
 
-  #join(req: IncomingMessage, socket: Socket, head: Buffer, upstream: WebSocket, answer: IncomingMessage): void {
+  #join(
+    req: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    { upstream, answer }: Extract<Dialled, { kind: 'open' }>,
+    cloud: ProviderName,
+  ): void {
     if (socket.destroyed) {
       upstream.terminate();
       return;
@@ -113,12 +120,12 @@ export class WebSocketHandler {
     this.#server.handleUpgrade(req, socket, head, (client) => {
       joined = true;
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
-      this.#bridge(req, client, upstream);
+      this.#bridge(req, client, upstream, cloud);
     });
     if (!joined) upstream.terminate(); // it asks for a WebSocket in a way that is none
   }
 
-  #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket): void {
+  #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, cloud: ProviderName): void {
     const { headers } = req;
     const foreign = this.#options.isForeign(headers);
     const onReport: FrameOptions['onReport'] = (report) => {
@@ -131,6 +138,7 @@ export class WebSocketHandler {
       {
         headers,
         foreign,
+        cloud,
         childId: childOf(req),
         send: (text) => open.bridge.send(text),
         onClosed: () => this.#open.delete(open),
