@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { Decider } from '../core/decide/decider.ts';
-import { type Job, wholeDecision } from '../core/decide/decision.ts';
+import { type Job, lateDecision } from '../core/decide/decision.ts';
 import type { Decision } from '../core/ports.ts';
 import type { TellFailure } from '../failures.ts';
 import type { Answer, Task } from './task.ts';
@@ -113,7 +113,7 @@ export class DecideElsewhere implements Decider {
     const timeoutMs = deadline - performance.now();
     if (timeoutMs <= 0) {
       this.#idle.push(worker);
-      settle(wholeDecision(job, key, 'timeout'));
+      settle(lateDecision(job, key));
       return;
     }
     const onMessage = ({ decision }: Answer): void => {
@@ -134,7 +134,7 @@ export class DecideElsewhere implements Decider {
     const tooLate = setTimeout(() => {
       finish();
       this.#drop(worker);
-      settle(wholeDecision(job, key, 'timeout'));
+      settle(lateDecision(job, key));
       this.#next();
     }, timeoutMs + GRACE_MS);
     const finish = (): void => {

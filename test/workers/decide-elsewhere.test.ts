@@ -80,7 +80,7 @@ describe('a large text', () => {
 
   it('stays whole when its time is over before its turn comes', async () => {
     const { ask } = open();
-    expect(await ask(LARGE, 0)).toMatchObject({ cuts: [], whole: 'timeout' });
+    expect(await ask(LARGE, 0)).toMatchObject({ cuts: [], whole: 'timeout', warnings: ['timeout'] });
   });
 
   it('stays whole in time when the thread does not end', async () => {
@@ -88,7 +88,7 @@ describe('a large text', () => {
       program: program("parentPort.on('message', () => { for (;;); });"),
     });
     const startedAt = performance.now();
-    expect(await ask(LARGE, 50)).toMatchObject({ cuts: [], whole: 'timeout' });
+    expect(await ask(LARGE, 50)).toMatchObject({ cuts: [], whole: 'timeout', warnings: ['timeout'] });
     expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect([here.jobs, failures]).toEqual([[], []]);
   });

@@ -220,8 +220,9 @@ async function decideNow(
   }
 }
 
-function faultOf({ warnings }: Decision): string {
-  return warnings[0] ?? '';
+/** Earlier versions stored decisions of a thread that was too late without a warning. */
+function faultOf({ warnings, whole }: Decision): string {
+  return warnings[0] ?? (whole === 'timeout' ? whole : '');
 }
 
 /** A fallback under a key of its own: its id recovers, but the next call is judged afresh. */

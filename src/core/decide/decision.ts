@@ -144,6 +144,11 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
   };
 }
 
+/** The decision about a text for which time ran out, as the engine itself makes it. */
+export function lateDecision(job: Job, key: string): Decision {
+  return { ...wholeDecision(job, key, 'timeout'), warnings: ['timeout'] };
+}
+
 /** A decision that leaves nothing of a text but a marker. */
 function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
   const lineCount = splitLines(job.text).count;
