@@ -10,7 +10,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { tellWayBack, type WayBack } from '../../src/core/decide/way-back.ts';
+import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/recovery-hint.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Cut, Origin, Plan, PruneInput, SourceType } from '../../src/engine/types.ts';
@@ -46,18 +46,18 @@ interface RulerCase {
 
 const ratios = values.ratios.split(',').map(Number);
 const whole = (): Plan => ({ sourceType: 'code', kind: '', lineCount: 0, cuts: [], warnings: [] });
-const wayBack = values['way-back'];
-if (!['', 'tool', 'shell'].includes(wayBack)) throw new Error('--way-back is tool or shell');
+const recoveryHint = values['way-back'];
+if (!['', 'tool', 'shell'].includes(recoveryHint)) throw new Error('--way-back is tool or shell');
 const words = { texts: 0, tokens: 0 };
 const reasonTokens = ([first]: readonly Cut[]): number => estimateTokens(first?.reason ?? '');
 const told = (input: PruneInput): Plan => {
   const plan = planPrune(input);
-  const cuts = tellWayBack(plan.cuts, wayBack as WayBack);
+  const cuts = addRecoveryHint(plan.cuts, recoveryHint as RecoveryHint);
   if (cuts.length > 0) words.texts++;
   words.tokens += reasonTokens(cuts) - reasonTokens(plan.cuts);
   return { ...plan, cuts };
 };
-const planner = wayBack === '' ? planPrune : told;
+const planner = recoveryHint === '' ? planPrune : told;
 const totals = newTotals();
 const ids: string[] = [];
 for (const file of positionals) {

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { tellWayBack, type WayBack } from '../../src/core/decide/way-back.ts';
+import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/recovery-hint.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/text/render.ts';
@@ -70,7 +70,7 @@ function rebuilds(text: string, pruned: string, annotations: ReturnType<typeof a
 export function measure(
   item: ToolResultCase,
   text: string,
-  { limits, way }: { readonly limits: Limits; readonly way: WayBack | null },
+  { limits, way }: { readonly limits: Limits; readonly way: RecoveryHint | null },
   otherGoal: string,
 ): Measured {
   const lines = splitLines(text);
@@ -84,7 +84,7 @@ export function measure(
   const ms = performance.now() - began;
   const other = planPrune({ text, goal: otherGoal, hints: item.hints, limits });
   const place = ({ startLine, endLine }: LineRange): number[] => [startLine, endLine];
-  const annotations = annotate(way ? tellWayBack(plan.cuts, way) : plan.cuts, SAMPLE_ID);
+  const annotations = annotate(way ? addRecoveryHint(plan.cuts, way) : plan.cuts, SAMPLE_ID);
   const pruned = renderText(lines, annotations, { annotateLines: false, includeMarkers: true });
   const kept = keptBy(plan.cuts, lines.count);
   const keptLines = kept.reduce((a, b) => a + b, 0);

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 
 /** What goes on without what failed, and how that is told. */
 const parts = {
@@ -31,7 +31,7 @@ export class Failures {
   }
 
   /** How a part tells of its failures. */
-  of(part: keyof typeof parts): TellFailure {
+  of(part: keyof typeof parts): FailureReporter {
     const { level, message } = parts[part];
     return (reason, err, about) => {
       try {

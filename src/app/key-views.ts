@@ -4,7 +4,7 @@ import { MCP_RUN } from '../core/event-log.ts';
 import type { Admitted, KeyGate } from '../core/ports/key-gate.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Viewer } from '../core/ports/projects.ts';
-import { boundProject } from '../core/segments/bound-project.ts';
+import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
 import { PrunerError } from '../errors.ts';
 import { NarrowedStore } from '../keys/narrowed/store.ts';
 import { PageAccess, type PageKeys } from '../page/access.ts';
@@ -65,7 +65,7 @@ function viewPartsOf(
   const ofPruner = openPruners({ ...parts, events: eventsOf(parts.events, viewer.project) }, own);
   const chargeTexts = chargeOf(keys.gate);
   if (viewer.projects === 'all') return { ...parts, ...ofPruner, pageAccess, chargeTexts };
-  const wide = { store: parts.store, projects: keys.projects, boundProject };
+  const wide = { store: parts.store, projects: keys.projects, immutableHistoryProject };
   const store = new NarrowedStore(wide, viewer, viewer.projects);
   const events = eventsOf(parts.events, viewer.project);
   const storage = { ...parts, store, events };

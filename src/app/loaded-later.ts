@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { sendError } from '../proxy/openai-error.ts';
 
 /** What is loaded behind the open port. */
@@ -16,7 +16,7 @@ export interface LoadedLater {
  * descriptor be left to read them. Node keeps a load that failed for as long as the process lives, so that only a restart
  * helps, and that is what requests and `/health` are told.
  */
-export function loadSoon(open: () => Promise<RequestListener>, onFailure: TellFailure): LoadedLater {
+export function loadSoon(open: () => Promise<RequestListener>, onFailure: FailureReporter): LoadedLater {
   let state: ReturnType<LoadedLater['state']> = 'loading';
   const opened = open().then(
     (listener) => {
@@ -45,7 +45,7 @@ export function loadSoon(open: () => Promise<RequestListener>, onFailure: TellFa
  * Loads a part with the first request for it: one that most processes never need. Where that fails, requests are told
  * that only a restart helps.
  */
-export function onDemand(open: () => Promise<RequestListener>, onFailure: TellFailure): RequestListener {
+export function onDemand(open: () => Promise<RequestListener>, onFailure: FailureReporter): RequestListener {
   let later: LoadedLater | null = null;
   return (req, res) => {
     later ??= loadSoon(open, onFailure);

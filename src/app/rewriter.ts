@@ -10,7 +10,7 @@ import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import { RequestRewriter } from '../core/request/rewrite-request.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { DECISIONS_SHARE } from './decide-once.ts';
 
 export interface RewriterParts {
@@ -18,7 +18,7 @@ export interface RewriterParts {
   readonly clock: Clock;
   readonly once: DecideOnce;
   readonly refused: RefusedConversations;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   readonly scorer?: LineScorer;
   readonly segments?: SegmentPorts;
   readonly answers?: KeptAnswers;

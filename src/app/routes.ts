@@ -6,7 +6,7 @@ import type { ChildGate } from '../core/ports/child-gate.ts';
 import { hasFleet } from '../mcp/info.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
-import type { Front } from '../proxy/doors/front.ts';
+import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { callersOf } from './callers.ts';
@@ -104,7 +104,7 @@ async function frontFor(
   keys: OpenKeys | null,
   children: ChildGate | null,
   parts: MountParts,
-): Promise<Front | null> {
+): Promise<Gatekeeper | null> {
   const { upstreamApiKey, anthropicApiKey } = settings;
   const ofChildren = children && (await doorOf(children, parts));
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
@@ -112,7 +112,7 @@ async function frontFor(
   const { destinations } = parts;
   const door = keys?.door(destinations);
   const lend = hasProviderKey ? await lenderOf(settings, destinations) : () => {};
-  const enter: Front = (coming) => {
+  const enter: Gatekeeper = (coming) => {
     const next = (): void => {
       lend(coming.req);
       coming.next();
@@ -131,7 +131,7 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
   );
 }
 
-async function doorOf(gate: ChildGate, parts: MountParts): Promise<Front> {
+async function doorOf(gate: ChildGate, parts: MountParts): Promise<Gatekeeper> {
   const [{ childDoor }, { childRpc }, { listenersByChild }] = await Promise.all([
     import('../proxy/doors/child-door.ts'),
     import('./mounts.ts'),

@@ -6,7 +6,7 @@ import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
 import type { LedgerTurn } from '../core/ports/ledger.ts';
-import { boundProject } from '../core/segments/bound-project.ts';
+import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { Recorder } from '../gc/recorder.ts';
@@ -125,7 +125,15 @@ export function openPruners(
 /** @param flush - writes what requests showed and is not written yet */
 export function openContextGc({ store, failures, clock }: Storage, flush: () => Promise<void>): ContextGc {
   const onFailure = failures.of('segments');
-  return new ContextGc({ store: store.segments, events: store, clock, flush, stashId, boundProject, onFailure });
+  return new ContextGc({
+    store: store.segments,
+    events: store,
+    clock,
+    flush,
+    stashId,
+    immutableHistoryProject,
+    onFailure,
+  });
 }
 
 export function openResources({ store, events }: Storage): Resources {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { CommandRunner } from '../mcp/command-runner.ts';
 import { createFocus } from '../mcp/focus.ts';
 import { hasFleet } from '../mcp/info.ts';
@@ -75,7 +75,7 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const runSocket = env[PRESENCE_VARIABLE];
   const farewell = runSocket ? announcePresence(runSocket) : () => {};
   const stopping = new AbortController();
-  const onFailure: TellFailure = (_reason, cause) => say(`unexpected error: ${describe(cause)}`);
+  const onFailure: FailureReporter = (_reason, cause) => say(`unexpected error: ${describe(cause)}`);
   const streams = { input, output, stop: stopping.signal, graceMs: GRACE_MS };
   const served = serveStdio({ server, ...streams, onFailure, ...(only && { tools: only }) });
   return {

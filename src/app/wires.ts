@@ -17,10 +17,10 @@ import type { StepOptions, TakenStep } from '../gc/take-step.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { providers } from '../providers/all.ts';
 import type { Provider } from '../providers/provider.ts';
+import { ByteBudget } from '../proxy/byte-budget.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { Reporter } from '../proxy/report/report.ts';
-import { RewriteRoom } from '../proxy/rewrite-room.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import { type Destination, Destinations, type Refused } from '../proxy/upstream/destinations.ts';
@@ -181,8 +181,8 @@ async function handlerOptions(
     shadow: settings.mode === 'shadow',
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
     maxBodyBytes: settings.maxBodyBytes,
-    room: new RewriteRoom(getHeapStatistics().heap_size_limit * HEAP_SHARE),
-    lateRoom: new RewriteRoom(0), // one at a time
+    budget: new ByteBudget(getHeapStatistics().heap_size_limit * HEAP_SHARE),
+    lateBudget: new ByteBudget(0), // one at a time
     timeoutMs: settings.timeoutMs,
     ...(settings.databaseUrl !== null && { storeWait: storeWaitOf(settings, store) }),
     newRequestId: () => {

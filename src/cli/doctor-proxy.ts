@@ -1,7 +1,7 @@
 import type { WireName } from '../agents/clients/client.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
-import { wayTo } from '../core/route-way.ts';
+import { routeTo } from '../core/proxy-route.ts';
 import { facts, type ProviderFacts, providerFacts, providerOfWire } from '../providers/facts.ts';
 import type { Finding } from './finding.ts';
 import { probe } from './probe.ts';
@@ -68,7 +68,7 @@ async function checkProvider(
 
 /** Tries an address the way that requests to it go: straight, or as far as the proxy that leads out of this machine. */
 async function checkWay(name: string, url: string, variable: string, settings: Settings): Promise<Finding> {
-  const way = wayTo(url, settings);
+  const way = routeTo(url, settings);
   const problem = await probe(way.proxy === null ? url : new URL(way.proxy).origin);
   if (way.proxy !== null) {
     const what = `${name} is reached ${way.shown}`;

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { WriteBehind, writeInParts } from '../write-behind.ts';
 import { reasonOf } from './failure-reason.ts';
 import type { EventRecord, EventSink, Store } from './ports.ts';
@@ -9,7 +9,7 @@ export interface EventLogOptions {
   /** How many events the store keeps; with 0 none is taken. */
   readonly maxEvents: number;
   /** Told when events are lost because they could not be written. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Events that wait to be written; beyond it the oldest go, never a request. */

@@ -1,6 +1,6 @@
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Clock } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { Board } from './blackboard/board.ts';
 import { Children } from './children/children.ts';
 import type { ChildrenOptions } from './children/options.ts';
@@ -23,7 +23,7 @@ export interface FleetOptions {
   readonly tickMs: number;
   /** `null` where no children are started. */
   readonly children: ChildrenOptions | null;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 const SWEEP_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
 import { freedBy } from './sweep.ts';
 import { segmentsEvent } from './take-step.ts';
@@ -14,9 +14,9 @@ export interface ContextGcOptions {
   readonly flush: () => Promise<void>;
   readonly stashId: (project: string, segmentId: string) => string;
   /** Under which conversations of a project are noted whose provider checks what was sent before. */
-  readonly boundProject: (project: string) => string;
+  readonly immutableHistoryProject: (project: string) => string;
   /** Told when something was done but its event could not be kept. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Who wants it: an agent by a tool, or a person on the page. */
@@ -46,10 +46,13 @@ export class ContextGc {
 
   /** Changes nothing. */
   async analyze(input: AnalyzeInput): Promise<Analysis & WithBound> {
-    const { store, clock, flush, boundProject } = this.#options;
+    const { store, clock, flush, immutableHistoryProject } = this.#options;
     await flush();
     const analysis = await analyze(store, input, clock.nowMs());
-    const bound = await store.conversations(boundProject(input.project), analysis.taskUnknown ? undefined : input.task);
+    const bound = await store.conversations(
+      immutableHistoryProject(input.project),
+      analysis.taskUnknown ? undefined : input.task,
+    );
     return { ...analysis, bound: bound.length };
   }
 
@@ -122,7 +125,7 @@ export class ContextGc {
     const wanted = [...new Set(ids)];
     const found = await this.#options.store.findSegments(project, wanted);
     const unknown = wanted.filter((id) => !found.has(id));
-    const bound = await this.#options.store.findSegments(this.#options.boundProject(project), unknown);
+    const bound = await this.#options.store.findSegments(this.#options.immutableHistoryProject(project), unknown);
     const notFound = (id: string): string =>
       bound.has(id)
         ? `Segment ${id} ${BOUND} ${instead}`.trim()

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { NotedSegment, SeenRequest, SeenSegment, SegmentBatch, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
 import { factsOf } from './facts.ts';
 
@@ -12,7 +12,7 @@ export interface RecorderOptions {
   /** The prune id under which a segment is stashed. */
   readonly stashId: (project: string, segmentId: string) => string;
   /** Told when what was seen could not be written; nothing but the analysis suffers. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Segments that wait to be written; past it the oldest requests are forgotten. */

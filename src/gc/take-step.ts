@@ -1,6 +1,6 @@
 import type { Directive, OverBudget, SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 
 /** Where steps are written down, and who hears of them. */
 export interface StepOptions {
@@ -8,7 +8,7 @@ export interface StepOptions {
   readonly events: Pick<Store, 'addEvents'>;
   readonly clock: Clock;
   readonly onStep: (step: TakenStep) => void;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** What a step did, for the log. */

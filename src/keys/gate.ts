@@ -3,7 +3,7 @@ import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/
 import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../core/ports/keys.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { Clock } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import type { KeyRing } from './key-ring.ts';
 import { ALL_PROJECTS, hashOfKey, isKeyText } from './key-text.ts';
 import type { Refusals } from './refusals.ts';
@@ -13,7 +13,7 @@ export interface GateOptions {
   readonly keys: () => Promise<KeyStore>;
   readonly refusals: Refusals;
   readonly clock: Clock;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** The project of whoever names none, where the key opens all. */

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
 import type { Clock } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 
 export interface KeyRingOptions {
   readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'all'>>;
   readonly clock: Clock;
   /** Calls back when another process may have changed keys, until the returned function is called. */
   readonly onKeys: (listener: () => void) => () => void;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   /** How often it is looked at whether they did, in milliseconds; default: twice a second. */
   readonly lookMs?: number;
 }

@@ -1,6 +1,6 @@
 import type { BoldnessFact, BoldnessSteps } from '../core/ports/boldness.ts';
 import type { BoldnessStep, LedgerStore, LedgerSum } from '../core/ports/ledger.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { dayOf } from './days.ts';
 
 export interface LearnerOptions {
@@ -8,7 +8,7 @@ export interface LearnerOptions {
   readonly clock: { nowMs(): number };
   /** Told of each step that this process took, with the one that held before. */
   readonly onStep: (step: BoldnessStep, before: number) => void;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Texts that were cut, and those of them that were needed after all. */

@@ -10,7 +10,7 @@ import type {
   RequestFacts,
 } from '../core/ports/ledger.ts';
 import type { StoredPrune } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { WriteBehind } from '../write-behind.ts';
 import { entering } from './bill.ts';
 import type { HeldState } from './billing.ts';
@@ -30,7 +30,7 @@ export interface LedgerOptions {
   readonly clock: { nowMs(): number };
   /** Another one for each process on the store. Default: for a process that has the store for itself. */
   readonly processId?: string;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   /** What is cut under an id, and the conversation that it was cut in, as far as that is known. */
   readonly findPrune?: (pruneId: string) => Promise<StoredPrune | null>;
   readonly conversationOf?: (pruneId: string) => string;

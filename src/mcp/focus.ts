@@ -1,4 +1,4 @@
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 /** Shortens the output of a tool to what answers a question. */
 export interface FocusPruner {
   /**
@@ -13,7 +13,7 @@ export interface FocusOptions {
   /** `null` when pruning is switched off. */
   readonly pruner: FocusPruner | null;
   /** Told why an output went back whole. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** The output as it was asked for: shortened to the question, or whole without one and whenever anything goes wrong. */

@@ -3,7 +3,7 @@ import { reasonOf } from '../core/failure-reason.ts';
 import type { Records, Reply } from '../core/ports/records.ts';
 import type { Clock, EventSink, Store } from '../core/ports.ts';
 import { PrunerError } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { invalidParams, isObject, type JsonObject } from './json-rpc.ts';
 import type { Tool, ToolContext } from './tool.ts';
 
@@ -25,7 +25,7 @@ export interface IdempotencyOptions {
   /** Told the name of a tool whose first answer was given again. */
   readonly onReplayed: (tool: string) => void;
   /** Told of a fault of the store, for which a call is done without being kept. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** A call that runs: others with the same key wait for it. */

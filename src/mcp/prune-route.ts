@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import { z } from 'zod';
 import type { Pruner, PruneTextOptions, PruneTextResult } from '../core/calls/api.ts';
 import { type ErrorCode, errorRow, PrunerError } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { exceededBound, type JsonBounds } from '../json/bounds.ts';
 import { parsed } from '../json/value.ts';
 import { boundedBody } from './bounded-body.ts';
@@ -23,7 +23,7 @@ export interface PruneRouterDeps {
   /** See `RpcRouterDeps`. */
   readonly chargeTexts?: RpcRouterDeps['chargeTexts'];
   /** A bug; the client got a 500. */
-  readonly onFailure?: TellFailure;
+  readonly onFailure?: FailureReporter;
 }
 
 /** The contract has two strings and some knobs. */

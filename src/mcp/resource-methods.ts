@@ -1,4 +1,4 @@
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import type { ResourceItem, Resources } from '../resources/registry.ts';
 import { invalidParams, type JsonObject, RpcError, rpcCodes } from './json-rpc.ts';
 import type { Method } from './server.ts';
@@ -33,7 +33,7 @@ const templates = [
 export function resourceMethods(
   resources: Resources,
   stays: boolean,
-  onFailure: TellFailure,
+  onFailure: FailureReporter,
 ): Readonly<Record<string, Method>> {
   const subscriptions = new Subscriptions(resources, onFailure);
   return {

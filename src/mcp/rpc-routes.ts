@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { PrunerError } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
-import { AnswerRoom } from './answer-room.ts';
+import type { FailureReporter } from '../failures.ts';
 import { boundedBody } from './bounded-body.ts';
+import { ByteBudget } from './byte-budget.ts';
 import type { Answer } from './connection.ts';
 import { invalidRequest, messageText } from './envelope.ts';
 import { jsonBytes, readFailure, writeJson } from './http-json.ts';
@@ -22,7 +22,7 @@ export interface RpcRouterDeps {
   /** Counts texts to be pruned against limits of the client. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
-  readonly onFailure?: TellFailure;
+  readonly onFailure?: FailureReporter;
 }
 
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
@@ -37,7 +37,7 @@ const UNREAD_MS = 120_000;
 export function rpcRouter(deps: RpcRouterDeps): Router {
   const { maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure } = deps;
   const router = express.Router();
-  const room = new AnswerRoom(maxUnreadBytes ?? MAX_UNREAD_BYTES);
+  const room = new ByteBudget(maxUnreadBytes ?? MAX_UNREAD_BYTES);
   const full = failure(null, toWireError(new PrunerError('too_many_uploads')));
   const body = boundedBody({
     maxBodyBytes,
@@ -53,7 +53,7 @@ export function rpcRouter(deps: RpcRouterDeps): Router {
   return router;
 }
 
-async function exchange(deps: RpcRouterDeps, room: AnswerRoom, req: Request, res: Response): Promise<void> {
+async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res: Response): Promise<void> {
   const { server, chargeTexts } = deps;
   const body: unknown = req.body;
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
@@ -79,7 +79,7 @@ function askedTools(url: string): ClientOptions {
 }
 
 /** Writes an answer for which there is room, and gives the room back once the client has read it or is gone. */
-function deliver(res: Response, reply: Answer, room: AnswerRoom): void {
+function deliver(res: Response, reply: Answer, room: ByteBudget): void {
   if (res.destroyed) return;
   const body = jsonBytes(reply);
   const release = room.take(body.length);

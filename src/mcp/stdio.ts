@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import type { Answer, Connection } from './connection.ts';
 import { invalidRequest, messageText } from './envelope.ts';
 import { jsonPieces } from './json-pieces.ts';
@@ -22,7 +22,7 @@ export interface StdioOptions {
   /** How long calls that run may go on after the end of the input, so that what was asked is still answered. */
   readonly graceMs: number;
   /** A bug in the transport itself. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Larger than any text that `prune_text` takes, escapes included. */

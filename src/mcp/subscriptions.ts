@@ -1,4 +1,4 @@
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import type { Resources } from '../resources/registry.ts';
 import { invalidParams } from './json-rpc.ts';
 import type { Peer } from './tool.ts';
@@ -11,10 +11,10 @@ const MAX_SUBSCRIPTIONS = 100;
 /** Tells clients when a run or an agent that they subscribed to has something new. */
 export class Subscriptions {
   readonly #resources: Pick<Resources, 'lastSeq'>;
-  readonly #onFailure: TellFailure;
+  readonly #onFailure: FailureReporter;
   readonly #of = new Map<Peer, Map<string, number>>();
 
-  constructor(resources: Pick<Resources, 'lastSeq'>, onFailure: TellFailure) {
+  constructor(resources: Pick<Resources, 'lastSeq'>, onFailure: FailureReporter) {
     this.#resources = resources;
     this.#onFailure = onFailure;
   }

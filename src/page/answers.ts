@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type ErrorCode, errorRow, PrunerError, StoreUnavailable } from '../errors.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { Unfit } from './asked.ts';
 
 /**
@@ -51,7 +51,7 @@ export type Answer = (req: Request, res: Response) => Promise<object> | object;
  * Sends what `answer` gives. What it throws is told: a store that is away as 503, what cannot be had as 404, what does
  * not fit as 422, all else as 500 and to `onFailure`.
  */
-export function answering(answer: Answer, onFailure: TellFailure): RequestHandler {
+export function answering(answer: Answer, onFailure: FailureReporter): RequestHandler {
   return async (req, res) => {
     try {
       const value = await answer(req, res);

@@ -1,6 +1,6 @@
 import type { ProjectConversation, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Store } from '../core/ports.ts';
-import { readProjectKey } from '../core/segments/bound-project.ts';
+import { readProjectKey } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { PrunerError } from '../errors.ts';
 import type { ConversationPage, ConversationShown, CutShown, TextOfTurn } from './shapes.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import type { Store } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { happenedIn } from './requests.ts';
 
 export interface LiveOptions {
@@ -10,7 +10,7 @@ export interface LiveOptions {
   readonly onWritten: (listener: () => void) => () => void;
   /** Fires when the server stops: a stream would hold that up. */
   readonly stopping: AbortSignal;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Pages that follow at the same time; one more is refused. */

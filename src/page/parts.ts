@@ -4,7 +4,7 @@ import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import type { ContextGc } from '../gc/context-gc.ts';
 import type { PageAccess } from './access.ts';
 import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
@@ -34,5 +34,5 @@ export interface PageParts {
   readonly fleet: (() => Promise<FleetStore>) | null;
   /** Fires when the server stops. */
   readonly stopping: AbortSignal;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }

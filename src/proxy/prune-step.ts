@@ -6,10 +6,10 @@ import type { Rewritten } from '../core/request/rewritten.ts';
 import { PastUnknown } from '../core/sent/past-unknown.ts';
 import { TIMED_OUT, within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import { JsonShapeError } from '../json/cursor.ts';
+import type { ByteBudget } from './byte-budget.ts';
 import { decodeBody } from './decode-body.ts';
-import type { RewriteRoom } from './rewrite-room.ts';
 import { scopeOf } from './scope.ts';
 import type { StoreWait } from './store-wait.ts';
 
@@ -22,15 +22,15 @@ export interface PruneStepOptions {
   readonly shadow: boolean;
   readonly maxBodyBytes: number;
   /** What is rewritten at once; for a request that finds no room in time only what was sent is repeated. */
-  readonly room: Pick<RewriteRoom, 'take'>;
+  readonly budget: Pick<ByteBudget, 'take'>;
   /** Where what was sent is looked up for those that found none: they would fill the heap just as well. */
-  readonly lateRoom: Pick<RewriteRoom, 'take'>;
+  readonly lateBudget: Pick<ByteBudget, 'take'>;
   /** Longest time for finding, deciding and storing, in milliseconds. */
   readonly timeoutMs: number;
   /** Where requests wait whose past only the store knows; absent, none does. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
   /** Told of a fault that the client does not see. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** A request as it came, in a body or in a frame. */
@@ -99,10 +99,10 @@ export class PruneStep {
 
   /** @throws PastUnknown where that is asked for */
   async #prune(came: CameIn, unknownPast: IncomingRequest['unknownPast']): Promise<Pruned> {
-    const { maxBodyBytes, shadow, room, lateRoom, timeoutMs } = this.#options;
-    const inRoom = await room.take(came.body.length, timeoutMs);
+    const { maxBodyBytes, shadow, budget, lateBudget, timeoutMs } = this.#options;
+    const inRoom = await budget.take(came.body.length, timeoutMs);
     const hasRoom = inRoom !== null;
-    const release = inRoom ?? (await lateRoom.take(came.body.length, this.#patienceMs));
+    const release = inRoom ?? (await lateBudget.take(came.body.length, this.#patienceMs));
     const fallbacks = hasRoom ? [] : ['overloaded'];
     if (release === null && !this.#isChecked) return asItCame(...fallbacks);
     try {

@@ -8,8 +8,8 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Front, pathOf } from './doors/front.ts';
-import { Newcomers } from './doors/newcomers.ts';
+import { AcceptBatcher } from './doors/accept-batcher.ts';
+import { type Gatekeeper, pathOf } from './doors/gatekeeper.ts';
 import { type ErrorBody, sendError } from './openai-error.ts';
 import type { Hops } from './upstream/hops.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
@@ -44,7 +44,7 @@ export interface Routes {
   readonly hops: Pick<Hops, 'isCircle'>;
   /** Everything that is neither a wire's nor `/health`. */
   readonly app: RequestListener;
-  readonly front?: Front;
+  readonly front?: Gatekeeper;
 }
 
 export interface ServerOptions {
@@ -79,7 +79,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   let routes: Routes | null = null;
   const waiting: (() => void)[] = [];
   const connections = new Connections();
-  const newcomers = new Newcomers();
+  const acceptBatcher = new AcceptBatcher();
   const server = createServer(
     {
       maxHeaderSize: 64 * 1024,
@@ -106,7 +106,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
         sendJson(res, { status: ready ? 'ready' : 'not_ready' }, ready ? 200 : 503);
       } else {
         const go = (): void => (routes ? answer(routes, req, res) : refuse(req, res, routes));
-        if (routes) newcomers.serve(go);
+        if (routes) acceptBatcher.serve(go);
         else waiting.push(go);
       }
     },
@@ -126,7 +126,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   });
   server.on('connection', (socket) => {
     connections.add(socket);
-    newcomers.came();
+    acceptBatcher.came();
   });
   server.timeout = bodyIdleTimeoutMs;
   server.on('timeout', (socket: Socket) => {

@@ -1,4 +1,4 @@
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 /** What is kept in shape: one small step at a time; `true` when the next one has something to do as well. */
 export interface Sweepable {
   sweep(): Promise<boolean>;
@@ -17,13 +17,13 @@ const LATEST_MS = 30_000;
 /** Keeps a store in shape in small steps, in the pauses between requests. */
 export class Upkeep {
   readonly #store: Sweepable;
-  readonly #onFailure: TellFailure;
+  readonly #onFailure: FailureReporter;
   #timer: NodeJS.Timeout | undefined;
   #requestAt = Number.NEGATIVE_INFINITY;
   #doneAt = Number.NEGATIVE_INFINITY;
   #closed = false;
 
-  constructor(store: Sweepable, onFailure: TellFailure) {
+  constructor(store: Sweepable, onFailure: FailureReporter) {
     this.#store = store;
     this.#onFailure = onFailure;
     this.#later(MORE_MS);

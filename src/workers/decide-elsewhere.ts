@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type { Decider } from '../core/decide/decider.ts';
 import { type Job, lateDecision } from '../core/decide/decision.ts';
 import type { Decision } from '../core/ports.ts';
-import type { TellFailure } from '../failures.ts';
+import type { FailureReporter } from '../failures.ts';
 import type { Answer, Task } from './task.ts';
 
 export interface DecideElsewhereOptions {
@@ -18,7 +18,7 @@ export interface DecideElsewhereOptions {
   /** The worker's program. */
   readonly program?: URL;
   /** Told when a thread ended by a fault of its own; its text is decided about here. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** About 25 ms of work: below it a thread of its own costs more than the wait of others. */

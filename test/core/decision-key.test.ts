@@ -30,8 +30,8 @@ describe('the key of a decision', () => {
     ['fewest lines', { ...JOB, limits: { ...JOB.limits, minKeepLines: 21 } }],
     ['kind of source', { ...JOB, sourceType: 'logs' }],
     ['reason to stay whole', { ...JOB, keepWhole: 'reread' }],
-    ['way back', { ...JOB, wayBack: 'tool' }],
-    ['other way back', { ...JOB, wayBack: 'shell' }],
+    ['way back', { ...JOB, recoveryHint: 'tool' }],
+    ['other way back', { ...JOB, recoveryHint: 'shell' }],
     ['scope', { ...JOB, scope: 'call' }],
   ])('changes with the %s', (_name, job) => expect(decisionKey(job)).not.toBe(decisionKey(JOB)));
 

@@ -4,7 +4,7 @@ import type { RequestScope } from '../../src/core/ports/segments.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
 import { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
-import { boundProject } from '../../src/core/segments/bound-project.ts';
+import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import type { Analysis, AnalyzeInput, RatedSegment } from '../../src/gc/analyze.ts';
@@ -47,7 +47,15 @@ export class Replica {
     const onFailure = (reason: string, cause: unknown): void => void this.failures.push(reason, cause);
     this.recorder = new Recorder({ store: store.segments, clock, stashId, onFailure });
     const flush = () => this.recorder.flush();
-    this.gc = new ContextGc({ store: store.segments, events: store, clock, flush, stashId, boundProject, onFailure });
+    this.gc = new ContextGc({
+      store: store.segments,
+      events: store,
+      clock,
+      flush,
+      stashId,
+      immutableHistoryProject,
+      onFailure,
+    });
     const onStep = (step: TakenStep): void => void this.steps.push(step);
     const tokens = parts.budget ?? 0;
     const options = { store: store.segments, events: store, clock, onStep, onFailure };

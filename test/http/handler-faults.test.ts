@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openai } from '../../src/providers/openai.ts';
-import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
+import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { Hops } from '../../src/proxy/upstream/hops.ts';
 import { Upstream } from '../../src/proxy/upstream/upstream.ts';
 import { WireHandler, type WireOptions } from '../../src/proxy/wire-handler.ts';
@@ -46,8 +46,8 @@ async function startHandler(over: Partial<WireOptions>) {
     shadow: false,
     isForeign: () => false,
     maxBodyBytes: 1e8,
-    room: new RewriteRoom(1e8),
-    lateRoom: new RewriteRoom(0),
+    budget: new ByteBudget(1e8),
+    lateBudget: new ByteBudget(0),
     timeoutMs: 5_000,
     newRequestId: () => 'id',
     onReport: () => {},
@@ -67,12 +67,12 @@ async function startHandler(over: Partial<WireOptions>) {
   return { url, upstream, rejections };
 }
 
-describe('a request for which there is no room', () => {
+describe('a request for which the byte budget is spent', () => {
   it('repeats what was sent before, and goes whole where it is new', async () => {
-    const room = new RewriteRoom(1);
+    const budget = new ByteBudget(1);
     const reports: (readonly string[])[] = [];
     const { url, upstream } = await startHandler({
-      room,
+      budget,
       timeoutMs: 100,
       onReport: async (report) => {
         reports.push((await report()).fallbacks);
@@ -82,7 +82,7 @@ describe('a request for which there is no room', () => {
     await post(BODY);
     const sent = upstream.last.body;
     expect(sent.length).toBeLessThan(BODY.length / 2);
-    const occupied = await room.take(1, 100);
+    const occupied = await budget.take(1, 100);
     const fresh = chatBody(oneResult(serverLog(201)));
     await post(fresh);
     expect(upstream.last.body.equals(fresh)).toBe(true);

@@ -4,8 +4,8 @@ import type { IncomingRequest } from '../../src/core/request/read-request.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
+import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type CameIn, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
-import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -49,8 +49,8 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     enabled: true,
     shadow: false,
     maxBodyBytes: 1e8,
-    room: new RewriteRoom(1e8),
-    lateRoom: new RewriteRoom(0),
+    budget: new ByteBudget(1e8),
+    lateBudget: new ByteBudget(0),
     timeoutMs: 5_000,
     onFailure: () => {},
     ...over,
@@ -81,13 +81,13 @@ const [OLD, NEW] = [serverLog(200), serverLog(200, 7)];
 describe.each([
   { name: 'a frame', dialect: openaiResponses, of: frame },
   { name: 'a body', dialect: openaiChat, of: body },
-])('$name for which there is no room', ({ dialect, of }) => {
+])('$name for which the byte budget is spent', ({ dialect, of }) => {
   it('repeats what was sent before, and is whole where it is new', async () => {
-    const room = new RewriteRoom(1);
-    const { prune } = openStep(dialect, { room, timeoutMs: 30 });
+    const budget = new ByteBudget(1);
+    const { prune } = openStep(dialect, { budget, timeoutMs: 30 });
     const first = (await prune(of(OLD))).changed;
     expect(first?.length).toBeLessThan(of(OLD).length / 2);
-    const occupied = await room.take(1, 100);
+    const occupied = await budget.take(1, 100);
     const { changed, fallbacks } = await prune(of(OLD, NEW));
     expect(fallbacks).toEqual(['overloaded']);
     expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
@@ -96,10 +96,10 @@ describe.each([
   });
 });
 
-describe('requests for which there is no room', () => {
+describe('requests for which the byte budget is spent', () => {
   it('are looked into one at a time', async () => {
     const { rewriter, most } = countingRewriter();
-    const { prune } = openStep(openaiChat, { room: NO_ROOM, rewriter });
+    const { prune } = openStep(openaiChat, { budget: NO_ROOM, rewriter });
     const late = await Promise.all([1, 2, 3, 4].map((seed) => prune(body(serverLog(200, seed)))));
     expect(late.map(({ fallbacks }) => fallbacks)).toEqual(Array(4).fill(['overloaded']));
     expect(most.atOnce).toBe(1);
@@ -107,7 +107,7 @@ describe('requests for which there is no room', () => {
 
   it('go as they came where not even that comes in time', async () => {
     const { rewriter, most } = countingRewriter();
-    const { prune } = openStep(openaiChat, { room: NO_ROOM, lateRoom: NO_ROOM, rewriter });
+    const { prune } = openStep(openaiChat, { budget: NO_ROOM, lateBudget: NO_ROOM, rewriter });
     expect(await prune(body(OLD))).toEqual({ rewritten: null, changed: null, fallbacks: ['overloaded'] });
     expect(most.atOnce).toBe(0);
   });

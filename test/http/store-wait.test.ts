@@ -4,8 +4,8 @@ import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { StoreUnavailable } from '../../src/errors.ts';
+import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type CameIn, PruneStep } from '../../src/proxy/prune-step.ts';
-import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
@@ -65,8 +65,8 @@ class SharedStore {
       enabled: true,
       shadow: false,
       maxBodyBytes: 1e8,
-      room: new RewriteRoom(1e8),
-      lateRoom: new RewriteRoom(0),
+      budget: new ByteBudget(1e8),
+      lateBudget: new ByteBudget(0),
       timeoutMs: 60_000,
       storeWait: new StoreWait({ problem: this.problem, untilBack: this.untilBack, maxMs, maxBytes }),
       onFailure: () => {},

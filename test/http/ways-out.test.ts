@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { JsonPoster } from '../../src/backends/post-json.ts';
-import { wayTo } from '../../src/core/route-way.ts';
+import { routeTo } from '../../src/core/proxy-route.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
 import { startSocketUpstream } from '../helpers/fake-socket-upstream.ts';
@@ -121,7 +121,7 @@ describe('a call of a remote backend', () => {
   });
 });
 
-describe('wayTo', () => {
+describe('routeTo', () => {
   const proxies = { httpProxy: 'http://u:p@proxy:3128', httpsProxy: 'http://tls:1', noProxy: [] };
   it.each<[string, readonly string[], string]>([
     ['http://a.test/v1', [], 'by the proxy http://proxy:3128'],
@@ -135,11 +135,11 @@ describe('wayTo', () => {
     ['https://a.test/v1', ['a.test:443'], 'direct'],
     ['http://[::1]:8080/v1', ['[::1]'], 'direct'],
   ])('%s with NO_PROXY %j: %s', (url, noProxy, shown) => {
-    expect(wayTo(url, { ...proxies, noProxy }).shown).toBe(shown);
+    expect(routeTo(url, { ...proxies, noProxy }).shown).toBe(shown);
   });
 
   it('takes HTTP_PROXY for https where nothing else is named, and none where none is', () => {
-    expect(wayTo('https://a.test', { ...proxies, httpsProxy: null }).proxy).toBe(proxies.httpProxy);
-    expect(wayTo('https://a.test', { httpProxy: null, httpsProxy: null, noProxy: [] }).shown).toBe('direct');
+    expect(routeTo('https://a.test', { ...proxies, httpsProxy: null }).proxy).toBe(proxies.httpProxy);
+    expect(routeTo('https://a.test', { httpProxy: null, httpsProxy: null, noProxy: [] }).shown).toBe('direct');
   });
 });

@@ -4,7 +4,7 @@ import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { annotate, renderText } from '../../engine/text/render.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import { PrunerError } from '../../errors.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { askBackend, backendTime } from '../decide/ask-backend.ts';
 import { decisionKey, type Job, wholeDecision } from '../decide/decision.ts';
 import type { DecideOnce } from '../decide/once.ts';
@@ -22,7 +22,7 @@ export interface PrunerOptions {
   /** Language of the reasons in markers and annotations, French where it is absent. */
   readonly reasonLanguage?: ReasonLanguage;
   /** Told when a fault was turned into a whole text; `reason` is a short constant code. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   /** The backend that has a say; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
   /** Makes originals those of whoever calls, where they belong to projects; rejects when that cannot be kept. */

@@ -1,7 +1,7 @@
 import { type Lines, splitLines, startOf } from '../../engine/text/lines.ts';
 import { renderRanges } from '../../engine/text/render.ts';
 import { PrunerError } from '../../errors.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { reasonOf } from '../failure-reason.ts';
 import { textHash } from '../hash.ts';
 import type { Store } from '../ports.ts';
@@ -10,7 +10,7 @@ import type { RecoverInput } from './api.ts';
 export interface RecoverOptions {
   readonly store: Store;
   /** Told of a fault that costs the caller nothing; `reason` is a short constant code. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** What to do instead of repeating a call for lines that cannot be had. */

@@ -1,6 +1,6 @@
 import type { Rule } from '../../engine/kinds/protection.ts';
 import type { BoldnessFact } from '../ports/boldness.ts';
-import type { Told, Why, WhyRegion } from './why.ts';
+import type { Certainty, Why, WhyRegion } from './why.ts';
 
 /** What each rule keeps, in words. */
 const RULES: Readonly<Record<Rule, string>> = {
@@ -133,7 +133,7 @@ function weighed(score: WhyRegion['score']): string {
 }
 
 /** What must be known to read an explanation: how far it goes. */
-export function caveat(told: Told, whole: string): string {
+export function caveat(told: Certainty, whole: string): string {
   switch (told) {
     case 'ranked':
       return '';

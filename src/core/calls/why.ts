@@ -11,7 +11,7 @@ import type { Decision, DecisionBasis } from '../ports.ts';
  * reasons and the rules are told. `asked`: somebody asked for the text to give way; nothing was ranked. `whole`: the
  * text was left whole before anything was ranked.
  */
-export type Told = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';
+export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';
 
 /** A run of lines with one fate. */
 export interface WhyRegion extends LineRange {
@@ -26,7 +26,7 @@ export interface WhyRegion extends LineRange {
 }
 
 export interface Why {
-  readonly told: Told;
+  readonly told: Certainty;
   /** Words of the goal that the text has, heaviest first; only with `ranked`. */
   readonly terms: readonly string[];
   /** A region goes when its worth is below this; only with `ranked`. */
@@ -91,7 +91,7 @@ function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Expla
 }
 
 /** What holds whoever ranked: the cuts as they are stored, and the rules by which lines must stay. */
-function byRules(decision: Decision, told: Told, { regions, budget }: Explanation): Why {
+function byRules(decision: Decision, told: Certainty, { regions, budget }: Explanation): Why {
   const rules = regions.filter(({ because }) => because === 'rule');
   const out: WhyRegion[] = [];
   for (const cut of [...decision.cuts, null]) {

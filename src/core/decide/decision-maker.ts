@@ -130,7 +130,7 @@ export class DecisionMaker {
   }
 
   #earlierKeys(jobs: readonly Job[], keys: readonly string[]): string[] {
-    return jobs.map(({ wayBack, ...job }, i) => (wayBack ? this.#keyOf(job) : (keys[i] ?? '')));
+    return jobs.map(({ recoveryHint, ...job }, i) => (recoveryHint ? this.#keyOf(job) : (keys[i] ?? '')));
   }
 
   #keyOf(job: Job): string {

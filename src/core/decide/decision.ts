@@ -8,7 +8,7 @@ import type { Hints, Limits, Plan, SourceType } from '../../engine/types.ts';
 import { keyOf, pruneIdOf } from '../hash.ts';
 import type { BoldnessFact } from '../ports/boldness.ts';
 import type { Decision, DecisionBasis } from '../ports.ts';
-import { tellWayBack, type WayBack } from './way-back.ts';
+import { addRecoveryHint, type RecoveryHint } from './recovery-hint.ts';
 
 const MARKERS_ONLY = { annotateLines: false, includeMarkers: true };
 
@@ -34,7 +34,7 @@ export interface Job {
   /** The caller's own reason to leave it whole (`reread`, `pinned`, …); part of the decision. */
   readonly keepWhole?: string;
   /** What the first marker says of having lines back; absent: nothing. Part of the decision. */
-  readonly wayBack?: WayBack;
+  readonly recoveryHint?: RecoveryHint;
   /** The whole text gives way to one marker, because somebody asked for it. */
   readonly cutWhole?: CutWhole;
 }
@@ -71,7 +71,7 @@ export function decisionKey(job: Job, backend = ''): string {
     `${frameHead}/${frameTail}`,
     `${maxPruneRatio}/${minKeepLines}`,
     job.keepWhole ?? '',
-    ...(job.wayBack ? [`way=${job.wayBack}`] : []),
+    ...(job.recoveryHint ? [`way=${job.recoveryHint}`] : []),
     ...(job.small ? ['small'] : []),
     ...(job.boldness && job.boldness.step !== 0 ? [`boldness=${job.boldness.step}`] : []),
     ...(backend === '' ? [] : [backend]),
@@ -105,7 +105,7 @@ export function decide(
     ...(job.sourceType && { sourceType: job.sourceType }),
     ...(job.reasonLanguage && { reasonLanguage: job.reasonLanguage }),
   });
-  const cuts = job.wayBack ? tellWayBack(plan.cuts, job.wayBack, job.reasonLanguage) : plan.cuts;
+  const cuts = job.recoveryHint ? addRecoveryHint(plan.cuts, job.recoveryHint, job.reasonLanguage) : plan.cuts;
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { AnswerTurn } from '../../dialects/dialect.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { Conversation } from '../../goal/conversation.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
 import { foldAnswer } from './find-texts.ts';
@@ -13,7 +13,7 @@ const MAX_ANSWER_NOTES = 200_000;
 /** What was said up to answers that the provider keeps, for requests that go on from one without repeating it. */
 export class AnsweredConversations {
   readonly #durable: KeptAnswers | undefined;
-  readonly #onFailure: TellFailure;
+  readonly #onFailure: FailureReporter;
   readonly #memory = new LRUCache<string, Conversation>({
     max: MAX_ANSWERS,
     maxSize: MAX_ANSWER_NOTES,
@@ -21,7 +21,7 @@ export class AnsweredConversations {
   });
 
   /** @param durable - where they are kept beside the memory of this process */
-  constructor(durable: KeptAnswers | undefined, onFailure: TellFailure) {
+  constructor(durable: KeptAnswers | undefined, onFailure: FailureReporter) {
     this.#durable = durable;
     this.#onFailure = onFailure;
   }

@@ -19,7 +19,7 @@ import {
   type ToolCall,
 } from '../../transcript/tools.ts';
 import type { Job } from '../decide/decision.ts';
-import type { WayBack } from '../decide/way-back.ts';
+import type { RecoveryHint } from '../decide/recovery-hint.ts';
 import { fingerprint, keyOf, textHash } from '../hash.ts';
 import { markedIn } from '../marked-in.ts';
 import type { TextPlace } from '../ports/sent.ts';
@@ -160,14 +160,14 @@ interface ResultInContext {
   readonly tool: string;
   readonly goal: string;
   readonly recovery: boolean;
-  readonly way: WayBack;
+  readonly way: RecoveryHint;
 }
 
 function resultOf(call: CallInContext | undefined, name: string, conversation: Conversation): ResultInContext {
   const facts = callFacts(call);
   const goal = conversation.goalFor(call, facts.question, facts.said);
   const recovery = isRecovery(call) || isRecovery({ name, args: '' });
-  return { call, facts, tool: call?.name ?? name, goal, recovery, way: wayBack(conversation) };
+  return { call, facts, tool: call?.name ?? name, goal, recovery, way: recoveryHint(conversation) };
 }
 
 /** Shorter texts are never looked at. */
@@ -294,14 +294,14 @@ function readFiles(
       const exempt = path !== '' && settings.neverPrunePath(path);
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
-      const job = jobOf(text, conversation.asked, hints, '', settings, wayBack(conversation));
+      const job = jobOf(text, conversation.asked, hints, '', settings, recoveryHint(conversation));
       const markerIds = markedIn(text);
       const place = { text: index, json: [], start, chars: text.length };
       return { messageIndex, literal, start, entire: false, place, lift, job, skip, markerIds, around: [] };
     });
 }
 
-function wayBack({ recovers }: Conversation): WayBack {
+function recoveryHint({ recovers }: Conversation): RecoveryHint {
   return recovers ? 'tool' : 'shell';
 }
 
@@ -311,7 +311,7 @@ function jobOf(
   hints: Hints,
   tool: string,
   settings: FindSettings,
-  way: WayBack,
+  way: RecoveryHint,
   keepWhole?: string,
 ): Job {
   const { limits, reasonLanguage } = settings;
@@ -323,7 +323,7 @@ function jobOf(
     limits,
     tool: tool.slice(0, MAX_NAME),
     scope: 'proxy' as const,
-    wayBack: way,
+    recoveryHint: way,
     ...(reasonLanguage && { reasonLanguage }),
   };
   return keepWhole === undefined ? base : { ...base, keepWhole };

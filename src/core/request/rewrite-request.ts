@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { AnswerTurn } from '../../dialects/dialect.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { Turns } from '../decide/turns.ts';
 import type { Ownership } from '../ownership.ts';
@@ -11,7 +11,7 @@ import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { Collector, DirectivesView, RequestScope, SegmentPorts } from '../ports/segments.ts';
 import type { Clock, Store } from '../ports.ts';
 import { NO_DIRECTIVES } from '../segments/apply-directives.ts';
-import { boundRequest } from '../segments/bound-project.ts';
+import { boundRequest } from '../segments/immutable-history-project.ts';
 import { type DecidedRequest, SegmentReporter } from '../segments/reporter.ts';
 import { SentMemory } from '../sent/memory.ts';
 import { PastUnknown } from '../sent/past-unknown.ts';
@@ -48,7 +48,7 @@ export interface RewriterOptions {
   /** Where originals belong to projects. */
   readonly owners?: Ownership;
   /** Told of a fault that costs nothing now; `reason` is a short constant code. */
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   /** Most memory for remembered bodies, in bytes. */
   readonly memoBytes: number;
   /** Shared by all that works long on this thread. */

@@ -1,6 +1,6 @@
 import type { RenderOptions } from '../../engine/text/render.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { type Settled, settleTexts } from '../decide/for-request.ts';
 import type { Turns } from '../decide/turns.ts';
@@ -37,7 +37,7 @@ export interface SettleOptions {
   readonly turns: Turns;
   /** Where originals belong to projects. */
   readonly owners?: Ownership | undefined;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 const NOTHING = (): null => null;

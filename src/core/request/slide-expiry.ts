@@ -1,4 +1,4 @@
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { pruneIdsIn } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Store } from '../ports.ts';
@@ -10,7 +10,7 @@ interface SlideOptions {
   readonly store: Store;
   /** Where originals belong to projects. */
   readonly owners?: Ownership;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /**

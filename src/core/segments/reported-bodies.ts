@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 
-interface Told {
+interface ReportedBody {
   readonly messages: number;
   /** Byte right behind the last of them, and a hash of all bytes before. */
   readonly end: number;
@@ -16,7 +16,7 @@ const MAX_BODIES = 5_000;
  * sent before: a hash of it is cheaper than taking it apart.
  */
 export class ReportedBodies {
-  readonly #told = new LRUCache<string, Told>({ max: MAX_BODIES });
+  readonly #reported = new LRUCache<string, ReportedBody>({ max: MAX_BODIES });
 
   /**
    * Takes note that a body is told of.
@@ -24,8 +24,8 @@ export class ReportedBodies {
    * @param key - the conversation, and whatever else must be the same
    * @returns index of the first message that was not told of before
    */
-  tell(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {
-    const known = this.#told.get(key);
+  firstUnreported(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {
+    const known = this.#reported.get(key);
     const end = messages.at(-1)?.span.end ?? 0;
     const hash = createHash('sha1');
     let first = 0;
@@ -35,7 +35,7 @@ export class ReportedBodies {
       if (first === messages.length) return first;
       hash.update(body.subarray(known.end, end));
     } else hash.update(body.subarray(0, end));
-    this.#told.set(key, { messages: messages.length, end, digest: hash.digest('base64') });
+    this.#reported.set(key, { messages: messages.length, end, digest: hash.digest('base64') });
     return first;
   }
 }

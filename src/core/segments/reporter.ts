@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import type { Turns } from '../decide/turns.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SeenSegment, SegmentPorts } from '../ports/segments.ts';
 import type { FindSettings } from '../request/find-texts.ts';
@@ -21,7 +21,7 @@ export interface SegmentReporterOptions {
   readonly find: FindSettings;
   /** A body of this size is remembered by its bytes, so that what was read of it is what is new. */
   readonly rememberedFrom: number;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   /** Shared by all that works long on this thread. */
   readonly turns: Turns;
 }
@@ -37,7 +37,7 @@ const MAX_WAITING = 32;
 /** Tells those who keep segments what requests show, once these are on their way. */
 export class SegmentReporter {
   readonly #options: SegmentReporterOptions;
-  readonly #told = new ReportedBodies();
+  readonly #reported = new ReportedBodies();
   /** The requests that were told of so far, in their order. */
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -97,7 +97,7 @@ export class SegmentReporter {
   #firstUntold({ body, messages, first, conversationId, scope, directives, steps }: DecidedRequest): number {
     if (first > 0 || body.length >= this.#options.rememberedFrom) return first;
     const key = [conversationId, scope.task, directives.mark, steps.mark, scope.project].join(' ');
-    return this.#told.tell(key, body, messages);
+    return this.#reported.firstUnreported(key, body, messages);
   }
 }
 

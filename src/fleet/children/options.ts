@@ -1,7 +1,7 @@
 import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
 import type { FleetStore } from '../../core/ports/fleet.ts';
 import type { Clock } from '../../core/ports.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import type { Environment } from './environment.ts';
 import type { Ceilings } from './limits.ts';
 import type { Places } from './places.ts';
@@ -52,7 +52,7 @@ export interface ChildrenOptions {
   ) => AgentLaunch | null;
   /** What a request cost in dollars; `null` without a price for its model. */
   readonly costOf: (usage: ChildRequestUsage) => number | null;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Records that are kept, and looked through, at the most. */

@@ -1,6 +1,6 @@
 import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.ts';
 import type { ChildRecord, ChildStore } from '../../core/ports/fleet.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { forbids } from './limits.ts';
 import { hashToken } from './output.ts';
 import { type ChildRecords, limitTold } from './records.ts';
@@ -15,7 +15,7 @@ export interface RequestGateOptions {
   readonly knownBy: (tokenHash: string) => string | undefined;
   /** Told that a request of a child was refused for a limit. */
   readonly onRefused: (childId: string, limit: string) => void;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Counts the model requests of children and refuses those beyond a limit. */

@@ -1,6 +1,6 @@
 import type { FleetStore, PlanRecord, PlanState } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
@@ -28,7 +28,7 @@ export interface PlanChildren {
 }
 
 export interface PlansOptions {
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
   readonly store: FleetStore;
   readonly board: Board;
   readonly field: Stigmergy;

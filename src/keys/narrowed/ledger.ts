@@ -13,12 +13,12 @@ const PAGE = 500;
 
 /** What requests of some projects cost. */
 export class NarrowedLedger implements LedgerStore {
-  readonly #wide: LedgerStore;
-  readonly #mine: readonly string[];
+  readonly #unscoped: LedgerStore;
+  readonly #ownProjects: readonly string[];
 
-  constructor(wide: LedgerStore, mine: readonly string[]) {
-    this.#wide = wide;
-    this.#mine = mine;
+  constructor(unscoped: LedgerStore, ownProjects: readonly string[]) {
+    this.#unscoped = unscoped;
+    this.#ownProjects = ownProjects;
   }
 
   /** Requests are billed by whoever forwards them. */
@@ -26,7 +26,7 @@ export class NarrowedLedger implements LedgerStore {
   add = unsupported;
 
   async sums({ sinceDay, project }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
-    const all = await Promise.all(this.#asked(project).map((one) => this.#wide.sums({ sinceDay, project: one })));
+    const all = await Promise.all(this.#asked(project).map((one) => this.#unscoped.sums({ sinceDay, project: one })));
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
@@ -35,8 +35,8 @@ export class NarrowedLedger implements LedgerStore {
     const found: LedgerTurn[] = [];
     for (let behind = after; found.length < limit; ) {
       const from = behind === undefined ? {} : { after: behind };
-      const page = await this.#wide.turns({ conversationId, limit: PAGE, ...from });
-      found.push(...page.filter(({ project }) => this.#mine.includes(project)));
+      const page = await this.#unscoped.turns({ conversationId, limit: PAGE, ...from });
+      found.push(...page.filter(({ project }) => this.#ownProjects.includes(project)));
       behind = page.at(-1)?.requestId;
       if (page.length < PAGE) break;
     }
@@ -49,7 +49,7 @@ export class NarrowedLedger implements LedgerStore {
     limit,
   }: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
     const all = await Promise.all(
-      this.#asked(project).map((one) => this.#wide.conversations({ sinceMs, limit, project: one })),
+      this.#asked(project).map((one) => this.#unscoped.conversations({ sinceMs, limit, project: one })),
     );
     return all
       .flat()
@@ -58,17 +58,17 @@ export class NarrowedLedger implements LedgerStore {
   }
 
   async cutIn(pruneId: string): Promise<CutPlace | null> {
-    const place = await this.#wide.cutIn(pruneId);
-    return place !== null && this.#mine.includes(place.project) ? place : null;
+    const place = await this.#unscoped.cutIn(pruneId);
+    return place !== null && this.#ownProjects.includes(place.project) ? place : null;
   }
 
   async steps(): Promise<readonly BoldnessStep[]> {
-    return (await this.#wide.steps()).filter(({ project }) => this.#mine.includes(project));
+    return (await this.#unscoped.steps()).filter(({ project }) => this.#ownProjects.includes(project));
   }
 
   addStep = unsupported;
 
   #asked(project: string | undefined): readonly string[] {
-    return project === undefined ? this.#mine : this.#mine.filter((one) => one === project);
+    return project === undefined ? this.#ownProjects : this.#ownProjects.filter((one) => one === project);
   }
 }

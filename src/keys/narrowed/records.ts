@@ -12,47 +12,52 @@ import type {
 
 /** Lists of what is of some projects. Agents that were started belong to none, and are not shown. */
 export class NarrowedRecords implements Records {
-  readonly #wide: Records;
-  readonly #mine: readonly string[];
+  readonly #unscoped: Records;
+  readonly #ownProjects: readonly string[];
   readonly #project: string;
   readonly #projects: () => Promise<ProjectStore>;
 
   /** @param project - whose answers are kept */
-  constructor(wide: Records, mine: readonly string[], project: string, projects: () => Promise<ProjectStore>) {
-    this.#wide = wide;
-    this.#mine = mine;
+  constructor(
+    unscoped: Records,
+    ownProjects: readonly string[],
+    project: string,
+    projects: () => Promise<ProjectStore>,
+  ) {
+    this.#unscoped = unscoped;
+    this.#ownProjects = ownProjects;
     this.#project = project;
     this.#projects = projects;
   }
 
   async runs(query: Parameters<Records['runs']>[0]): Promise<readonly RunSummary[]> {
-    return (await this.#projects()).runs(this.#mine, query);
+    return (await this.#projects()).runs(this.#ownProjects, query);
   }
 
   async lastSeqOfRun(runId: string): Promise<number> {
-    return (await this.#projects()).lastSeq(this.#mine, runId);
+    return (await this.#projects()).lastSeq(this.#ownProjects, runId);
   }
 
   async lastSeq(): Promise<number> {
-    return (await this.#projects()).lastSeq(this.#mine);
+    return (await this.#projects()).lastSeq(this.#ownProjects);
   }
 
   async prunes(query: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
-    return (await this.#projects()).prunes(this.#mine, query);
+    return (await this.#projects()).prunes(this.#ownProjects, query);
   }
 
   async prunesByAge(page: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
-    return (await this.#projects()).prunesByAge(this.#mine, page);
+    return (await this.#projects()).prunesByAge(this.#ownProjects, page);
   }
 
   async ages(): Promise<StoreAges> {
-    const { oldestMs, newestMs, nextExpiryMs, lastExpiryMs } = await (await this.#projects()).sizes(this.#mine);
+    const { oldestMs, newestMs, nextExpiryMs, lastExpiryMs } = await (await this.#projects()).sizes(this.#ownProjects);
     return { oldestMs, newestMs, nextExpiryMs, lastExpiryMs };
   }
 
   async pruneState(pruneId: string): ReturnType<Records['pruneState']> {
-    const owned = await (await this.#projects()).owned(this.#mine, [pruneId]);
-    return owned.has(pruneId) ? this.#wide.pruneState(pruneId) : 'unknown';
+    const owned = await (await this.#projects()).owned(this.#ownProjects, [pruneId]);
+    return owned.has(pruneId) ? this.#unscoped.pruneState(pruneId) : 'unknown';
   }
 
   children(): Promise<readonly ChildSummary[]> {
@@ -73,19 +78,19 @@ export class NarrowedRecords implements Records {
   }
 
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {
-    return this.#wide.claimReply(tool, this.#own(key), argsHash, ttlMs);
+    return this.#unscoped.claimReply(tool, this.#own(key), argsHash, ttlMs);
   }
 
   holdReply(tool: string, key: string, ttlMs: number): Promise<void> {
-    return this.#wide.holdReply(tool, this.#own(key), ttlMs);
+    return this.#unscoped.holdReply(tool, this.#own(key), ttlMs);
   }
 
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string> {
-    return this.#wide.keepReply(tool, this.#own(key), argsHash, text, ttlMs);
+    return this.#unscoped.keepReply(tool, this.#own(key), argsHash, text, ttlMs);
   }
 
   dropReply(tool: string, key: string, kept: boolean): Promise<void> {
-    return this.#wide.dropReply(tool, this.#own(key), kept);
+    return this.#unscoped.dropReply(tool, this.#own(key), kept);
   }
 
   /** The same key of two projects stands for two calls: no name of a project holds a line break. */

@@ -24,8 +24,8 @@ import { unsupported } from './unsupported.ts';
 export interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
-  /** As `boundProject` of the core: under which name conversations of a project are noted that cannot change. */
-  readonly boundProject: (project: string) => string;
+  /** As `immutableHistoryProject` of the core: under which name conversations of a project are noted that cannot change. */
+  readonly immutableHistoryProject: (project: string) => string;
 }
 
 /**
@@ -38,64 +38,64 @@ export class NarrowedStore implements StoreHandle {
   readonly segments: SegmentStore;
   readonly records: Records;
   readonly ledger: LedgerStore;
-  readonly #wide: Wide;
-  readonly #mine: readonly string[];
+  readonly #unscoped: Wide;
+  readonly #ownProjects: readonly string[];
   readonly #viewer: Viewer;
 
-  /** @param mine - the viewer's projects */
-  constructor(wide: Wide, viewer: Viewer, mine: readonly string[]) {
-    const { store, projects } = wide;
-    this.#wide = wide;
+  /** @param ownProjects - the viewer's projects */
+  constructor(unscoped: Wide, viewer: Viewer, ownProjects: readonly string[]) {
+    const { store, projects } = unscoped;
+    this.#unscoped = unscoped;
     this.#viewer = viewer;
-    this.#mine = mine;
-    this.segments = new NarrowedSegments(store.segments, mine, wide);
-    this.records = new NarrowedRecords(store.records, mine, viewer.project, projects);
-    this.ledger = new NarrowedLedger(store.ledger, mine);
+    this.#ownProjects = ownProjects;
+    this.segments = new NarrowedSegments(store.segments, ownProjects, unscoped);
+    this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
+    this.ledger = new NarrowedLedger(store.ledger, ownProjects);
   }
 
   id(): Promise<string | null> {
-    return this.#wide.store.id();
+    return this.#unscoped.store.id();
   }
 
   ready(): Promise<void> {
-    return this.#wide.store.ready();
+    return this.#unscoped.store.ready();
   }
 
   problem(): StoreUnavailable | null {
-    return this.#wide.store.problem();
+    return this.#unscoped.store.problem();
   }
 
   untilBack(ms: number): Promise<boolean> {
-    return this.#wide.store.untilBack(ms);
+    return this.#unscoped.store.untilBack(ms);
   }
 
   failingSinceMs(): number | null {
-    return this.#wide.store.failingSinceMs();
+    return this.#unscoped.store.failingSinceMs();
   }
 
   pressed(): boolean {
-    return this.#wide.store.pressed();
+    return this.#unscoped.store.pressed();
   }
 
   epoch(): string {
-    return this.#wide.store.epoch();
+    return this.#unscoped.store.epoch();
   }
 
   async findPrune(pruneId: string): Promise<StoredPrune | null> {
-    return (await this.#owned([pruneId])).has(pruneId) ? this.#wide.store.findPrune(pruneId) : null;
+    return (await this.#owned([pruneId])).has(pruneId) ? this.#unscoped.store.findPrune(pruneId) : null;
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {
-    return (await this.#owned([pruneId])).has(pruneId) ? this.#wide.store.findOriginal(pruneId) : null;
+    return (await this.#owned([pruneId])).has(pruneId) ? this.#unscoped.store.findOriginal(pruneId) : null;
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
     const owned = await this.#owned(pruneIds);
-    return this.#wide.store.knownPruneIds(pruneIds.filter((id) => owned.has(id)));
+    return this.#unscoped.store.knownPruneIds(pruneIds.filter((id) => owned.has(id)));
   }
 
   async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
-    const found = await this.#wide.store.findDecisions(keys);
+    const found = await this.#unscoped.store.findDecisions(keys);
     const owned = await this.#owned([...found.values()].flatMap(({ pruneId }) => pruneId ?? []));
     return new Map([...found].filter(([, { pruneId }]) => pruneId !== null && owned.has(pruneId)));
   }
@@ -104,7 +104,7 @@ export class NarrowedStore implements StoreHandle {
     const owned = await this.#owned(batch.touch);
     const touch = batch.touch.filter((id) => owned.has(id));
     const missing = batch.touch.filter((id) => !owned.has(id));
-    const done = await this.#wide.store.commit({ ...batch, touch, owner: this.#viewer.project }, waitMs);
+    const done = await this.#unscoped.store.commit({ ...batch, touch, owner: this.#viewer.project }, waitMs);
     return { ...done, missing: [...missing, ...done.missing] };
   }
 
@@ -114,7 +114,7 @@ export class NarrowedStore implements StoreHandle {
   }
 
   markServed(textHashes: readonly string[]): Promise<void> {
-    return this.#wide.store.markServed(textHashes);
+    return this.#unscoped.store.markServed(textHashes);
   }
 
   wasServed(): Promise<Set<string>> {
@@ -143,15 +143,15 @@ export class NarrowedStore implements StoreHandle {
   }
 
   addEvents(events: readonly EventRecord[]): Promise<void> {
-    return this.#wide.store.addEvents(events.map((event) => ({ ...event, project: this.#viewer.project })));
+    return this.#unscoped.store.addEvents(events.map((event) => ({ ...event, project: this.#viewer.project })));
   }
 
   async events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
-    return (await this.#wide.projects()).events(this.#mine, query);
+    return (await this.#unscoped.projects()).events(this.#ownProjects, query);
   }
 
   async stats(): ReturnType<Store['stats']> {
-    const { prunes, snapshots, bytes } = await (await this.#wide.projects()).sizes(this.#mine);
+    const { prunes, snapshots, bytes } = await (await this.#unscoped.projects()).sizes(this.#ownProjects);
     return { prunes, snapshots, bytes };
   }
 
@@ -171,6 +171,6 @@ export class NarrowedStore implements StoreHandle {
   }
 
   async #owned(pruneIds: readonly string[]): Promise<ReadonlySet<string>> {
-    return (await this.#wide.projects()).owned(this.#mine, pruneIds);
+    return (await this.#unscoped.projects()).owned(this.#ownProjects, pruneIds);
   }
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { sendError } from '../openai-error.ts';
 import type { BridgeWatch } from '../websocket/bridge.ts';
 import { MeteredFrames } from '../websocket/metered-frames.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { ChildUsage } from './child-usage.ts';
-import { type Coming, type Front, pathOf } from './front.ts';
+import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
 
 /** Where a child may name itself instead of in the path. */
 const HEADER = 'x-mcp-pruner-child';
@@ -44,14 +44,14 @@ export interface ChildDoorOptions {
   readonly gate: ChildGate;
   /** Answers `/child/<token>/rpc`. */
   readonly rpc: (childId: string) => RequestListener;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /**
  * Where children come in: `/child/<token>/v1/…` becomes `/v1/…` of that child, whose limits hold from here on. Neither
  * path nor header goes further.
  */
-export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Front {
+export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Gatekeeper {
   return (coming) => {
     const { req, answer, next, kind } = coming;
     if (req.url?.startsWith('/child/') !== true && req.headers[HEADER] === undefined) {
@@ -106,7 +106,7 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
 async function ordinary(
   rpc: ChildDoorOptions['rpc'],
   { childId, reserve, settle }: Entered,
-  { req, answer, next }: Coming,
+  { req, answer, next }: IncomingContext,
 ): Promise<void> {
   const path = pathOf(req);
   const res = answer();

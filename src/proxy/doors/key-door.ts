@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../../core/ports/key-gate.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import { sendError } from '../openai-error.ts';
 import { scopeOf } from '../scope.ts';
 import type { Destinations } from '../upstream/destinations.ts';
@@ -9,7 +9,7 @@ import { readAway } from '../upstream/unread-upload.ts';
 import { admitted } from './admitted.ts';
 import { asksModel, childOf } from './child-door.ts';
 import { ChildUsage } from './child-usage.ts';
-import { type Coming, pathOf } from './front.ts';
+import { type IncomingContext, pathOf } from './gatekeeper.ts';
 
 const HEADER = 'x-mcp-pruner-key';
 const PROJECT = 'x-mcp-pruner-project';
@@ -28,7 +28,7 @@ const BYTES_PER_TOKEN = 4;
 export interface KeyDoorOptions {
   readonly gate: KeyGate;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
@@ -49,14 +49,14 @@ export class KeyDoor {
   }
 
   /** Lets a request in by calling its `next`, or answers it. */
-  enter(coming: Coming): void {
+  enter(coming: IncomingContext): void {
     const { req, next } = coming;
     if (childOf(req) !== null)
       next(); // it came in by its own token
     else this.#ask(coming, takeKey(req));
   }
 
-  #ask(coming: Coming, shown: string | null): void {
+  #ask(coming: IncomingContext, shown: string | null): void {
     const { req, next } = coming;
     const { gate, onFailure } = this.#options;
     if (isMisplaced(req)) this.#refuse(coming, 'key_misplaced');
@@ -77,7 +77,7 @@ export class KeyDoor {
     }
   }
 
-  #answered(coming: Coming, found: Admitted | KeyRefusal): void {
+  #answered(coming: IncomingContext, found: Admitted | KeyRefusal): void {
     if (typeof found === 'string') this.#refuse(coming, found);
     else {
       admitted.set(coming.req, found);
@@ -86,7 +86,7 @@ export class KeyDoor {
     }
   }
 
-  #withinLimits(coming: Coming, by: Admitted): void {
+  #withinLimits(coming: IncomingContext, by: Admitted): void {
     const { req, next, kind } = coming;
     if (by.limited === 'no' || this.#isAmong(OWN, req)) {
       if (kind === 'upgrade') this.#follow(req.socket, by.keyId);
@@ -116,7 +116,7 @@ export class KeyDoor {
   }
 
   /** Counts a request; what it comes to is told when it is over. */
-  async #count({ req, answer }: Coming, by: Admitted): Promise<OverLimit | Counted> {
+  async #count({ req, answer }: IncomingContext, by: Admitted): Promise<OverLimit | Counted> {
     const { gate } = this.#options;
     const asks = req.method === 'POST' && asksModel(pathOf(req));
     const estimated = Math.max(1, Math.ceil((Number(req.headers['content-length']) || 0) / BYTES_PER_TOKEN));
@@ -135,7 +135,7 @@ export class KeyDoor {
     return paths.test(pathOf(req)) && !this.#options.destinations.routeOf(req)?.operation;
   }
 
-  #refuse({ req, answer }: Coming, code: Refused, keyId: string | null = null, retryAfterS = 0): void {
+  #refuse({ req, answer }: IncomingContext, code: Refused, keyId: string | null = null, retryAfterS = 0): void {
     const { gate, destinations } = this.#options;
     if (code !== 'upgrade_refused') gate.refused(code, keyId);
     const res = answer();

@@ -1,7 +1,7 @@
 import { CONNECTION_RUN } from '../../core/event-log.ts';
 import type { CountAnswer, LedgerSink, LedgerStore, RequestFacts } from '../../core/ports/ledger.ts';
 import type { Clock, EventSink, Store } from '../../core/ports.ts';
-import type { TellFailure } from '../../failures.ts';
+import type { FailureReporter } from '../../failures.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
 import { WriteBehind } from '../../write-behind.ts';
@@ -21,25 +21,25 @@ export interface ReporterOptions {
   readonly ledger?: LedgerSink;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
-  readonly onFailure: TellFailure;
+  readonly onFailure: FailureReporter;
 }
 
 /** Reports that wait to be told; beyond it the oldest go, never the request. */
 const MAX_WAITING = 5_000;
 /** Requests are told of together: one after the other finds the code and its data still in the processor's caches. */
-const TELL_MS = 25;
+const REPORT_DELAY_MS = 25;
 const TOLD_AT_ONCE = 64;
 
 /** Tells what happened to each request: one log line, the metrics, the totals and the events. */
 export class Reporter {
   readonly #options: ReporterOptions;
-  #reports: Told[] = [];
+  #reports: LogEntry[] = [];
   readonly #usage = new UsageTotals();
   readonly #wires = new WireTotals();
   readonly #unfinished = new Set<Promise<void>>();
   /** The last of each conversation's requests that wait to be billed. */
   readonly #counting = new Map<string, Promise<void>>();
-  #telling: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
   readonly #behind = new WriteBehind(() => this.#write());
 
   constructor(options: ReporterOptions) {
@@ -47,10 +47,10 @@ export class Reporter {
   }
 
   /** Never throws, never waits: it is told a moment later, and written later still, together with others. */
-  report(make: Told['make']): void {
+  report(make: LogEntry['make']): void {
     if (this.#reports.length >= MAX_WAITING) this.#reports.shift();
     this.#reports.push({ make, atMs: this.#options.clock.nowMs() });
-    this.#telling ??= setTimeout(() => this.#tell(), TELL_MS).unref();
+    this.#timer ??= setTimeout(() => this.#writeReports(), REPORT_DELAY_MS).unref();
   }
 
   /**
@@ -70,25 +70,25 @@ export class Reporter {
 
   /** Tells and writes what waits. Never rejects: what cannot be kept is lost, and the log says so. */
   flush(): Promise<void> {
-    while (this.#reports.length > 0) this.#tell();
-    clearTimeout(this.#telling);
-    this.#telling = undefined;
+    while (this.#reports.length > 0) this.#writeReports();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     return this.#behind.flush();
   }
 
-  #tell(): void {
+  #writeReports(): void {
     const ready: Ended[] = [];
     for (const { make, atMs } of this.#reports.splice(0, TOLD_AT_ONCE)) {
       const report = this.#made(make);
-      if (report instanceof Promise) this.#tellLater(report, atMs);
+      if (report instanceof Promise) this.#reportLater(report, atMs);
       else if (report) ready.push({ report, atMs });
     }
-    for (const ended of ready) this.#tellOne(ended);
-    this.#telling = this.#reports.length > 0 ? setTimeout(() => this.#tell(), 1).unref() : undefined;
+    for (const ended of ready) this.#reportOne(ended);
+    this.#timer = this.#reports.length > 0 ? setTimeout(() => this.#writeReports(), 1).unref() : undefined;
     this.#behind.soon();
   }
 
-  #made(make: Told['make']): RequestReport | Promise<RequestReport> | null {
+  #made(make: LogEntry['make']): RequestReport | Promise<RequestReport> | null {
     try {
       return make();
     } catch (err) {
@@ -98,16 +98,16 @@ export class Reporter {
   }
 
   /** The answer was compressed: what it says of its cost is read on another thread. */
-  #tellLater(report: Promise<RequestReport>, atMs: number): void {
+  #reportLater(report: Promise<RequestReport>, atMs: number): void {
     const told = report.then(
-      (made) => this.#tellOne({ report: made, atMs }),
+      (made) => this.#reportOne({ report: made, atMs }),
       (err: unknown) => this.#options.onFailure('not_reported', err),
     );
     this.#unfinished.add(told);
     void told.finally(() => this.#unfinished.delete(told));
   }
 
-  #tellOne({ report, atMs }: Ended): void {
+  #reportOne({ report, atMs }: Ended): void {
     const { log, metrics, shadow } = this.#options;
     for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
     const sums = sumsOf(report.outcomes);
@@ -175,7 +175,7 @@ export class Reporter {
 
 const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };
 
-interface Told {
+interface LogEntry {
   readonly make: () => RequestReport | Promise<RequestReport>;
   /** When the request ended. */
   readonly atMs: number;

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { Readable } from 'node:stream';
 import { HttpsProxyAgent } from 'https-proxy-agent';
 import { type Dispatcher, Pool, ProxyAgent } from 'undici';
-import type { Way } from '../../core/route-way.ts';
+import type { ProxyRoute } from '../../core/proxy-route.ts';
 import type { Hops } from './hops.ts';
 import { NodeHop } from './node-hop.ts';
 import { type Exchange, type Outgoing, PassOn, type Untold, type UpstreamRequest } from './pass-on.ts';
@@ -16,7 +16,7 @@ export interface UpstreamOptions {
   readonly headersTimeoutMs: number;
   /** Longest silence in the middle of an answer. */
   readonly bodyTimeoutMs: number;
-  readonly way: Way;
+  readonly way: ProxyRoute;
   readonly hops: Hops;
 }
 
@@ -159,7 +159,7 @@ export interface Connection {
 }
 
 /** A proxy is handed whole addresses of plain HTTP, and is asked for a tunnel to anything encrypted. */
-function connectionTo(origin: string, { proxy }: Way): Connection {
+function connectionTo(origin: string, { proxy }: ProxyRoute): Connection {
   if (proxy === null) return { origin, prefix: '', fields: [], tunnel: null };
   if (origin.startsWith('https:')) return { origin, prefix: '', fields: [], tunnel: proxy };
   const { origin: proxyOrigin, username, password } = new URL(proxy);

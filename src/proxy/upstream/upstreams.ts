@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type ProxySettings, wayTo } from '../../core/route-way.ts';
+import { type ProxySettings, routeTo } from '../../core/proxy-route.ts';
 import type { Hops } from './hops.ts';
 import { Upstream } from './upstream.ts';
 
@@ -31,7 +31,7 @@ export class Upstreams {
         url,
         headersTimeoutMs,
         bodyTimeoutMs,
-        way: wayTo(url, this.#options),
+        way: routeTo(url, this.#options),
         hops: this.#hops,
       });
       this.#open.set(url, upstream);

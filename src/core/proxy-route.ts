@@ -5,21 +5,21 @@ export interface ProxySettings {
   readonly noProxy: readonly string[];
 }
 
-/** Which way requests to an address go. */
-export interface Way {
-  /** Address of the proxy with its user name and password, or `null` for the direct way. */
+/** How requests to an address leave this machine. */
+export interface ProxyRoute {
+  /** Address of the forward proxy with its user name and password; `null`: a direct connection. */
   readonly proxy: string | null;
   /** For people: without user name and password. */
   readonly shown: string;
 }
 
-const DIRECT: Way = { proxy: null, shown: 'direct' };
+const DIRECT: ProxyRoute = { proxy: null, shown: 'direct' };
 
 /**
- * Which way requests to an address go: by the rules of curl and undici's `EnvHttpProxyAgent`. `NO_PROXY` names hosts with
+ * The route to an address, by the rules of curl and undici's `EnvHttpProxyAgent`. `NO_PROXY` names hosts with
  * all that lies below them, with or without a port, or `*`; loopback addresses are no exception.
  */
-export function wayTo(url: string, { httpProxy, httpsProxy, noProxy }: ProxySettings): Way {
+export function routeTo(url: string, { httpProxy, httpsProxy, noProxy }: ProxySettings): ProxyRoute {
   const { protocol, host, port } = new URL(url);
   const name = host.replace(/:\d*$/, '').toLowerCase();
   const number = port === '' ? (protocol === 'https:' ? '443' : '80') : port;

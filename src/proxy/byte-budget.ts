@@ -1,5 +1,5 @@
-/** Room for bodies that are rewritten at the same time: their texts live in the heap, of which there is so much only. */
-export class RewriteRoom {
+/** Limits the bytes of bodies that are rewritten at the same time: their texts live in the heap. */
+export class ByteBudget {
   readonly #maxBytes: number;
   #taken = 0;
   readonly #waiting: { readonly bytes: number; readonly go: (release: () => void) => void }[] = [];
@@ -10,9 +10,9 @@ export class RewriteRoom {
   }
 
   /**
-   * Waits for room, first come, first served.
+   * Waits until the budget allows a body, in the order of arrival.
    *
-   * @returns what gives the room back, or `null` when none came free in time: the body is to go as it came
+   * @returns a function that releases the bytes, or `null` after `waitMs`: the body is then forwarded unchanged
    */
   take(bytes: number, waitMs: number): Promise<(() => void) | null> {
     if (this.#waiting.length === 0 && this.#fits(bytes)) return Promise.resolve(this.#occupy(bytes));

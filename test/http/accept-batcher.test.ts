@@ -3,7 +3,7 @@ import { Agent, createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Newcomers } from '../../src/proxy/doors/newcomers.ts';
+import { AcceptBatcher } from '../../src/proxy/doors/accept-batcher.ts';
 
 const servers: Server[] = [];
 
@@ -12,15 +12,15 @@ afterEach(() => {
 });
 
 /** A server that notes by whom it was asked, in the order in which it answers. */
-async function serverWith(newcomers: Newcomers): Promise<{ readonly port: number; readonly served: string[] }> {
+async function serverWith(acceptBatcher: AcceptBatcher): Promise<{ readonly port: number; readonly served: string[] }> {
   const served: string[] = [];
   const server = createServer((req, res) =>
-    newcomers.serve(() => {
+    acceptBatcher.serve(() => {
       served.push(req.url ?? '');
       res.end('ok');
     }),
   );
-  server.on('connection', () => newcomers.came());
+  server.on('connection', () => acceptBatcher.came());
   servers.push(server.listen(0, '127.0.0.1'));
   await once(server, 'listening');
   return { port: (server.address() as AddressInfo).port, served };
@@ -36,9 +36,9 @@ async function ask(port: number, who: string, times: number): Promise<void> {
   agent.destroy();
 }
 
-describe('Newcomers', () => {
+describe('AcceptBatcher', () => {
   it('serves all that come together once before it serves any of them again', async () => {
-    const { port, served } = await serverWith(new Newcomers(() => 0));
+    const { port, served } = await serverWith(new AcceptBatcher(() => 0));
     const names = Array.from({ length: 40 }, (_, i) => `/${i}`);
     await Promise.all(names.map((name) => ask(port, name, 3)));
     expect(new Set(served.slice(0, names.length)).size).toBe(names.length);
@@ -47,7 +47,7 @@ describe('Newcomers', () => {
 
   it('serves at once where nobody has just come', () => {
     let isServed = false;
-    new Newcomers().serve(() => {
+    new AcceptBatcher().serve(() => {
       isServed = true;
     });
     expect(isServed).toBe(true);
@@ -55,15 +55,15 @@ describe('Newcomers', () => {
 
   it('keeps nobody waiting for ever where others come all the time', async () => {
     let nowMs = 0;
-    const newcomers = new Newcomers(() => nowMs);
+    const acceptBatcher = new AcceptBatcher(() => nowMs);
     let isServed = false;
-    newcomers.came();
-    newcomers.serve(() => {
+    acceptBatcher.came();
+    acceptBatcher.serve(() => {
       isServed = true;
     });
     while (!isServed) {
       expect(nowMs).toBeLessThan(1_000);
-      newcomers.came();
+      acceptBatcher.came();
       nowMs += 5;
       await nextTurn();
     }

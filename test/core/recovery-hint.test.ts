@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/core/decide/decision.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
-import { tellWayBack } from '../../src/core/decide/way-back.ts';
+import { addRecoveryHint } from '../../src/core/decide/recovery-hint.ts';
 import { textHash } from '../../src/core/hash.ts';
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
@@ -126,14 +126,14 @@ describe('the way back to what was cut', () => {
     const maker = new DecisionMaker({ once: decideOnce(openStore()), timeoutMs: 60_000 });
     const before = await maker.decideAll([job]);
     await maker.makeDurable(before.fresh, [], '');
-    const after = await maker.decideAll([{ ...job, wayBack: 'tool' }]);
+    const after = await maker.decideAll([{ ...job, recoveryHint: 'tool' }]);
     expect(after).toMatchObject({ decisions: before.decisions, fresh: [] });
     expect(after.decisions[0]?.cuts.length).toBeGreaterThan(0);
   });
 
   it('gives the words of a long reason up for it', () => {
     const reason = 'hors focus: '.padEnd(REASON_CHARS, 'x');
-    const [cut] = tellWayBack([{ startLine: 1, endLine: 9, reason }], 'shell');
+    const [cut] = addRecoveryHint([{ startLine: 1, endLine: 9, reason }], 'shell');
     expect(cut?.reason).toHaveLength(REASON_CHARS);
     expect(cut?.reason.endsWith(SHELL)).toBe(true);
   });

@@ -2,10 +2,10 @@
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * Room for answers that clients have not read yet. Each is held in memory until its client takes it, however slowly, and
- * all clients share the room.
+ * Limits the bytes of answers that clients have not read yet. Each answer stays in memory until its client has read it,
+ * however slowly, and all clients share the budget.
  */
-export class AnswerRoom {
+export class ByteBudget {
   readonly #maxBytes: number;
   #held = 0;
 
@@ -14,7 +14,7 @@ export class AnswerRoom {
     this.#maxBytes = maxBytes;
   }
 
-  /** @returns what gives the room back, or `null` when there is none for an answer of this size */
+  /** @returns a function that releases the bytes, or `null` when the budget does not allow an answer of this size */
   take(bytes: number): (() => void) | null {
     if (bytes > SMALL_BYTES && this.#held > 0 && this.#held + bytes > this.#maxBytes) return null;
     this.#held += bytes;

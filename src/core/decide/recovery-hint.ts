@@ -6,13 +6,13 @@ import type { Cut } from '../../engine/types.ts';
  * How whoever reads a marker has its lines back. `tool`: the request offers `recover_text`. `shell`: it does not, but an
  * agent with a shell can run `mcp-pruner recover`.
  */
-export type WayBack = 'tool' | 'shell';
+export type RecoveryHint = 'tool' | 'shell';
 
 /**
  * Said once per text, for models take a marker for damage to the source and act on that. The prune id and the lines stand
  * in the marker already.
  */
-const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<WayBack, string>>>> = {
+const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<RecoveryHint, string>>>> = {
   fr: {
     tool: 'source intacte, lignes par recover_text',
     shell: 'source intacte, lignes par: mcp-pruner recover <prune_id> --lines a-b',
@@ -24,7 +24,11 @@ const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<WayBack, string>>>>
 };
 
 /** Adds to the reason of the first cut that nothing is lost and how lines come back; what it says already gives way. */
-export function tellWayBack(cuts: readonly Cut[], way: WayBack, language: ReasonLanguage = 'fr'): readonly Cut[] {
+export function addRecoveryHint(
+  cuts: readonly Cut[],
+  way: RecoveryHint,
+  language: ReasonLanguage = 'fr',
+): readonly Cut[] {
   const [first, ...others] = cuts;
   if (!first) return cuts;
   const words = WORDS[language][way];

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** A request on its way in. */
-export interface Coming {
+/** A request that has not been admitted yet. */
+export interface IncomingContext {
   readonly req: IncomingMessage;
-  /** Makes what it is answered with; of one for a WebSocket called only where that may not come in. */
+  /** Creates the response. For a WebSocket it is called only to refuse it. */
   readonly answer: () => ServerResponse;
-  /** Lets it in: it is an ordinary one from then on. */
+  /** Admits the request; it is then routed like any other. */
   readonly next: () => void;
   /** `upgrade`: it asks for a WebSocket. */
   readonly kind: 'request' | 'upgrade';
 }
 
-/** Whoever may answer before the routes do, or change who asks for what. */
-export type Front = (coming: Coming) => void;
+/** Admits or answers requests before they are routed. It may rewrite the path. */
+export type Gatekeeper = (coming: IncomingContext) => void;
 
 /** The path that a request names, without its query. */
 export function pathOf({ url = '' }: IncomingMessage): string {

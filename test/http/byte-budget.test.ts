@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { RewriteRoom } from '../../src/proxy/rewrite-room.ts';
+import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 
 const LONG_MS = 60_000;
 
 describe('room for bodies that are rewritten at once', () => {
   it('is given until it is taken, then to whoever waits, in turn', async () => {
-    const room = new RewriteRoom(10);
+    const room = new ByteBudget(10);
     const first = await room.take(6, LONG_MS);
     const order: string[] = [];
     const second = room.take(6, LONG_MS).then((release) => {
@@ -25,7 +25,7 @@ describe('room for bodies that are rewritten at once', () => {
   });
 
   it('is given to one that is larger than all of it when nobody else is there', async () => {
-    const room = new RewriteRoom(10);
+    const room = new ByteBudget(10);
     const large = await room.take(100, LONG_MS);
     expect(large).not.toBeNull();
     expect(await room.take(1, 5)).toBeNull();
@@ -34,7 +34,7 @@ describe('room for bodies that are rewritten at once', () => {
   });
 
   it('is refused to those that waited in vain, and those behind them go on', async () => {
-    const room = new RewriteRoom(10);
+    const room = new ByteBudget(10);
     await room.take(6, LONG_MS);
     const refused = room.take(6, 5);
     const small = room.take(3, LONG_MS);

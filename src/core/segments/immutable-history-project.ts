@@ -7,11 +7,11 @@ const MARK = '\nbound';
  * The key under which the store keeps segments of conversations whose history the provider verifies. Their texts can never
  * change, so they stay apart from a project's other conversations. No project name from a header contains a line break.
  */
-export function boundProject(project: string): string {
+export function immutableHistoryProject(project: string): string {
   return `${project}${MARK}`;
 }
 
-/** Splits a stored project key into the project's name and whether its history is bound; undoes `boundProject`. */
+/** Splits a stored project key into the project's name and whether its history is bound; undoes `immutableHistoryProject`. */
 export function readProjectKey(key: string): { readonly project: string; readonly bound: boolean } {
   return key.endsWith(MARK) ? { project: key.slice(0, -MARK.length), bound: true } : { project: key, bound: false };
 }
@@ -19,5 +19,5 @@ export function readProjectKey(key: string): { readonly project: string; readonl
 /** A request whose history the provider verifies, as it is recorded: under its own project key, with pins as the only directives. */
 export function boundRequest(request: DecidedRequest, directives: DirectivesView): DecidedRequest {
   const { scope } = request;
-  return { ...request, scope: { ...scope, project: boundProject(scope.project) }, directives };
+  return { ...request, scope: { ...scope, project: immutableHistoryProject(scope.project) }, directives };
 }

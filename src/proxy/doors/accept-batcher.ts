@@ -1,11 +1,11 @@
-/** Requests wait so long at most for more connections to come in, in milliseconds. */
+/** Longest time that requests wait for more connections, in milliseconds. */
 const HELD_MS = 25;
 
 /**
- * Lets all come in that stand at the door before anybody is served. The event loop takes in one connection a turn; of many
- * that come together the first would be served time and again before the last is let in.
+ * Accepts all waiting connections before any request is served. The event loop accepts one connection per turn. Of many
+ * clients that connect together, the first would otherwise be served several times before the last is accepted.
  */
-export class Newcomers {
+export class AcceptBatcher {
   readonly #nowMs: () => number;
   #came = false;
   #isLooking = false;
@@ -17,7 +17,7 @@ export class Newcomers {
     this.#nowMs = nowMs;
   }
 
-  /** A connection came in. */
+  /** Records that a connection was accepted. */
   came(): void {
     this.#came = true;
     if (this.#isLooking) return;
@@ -26,7 +26,7 @@ export class Newcomers {
     setImmediate(this.#look);
   }
 
-  /** Serves a request: at once or, where connections have just come, at the end of the first turn that brought none. */
+  /** Serves a request at once or, while connections are being accepted, after the first turn that accepts none. */
   serve(go: () => void): void {
     if (this.#isLooking) this.#held.push(go);
     else go();
