@@ -12,7 +12,7 @@ describe('recover_text', () => {
   const lines = args.text.split('\n');
 
   async function pruned(): Promise<{ proxy: TestProxy } & Pruned> {
-    const proxy = await startProduct({ MCP_PRUNER_ENABLE_BULK: '1' });
+    const proxy = await startProduct({ MCP_PRUNER_ENABLE_BULK: '1', MCP_PRUNER_ENABLE_EVENTS_BUS: '1' });
     return { proxy, ...(await ask<Pruned>(proxy, 'prune_text', args)) };
   }
 
@@ -40,6 +40,26 @@ describe('recover_text', () => {
     expect(await ask(proxy, 'recover_batch', { entries: [call] })).toEqual({ results: [expected] });
     const ranges = [{ start_line: 1, end_line: 1 }];
     expect(await ask(proxy, 'recover_text', { ...call, ranges })).toMatchObject({ raw_text: lines[0] });
+  });
+
+  it('takes line numbers that are written as strings', async () => {
+    const { proxy, prune_id } = await pruned();
+    const call = { prune_id, ranges: [{ start_line: '2', end_line: '3' }], include_line_numbers: false };
+    expect(await ask(proxy, 'recover_text', call)).toMatchObject({ raw_text: lines.slice(1, 3).join('\n') });
+    for (const wrong of ['', '2.5', '-1', 'two', '1e3', true]) {
+      const { error } = await proxy.call('recover_text', { ...call, ranges: [{ start_line: wrong, end_line: 3 }] });
+      expect(error).toMatchObject({ code: -32602 });
+    }
+  });
+
+  it('answers a call without ranges with the number of lines, and does not count it as a recovery', async () => {
+    const { proxy, prune_id } = await pruned();
+    expect(await ask(proxy, 'recover_text', { prune_id, ranges: [], include_line_numbers: true })).toEqual({
+      raw_text: '',
+      metadata: { prune_id, ranges: [], line_numbering: 'original', lines: lines.length - 1 },
+    });
+    const page = await ask<{ events: { kind: string }[] }>(proxy, 'events_watch', { limit: 500 });
+    expect(page.events.map(({ kind }) => kind)).not.toContain('recovered');
   });
 
   it('says how many lines there are when lines beyond the end are asked for', async () => {

@@ -75,4 +75,10 @@ export interface Pruner {
    * @throws PrunerError `invalid_range` (start > end, a line < 1, or far more than the text in all), `prune_id_not_found`, `recovery_unavailable`
    */
   recover(input: RecoverInput): Promise<string>;
+  /**
+   * How many lines the text behind a prune id has.
+   *
+   * @throws PrunerError `prune_id_not_found`, `recovery_unavailable`
+   */
+  lineCount(pruneId: string): Promise<number>;
 }

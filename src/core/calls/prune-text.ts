@@ -12,7 +12,7 @@ import { reasonOf } from '../failure-reason.ts';
 import { keyOf, numbersHash, textHash } from '../hash.ts';
 import type { Decision, LineScorer, Scored, Store } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneStats, PruneTextInput, PruneTextResult } from './api.ts';
-import { recover, recoverAll } from './recover.ts';
+import { lineCount, recover, recoverAll } from './recover.ts';
 
 export interface PrunerOptions {
   readonly store: Store;
@@ -42,6 +42,7 @@ export function createPruner(options: PrunerOptions): Pruner & BulkPruner {
   return {
     pruneText: (input, signal) => pruneText(options, input, signal),
     recover: (input) => recover(options, input),
+    lineCount: (pruneId) => lineCount(options, pruneId),
     pruneAll: (inputs, signal) => pruneAll(options, inputs, signal),
     recoverAll: (inputs) => recoverAll(options, inputs),
   };

@@ -78,6 +78,14 @@ export function prunerWithEvents(
       for (const result of results) onPruned(result);
       return results;
     },
+    async lineCount(pruneId) {
+      try {
+        return await pruner.lineCount(pruneId);
+      } catch (cause) {
+        events.add([refused([{ pruneId, ranges: [], numbered: false }], cause)]);
+        throw cause;
+      }
+    },
     recover: (input) => recovering([input], pruner.recover(input)),
     recoverAll: (inputs) => recovering(inputs, pruner.recoverAll(inputs)),
   };

@@ -71,15 +71,13 @@ function checkRanges({ pruneId, ranges }: RecoverInput): void {
   throw failure('invalid_range', pruneId, `Lines count from 1 and start_line must not exceed end_line; got ${got}.`);
 }
 
+/** Number of lines of the text behind a prune id. @throws PrunerError `prune_id_not_found`, `recovery_unavailable` */
+export async function lineCount(options: RecoverOptions, pruneId: string): Promise<number> {
+  return splitLines(await findOriginal(options, pruneId)).count;
+}
+
 async function read(options: RecoverOptions, { pruneId, ranges, numbered }: RecoverInput): Promise<string> {
   const text = await findOriginal(options, pruneId);
-  if (text === null) {
-    throw failure(
-      'prune_id_not_found',
-      pruneId,
-      `This prune_id is unknown or has expired, or its text was damaged. ${ELSEWHERE}`,
-    );
-  }
   const lines = splitLines(text);
   const beyond = ranges.find(({ startLine }) => startLine > Math.max(lines.count, 1));
   if (beyond) {
@@ -107,12 +105,19 @@ function sizeOf(lines: Lines, ranges: RecoverInput['ranges']): number {
   return size;
 }
 
-async function findOriginal({ store }: RecoverOptions, pruneId: string): Promise<string | null> {
+async function findOriginal({ store }: RecoverOptions, pruneId: string): Promise<string> {
+  let text: string | null;
   try {
-    return await store.findOriginal(pruneId);
+    text = await store.findOriginal(pruneId);
   } catch (cause) {
     throw failure('recovery_unavailable', pruneId, `The originals cannot be read now. ${ELSEWHERE}`, { cause });
   }
+  if (text !== null) return text;
+  throw failure(
+    'prune_id_not_found',
+    pruneId,
+    `This prune_id is unknown or has expired, or its text was damaged. ${ELSEWHERE}`,
+  );
 }
 
 function failure(code: PrunerError['code'], pruneId: string, hint: string, options?: ErrorOptions): PrunerError {

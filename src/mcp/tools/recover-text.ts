@@ -8,7 +8,11 @@ import { boundedList, integer } from '../tool-input.ts';
 const MAX_RANGES = 10_000;
 
 // The listed minimum is 1, but lines below it must reach the range check, which has an error of its own (invalid_range).
-const line = integer.meta({ minimum: 1 });
+// Models write numbers as strings now and then; the listed schema stays an integer.
+const line = z.preprocess(
+  (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
+  integer.meta({ minimum: 1 }),
+);
 
 export const recoverTextInput = z.strictObject({
   prune_id: z.string(),
@@ -31,7 +35,9 @@ export function recoverTextTool(pruner: Pruner): Tool {
     input: recoverTextInput,
     async run(args) {
       const input = toRecoverInput(args);
-      return toRecovered(input, await pruner.recover(input));
+      if (input.ranges.length > 0) return toRecovered(input, await pruner.recover(input));
+      const { raw_text, metadata } = toRecovered(input, '');
+      return { raw_text, metadata: { ...metadata, lines: await pruner.lineCount(input.pruneId) } };
     },
   });
 }

@@ -64,6 +64,11 @@ export class FakePruner implements Pruner {
     };
   }
 
+  async lineCount(pruneId: string): Promise<number> {
+    await this.recover({ pruneId, ranges: [], numbered: false }); // fails as it would
+    return splitLines(this.#texts.get(pruneId) ?? '').count;
+  }
+
   async recover({ pruneId, ranges, numbered }: RecoverInput): Promise<string> {
     if (pruneId === 'prn_unavailable') throw new PrunerError('recovery_unavailable', { prune_id: pruneId });
     for (const { startLine, endLine } of ranges) {
