@@ -3,10 +3,11 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/settings.ts';
 import type { BulkPruner, Pruner } from '../core/calls/api.ts';
-import type { LedgerSink, LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerSink } from '../core/ports/ledger.ts';
+import type { Clock } from '../core/ports.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { Learner } from '../ledger/learning.ts';
-import { Ledger } from '../ledger/ledger.ts';
+import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
 import { type PriceSource, Prices } from '../ledger/prices.ts';
 import { newUuid } from './request-ids.ts';
 import type { Storage } from './storage.ts';
@@ -35,8 +36,8 @@ function sourceAt(path: string): PriceSource {
 }
 
 /** Keeps account over a store. A broken file of prices stops nothing: its models then have tokens and no dollars. */
-export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => void): OpenLedger {
-  const { settings, store, events, failures, clock } = storage;
+export function openLedger(storage: Storage, counters: LedgerCounters = {}): OpenLedger {
+  const { settings, store, events, failures, clock, log } = storage;
   const onFailure = failures.of('ledger');
   const learner = settings.learn ? learnerOver(storage) : null;
   const ledger = new Ledger({
@@ -48,13 +49,32 @@ export function openLedger(storage: Storage, onBilled?: (turn: LedgerTurn) => vo
     findPrune: (pruneId) => store.findPrune(pruneId),
     conversationOf: (pruneId) => events.runOf(pruneId),
     ...(learner && { learner }),
-    ...(onBilled && { onBilled }),
+    ...counters,
+    onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
+      log.warn({ figures }, 'the day has too many figures: those of further projects are added to (others)'),
+    ),
   });
   const ledgerStarted = store.ready().then(
     () => ledger.start(),
     (cause: unknown) => onFailure('calibration_not_read', cause),
   );
   return { ledger, learner, ledgerStarted };
+}
+
+/** What is counted of bills, for metrics. */
+export type LedgerCounters = Pick<LedgerOptions, 'onBilled' | 'onFolded'>;
+
+const HOUR_MS = 3_600_000;
+
+/** Counts each call, and logs one of them an hour. */
+function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (figures: number) => void) {
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  return (figures: number): void => {
+    count?.(figures);
+    if (clock.nowMs() - loggedMs < HOUR_MS) return;
+    loggedMs = clock.nowMs();
+    log(figures);
+  };
 }
 
 /** What the ledger is, and who learns from it; `null` where nobody does. */

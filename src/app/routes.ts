@@ -44,11 +44,10 @@ export interface OpenRoutes extends Routes {
 export async function openRoutes(storage: Storage, port: number): Promise<OpenRoutes> {
   const { settings, version, store, failures } = storage;
   const metrics = createMetrics({ version, storeSizes: () => store.stats() });
-  const services = openServices(
-    storage,
-    (result) => countPruned(metrics, result),
-    (turn) => metrics.billed(turn),
-  );
+  const services = openServices(storage, (result) => countPruned(metrics, result), {
+    onBilled: (turn) => metrics.billed(turn),
+    onFolded: (figures) => metrics.folded(figures),
+  });
   const face = httpFace(settings, port);
   const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;
   const fleet = await fleetOf(services, port);

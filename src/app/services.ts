@@ -5,7 +5,6 @@ import { prunerWithEvents } from '../core/calls/pruner-events.ts';
 import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
-import type { LedgerTurn } from '../core/ports/ledger.ts';
 import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
@@ -19,7 +18,7 @@ import { Upkeep } from '../store/upkeep.ts';
 import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import { openBackend } from './backend.ts';
 import { decideOnceOf } from './decide-once.ts';
-import { openLedger, prunerWithLedger } from './ledger.ts';
+import { type LedgerCounters, openLedger, prunerWithLedger } from './ledger.ts';
 import type { Storage } from './storage.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
@@ -57,7 +56,7 @@ export interface Services extends Storage {
 export function openServices(
   storage: Storage,
   onPruned?: (result: PruneTextResult) => void,
-  onBilled?: (turn: LedgerTurn) => void,
+  counters?: LedgerCounters,
 ): Services {
   const { settings, store, events, failures, clock } = storage;
   const scorer = openBackend(storage);
@@ -69,7 +68,7 @@ export function openServices(
   const once = decideOnceOf(settings, store, clock, decider);
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure: failures.of('segments') });
   const contextGc = openContextGc(storage, () => recorder.flush());
-  const { ledger, learner, ledgerStarted } = openLedger(storage, onBilled);
+  const { ledger, learner, ledgerStarted } = openLedger(storage, counters);
   const upkeep = new Upkeep(store, failures.of('upkeep'));
   return {
     ...storage,

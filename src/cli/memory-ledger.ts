@@ -32,6 +32,15 @@ export class MemoryLedger implements LedgerStore {
     return this.#sums;
   }
 
+  async totals(): Promise<readonly LedgerSum[]> {
+    const all = this.#sums.filter(({ slice }) => slice === 'all');
+    return [
+      ...all.map((sum) => ({ ...sum, project: '' })),
+      ...all.map((sum) => ({ ...sum, day: '' })),
+      ...this.#sums.filter(({ slice }) => slice !== 'all'),
+    ];
+  }
+
   async turns(): Promise<readonly LedgerTurn[]> {
     return [];
   }

@@ -283,7 +283,7 @@ export async function readReport(
 ): Promise<LedgerReport> {
   const { sinceDay, ...of } = query;
   const [sums, conversations, steps] = await Promise.all([
-    store.sums(query),
+    store.totals(query),
     store.conversations({ ...of, sinceMs: Date.parse(sinceDay), limit: MAX_CONVERSATIONS }),
     store.steps(),
   ]);

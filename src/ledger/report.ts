@@ -9,6 +9,7 @@ import type {
   LedgerTool,
   LedgerTotals,
   MissCause,
+  Others,
   Share,
 } from '../core/ports/ledger.ts';
 import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
@@ -18,10 +19,11 @@ import { holdoutOf } from './holdout.ts';
 const ENOUGH_GUESSED = 2_000;
 /** Models without a price that are named. */
 const MAX_UNPRICED = 10;
+const OTHERS: Others = '(others)';
 
 type Fields = ReadonlyMap<string, number>;
 
-/** The read model of the report and the page, of the figures that a store holds. */
+/** The read model of the report and the page. @param sums - as of `LedgerStore.totals` */
 export function reportOf(
   query: { readonly sinceDay: string; readonly project?: string },
   sums: readonly LedgerSum[],
@@ -30,7 +32,13 @@ export function reportOf(
   problems: readonly string[] = [],
 ): LedgerReport {
   const of = (slice: LedgerSum['slice']): readonly LedgerSum[] => sums.filter((sum) => sum.slice === slice);
-  const all = of('all');
+  const all = of('all').filter(({ day }) => day !== '');
+  const projects = grouped(
+    of('all').filter(({ day }) => day === ''),
+    ({ project }) => project,
+  )
+    .map(([project, fields]) => ({ project, ...totalsOf(fields) }))
+    .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
   const whole = fieldsOf(all);
   const totals = totalsOf(whole);
   const get = (field: string): number => whole.get(field) ?? 0;
@@ -41,13 +49,11 @@ export function reportOf(
   return {
     sinceDay: query.sinceDay,
     project: query.project ?? null,
-    notes: [...problems, ...unpricedNotes(models)],
+    notes: [...problems, ...unpricedNotes(models), ...foldedNotes(projects)],
     totals,
     days: grouped(all, ({ day }) => day).map(([day, fields]) => ({ day, ...totalsOf(fields) })),
     models,
-    projects: grouped(all, ({ project }) => project)
-      .map(([project, fields]) => ({ project, ...totalsOf(fields) }))
-      .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests),
+    projects,
     tools: grouped(of('tool'), ({ key }) => key)
       .map(([key, fields]) => toolOf(key, fields, held))
       .sort((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),
@@ -67,6 +73,14 @@ export function reportOf(
     checked: checkedOf(whole),
     steps: [...held].reverse(),
   };
+}
+
+/** That figures of projects were added to `(others)`. */
+function foldedNotes(projects: LedgerReport['projects']): string[] {
+  const others = projects.find(({ project }) => project === OTHERS);
+  return others
+    ? [`a day had too many projects: ${counted(others.requests, 'request')} of the smaller ones stand under ${OTHERS}`]
+    : [];
 }
 
 /** A line for each of the models without a price that were asked most. */

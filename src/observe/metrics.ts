@@ -86,6 +86,8 @@ export interface Metrics {
   pruning(sample: PruningSample): void;
   /** Counts what a request came to. Never throws. */
   billed(sample: BillSample): void;
+  /** Counts figures of the ledger that were added to the project `(others)`. Never throws. */
+  folded(figures: number): void;
   /** The page that Prometheus scrapes. */
   /** Once the library is loaded. */
   loaded(): Promise<void>;
@@ -161,6 +163,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     billed(sample) {
       const bounded = { ...sample, model: models.of(sample.model) };
       record((to) => to.billed(bounded));
+    },
+    folded(figures) {
+      record((to) => to.folded(figures));
     },
     async loaded() {
       await load();

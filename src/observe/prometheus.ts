@@ -65,6 +65,10 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.');
   const missTokens = counter('cache_miss_tokens_total', 'Tokens not read from the cache that stood there.', 'cause');
   const missDollars = counter('cache_miss_dollars_total', 'What these cost above reading them.', 'cause');
+  const folded = counter(
+    'ledger_folded_figures_total',
+    'Figures added to the project (others), as a day had too many.',
+  );
   // without labels it is there from the beginning, so that nothing need not be added
   const add = (counter: Counter, value: number): void => {
     if (value > 0) counter.inc(value);
@@ -110,6 +114,9 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
       if (miss === null) return;
       missTokens.inc({ cause: miss }, amount(sample.missTokens));
       missDollars.inc({ cause: miss }, amount(sample.missDollars));
+    },
+    folded(figures: number) {
+      add(folded, figures);
     },
     async page() {
       await readStore(); // before the scrape, which reads all gauges at once

@@ -36,6 +36,19 @@ export class LedgerLists implements Omit<LedgerStore, 'settle' | 'add' | 'addSte
     );
   }
 
+  totals({ sinceDay, project = null }: { sinceDay: string; project?: string | null }): Promise<readonly LedgerSum[]> {
+    const from = `FROM main.ledger_sum WHERE day >= ? AND (CAST(? AS text) IS NULL OR project = ?) AND`;
+    return this.#rows.all(
+      `SELECT day, '' AS project, slice, key, field, sum(value) AS value ${from} slice = 'all' GROUP BY day, slice, key, field
+       UNION ALL SELECT '' AS day, project, slice, key, field, sum(value) AS value ${from} slice = 'all'
+       GROUP BY project, slice, key, field
+       UNION ALL SELECT '' AS day, '' AS project, slice, key, field, sum(value) AS value ${from} slice IN ('model', 'tool', 'miss')
+       GROUP BY slice, key, field
+       ORDER BY 1 DESC LIMIT ${MAX_SUMS_READ}`,
+      [sinceDay, project, project, sinceDay, project, project, sinceDay, project, project],
+    );
+  }
+
   async turns({ conversationId, limit, ...page }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
     const { after = null } = page;
     const rows = await this.#rows.all<TurnRow>(

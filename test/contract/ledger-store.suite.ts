@@ -76,6 +76,44 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect(await ledger.sums({ sinceDay: '2026-11-20', slice: 'model' })).toHaveLength(1);
     });
 
+    it('keeps no more figures of a day than it has room for, and every figure of the totals', async () => {
+      const { ledger } = await open();
+      const figures = (project: string): LedgerSum[] => [
+        sum({ project }),
+        sum({ project, field: 'dollars', value: 0.5 }),
+        ...Array.from({ length: 38 }, (_, i) => sum({ project, slice: 'tool', key: `${project} tool ${i}` })),
+        sum({ project, slice: 'miss', key: 'expired' }),
+        sum({ project, slice: 'model', key: i(project) % 2 === 0 ? 'even' : 'odd' }),
+      ];
+      const i = (project: string): number => Number(project.slice(1));
+      const projects = Array.from({ length: 480 }, (_, at) => `p${at}`);
+      let folded = 0;
+      for (let at = 0; at < projects.length; at += 100) {
+        folded += await ledger.add([], projects.slice(at, at + 100).flatMap(figures));
+      }
+      // a project that is there goes on to be counted under its name
+      await ledger.add([], figures('p0'));
+      const kept = await ledger.sums({ sinceDay: '2026-11-20' });
+      expect(kept.length).toBeLessThanOrEqual(20_000);
+      const totals = await ledger.totals({ sinceDay: '2026-11-20' });
+      const sumOf = (wanted: Partial<LedgerSum>): number =>
+        totals
+          .filter((one) => Object.entries(wanted).every(([name, value]) => one[name as keyof LedgerSum] === value))
+          .reduce((all, { value }) => all + value, 0);
+      expect(sumOf({ day: '2026-11-20', slice: 'all', field: 'requests' })).toBe(481);
+      expect(sumOf({ day: '', slice: 'all', field: 'requests' })).toBe(481);
+      expect(sumOf({ slice: 'all', field: 'dollars', day: '' })).toBe(240.5);
+      expect(sumOf({ slice: 'model', key: 'even' })).toBe(241);
+      expect(sumOf({ slice: 'model', key: 'odd' })).toBe(240);
+      expect(sumOf({ slice: 'miss' })).toBe(481);
+      expect(sumOf({ slice: 'tool' })).toBe(38 * 481);
+      expect(sumOf({ project: 'p0', slice: 'all', field: 'requests' })).toBe(2);
+      const others = sumOf({ project: '(others)', slice: 'all', field: 'requests' });
+      expect(others).toBeGreaterThan(50);
+      expect(folded).toBeGreaterThan(others);
+      expect((await ledger.totals({ sinceDay: '2026-11-20', project: '(others)' })).length).toBeGreaterThan(0);
+    });
+
     it('tells conversations with what they came to, the newest first', async () => {
       const { ledger } = await open();
       const late = { conversationId: 'c2', project: 'q', atMs: 5_000, arm: 'control' as const };

@@ -198,6 +198,11 @@ export interface LedgerStore {
     readonly project?: string;
     readonly slice?: LedgerSum['slice'];
   }): Promise<readonly LedgerSum[]>;
+  /**
+   * The same, added up for a report: of the whole (`all`) by day with `project` `''`, newest first, and by project with `day` `''`;
+   * of models, tools and misses by `key` alone.
+   */
+  totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
   /** Requests of a conversation in their order, behind `after` (a request's id) if given, at most `limit`. */
   turns(query: {
     readonly conversationId: string;

@@ -30,6 +30,11 @@ export class NarrowedLedger implements LedgerStore {
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
+  async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
+    const all = await Promise.all(this.#asked(project).map((one) => this.#wide.totals({ sinceDay, project: one })));
+    return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+  }
+
   /** Two projects may begin a conversation with the same words: it has one name then. */
   async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
     const found: LedgerTurn[] = [];
