@@ -11,7 +11,7 @@ const DEFAULT_DAYS = 7;
 
 export const stats: Command = {
   usage: 'stats [--days 7] [--json]',
-  about: 'Shows what was saved, by day (UTC) and model, by tool, and by wire. Tokens are estimates.',
+  about: 'Shows what was cut, each text once, by day (UTC) and model, by tool, and by wire. Tokens are estimates.',
   options: {
     ...configOption,
     days: { type: 'string', value: '<n>', doc: `how many days, today included (default ${DEFAULT_DAYS})` },
@@ -23,7 +23,7 @@ export const stats: Command = {
     const since = firstDay(daysOf(call), io.clock.nowMs());
     const [totals, wires] = await withStore(call, io, async (store) => [
       await store.usage(since),
-      wiresOf(await store.ledger.sums({ sinceDay: since })),
+      wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
     ]);
     if (call.values.json === true) io.out(`${JSON.stringify(asJson(since, totals, wires), null, 2)}\n`);
     else if (totals.length === 0) io.out(`nothing was recorded since ${since}: requests through the proxy count\n`);

@@ -258,7 +258,8 @@ class WireExchange {
       stream: this.#to.operation.stream ?? content.stream,
       messages: content.messages,
       outcomes: content.outcomes,
-      newFrom: content.newFrom,
+      // what is only counted was sent before, or will be
+      newFrom: this.#to.operation.purpose === 'generate' ? content.newFrom : content.outcomes.length,
       forwardedOriginal,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,

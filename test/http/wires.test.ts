@@ -128,7 +128,8 @@ describe('the wires on one port', () => {
         sums.flatMap(({ slice, key, field, value }) => (slice === 'wire' && key === wire ? [[field, value]] : [])),
       );
     expect(of('messages')).toMatchObject({ requests: 1, candidates: 1, pruned: 1 });
-    expect(of('responses')).toMatchObject({ requests: 2, candidates: 2, pruned: 2 });
+    // the second one brings nothing new
+    expect(of('responses')).toMatchObject({ requests: 2, candidates: 1, pruned: 1 });
     expect(of('responses').tokens_after).toBeLessThan((of('responses').tokens_before ?? 0) / 2);
   });
 

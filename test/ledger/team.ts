@@ -100,11 +100,16 @@ export class BillingUpstream {
   }
 
   /** Sends the first messages of a conversation through a proxy. */
-  async send(url: string, messages: readonly WireMessage[], headers: Readonly<Record<string, string>> = {}) {
+  async send(
+    url: string,
+    messages: readonly WireMessage[],
+    headers: Readonly<Record<string, string>> = {},
+    path = '/v1/messages',
+  ) {
     this.#clockMs += 1_000;
     this.twin.request(MODEL, piecesOf(messages), 50, this.#clockMs);
     const body = messagesBody(messages, { model: MODEL, cache_control: { type: 'ephemeral', ttl: '1h' } });
-    const answer = await fetch(`${url}/v1/messages`, {
+    const answer = await fetch(`${url}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': 'k1', ...headers },
       body,

@@ -31,7 +31,7 @@ export class NarrowedLedger implements LedgerStore {
   }
 
   async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
-    const all = await Promise.all(this.#asked(project).map((one) => this.#wide.totals({ sinceDay, project: one })));
+    const all = await Promise.all(this.#asked(project).map((one) => this.#unscoped.totals({ sinceDay, project: one })));
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 

@@ -5,7 +5,7 @@ import type { RequestReport } from './request-report.ts';
 /**
  * What a request was, what became of each text that was new in it, and what went wrong.
  *
- * @param saved - tokens that were saved, or would have been in shadow mode
+ * @param saved - tokens that were cut from what is new in it, or would have been in shadow mode
  */
 export function eventsOf(report: RequestReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
   // a body that was not looked at belongs to no conversation: it is a run of its own
@@ -20,7 +20,7 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     wire: report.wire,
     model: report.model,
     messages: report.messages,
-    candidates: report.outcomes.length,
+    candidates: report.outcomes.length - report.newFrom,
     tokens_saved: saved,
     status: report.status,
     end: report.end,

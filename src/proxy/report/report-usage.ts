@@ -1,6 +1,7 @@
 import type { LedgerSum } from '../../core/ports/ledger.ts';
 import type { UsageRecord } from '../../core/ports.ts';
-import { sumsOf } from './report-line.ts';
+import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import type { OutcomeSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 
 const DAY_MS = 86_400_000;
@@ -13,12 +14,12 @@ type Totals = { -readonly [Field in keyof UsageRecord]: UsageRecord[Field] };
 export class UsageTotals {
   #waiting = new Map<string, Totals>();
 
-  /** @param counted - what was cut was also forwarded that way */
-  add({ model, outcomes }: RequestReport, atMs: number, counted: boolean): void {
+  /** @param fresh - texts that are new in it; `counted`: what was cut was also forwarded that way */
+  add({ model }: RequestReport, fresh: readonly TextOutcome[], atMs: number, counted: boolean): void {
     // the request itself counts with the tool of its first text
-    const first = this.#of(model, outcomes[0]?.tool ?? '', atMs);
+    const first = this.#of(model, fresh[0]?.tool ?? '', atMs);
     if (first) first.requests++;
-    for (const { tool, pruneId, tokensBefore, tokensAfter } of outcomes) {
+    for (const { tool, pruneId, tokensBefore, tokensAfter } of fresh) {
       const totals = this.#of(model, tool, atMs);
       if (!totals) continue;
       totals.candidates++;
@@ -52,15 +53,14 @@ const FIELDS = ['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_aft
 export class WireTotals {
   #waiting = new Map<string, { readonly day: string; readonly wire: string; readonly values: number[] }>();
 
-  /** @param counted - what was cut was also forwarded that way */
-  add({ wire, outcomes }: RequestReport, atMs: number, counted: boolean): void {
+  /** @param sums - of the `texts` that are new in it; `counted`: what was cut was also forwarded that way */
+  add({ wire }: RequestReport, sums: OutcomeSums, texts: number, atMs: number, counted: boolean): void {
     const day = new Date(atMs).toISOString().slice(0, 10);
     const key = `${day} ${wire}`;
     const totals = this.#waiting.get(key) ?? { day, wire, values: FIELDS.map(() => 0) };
     this.#waiting.set(key, totals);
-    const sums = sumsOf(outcomes);
     const after = counted ? sums.tokensAfter : sums.tokensBefore;
-    const added = [1, outcomes.length, counted ? sums.pruned : 0, sums.tokensBefore, after];
+    const added = [1, texts, counted ? sums.pruned : 0, sums.tokensBefore, after];
     added.forEach((value, i) => {
       totals.values[i] = (totals.values[i] ?? 0) + value;
     });

@@ -110,9 +110,13 @@ export class Reporter {
   #reportOne({ report, atMs }: Ended): void {
     const { log, metrics, shadow } = this.#options;
     for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
-    const sums = sumsOf(report.outcomes);
-    const saved = shadow || !report.forwardedOriginal ? sums.tokensBefore - sums.tokensAfter : 0;
-    const line = lineOf(report, sums, saved, shadow);
+    const counts = shadow || !report.forwardedOriginal;
+    const all = sumsOf(report.outcomes);
+    const line = lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow);
+    // each cut counts once: in the request that it was new in
+    const fresh = report.outcomes.slice(report.newFrom);
+    const sums = sumsOf(fresh);
+    const saved = counts ? sums.tokensBefore - sums.tokensAfter : 0;
     if (report.status >= 500 || report.upstreamError) log.warn(line, 'model request');
     else log.info(line, 'model request');
     metrics.request({
@@ -123,7 +127,7 @@ export class Reporter {
       upstreamError: report.upstreamError,
       ...(report.usage && { usage: report.usage }),
       pruning: {
-        candidates: report.outcomes.length,
+        candidates: fresh.length,
         pruned: sums.pruned,
         tokensBefore: sums.tokensBefore,
         tokensAfter: sums.tokensBefore - saved,
@@ -133,8 +137,8 @@ export class Reporter {
     });
     if (report.foreign) return;
     if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage), report.counted);
-    this.#usage.add(report, atMs, saved > 0);
-    this.#wires.add(report, atMs, saved > 0);
+    this.#usage.add(report, fresh, atMs, saved > 0);
+    this.#wires.add(report, sums, fresh.length, atMs, saved > 0);
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 

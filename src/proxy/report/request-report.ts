@@ -1,5 +1,6 @@
 import type { CountAnswer } from '../../core/ports/ledger.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
+import { tailOf } from '../../core/request/read-request.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
 import type { ProviderName } from '../../providers/facts.ts';
@@ -59,6 +60,16 @@ export function contentOf(
     stream: rewritten?.stream ?? false,
     messages: rewritten?.messages.length ?? 0,
     outcomes: rewritten?.outcomes ?? [],
-    newFrom: rewritten?.newFrom ?? 0,
+    newFrom: rewritten === null ? 0 : newTextsFrom(rewritten),
   };
+}
+
+/**
+ * Index of the first text that is new: this process does not know it, and no answer of the model's stands behind it. After a
+ * restart, on another replica and in shadow mode the texts of older turns are unknown, but not new.
+ */
+function newTextsFrom({ outcomes, newFrom, messages }: Rewritten): number {
+  const tail = tailOf(messages);
+  const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
+  return Math.max(newFrom, behind < 0 ? outcomes.length : behind);
 }
