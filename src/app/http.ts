@@ -1,10 +1,9 @@
 import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/origin.ts';
-import type { HealthReport } from '../mcp/tools/health.ts';
-import { providerFacts } from '../providers/facts.ts';
 import { listen } from '../proxy/server.ts';
 import { callersOf } from './callers.ts';
 import { type Base, openStorage } from './storage.ts';
+import { withoutAddresses } from './viewer-health.ts';
 
 /** A server that runs. */
 export interface RunningServer {
@@ -62,10 +61,4 @@ export async function startHttp(settings: Settings, { clock, ...parts }: HttpPar
       await routes.close();
     },
   };
-}
-
-/** A report for a web page of somebody else: where requests are forwarded to is none of its business. */
-function withoutAddresses(report: HealthReport): object {
-  const addresses = new Set<string>(providerFacts.map(({ field }) => field));
-  return Object.fromEntries(Object.entries(report).filter(([field]) => !addresses.has(field)));
 }

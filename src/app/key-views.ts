@@ -15,6 +15,7 @@ import type { MountParts, View, ViewParts } from './mounts.ts';
 import { openContextGc, openIdempotency, openPruners, openResources } from './services.ts';
 import type { Events } from './storage.ts';
 import { openTools, type ToolFace } from './tools.ts';
+import { withoutAddresses } from './viewer-health.ts';
 
 /** Kinds of viewers whose routes are kept. */
 const MAX_VIEWS = 200;
@@ -75,7 +76,8 @@ function viewPartsOf(
     contextGc: openContextGc(storage, () => parts.recorder.flush()),
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
-    hasFleet: false,
+    isNarrow: true,
+    health: () => withoutAddresses(parts.health()),
   };
   return { ...narrowed, tools: openTools(narrowed, face), pageLedger: ledgerOf(parts, store), pageAccess, chargeTexts };
 }

@@ -47,8 +47,8 @@ export interface ViewParts extends MountParts {
   readonly pageLedger?: LedgerReader;
   /** Counts texts to be pruned against the limits of the key that a request came with. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
-  /** `false`: the fleet is not this viewer's. */
-  readonly hasFleet?: boolean;
+  /** The viewer sees some projects only: neither the fleet nor what concerns the whole server. */
+  readonly isNarrow?: boolean;
 }
 
 /**

@@ -1,5 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Loaded } from '../config/load.ts';
+import { pruningSettings } from '../config/settings/pruning.ts';
+import { toolsSettings } from '../config/settings/tools.ts';
 import { rows, type Settings } from '../config/settings.ts';
 import { HIDDEN } from '../config/show.ts';
 import { allowedCallers } from '../core/origin.ts';
@@ -9,11 +11,13 @@ import { openPage } from '../page/page.ts';
 import type { PageParts } from '../page/parts.ts';
 import type { SettingShown } from '../page/shapes.ts';
 import type { ViewParts } from './mounts.ts';
+import { viewerFindings } from './viewer-health.ts';
 
 /** Builds the page over the services. Loaded with the first request for it. */
 export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const { settings, store, events, recorder, clock, examine, loaded } = parts;
   const { allowedHosts, host, authToken } = settings;
+  const { isNarrow = false } = parts;
   const pageParts: PageParts = {
     access:
       parts.pageAccess ??
@@ -25,29 +29,41 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     onWritten: (listener) => events.onWritten(listener),
     ledger: parts.pageLedger ?? parts.ledger,
     health: parts.health,
-    settings: () => settingsShown(settings, loaded),
-    warnings: loaded?.warnings ?? [],
+    settings: () => settingsShown(settings, loaded, isNarrow),
+    warnings: isNarrow ? [] : (loaded?.warnings ?? []),
     limits: {
       maxBytes: settings.storeMaxBytes,
       ttlS: settings.pruneIdTtlS,
-      place: settings.databaseUrl === null ? settings.dbPath : 'a database server',
+      place: isNarrow
+        ? 'the store of this proxy'
+        : settings.databaseUrl === null
+          ? settings.dbPath
+          : 'a database server',
     },
     sent: {
       mode: settings.enabled ? settings.mode : 'off',
       includeMarkers: settings.includeMarkers,
       annotateLines: settings.annotateLines,
     },
-    doctor: examine ?? null,
-    fleet: parts.hasFleet !== false && hasFleet(settings) ? () => store.fleet() : null,
+    doctor: isNarrow ? async () => viewerFindings(parts.health()) : (examine ?? null),
+    fleet: !isNarrow && hasFleet(settings) ? () => store.fleet() : null,
     stopping: parts.stopping,
     onFailure: parts.failures.of('page'),
   };
   return openPage(pageParts, parts.pageFolder);
 }
 
-/** Every setting as it holds, with its origin in words; secrets never. */
-function settingsShown(settings: Settings, loaded: Pick<Loaded, 'origins'> | undefined): SettingShown[] {
-  return rows.map(({ key, setting }) => {
+/** Settings that say what happens to requests; all others are about the server itself, such as addresses and paths. */
+const OF_REQUESTS: ReadonlySet<string> = new Set(Object.keys({ ...pruningSettings, ...toolsSettings }));
+
+/** Settings as they hold, with their origin in words; secrets never. @param isNarrow - leaves out those of the server */
+function settingsShown(
+  settings: Settings,
+  loaded: Pick<Loaded, 'origins'> | undefined,
+  isNarrow: boolean,
+): SettingShown[] {
+  const shown = isNarrow ? rows.filter(({ key }) => OF_REQUESTS.has(key)) : rows;
+  return shown.map(({ key, setting }) => {
     const value = settings[key];
     const { from, name } = loaded?.origins[key] ?? { from: 'default', name: '' };
     return {

@@ -8,7 +8,7 @@ import { chatBody, oneResult } from '../helpers/chat.ts';
 import { newDatabase } from '../helpers/postgres.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { send, type WireAnswer } from '../helpers/wire.ts';
-import { openStage, type Stage } from '../page/stage.ts';
+import { openStage, type Stage, type StageOptions } from '../page/stage.ts';
 
 /** Where the keys of a test lie, as the environment of every process names it. */
 export type Place = Readonly<Record<string, string>>;
@@ -28,13 +28,19 @@ const EVERYTHING = {
 };
 
 /** A server that asks for keys, with all of its tools on. */
-export async function startTeam(place: Place, env: Place = {}, clock?: Clock): Promise<Stage> {
+export async function startTeam(
+  place: Place,
+  env: Place = {},
+  clock?: Clock,
+  examine?: StageOptions['examine'],
+): Promise<Stage> {
   const { MCP_PRUNER_DB_PATH: dbPath } = place;
   const stage = await openStage({
     env: { MCP_PRUNER_REQUIRE_KEY: 'true', ...EVERYTHING, ...place, ...env },
     pageFolder: aPage(),
     ...(dbPath !== undefined && { dbPath }),
     ...(clock && { clock }),
+    ...(examine && { examine }),
   });
   afterwards(() => stage.close());
   return stage;

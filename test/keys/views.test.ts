@@ -42,6 +42,34 @@ describe('what a key shows', () => {
     expect((await see(other, 'conversations'))[0]).toBe(200);
   });
 
+  it('is nothing of the whole server: no counts, keys, addresses, paths or names of other projects', async () => {
+    const place = await onFile();
+    const secretOf = 'what only the operator may see';
+    const stage = await startTeam(place, { MCP_PRUNER_UPSTREAM_API_KEY: 'sk-of-the-operator' }, undefined, async () => [
+      { level: 'ok', what: secretOf },
+    ]);
+    const { web, api } = await members(stage, place, ['web', 'other-project'] as const).then((made) => ({
+      web: made.web,
+      api: made['other-project'],
+    }));
+    await api.prunes(stage, aLog(1));
+    const operator = new Member(stage, await newKey(place, '*'));
+    const doctorOf = async (member: Member): Promise<string> => {
+      const { pageToken } = (await member.page('session')) as { pageToken: string };
+      const headers = { origin: stage.url, 'x-mcp-pruner-page': pageToken };
+      return (await member.send('/page/api/doctor', {}, headers)).body.toString();
+    };
+    expect(await doctorOf(operator)).toContain(secretOf);
+    const seen = [await doctorOf(web), await web.call('health', {}), await web.page('settings')];
+    seen.push(await web.page('session'), await web.page('store'));
+    const text = seen.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n');
+    expect(text).toContain('this proxy answers');
+    const upstream = new URL(stage.upstream.url);
+    for (const hidden of [secretOf, upstream.host, 'api.anthropic.com', stage.dbPath, 'other-project', 'key_']) {
+      expect(text).not.toContain(hidden);
+    }
+  });
+
   it('is what happens in its projects, as it happens, and nothing else', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
