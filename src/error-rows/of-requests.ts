@@ -69,6 +69,13 @@ export const errorsOfRequests = {
     about: 'the key has used up its tokens of this day (UTC); Retry-After says when there are more',
     hint: 'This key has used up its tokens of this day (UTC); Retry-After says when there are more.',
   },
+  key_first_answer_awaited: {
+    rpc: null,
+    http: 429,
+    about:
+      'the key has a limit of tokens, and its first request is not answered yet: it is not known what requests come to',
+    hint: 'The first request of this key is not answered yet; the others go on once it is. Try again in a moment.',
+  },
   forbidden_origin: {
     rpc: null,
     http: 403,

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../core/ports/key-gate.ts';
-import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../core/ports/keys.ts';
+import type { AccessKey, KeyStore, Toll } from '../core/ports/keys.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
+import { FirstAnswers } from './first-answers.ts';
 import type { KeyRing } from './key-ring.ts';
 import { ALL_PROJECTS, hashOfKey, isKeyText } from './key-text.ts';
 import type { Refusals } from './refusals.ts';
@@ -20,16 +21,20 @@ export interface GateOptions {
 const DEFAULT_PROJECT = 'default';
 /** How much of what a request came to still counts with the next. Chosen: the tenth after it is forgotten to a third. */
 const FADING = 0.9;
-const SPAN_MS: Readonly<Record<LimitedSpan, number>> = { minute: 60_000, day: 86_400_000 };
+const SPAN_MS: Readonly<Record<'minute' | 'day', number>> = { minute: 60_000, day: 86_400_000 };
+/** When a request may come again that was refused because the first one is not answered, in seconds. */
+const FIRST_RETRY_S = 2;
 
 /** Lets requests in by their key, to its projects and within its limits. */
 export class Gate implements KeyGate {
   readonly #options: GateOptions;
   /** Tokens of the larger of a key's last requests. */
   readonly #typical = new LRUCache<string, number>({ max: 10_000 });
+  readonly #first: FirstAnswers;
 
   constructor(options: GateOptions) {
     this.#options = options;
+    this.#first = new FirstAnswers(options);
   }
 
   admit(shown: string, project: string): Admitted | KeyRefusal | Promise<Admitted | KeyRefusal> {
@@ -56,7 +61,19 @@ export class Gate implements KeyGate {
     this.#options.ring.onLooked(listener);
   }
 
-  async take({ keyId }: Admitted, tokens: number): Promise<OverLimit | Counted> {
+  async take(by: Admitted, tokens: number): Promise<OverLimit | Counted> {
+    const { keyId, limited } = by;
+    if (limited !== 'tokens' || tokens === 0) return this.#count(keyId, tokens);
+    const entered = await this.#first.enter(keyId, () => this.#typical.has(keyId));
+    if (entered === 'refused') return { code: 'key_first_answer_awaited', retryAfterS: FIRST_RETRY_S };
+    const counted = await this.#count(keyId, tokens);
+    if (entered === 'known') return counted;
+    if (!('code' in counted)) return { ...counted, isFirst: true };
+    await this.#first.leave(keyId);
+    return counted;
+  }
+
+  async #count(keyId: string, tokens: number): Promise<OverLimit | Counted> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);
     // what is under way counts as much as those before it came to
@@ -80,7 +97,7 @@ export class Gate implements KeyGate {
     const key = ring.byId(keyId);
     if (typeof key !== 'object' || key.requestsPerMinute === null) return null;
     const nowMs = clock.nowMs();
-    const toll: Toll = { span: 'minute', at: spanAt('minute', nowMs), add: calls, most: key.requestsPerMinute };
+    const toll: TimedToll = { span: 'minute', at: spanAt('minute', nowMs), add: calls, most: key.requestsPerMinute };
     try {
       const room = await (await keys()).count(keyId, [toll]);
       return room.has('minute') ? null : overLimit(toll, nowMs);
@@ -92,14 +109,16 @@ export class Gate implements KeyGate {
 
   async settle({ keyId }: Admitted, counted: Counted, tokens: number): Promise<void> {
     const { keys, clock, onFailure } = this.#options;
-    this.#typical.set(keyId, Math.max(tokens, Math.floor((this.#typical.get(keyId) ?? 0) * FADING)));
-    if (tokens === counted.tokens) return;
+    // a request that came to nothing tells nothing about the others
+    if (tokens > 0) this.#typical.set(keyId, Math.max(tokens, Math.floor((this.#typical.get(keyId) ?? 0) * FADING)));
     try {
       const at = spanAt('day', clock.nowMs());
-      await (await keys()).correct(keyId, { span: 'day', at, add: tokens - counted.tokens });
+      const add = tokens - counted.tokens;
+      if (add !== 0) await (await keys()).correct(keyId, { span: 'day', at, add });
     } catch (cause) {
       onFailure('not_counted', cause, { key: keyId });
     }
+    if (counted.isFirst) await this.#first.leave(keyId);
   }
 
   refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void {
@@ -122,7 +141,10 @@ function viewerOf(projects: readonly string[], project: string): Viewer | null {
   return { projects, project: project || first };
 }
 
-function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): Toll[] {
+/** A limit of a span of time. */
+type TimedToll = Toll & { readonly span: 'minute' | 'day' };
+
+function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): TimedToll[] {
   return [
     ...(requestsPerMinute === null
       ? []
@@ -133,11 +155,11 @@ function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, 
   ];
 }
 
-function spanAt(span: LimitedSpan, nowMs: number): number {
+function spanAt(span: TimedToll['span'], nowMs: number): number {
   return Math.floor(nowMs / SPAN_MS[span]);
 }
 
-function overLimit({ span, at }: Toll, nowMs: number): OverLimit {
+function overLimit({ span, at }: TimedToll, nowMs: number): OverLimit {
   return {
     code: span === 'minute' ? 'key_requests_used_up' : 'key_tokens_used_up',
     retryAfterS: Math.max(1, Math.ceil(((at + 1) * SPAN_MS[span] - nowMs) / 1000)),

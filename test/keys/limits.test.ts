@@ -113,6 +113,47 @@ describe.each([
     },
   );
 
+  it.skipIf(!runs)(
+    'let one request go at a time until a first answer is known: a burst spends the tokens once',
+    async () => {
+      clock = aClock();
+      const place = await open();
+      const stages = await Promise.all([1, 2].map(() => startTeam(place, {}, clock)));
+      const answer: (() => void)[] = [];
+      for (const { upstream } of stages) {
+        upstream.answer = (_request, res) => {
+          answer.push(() => json(res, 200, { choices: [], usage: { prompt_tokens: 900, completion_tokens: 100 } }));
+        };
+      }
+      const key = await keys(place, 'create', '--name', 't', '--project', 'p', '--tokens-per-day', '1000');
+      const burst = Array.from({ length: 20 }, async (_, n) => {
+        const stage = stages[n % 2];
+        return stage ? new Member(stage, key).send('/v1/chat/completions', HELLO, PROVIDER) : null;
+      });
+      const answers = Promise.all(burst);
+      const [first] = await until(() => answer.length > 0 && answer);
+      // the others are refused while it is under way, and told to come again in a moment
+      const early = await Promise.race(burst);
+      expect([early?.status, early?.headers['retry-after']]).toEqual([429, '2']);
+      expect(JSON.parse(early?.body.toString() ?? '')).toMatchObject({ error: { code: 'key_first_answer_awaited' } });
+      first?.();
+      const statuses = (await answers).map((one) => one?.status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+      expect(statuses.filter((status) => status === 429)).toHaveLength(19);
+      const next = await until(async () => {
+        const { body } = await new Member(stages[0] ?? (await startTeam(place)), key).send(
+          '/v1/chat/completions',
+          HELLO,
+          PROVIDER,
+        );
+        const { error } = JSON.parse(body.toString()) as { error: { code: string } };
+        return error.code !== 'key_first_answer_awaited' && error.code;
+      });
+      expect(next).toBe('key_tokens_used_up');
+      expect(answer).toHaveLength(1);
+    },
+  );
+
   it.skipIf(!runs)('count each text that prune_text, prune_batch and /prune take, and never recover_text', async () => {
     clock = aClock();
     const place = await open();

@@ -20,7 +20,7 @@ export interface Admitted {
 
 /** A request that goes beyond a limit of its key. */
 export interface OverLimit {
-  readonly code: 'key_requests_used_up' | 'key_tokens_used_up';
+  readonly code: 'key_requests_used_up' | 'key_tokens_used_up' | 'key_first_answer_awaited';
   /** When there is room again, in seconds from now, at least 1. */
   readonly retryAfterS: number;
 }
@@ -28,6 +28,8 @@ export interface OverLimit {
 /** A request that was counted, with so many tokens until it is known what it came to. */
 export interface Counted {
   readonly tokens: number;
+  /** It goes alone: what requests of its key come to is not known yet. */
+  readonly isFirst?: boolean;
 }
 
 /** What the faces ask about keys. None of its promises rejects. */

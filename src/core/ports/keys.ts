@@ -1,5 +1,8 @@
-/** Spans of time for which a key has limits: requests of a minute, tokens of a day (UTC). */
-export type LimitedSpan = 'minute' | 'day';
+/**
+ * Spans of time for which a key has limits: requests of a minute, tokens of a day (UTC), and one request at a time until
+ * a first answer is known.
+ */
+export type LimitedSpan = 'minute' | 'day' | 'first';
 
 /** A key as the store has it: never its text, which its holder alone has. */
 export interface AccessKey {

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KeyStore, Toll } from '../core/ports/keys.ts';
+import type { Clock } from '../core/ports.ts';
+import type { FailureReporter } from '../failures.ts';
+
+export interface FirstAnswersOptions {
+  readonly keys: () => Promise<Pick<KeyStore, 'count' | 'correct'>>;
+  readonly clock: Clock;
+  readonly onFailure: FailureReporter;
+}
+
+/** How long a request waits for the first answer before it is refused, in milliseconds. */
+const WAIT_MS = 1_000;
+/** How often it is looked whether another process has got its first answer. */
+const LOOK_MS = 50;
+/** A process that ended under way gives its place back when this span of time is over. */
+const LEASE_MS = 60_000;
+
+/** A place that one request of a key holds. */
+interface Held {
+  readonly at: number;
+  readonly left: Promise<void>;
+  readonly leave: () => void;
+}
+
+/**
+ * Lets one request of a key go at a time until it is known how many tokens its requests come to. Otherwise a first burst
+ * spends its limit many times over: what a request comes to is counted only when it was answered. The place is kept in
+ * the database, so that it holds for all processes.
+ */
+export class FirstAnswers {
+  readonly #options: FirstAnswersOptions;
+  readonly #held = new Map<string, Held>();
+
+  constructor(options: FirstAnswersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes the place of a key, or waits a moment until it is not needed any more.
+   *
+   * @param isKnown - whether it is known meanwhile what requests of this key come to
+   * @returns `first`: to be given back by `leave`; `refused`: another request holds it
+   */
+  async enter(keyId: string, isKnown: () => boolean): Promise<'known' | 'first' | 'refused'> {
+    const deadline = performance.now() + WAIT_MS;
+    for (let held = this.#held.get(keyId); held !== undefined; held = this.#held.get(keyId)) {
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) return 'refused';
+      await within(held.left, leftMs);
+    }
+    if (isKnown()) return 'known';
+    const held = heldAt(Math.floor(this.#options.clock.nowMs() / LEASE_MS));
+    this.#held.set(keyId, held);
+    while (!(await this.#takes(keyId, held.at))) {
+      if (performance.now() >= deadline) {
+        this.#drop(keyId, held);
+        return 'refused';
+      }
+      await sleep(LOOK_MS);
+    }
+    return 'first';
+  }
+
+  /** Gives the place back. Never rejects. */
+  async leave(keyId: string): Promise<void> {
+    const held = this.#held.get(keyId);
+    if (held === undefined) return;
+    const { keys, onFailure } = this.#options;
+    try {
+      await (await keys()).correct(keyId, { span: 'first', at: held.at, add: -1 });
+    } catch (cause) {
+      onFailure('not_counted', cause, { key: keyId });
+    }
+    this.#drop(keyId, held);
+  }
+
+  /** Where it cannot be counted, the request goes on. */
+  async #takes(keyId: string, at: number): Promise<boolean> {
+    const { keys, onFailure } = this.#options;
+    const place: Toll = { span: 'first', at, add: 1, most: 1 };
+    try {
+      return (await (await keys()).count(keyId, [place])).has('first');
+    } catch (cause) {
+      onFailure('not_counted', cause, { key: keyId });
+      return true;
+    }
+  }
+
+  #drop(keyId: string, held: Held): void {
+    this.#held.delete(keyId);
+    held.leave();
+  }
+}
+
+function heldAt(at: number): Held {
+  let leave = (): void => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  return { at, left, leave };
+}
+
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  const done = new AbortController();
+  const late = sleep(ms, undefined, { signal: done.signal }).catch(() => undefined); // ended by what was waited for
+  await Promise.race([work, late]);
+  done.abort();
+}
