@@ -14,6 +14,17 @@ export type RunEvent =
 interface Transition {
   readonly to: RunState;
   readonly message: string;
+  /** The run lost a tool that it should have had. */
+  readonly isFault?: boolean;
+}
+
+/** A transition as it is reported. */
+export interface RunReport {
+  /** With the names of both states, for a log. */
+  readonly line: string;
+  /** For the user: no names of states. */
+  readonly words: string;
+  readonly isFault: boolean;
 }
 
 /** Every transition there is. None fails a run, and none is undone within it: the next run begins at `init`. */
@@ -21,14 +32,22 @@ const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, T
   init: {
     disabled_by_config: { to: 'mcp_pruner_disabled', message: 'no MCP server in this run' },
     config_resolved: { to: 'starting', message: 'pruner configured; the agent starts it' },
-    config_invalid: { to: 'mcp_pruner_disabled', message: 'pruner enabled, but its configuration is invalid' },
+    config_invalid: {
+      to: 'mcp_pruner_disabled',
+      message: 'pruner enabled, but its configuration is invalid',
+      isFault: true,
+    },
   },
   starting: {
     connected: { to: 'running', message: 'pruner available' },
-    connect_failed: { to: 'mcp_pruner_disabled', message: 'the agent did not start or reach the pruner' },
+    connect_failed: {
+      to: 'mcp_pruner_disabled',
+      message: 'the agent did not start or reach the pruner',
+      isFault: true,
+    },
   },
   running: {
-    server_failed: { to: 'degraded', message: 'pruner failed; the run continues without it' },
+    server_failed: { to: 'degraded', message: 'pruner failed; the run continues without it', isFault: true },
     phase_ended: { to: 'shutdown', message: 'the agent ended, and the pruner with it' },
   },
   mcp_pruner_disabled: {
@@ -42,11 +61,11 @@ const transitions: Readonly<Record<RunState, Readonly<Partial<Record<RunEvent, T
 
 /** Follows the pruner of one run. Events that mean nothing in a state are ignored. */
 export class RunLifecycle {
-  readonly #log: (line: string) => void;
+  readonly #report: (report: RunReport) => void;
   #state: RunState = 'init';
 
-  constructor(log: (line: string) => void) {
-    this.#log = log;
+  constructor(report: (report: RunReport) => void) {
+    this.#report = report;
   }
 
   get state(): RunState {
@@ -59,7 +78,9 @@ export class RunLifecycle {
     if (event === 'phase_ended' && this.#state === 'starting') this.on('connect_failed');
     const transition = transitions[this.#state][event];
     if (transition === undefined) return;
-    this.#log(`run:${this.#state} -> run:${transition.to}: ${transition.message}${detail ? ` (${detail})` : ''}`);
-    this.#state = transition.to;
+    const { to, message, isFault = false } = transition;
+    const words = `${message}${detail ? ` (${detail})` : ''}`;
+    this.#report({ line: `run:${this.#state} -> run:${to}: ${words}`, words, isFault });
+    this.#state = to;
   }
 }

@@ -51,6 +51,8 @@ export interface Command {
   /** What it does, as the help tells it. */
   readonly about: string;
   readonly options: Readonly<Record<string, Option>>;
+  /** The options that `--help` shows where there are too many; `--help --all` shows all. */
+  readonly commonOptions?: readonly string[];
   /** How many arguments it takes beside options. */
   readonly arguments: { readonly least: number; readonly most: number };
   /** @returns the exit code */

@@ -12,25 +12,32 @@ export function programHelp(commands: Readonly<Record<string, { readonly summary
     ...columns(names.map((name) => [name, commands[name]?.summary ?? ''])),
     '',
     'Options:',
-    ...columns(commonOptions),
+    ...columns(everywhere),
     '',
     'mcp-pruner <command> --help tells more of one. Settings: docs/configuration.md, or mcp-pruner config.',
     '',
   ].join('\n');
 }
 
-/** What `mcp-pruner <command> --help` prints. */
-export function commandHelp({ usage, about, options }: Command): string {
-  const own = Object.entries(options).map(([name, { value, doc }]): [string, string] => [
-    value === undefined ? `--${name}` : `--${name} ${value}`,
-    doc,
-  ]);
-  return [`Usage: mcp-pruner ${usage}`, '', about, '', 'Options:', ...columns([...own, ...commonOptions]), ''].join(
-    '\n',
-  );
+/**
+ * What `mcp-pruner <command> --help` prints.
+ *
+ * @param all - with the options that only `--help --all` shows
+ */
+export function commandHelp({ usage, about, options, commonOptions: common }: Command, all = false): string {
+  const names = Object.keys(options);
+  const shown = all || common === undefined ? names : names.filter((name) => common.includes(name));
+  const own = shown.map((name): [string, string] => {
+    const value = options[name]?.value;
+    return [value === undefined ? `--${name}` : `--${name} ${value}`, options[name]?.doc ?? ''];
+  });
+  const left = names.length - shown.length;
+  const more = left === 0 ? [] : ['', `${left} more options: mcp-pruner ${usage.split(' ', 1)[0]} --help --all`];
+  const lines = [...columns([...own, ...everywhere]), ...more];
+  return [`Usage: mcp-pruner ${usage}`, '', about, '', 'Options:', ...lines, ''].join('\n');
 }
 
-const commonOptions: [string, string][] = [
+const everywhere: [string, string][] = [
   ['-h, --help', 'print this help'],
   ['-v, --version', 'print the version'],
 ];

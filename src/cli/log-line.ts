@@ -13,11 +13,25 @@ export function logLinePrinter(paint: Paint): (line: string) => string {
   return (line) => {
     const fields = fieldsOf(line);
     if (fields === null) return `${printable(line.trimEnd())}\n`;
-    const { time, level, msg, ...rest } = fields;
-    const facts = 'tokensSaved' in rest && 'status' in rest ? requestFacts(rest, paint) : otherFacts(rest);
+    const { time, level, msg, pid: _pid, hostname: _hostname, ...rest } = fields;
+    const facts = factsOf(msg, rest, paint);
     const parts = [paint('dim', String(time ?? '').slice(11, 19)), levelOf(level, paint), word(msg), facts];
     return `${parts.filter((part) => part !== '').join('  ')}\n`;
   };
+}
+
+/** Message of the line that says where the server listens; its fields are addresses. */
+export const LISTENING = 'listening; point an agent at it with OPENAI_BASE_URL or ANTHROPIC_BASE_URL';
+
+function factsOf(msg: unknown, fields: Fields, paint: Paint): string {
+  if (msg === LISTENING) return listeningFacts(fields);
+  return 'tokensSaved' in fields && 'status' in fields ? requestFacts(fields, paint) : otherFacts(fields);
+}
+
+/** Where it listens, where requests go on to, and where the page is; all else stands in the settings. */
+function listeningFacts({ url, upstreamUrl, anthropicUrl, geminiUrl, page }: Fields): string {
+  const upstreams = [upstreamUrl, anthropicUrl, geminiUrl].filter(Boolean).map(word).join(', ');
+  return `${word(url)} -> ${upstreams}${page === undefined ? '' : `  page ${word(page)}`}`;
 }
 
 function fieldsOf(line: string): Fields | null {

@@ -97,7 +97,7 @@ async function runCommand(name: string, args: readonly string[], io: Io): Promis
   if (entry === undefined) throw new UsageError(unknown('command', name, Object.keys(commands), 'mcp-pruner --help'));
   const command = await entry.load();
   const asked = args.slice(0, args.includes('--') ? args.indexOf('--') : args.length);
-  if (asked.includes('--help') || asked.includes('-h')) return print(io, commandHelp(command));
+  if (asked.includes('--help') || asked.includes('-h')) return print(io, commandHelp(command, asked.includes('--all')));
   if (asked.includes('--version') || asked.includes('-v')) return print(io, `${io.version}\n`);
   return await command.run(parse(name, command, args), io);
 }

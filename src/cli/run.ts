@@ -56,15 +56,15 @@ export const run: Command = {
     const { loaded, shared, upstream } = settingsOf(call, io, client, place);
     const proxy = (await otherProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
-    const lifecycle = new RunLifecycle((line) => {
-      told.say(line);
+    const isRunner = Object.keys(io.env).some((variable) => variable.startsWith('JEEVES_'));
+    const lifecycle = new RunLifecycle(({ line, words, isFault }) => {
+      if (isRunner) told.say(line);
+      else if (isFault) told.say(words);
       childLog.meta(line);
     });
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-'));
     const socket = join(folder, 'run.sock');
     try {
-      told.say(`proxy ${proxy.url}, ${proxy.about}`);
-      if (!shared) told.say(`the proxy forwards to ${upstream}, which ${client.name} is set up for`);
       const storeEnv = serverEnv(loaded, io);
       const tokenFile = proxy.token === null ? null : localTokenFile(io, loaded.settings);
       const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
@@ -72,7 +72,8 @@ export const run: Command = {
       const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
       const wired = launch({ baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed }, place, folder);
       writeLaunchFiles(folder, wired);
-      told.say(describeStart(client, proxy));
+      const before = shared ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
+      told.say(`${describeStart(client, proxy)}${before}`);
       return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
     } finally {
       await childLog.close();
@@ -142,9 +143,9 @@ function listFolder(path: string): readonly string[] {
   }
 }
 
-function describeStart({ title, command, wire }: Client, { url }: RunProxy): string {
+function describeStart({ title, command, wire }: Client, { url, about }: RunProxy): string {
   const format = { chat: 'chat completions', messages: 'messages', responses: 'responses', gemini: 'generateContent' };
-  return `starting ${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}`;
+  return `${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}, ${about}`;
 }
 
 async function runAgent(

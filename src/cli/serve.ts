@@ -7,9 +7,9 @@ import { UserError } from '../errors.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import type { Finding } from './finding.ts';
-import { logLinePrinter } from './log-line.ts';
+import { LISTENING, logLinePrinter } from './log-line.ts';
 import { readSettings } from './read-settings.ts';
-import { flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
+import { COMMON_OPTIONS, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
 import { painter } from './terminal.ts';
 
 /** What `serve` needs of the running server. */
@@ -42,6 +42,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
     about:
       'Runs the proxy, /rpc, /health and /metrics on one port until SIGTERM or Ctrl-C.\nEvery setting can be given by environment or file too: docs/configuration.md.',
     options: { ...configOption, ...flagOptions, ...toggleOptions },
+    commonOptions: COMMON_OPTIONS,
     arguments: { least: 0, most: 0 },
 
     async run(call, io) {
@@ -54,7 +55,6 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
       const forPeople = settings.logFormat === 'line' || (settings.logFormat === 'auto' && io.outIsTerminal);
       const render = forPeople ? { render: logLinePrinter(painter(io)) } : {};
       const log = createLog({ level: settings.logLevel, fd: 1, ...render });
-      for (const warning of warnings) log.warn({ warning }, 'configuration');
       const start = await loadStart();
       const running = await start(settings, {
         ...{ log, version: io.version, env: io.env, cwd: io.cwd, loaded },
@@ -70,6 +70,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
           url: running.url,
           upstreamUrl: settings.upstreamUrl,
           anthropicUrl: settings.anthropicUrl,
+          geminiUrl: settings.geminiUrl,
           dbPath: settings.dbPath,
           mode: settings.enabled ? settings.mode : 'off',
           backend: settings.backend,
@@ -79,8 +80,9 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
           ANTHROPIC_BASE_URL: reachable(running.url),
           ...(settings.page && { page: `${reachable(running.url)}/` }),
         },
-        'listening; point an agent at it with OPENAI_BASE_URL or ANTHROPIC_BASE_URL',
+        LISTENING,
       );
+      for (const warning of warnings) log.warn({ warning }, 'configuration');
       return await untilStopped(running, settings, log, io);
     },
   };

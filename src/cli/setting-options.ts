@@ -17,11 +17,21 @@ export const toggleOptions = Object.fromEntries(
   ]),
 );
 
+/** The options of settings that `serve --help` shows; `--help --all` shows the others as well. */
+export const COMMON_OPTIONS = [
+  ...['host', 'port', 'upstream-url', 'anthropic-url', 'gemini-url', 'db-path', 'mode', 'log-level', 'holdout'],
+  'enable-fleet',
+];
+
 /** Options of settings with a value. */
 export const flagOptions = Object.fromEntries(
   flagRows.map(({ flag, setting }): [string, Option] => [
     flag,
-    { type: 'string', value: `<${flag}>`, doc: `${setting.doc} (default ${String(setting.fallback)})` },
+    {
+      type: 'string',
+      value: `<${flag}>`,
+      doc: `${setting.doc} (default ${setting.fallbackWords ?? String(setting.fallback)})`,
+    },
   ]),
 );
 

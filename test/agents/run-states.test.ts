@@ -13,7 +13,7 @@ const events: readonly RunEvent[] = [
 
 function follow(...happened: readonly RunEvent[]): { state: RunState; lines: string[] } {
   const lines: string[] = [];
-  const run = new RunLifecycle((line) => lines.push(line));
+  const run = new RunLifecycle(({ line }) => lines.push(line));
   for (const event of happened) run.on(event);
   return { state: run.state, lines };
 }

@@ -63,6 +63,17 @@ describe('mcp-pruner config', () => {
     expect(out).not.toContain('a-long-random-secret');
   });
 
+  it('shows ten options of serve, and all of them on request', async () => {
+    const options = async (...args: string[]) => (await run(['serve', ...args])).out.match(/^ {2}--[\w-]+/gm) ?? [];
+    const common = await options('--help');
+    expect(common).toHaveLength(10);
+    expect(common).toContain('  --port');
+    expect((await run(['serve', '--help'])).out).toMatch(/\d+ more options: mcp-pruner serve --help --all/);
+    const all = await options('--help', '--all');
+    expect(all.length).toBeGreaterThan(40);
+    expect(all).toEqual(expect.arrayContaining(common));
+  });
+
   it('warns where serve would not start, and goes on', async () => {
     const { code, out, err } = await run(['config'], { env: { MCP_PRUNER_HOST: '0.0.0.0' } });
     expect(code).toBe(0);

@@ -208,7 +208,10 @@ describe('mcp-pruner run', () => {
     const url = /"url":"([^"]+)"/.exec(server.text.out)?.[1] ?? '';
     const env = { MCP_PRUNER_PORT: new URL(url).port };
     const same = await run(at, ['run', 'agent'], env);
-    expect(same.err).toContain(`proxy ${url}, which was running`);
+    expect(same.err.trim().split('\n')).toEqual([
+      `mcp-pruner: agent (agent): chat completions through ${url}/v1, which was running`,
+      'mcp-pruner: agent ended with code 7',
+    ]);
     expect(JSON.parse(same.out)).toMatchObject({ OPENAI_BASE_URL: `${url}/v1`, answer: { from: 'upstream' } });
 
     const elsewhere = { ...env, MCP_PRUNER_DB_PATH: join(at.home, 'other.db') };
@@ -231,7 +234,10 @@ describe('mcp-pruner run', () => {
     expect(seen.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rpc\?tools=recover_text$/);
     expect(seen.statuses).toEqual([401, 200]);
     expect(seen.args + err).not.toContain(seen.token);
-    expect(err).toMatch(/run:init -> run:starting[\s\S]*run:starting -> run:running[\s\S]*run:running -> run:shutdown/);
+    expect(err.trim().split('\n')).toEqual([
+      expect.stringMatching(/^mcp-pruner: Codex .*through/),
+      expect.stringMatching(/ended with code 0$/),
+    ]);
   });
 
   it('sends an agent of the messages wire through the proxy to where it was sent before', async () => {

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { textHash } from '../../src/core/hash.ts';
 import type { Decision } from '../../src/core/ports.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { run as runPlain } from './fake-io.ts';
@@ -16,7 +17,7 @@ const text = `${lines.join('\r\n')}\r\n`;
 const decision: Decision = {
   key: '0'.repeat(32),
   pruneId: 'prn_abcdefghijkl',
-  textHash: '1'.repeat(32),
+  textHash: textHash(text),
   cuts: [
     { startLine: 5, endLine: 6, reason: 'hors focus: debounce' },
     { startLine: 9, endLine: 30, reason: 'journal répétitif' },

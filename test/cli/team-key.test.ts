@@ -67,7 +67,7 @@ describe('the key of a proxy that others run', () => {
     const origin = `${PROXY}/k/${KEY}`;
     const place = { env: {}, homeDir: '/home/none', readFile: () => null };
     const said: string[] = [];
-    const lifecycle = new RunLifecycle((line) => said.push(line));
+    const lifecycle = new RunLifecycle(({ line }) => said.push(line));
     for (const client of [...clients, anyProgram('agent')]) {
       const proxy = { url: PROXY, about: '', sameStore: false, token: null, key: KEY, close: async () => {} };
       const io = { env: {}, cwd: '/' } as never;

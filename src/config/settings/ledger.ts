@@ -12,6 +12,7 @@ export const ledgerSettings = {
   holdout: setting({
     rule: share(),
     fallback: 0,
+    flag: 'holdout',
     doc: 'Share of conversations that are left whole from their first request, to compare the cost of the others with.',
   }),
   learn: setting({

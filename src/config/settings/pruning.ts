@@ -11,6 +11,7 @@ export const pruningSettings = {
   mode: setting({
     rule: oneOf(['prune', 'shadow']),
     fallback: 'prune',
+    flag: 'mode',
     doc: 'shadow forwards everything as it came and only reports what would have been saved.',
   }),
   minPruneChars: setting({

@@ -100,6 +100,7 @@ export const serverSettings = {
   dbPath: setting({
     rule: plainText('a file path'),
     fallback: '',
+    flag: 'db-path',
     fallbackWords: '~/.local/share/mcp-pruner/store.db (XDG_DATA_HOME is honoured; on Windows below %LOCALAPPDATA%)',
     doc: 'The SQLite file that keeps the originals. A relative path in the TOML file starts at that file.',
   }),
@@ -118,6 +119,7 @@ export const serverSettings = {
   logLevel: setting({
     rule: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { warning: 'warn' }),
     fallback: 'info',
+    flag: 'log-level',
     doc: 'Least severe kind of log line that is written. The line for each request is info.',
   }),
   logFormat: setting({
