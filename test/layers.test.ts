@@ -50,7 +50,7 @@ const layers: Readonly<Record<string, Layer>> = {
   json: { from: ['engine'] },
   transcript: { from: ['engine', 'json'] },
   dialects: { from: ['engine', 'json'] },
-  [PROVIDERS]: { from: ['dialects'] },
+  [PROVIDERS]: { from: ['json', 'dialects'] },
   goal: { from: ['engine'], types: ['transcript'] },
   core: { from: PURE, types: [DOOR] },
   eval: { from: [...ENGINE, 'json', 'transcript', 'core'] },

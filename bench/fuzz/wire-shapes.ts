@@ -1,4 +1,5 @@
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
+import { bedrockConverse } from '../../src/dialects/bedrock-converse/dialect.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { googleGemini } from '../../src/dialects/google-gemini/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
@@ -97,7 +98,34 @@ const gemini: WireShape = {
   kindKey: 'role',
 };
 
-export const shapes: Readonly<Record<WireName, WireShape>> = { chat, messages, responses, gemini };
+const converse: WireShape = {
+  dialect: bedrockConverse,
+  list: 'messages',
+  call: (id, { tool, args, said }, content) => [
+    {
+      role: 'assistant',
+      content: [...(said ? [{ text: said }] : []), { toolUse: { toolUseId: id, name: tool, input: inputOf(args) } }],
+    },
+    { role: 'user', content: [{ toolResult: { toolUseId: id, content: asBlocks(content), status: 'success' } }] },
+  ],
+  user: (content) => ({ role: 'user', content: asBlocks(content) }),
+  mayCut: (path, kind) => {
+    if (path[2] !== 'content' || kind !== 'user') return false;
+    return (path.length === 5 && path[4] === 'text') || (path.length === 8 && path[4] === 'toolResult');
+  },
+  kindKey: 'role',
+};
+
+export const shapes: Readonly<Record<WireName, WireShape>> = { chat, messages, responses, gemini, converse };
+
+/** A content as blocks of Converse, which say what they are by their key. */
+function asBlocks(content: unknown): unknown {
+  if (!Array.isArray(content)) return [{ text: content }];
+  return content.map((part: unknown) => {
+    const { type, text } = part as { readonly type?: unknown; readonly text?: unknown };
+    return type === 'text' ? { text } : { image: { format: 'png', source: { bytes: 'aGk=' } } };
+  });
+}
 
 /** A content's own string, or the text of one of its parts; the content stands at this depth. */
 function isTextPath(path: Leaf['path'], depth: number): boolean {

@@ -23,6 +23,7 @@ import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { Reporter } from '../proxy/report/report.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
+import { AwsSigning } from '../proxy/upstream/aws-signing.ts';
 import { type Destination, Destinations, type Refused } from '../proxy/upstream/destinations.ts';
 import { ExactCounts } from '../proxy/upstream/exact-counts.ts';
 import { Hops } from '../proxy/upstream/hops.ts';
@@ -81,8 +82,15 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure, ledger });
   const options = await handlerOptions(services, reporter, nextId, owners);
   const counts = settings.verify > 0 ? exactCounts(services) : undefined;
+  const signing = awsSigning(services);
   const handlerOf = ({ name }: Provider, dialect: Dialect): WireHandler =>
-    new WireHandler({ ...options, dialect, cloud: name, ...(name === 'anthropic' && counts && { counts }) });
+    new WireHandler({
+      ...options,
+      dialect,
+      cloud: name,
+      ...(name === 'bedrock' && { signing }),
+      ...(name === 'anthropic' && counts && { counts }),
+    });
   const handlers = new Map(
     providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
   );
@@ -136,6 +144,15 @@ function socketDestination(
   const to = destinations.of({ method: 'POST', url, headers });
   if (to && 'refusal' in to) return to;
   return to?.operation?.dialect === openaiResponses && to.operation.purpose === 'generate' ? to : null;
+}
+
+function awsSigning({ settings, clock }: Services): AwsSigning {
+  const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsSessionToken: sessionToken } = settings;
+  const credentials =
+    accessKeyId !== null && secretAccessKey !== null
+      ? { accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) }
+      : null;
+  return new AwsSigning({ credentials, signs: settings.bedrockSign, region: settings.awsRegion, clock });
 }
 
 function exactCounts({ settings, failures }: Services): ExactCounts {

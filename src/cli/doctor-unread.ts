@@ -26,6 +26,13 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     ],
   ],
   [
+    'signed_by_client',
+    [
+      'requests to Bedrock passed whole: their client signed them, and the signature covers the body',
+      'start serve with the same AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (MCP_PRUNER_BEDROCK_SIGN), or use AWS_BEARER_TOKEN_BEDROCK',
+    ],
+  ],
+  [
     'upgrade_refused',
     [
       'WebSockets were refused: only /v1/responses has them',

@@ -5,7 +5,7 @@ import type { Span } from '../json/cursor.ts';
  * a provider names, and must pass `test/contract/dialect.suite.ts`.
  */
 export interface Dialect {
-  readonly name: 'chat' | 'messages' | 'responses' | 'gemini';
+  readonly name: 'chat' | 'messages' | 'responses' | 'gemini' | 'converse';
   /**
    * Whether a later request must repeat what was sent for earlier messages (the provider checks it and refuses the
    * session otherwise), or only should (the provider's prompt cache misses otherwise).

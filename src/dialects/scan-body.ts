@@ -87,7 +87,15 @@ class BodyScan {
 }
 
 /** What of a request, beside its messages, says which tools the model may call. */
-const BESIDE = new Set(['tools', 'functions', 'system', 'instructions', 'systemInstruction', 'system_instruction']);
+const BESIDE = new Set([
+  'tools',
+  'functions',
+  'toolConfig',
+  'system',
+  'instructions',
+  'systemInstruction',
+  'system_instruction',
+]);
 
 function isTrue({ bytes, at }: JsonCursor): boolean {
   return bytes.toString('latin1', at, at + 4) === 'true';

@@ -7,6 +7,7 @@ export type Route =
   | 'messages'
   | 'responses'
   | 'gemini'
+  | 'converse'
   | 'passthrough'
   | 'rpc'
   | 'prune'

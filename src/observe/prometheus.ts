@@ -23,6 +23,7 @@ const PROXIED: ReadonlySet<Route> = new Set<Route>([
   'messages',
   'responses',
   'gemini',
+  'converse',
   'passthrough',
 ]);
 

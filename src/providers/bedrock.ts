@@ -1,4 +1,8 @@
+import { chunksOf } from '../dialects/anthropic-messages/chunks.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
+import { bedrockConverse } from '../dialects/bedrock-converse/dialect.ts';
+import type { AnswerReader } from '../dialects/dialect.ts';
+import { openCount } from './bedrock-count.ts';
 import { credentialScope } from './credential-scope.ts';
 import { facts } from './facts.ts';
 import { isBelow, type Operation, type Provider, plainName } from './provider.ts';
@@ -13,20 +17,19 @@ const RUNTIME_HOST = /^https:\/\/bedrock-runtime\b/;
 const AZURE_HOST = /^https:\/\/[\w.-]+\.azure\.(?:com|us|cn)(?=[:/]|$)/;
 
 /**
- * Amazon Bedrock: `InvokeModel` with Claude. Other models and operations are forwarded unread. Requests to the paths of
+ * Amazon Bedrock: `InvokeModel` with Claude, and `Converse`. Other models and operations are forwarded unread. Requests to the paths of
  * Mantle are its own where they carry credentials of AWS.
- * Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html,
+ * Sources: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_Operations_Amazon_Bedrock_Runtime.html,
  * https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html
  */
 export const bedrock: Provider = {
   ...facts.bedrock,
-  dialects: [anthropicMessages],
+  dialects: [bedrockConverse, anthropicMessages],
   takes(path, { method, url, headers: { authorization } }, { azureUrl }) {
     const isOfAws = credentialScope(authorization) !== null || (azureUrl === null && API_KEY.test(authorization ?? ''));
     const isMantle = isMantlePath(path) && isOfAws;
     if (!isMantle && !isBelow(path, '/model') && !isBelow(path, '/guardrail')) return null;
-    // a signature covers the body, which must then stay as it is
-    if (method !== 'POST' || credentialScope(authorization)) return { operation: null, rest: url };
+    if (method !== 'POST') return { operation: null, rest: url };
     return { operation: isMantle ? mantleOperation(path) : modelOperation(path), rest: url };
   },
   baseUrl(path, { headers }, { bedrockUrl, azureUrl, awsRegion }) {
@@ -43,10 +46,16 @@ export const bedrock: Provider = {
 function modelOperation(path: string): Operation | null {
   const [, id = '', verb = ''] = MODEL.exec(path) ?? [];
   const model = plainName(id);
+  const stream = verb.endsWith('-stream');
+  if (verb === 'converse' || verb === 'converse-stream') {
+    return { dialect: bedrockConverse, purpose: 'generate', model, stream };
+  }
+  if (verb === 'count-tokens') return { dialect: bedrockConverse, purpose: 'count', model, open: openCount };
   const isInvoke = verb === 'invoke' || verb === 'invoke-with-response-stream';
   // the ARN of an inference profile does not name the model: bodies of other models hold nothing that is read
   if (!isInvoke || !/anthropic|^arn:/.test(model)) return null;
-  return { dialect: anthropicMessages, purpose: 'generate', model, stream: verb !== 'invoke' };
+  const answer = (): AnswerReader => chunksOf(anthropicMessages.answer());
+  return { dialect: anthropicMessages, purpose: 'generate', model, stream, answer };
 }
 
 function mantleOperation(path: string): Operation | null {

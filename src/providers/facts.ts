@@ -75,7 +75,7 @@ export const facts = {
     variable: 'MCP_PRUNER_BEDROCK_URL',
     field: 'bedrock_upstream',
     path: '',
-    wires: ['messages'],
+    wires: ['converse', 'messages'],
   },
   azure: {
     name: 'azure',

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dialect, Purpose } from '../dialects/dialect.ts';
+import type { AnswerReader, Dialect, Purpose } from '../dialects/dialect.ts';
 import type { BaseUrls, ProviderFacts } from './facts.ts';
 
 /** The first line of a request and its fields. */
@@ -17,6 +17,18 @@ export interface Operation {
   /** Model and streaming as the path states them; absent where the body does. */
   readonly model?: string;
   readonly stream?: boolean;
+  /** Reads an answer, where it comes in another shape than the dialect's own. */
+  readonly answer?: () => AnswerReader;
+  /** Opens a body that encloses the request; `null` for one that is not understood. @throws JsonShapeError likewise */
+  readonly open?: (body: Buffer) => Enclosed | null;
+}
+
+/** A request inside another body. */
+export interface Enclosed {
+  readonly dialect: Dialect;
+  readonly body: Buffer;
+  /** The whole body with another request in the place of this one. */
+  readonly close: (changed: Buffer) => Buffer;
 }
 
 /** A request that a provider takes. */

@@ -9,16 +9,17 @@ import type { RequestRewriter } from '../core/request/rewrite-request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
 import type { ProviderName } from '../providers/facts.ts';
-import type { Operation } from '../providers/provider.ts';
+import type { Enclosed, Operation } from '../providers/provider.ts';
 import { collectBody } from './body.ts';
 import { childOf } from './doors/child-door.ts';
 import { sendError } from './openai-error.ts';
-import { type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
+import { type CameIn, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { REFUSALS, Refusal } from './refusal.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, type RequestReport } from './report/request-report.ts';
 import { UsageTap } from './report/usage.ts';
 import { callerOf, scopeOf } from './scope.ts';
+import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
 import { requestHeaders } from './upstream/headers.ts';
@@ -30,6 +31,8 @@ export interface WireOptions extends PruneStepOptions {
   readonly refused: RefusedConversations;
   /** The provider that the requests go to. */
   readonly cloud: ProviderName;
+  /** Checks and makes the signatures of the provider; absent where it has none. */
+  readonly signing?: AwsSigning;
   /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly newRequestId: () => string;
@@ -86,6 +89,8 @@ class WireExchange {
   #bytesIn = 0;
   #bytesOut = 0;
   #foreign = false;
+  /** Set where the request is signed anew. */
+  #signingScope: SigningScope | null = null;
 
   constructor(
     options: WireOptions,
@@ -101,7 +106,7 @@ class WireExchange {
     this.#res = res;
     this.#requestId = requestId;
     this.#to = to;
-    this.#tap = new UsageTap(options.dialect.answer());
+    this.#tap = new UsageTap(to.operation.answer?.() ?? options.dialect.answer());
   }
 
   async run(): Promise<void> {
@@ -126,6 +131,12 @@ class WireExchange {
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
     const { dialect, shadow } = this.#options;
+    const treatment = await this.#treatmentOf(original);
+    if (treatment.kind === 'closed') {
+      this.#fallbacks.push(treatment.reason);
+      return this.#report(null, true, await this.#send(original, [], [], null));
+    }
+    if (treatment.kind === 'resign') this.#signingScope = treatment.scope;
     const { rewritten, changed, looked } = await this.#prune(original);
     if (rewritten === null || (shadow && dialect.binding !== 'must')) {
       return this.#report(rewritten, true, await this.#send(original, [], [], rewritten));
@@ -139,6 +150,11 @@ class WireExchange {
       .add(rewritten.refusalKeys)
       .catch((cause: unknown) => this.#options.onFailure(reasonOf(cause), cause, { requestId: this.#requestId }));
     this.#report(rewritten, true, await this.#send(original, [], [], null));
+  }
+
+  async #treatmentOf(body: Buffer): Promise<Treatment> {
+    const { url = '', headers } = this.#req;
+    return (await this.#options.signing?.treatmentOf({ url, headers, body })) ?? { kind: 'open' };
   }
 
   /** The provider knows another past than the one that came: it goes as it must have been cut when it was new. */
@@ -171,20 +187,31 @@ class WireExchange {
   async #prune(original: Buffer, past: IncomingRequest['past'] = 'leave'): Promise<Pruned> {
     const startedAt = performance.now();
     const { headers } = this.#req;
-    const pruned = await this.#step.prune({
-      requestId: this.#requestId,
-      body: original,
-      headers,
-      encoding: headers['content-encoding'] ?? '',
-      purpose: this.#to.operation.purpose,
-      past,
-    });
+    const { open, purpose } = this.#to.operation;
+    const came = { requestId: this.#requestId, headers, purpose, past };
+    const encoding = headers['content-encoding'] ?? '';
+    const pruned = open
+      ? await this.#pruneEnclosed(open, original, { ...came, encoding })
+      : await this.#step.prune({ ...came, body: original, encoding });
     this.#fallbacks.push(...pruned.fallbacks);
     this.#pruneMs = performance.now() - startedAt;
     return pruned;
   }
 
-  #send(
+  /** Prunes a request that stands inside a body of another shape. */
+  async #pruneEnclosed(
+    open: NonNullable<Operation['open']>,
+    body: Buffer,
+    came: Omit<CameIn, 'body'>,
+  ): Promise<Pruned> {
+    const enclosed = came.encoding === '' ? openedBy(open, body) : null;
+    if (enclosed === null) return { rewritten: null, changed: null, fallbacks: ['body_not_understood'] };
+    const step = new PruneStep({ ...this.#options, dialect: enclosed.dialect });
+    const pruned = await step.prune({ ...came, body: enclosed.body });
+    return { ...pruned, changed: pruned.changed && enclosed.close(pruned.changed) };
+  }
+
+  async #send(
     body: Buffer | Readable,
     extraRequestHeaders: readonly string[],
     without: readonly string[],
@@ -192,10 +219,15 @@ class WireExchange {
     decline?: Decline,
   ): Promise<Exchange> {
     const saved = rewritten && !this.#options.shadow ? savedBy(rewritten.outcomes) : 0;
-    const headers = requestHeaders(this.#req.rawHeaders, without);
-    headers.push(...extraRequestHeaders);
+    const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
+    const { signing } = this.#options;
+    const scope = this.#signingScope;
+    const headers =
+      signing && scope && Buffer.isBuffer(body)
+        ? await signing.sign(came, scope, upstream.origin, { url: path, body })
+        : came;
     return upstream.exchange(
       {
         method: 'POST',
@@ -283,6 +315,15 @@ class WireExchange {
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: this.#requestId });
     }
+  }
+}
+
+/** A request inside a body, `null` where the body is not understood. */
+function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed | null {
+  try {
+    return open(body);
+  } catch {
+    return null;
   }
 }
 

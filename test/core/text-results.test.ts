@@ -34,6 +34,9 @@ const bodies: Readonly<Record<Dialect['name'], (turns: readonly string[]) => obj
       content: [{ type: i % 2 === 0 ? 'input_text' : 'output_text', text }],
     })),
   }),
+  converse: (turns) => ({
+    messages: turns.map((text, i) => ({ role: roleOf(i), content: [{ text }] })),
+  }),
   gemini: (turns) => ({
     contents: turns.map((text, i) => ({ role: i % 2 === 0 ? 'user' : 'model', parts: [{ text }] })),
   }),

@@ -149,7 +149,8 @@ function besideOf({ received, beside, messages }: Rewritten): { tools: string; s
   for (const { start, end } of beside) {
     const key = received.toString('latin1', Math.max(0, start - 20), start);
     const bytes = received.subarray(start, end);
-    if (key.includes('tools"') || key.includes('functions"')) tools = crc32(bytes, tools);
+    if (key.includes('tools"') || key.includes('functions"') || key.includes('toolConfig"'))
+      tools = crc32(bytes, tools);
     else system = crc32(bytes, system);
   }
   for (const { role, span } of messages) {

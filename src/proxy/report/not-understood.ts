@@ -7,6 +7,7 @@ const REASONS = new Set([
   'upgrade_refused',
   'websocket_not_opened',
   'prefix_binding_mismatch',
+  'signed_by_client',
 ]);
 
 /**

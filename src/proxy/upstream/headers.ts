@@ -1,3 +1,5 @@
+import { credentialScope } from '../../providers/credential-scope.ts';
+
 /** Fields that belong to one connection (RFC 9110 §7.6.1); `Connection` may name more. */
 const HOP_BY_HOP = new Set([
   'connection',
@@ -16,13 +18,23 @@ const OWN_PREFIX = 'x-mcp-pruner-';
 const OWN = 'x-mcp-pruner';
 
 /**
- * The client's end-to-end fields for the upstream, in their order and spelling, duplicates included.
+ * The client's end-to-end fields for the upstream, in their order and spelling, duplicates included. Fields that a
+ * signature of AWS covers stay, `Host` included: without one of them the signature would be void.
  *
  * @param raw - name, value, name, value, …
  * @param without - further names (lower case) to leave out
  */
 export function requestHeaders(raw: readonly string[], without: readonly string[] = []): string[] {
-  return endToEnd(raw, (name) => REQUEST_ONLY.has(name) || ownHeader(name) || without.includes(name));
+  const signed = signedFields(fieldIn(raw, 'authorization'));
+  const isDropped = (name: string): boolean => REQUEST_ONLY.has(name) || ownHeader(name);
+  return endToEnd(raw, (name) => (isDropped(name) && !signed.has(name)) || without.includes(name));
+}
+
+/** Names of the fields that a signature of AWS covers and that can be forwarded as they came. */
+export function signedFields(authorization: string | undefined): ReadonlySet<string> {
+  const names = new Set(credentialScope(authorization)?.signedHeaders);
+  for (const name of ['content-length', 'expect']) names.delete(name);
+  return names;
 }
 
 /**

@@ -2,10 +2,9 @@ import type { ClientRequest, Agent as HttpAgent, IncomingMessage, ServerResponse
 import type { Readable } from 'node:stream';
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware';
-import { credentialScope } from '../../providers/credential-scope.ts';
 import { sendUpstreamError } from '../openai-error.ts';
 import type { Destinations } from './destinations.ts';
-import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders } from './headers.ts';
+import { hopByHop, namedByConnection, ownHeader, pairsOf, responseHeaders, signedFields } from './headers.ts';
 import type { Hops } from './hops.ts';
 import { heldUpload, readAway } from './unread-upload.ts';
 import { agentFor, type Connection, MAX_HEADER_BYTES } from './upstream.ts';
@@ -110,7 +109,7 @@ class Forwarder {
       proxyReq.setHeader('transfer-encoding', 'chunked');
     }
     const named = namedByConnection(req.rawHeaders);
-    const signed = new Set(credentialScope(req.headers.authorization)?.signedHeaders);
+    const signed = signedFields(req.headers.authorization);
     for (const name of proxyReq.getHeaderNames()) {
       const isOurs = named.has(name) || (ownHeader(name) && !signed.has(name));
       if ((hopByHop(name) && name !== 'transfer-encoding') || isOurs) proxyReq.removeHeader(name);

@@ -1,0 +1,157 @@
+import type { JsonCursor, Span } from '../../json/cursor.ts';
+import type { Resume, Role, ScannedBody, ScannedCall, ScannedMessage, ScannedText } from '../dialect.ts';
+import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
+import type { ScanBudget } from '../scan-budget.ts';
+
+/**
+ * Walks a body of Converse and finds its messages without decoding their texts.
+ *
+ * @throws JsonShapeError when the bytes are not one JSON object with at most one `messages` array
+ */
+export function scanConverseBody(bytes: Buffer, resume?: Resume): ScannedBody {
+  return scanBody(bytes, { list: 'messages', message: readMessage }, resume);
+}
+
+/** What was found of a message so far. */
+interface Found {
+  readonly texts: ScannedText[];
+  readonly calls: ScannedCall[];
+  opaque: boolean;
+}
+
+const MESSAGE_KEYS = keysOf('role', 'content');
+const BLOCK_KEYS = keysOf('text', 'toolUse', 'toolResult', 'document');
+const CALL_KEYS = keysOf('toolUseId', 'name', 'input');
+const RESULT_KEYS = keysOf('toolUseId', 'content');
+const PIECE_KEYS = keysOf('text', 'json', 'document');
+const DOCUMENT_KEYS = keysOf('name', 'source');
+const SOURCE_KEYS = keysOf('text', 'content');
+const TEXT_KEYS = keysOf('text');
+
+function readMessage(cursor: JsonCursor, budget: ScanBudget): ScannedMessage {
+  const found: Found = { texts: [], calls: [], opaque: false };
+  let role = '';
+  const { span, repeated } = readFields(cursor, MESSAGE_KEYS, (key) => {
+    if (key === 'role') role = stringHere(cursor);
+    else if (cursor.atArray()) cursor.array(() => readBlock(cursor, found, budget));
+  });
+  const { texts, calls } = found;
+  const opaque = found.opaque || repeated;
+  if (role === 'assistant') {
+    const said = texts.map((text): ScannedText => ({ ...text, use: text.use === 'words' ? 'said' : 'other' }));
+    return { span, role, texts: said, calls, opaque };
+  }
+  if (role !== 'user') {
+    const others = texts.map((text): ScannedText => ({ ...text, use: 'other', callId: '', name: '' }));
+    return { span, role: 'other', texts: others, calls: [], opaque };
+  }
+  const isTool = texts.length > 0 && texts.every(({ use }) => use === 'result');
+  const who: Role = isTool ? 'tool' : 'user';
+  return { span, role: who, texts, calls: [], opaque };
+}
+
+/** A block is one kind under a key of its own; a block of two kinds is not understood. */
+function readBlock(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+  budget.piece();
+  if (!cursor.atObject()) return;
+  let kinds = 0;
+  const { repeated } = readFields(cursor, BLOCK_KEYS, (key) => {
+    kinds++;
+    if (key === 'text') addText(cursor, found, 'words', '', '');
+    else if (key === 'toolUse') readCall(cursor, found);
+    else if (key === 'toolResult') readResult(cursor, found, budget);
+    else readDocument(cursor, found, null, budget);
+  });
+  found.opaque ||= repeated || kinds > 1;
+}
+
+function addText(cursor: JsonCursor, found: Found, use: ScannedText['use'], callId: string, name: string): void {
+  if (cursor.atString()) found.texts.push({ literal: cursor.string(), use, callId, name });
+}
+
+function readCall(cursor: JsonCursor, found: Found): void {
+  if (!cursor.atObject()) return;
+  let id = '';
+  let name = '';
+  let args: Span | null = null;
+  const { repeated } = readFields(cursor, CALL_KEYS, (key) => {
+    if (key === 'toolUseId') id = stringHere(cursor);
+    else if (key === 'name') name = stringHere(cursor);
+    else args = cursor.value();
+  });
+  found.opaque ||= repeated;
+  found.calls.push({ id, name, args });
+}
+
+/** The id may stand behind the content, which is therefore read last. */
+function readResult(cursor: JsonCursor, found: Found, budget: ScanBudget): void {
+  if (!cursor.atObject()) return;
+  let callId = '';
+  let content = -1;
+  const { span, repeated } = readFields(cursor, RESULT_KEYS, (key) => {
+    if (key === 'toolUseId') callId = stringHere(cursor);
+    else content = cursor.at;
+  });
+  found.opaque ||= repeated;
+  if (content < 0) return;
+  cursor.at = content;
+  if (cursor.atArray()) cursor.array(() => readPiece(cursor, found, callId, budget));
+  cursor.at = span.end;
+}
+
+/** A text, the strings right in a JSON object, or a document; pictures and videos have no text. */
+function readPiece(cursor: JsonCursor, found: Found, callId: string, budget: ScanBudget): void {
+  budget.piece();
+  if (!cursor.atObject()) return;
+  let kinds = 0;
+  const { repeated } = readFields(cursor, PIECE_KEYS, (key) => {
+    kinds++;
+    if (key === 'text') addText(cursor, found, 'result', callId, '');
+    else if (key === 'document') readDocument(cursor, found, callId, budget);
+    else if (cursor.atObject()) readStrings(cursor, found, callId, budget);
+  });
+  found.opaque ||= repeated || kinds > 1;
+}
+
+function readStrings(cursor: JsonCursor, found: Found, callId: string, budget: ScanBudget): void {
+  const seen = new Set<string>();
+  cursor.object((key) => {
+    budget.piece();
+    found.opaque ||= seen.has(key);
+    seen.add(key);
+    addText(cursor, found, 'result', callId, '');
+  });
+}
+
+/** A document that is given as text; one in bytes or at a place in S3 has none here. */
+function readDocument(cursor: JsonCursor, found: Found, callId: string | null, budget: ScanBudget): void {
+  if (!cursor.atObject()) return;
+  let name = '';
+  let source = -1;
+  const { span, repeated } = readFields(cursor, DOCUMENT_KEYS, (key) => {
+    if (key === 'name') name = stringHere(cursor);
+    else source = cursor.at;
+  });
+  found.opaque ||= repeated;
+  if (source < 0) return;
+  cursor.at = source;
+  const add = (): void =>
+    callId === null ? addText(cursor, found, 'document', '', name) : addText(cursor, found, 'result', callId, '');
+  if (cursor.atObject()) readSource(cursor, found, add, budget);
+  cursor.at = span.end;
+}
+
+function readSource(cursor: JsonCursor, found: Found, add: () => void, budget: ScanBudget): void {
+  const { repeated } = readFields(cursor, SOURCE_KEYS, (key) => {
+    if (key === 'text') add();
+    else if (cursor.atArray()) {
+      cursor.array(() => {
+        budget.piece();
+        if (!cursor.atObject()) return;
+        const part = readFields(cursor, TEXT_KEYS, add);
+        found.opaque ||= part.repeated;
+      });
+    }
+  });
+  found.opaque ||= repeated;
+}

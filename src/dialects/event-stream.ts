@@ -1,0 +1,98 @@
+import type { AnswerReader } from './dialect.ts';
+
+/** Lengths of a whole message and of its headers, and their checksum. */
+const PRELUDE_BYTES = 12;
+const CHECKSUM_BYTES = 4;
+/** The format allows 16 MiB of payload and 128 KiB of headers; larger lengths are no message. */
+const MAX_MESSAGE_BYTES = 17 * 1024 * 1024;
+/** Longest message that is put together; a longer one holds nothing that is looked for, and is passed over. */
+const MAX_KEPT_BYTES = 1024 * 1024;
+/** Types of header values by the bytes that they take; strings and byte arrays say their length themselves. */
+const FIXED_BYTES: readonly number[] = [0, 0, 1, 2, 4, 8, -1, -1, 8, 16];
+const STRING = 7;
+const EVENT_TYPE = ':event-type';
+
+/**
+ * Takes a stream of messages in the binary format of AWS (`application/vnd.amazon.eventstream`) apart as it goes by. It
+ * holds one message at the most, and stops at the first that is broken.
+ * Source: https://docs.aws.amazon.com/transcribe/latest/dg/event-stream.html
+ */
+export class EventStream {
+  readonly #onEvent: (type: string, payload: Buffer) => void;
+  #pieces: Buffer[] = [];
+  #size = 0;
+  /** Bytes of a message that are still to be passed over. */
+  #skip = 0;
+  #broken = false;
+
+  /** @param onEvent - called with the `:event-type` of each message, `''` where it has none, and its payload */
+  constructor(onEvent: (type: string, payload: Buffer) => void) {
+    this.#onEvent = onEvent;
+  }
+
+  data(chunk: Buffer): void {
+    const skipped = Math.min(this.#skip, chunk.length);
+    this.#skip -= skipped;
+    if (this.#broken || skipped === chunk.length) return;
+    this.#pieces.push(chunk.subarray(skipped));
+    this.#size += chunk.length - skipped;
+    if (this.#size >= this.#wanted()) this.#take();
+  }
+
+  /** Bytes until there is something to be read. */
+  #wanted(): number {
+    const [first] = this.#pieces;
+    return first && first.length >= 4 ? Math.min(first.readUInt32BE(0), MAX_KEPT_BYTES) : PRELUDE_BYTES;
+  }
+
+  #take(): void {
+    let bytes = Buffer.concat(this.#pieces);
+    while (!this.#broken && bytes.length >= PRELUDE_BYTES) {
+      const total = bytes.readUInt32BE(0);
+      const headers = bytes.readUInt32BE(4);
+      this.#broken = total > MAX_MESSAGE_BYTES || total < PRELUDE_BYTES + headers + CHECKSUM_BYTES;
+      if (this.#broken) break;
+      if (bytes.length < total) {
+        if (total <= MAX_KEPT_BYTES) break;
+        this.#skip = total - bytes.length;
+        bytes = bytes.subarray(bytes.length);
+        break;
+      }
+      const payload = bytes.subarray(PRELUDE_BYTES + headers, total - CHECKSUM_BYTES);
+      this.#onEvent(eventType(bytes.subarray(PRELUDE_BYTES, PRELUDE_BYTES + headers)), payload);
+      bytes = bytes.subarray(total);
+    }
+    this.#pieces = this.#broken || bytes.length === 0 ? [] : [bytes];
+    this.#size = this.#broken ? 0 : bytes.length;
+  }
+}
+
+function eventType(headers: Buffer): string {
+  let at = 0;
+  while (at < headers.length) {
+    const nameEnd = at + 1 + (headers[at] ?? 0);
+    const name = headers.toString('latin1', at + 1, nameEnd);
+    const type = headers[nameEnd] ?? 0;
+    const fixed = FIXED_BYTES[type];
+    if (fixed === undefined || nameEnd + 3 > headers.length) return '';
+    const value = nameEnd + 1 + (fixed < 0 ? 2 : 0);
+    const end = value + (fixed < 0 ? headers.readUInt16BE(nameEnd + 1) : fixed);
+    if (name === EVENT_TYPE && type === STRING) return headers.toString('utf8', value, end);
+    at = end;
+  }
+  return '';
+}
+
+/** Reads an answer that may come in frames of AWS or plain: their first byte is 0, and no JSON or event begins so. */
+export function framedOrPlain(plain: AnswerReader, onEvent: (type: string, payload: Buffer) => void): AnswerReader {
+  let frames: EventStream | null | undefined;
+  return {
+    data(chunk) {
+      if (frames === undefined && chunk.length > 0) frames = chunk[0] === 0 ? new EventStream(onEvent) : null;
+      if (frames) frames.data(chunk);
+      else plain.data(chunk);
+    },
+    usage: () => plain.usage(),
+    turn: () => plain.turn(),
+  };
+}

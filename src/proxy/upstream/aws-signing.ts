@@ -1,0 +1,197 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { SignatureV4 } from '@smithy/signature-v4';
+import type { Clock } from '../../core/ports.ts';
+import { type CredentialScope, credentialScope } from '../../providers/credential-scope.ts';
+import { withoutQuery } from '../../providers/provider.ts';
+import { pairsOf } from './headers.ts';
+
+export interface AwsSigningOptions {
+  /** The proxy's own credentials; `null`: it has none. */
+  readonly credentials: AwsCredentials | null;
+  /** `own`: requests that were signed with these credentials are signed anew. `all`: every request that needs it. */
+  readonly signs: 'own' | 'all';
+  /** Region of requests without a signature; `null`: they are not signed. */
+  readonly region: string | null;
+  readonly clock: Clock;
+}
+
+export interface AwsCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+/** A request to be signed or checked. */
+export interface SignedRequest {
+  /** Path and query as they are sent. */
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  /** As it is sent. */
+  readonly body: Buffer;
+}
+
+/** For what region and service a request is signed anew, and which of the client's fields the signature covers. */
+export type SigningScope = Pick<CredentialScope, 'region' | 'service' | 'signedHeaders'>;
+
+/**
+ * How a request may be treated. `open`: no signature covers its body. `closed`: it must go as it came, for `reason`.
+ * `resign`: it may change, and is signed anew for its scope.
+ */
+export type Treatment =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'closed'; readonly reason: 'signed_by_client' | 'not_signed' }
+  | { readonly kind: 'resign'; readonly scope: SigningScope };
+
+/** AWS refuses signatures that are older; one from the future is refused as well. */
+const MAX_AGE_MS = 15 * 60_000;
+const SHA256 = 'x-amz-content-sha256';
+const UNSIGNED = 'UNSIGNED-PAYLOAD';
+/** Fields that a signature makes, and those of the connection to the upstream. */
+const REMADE = new Set(['authorization', 'x-amz-date', 'x-amz-security-token', SHA256, 'host', 'content-length']);
+
+/**
+ * Signature Version 4 of AWS: checks who signed a request, and signs one that was changed.
+ * Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+ */
+export class AwsSigning {
+  readonly #options: AwsSigningOptions;
+  readonly #signer: SignatureV4 | null;
+
+  constructor(options: AwsSigningOptions) {
+    this.#options = options;
+    this.#signer = options.credentials && signerOf(options.credentials, true);
+  }
+
+  /** What may be done with a request as it came. Never rejects. */
+  async treatmentOf(request: SignedRequest): Promise<Treatment> {
+    const { headers, url } = request;
+    const { authorization } = headers;
+    const { signs, region } = this.#options;
+    const scope = credentialScope(authorization);
+    const isSigned = authorization?.startsWith('AWS4-') === true || /[?&]x-amz-signature=/i.test(url);
+    if (!isSigned && (authorization ?? headers['x-api-key'] ?? headers['api-key']) !== undefined)
+      return { kind: 'open' };
+    if (this.#signer !== null) {
+      if (scope !== null && (signs === 'all' || (await this.#isOwn(request, scope)))) return { kind: 'resign', scope };
+      if (!isSigned && signs === 'all' && region !== null) {
+        return { kind: 'resign', scope: { region, service: 'bedrock', signedHeaders: [] } };
+      }
+    }
+    return { kind: 'closed', reason: isSigned ? 'signed_by_client' : 'not_signed' };
+  }
+
+  /**
+   * Signs a request.
+   *
+   * @param fields - its end-to-end fields: name, value, …
+   * @param origin - where it goes
+   * @returns its fields with the signature's, `Host` included
+   */
+  async sign(
+    fields: readonly string[],
+    { region, service, signedHeaders }: SigningScope,
+    origin: string,
+    request: Omit<SignedRequest, 'headers'>,
+  ): Promise<string[]> {
+    if (this.#signer === null) throw new Error('there are no credentials to sign with');
+    const kept = pairsOf(fields).filter(([name]) => !REMADE.has(name.toLowerCase()));
+    const covered = new Set([...signedHeaders, 'content-type']);
+    const headers: Record<string, string> = { host: new URL(origin).host };
+    for (const [name, value] of kept) if (covered.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
+    const signed = await this.#signer.sign(requestOf({ ...request, headers }), {
+      signingDate: new Date(this.#options.clock.nowMs()),
+      signingRegion: region,
+      signingService: service,
+      signableHeaders: new Set(Object.keys(headers)),
+    });
+    const made = Object.entries(signed.headers).filter(([name]) => REMADE.has(name));
+    return [...kept.flat(), ...made.flat()];
+  }
+
+  /** Whether a request carries a valid signature of the own credentials. */
+  async #isOwn({ url, headers, body }: SignedRequest, scope: CredentialScope): Promise<boolean> {
+    const { credentials, clock } = this.#options;
+    if (credentials === null || scope.keyId !== credentials.accessKeyId) return false;
+    const signedAt = dateOf(headers['x-amz-date']);
+    if (signedAt === null || Math.abs(clock.nowMs() - signedAt.getTime()) > MAX_AGE_MS) return false;
+    const claimed = headers[SHA256];
+    if (claimed !== undefined && claimed !== UNSIGNED && claimed !== sha256(body)) return false;
+    const covered: Record<string, string> = {};
+    for (const name of scope.signedHeaders) {
+      const value = headers[name];
+      if (value !== undefined) covered[name] = Array.isArray(value) ? value.join(',') : value;
+    }
+    const { accessKeyId, secretAccessKey } = credentials;
+    try {
+      const signed = await signerOf({ accessKeyId, secretAccessKey }, false).sign(
+        requestOf({ url, headers: covered, body }),
+        {
+          signingDate: signedAt,
+          signingRegion: scope.region,
+          signingService: scope.service,
+          signableHeaders: new Set(scope.signedHeaders),
+        },
+      );
+      return isSame(credentialScope(signed.headers.authorization)?.signature ?? '', scope.signature);
+    } catch {
+      return false; // it cannot be a request that its sender signed
+    }
+  }
+}
+
+function signerOf(credentials: AwsCredentials, applyChecksum: boolean): SignatureV4 {
+  // region and service are those of each request
+  return new SignatureV4({ credentials, applyChecksum, region: '', service: '', sha256: Sha256 });
+}
+
+function requestOf({ url, headers, body }: SignedRequest & { readonly headers: Record<string, string> }) {
+  const path = withoutQuery(url);
+  const query: Record<string, string[]> = {};
+  const asked = new URLSearchParams(url.slice(path.length));
+  for (const name of new Set(asked.keys())) query[name] = asked.getAll(name);
+  return { method: 'POST', protocol: 'https:', hostname: headers.host ?? '', path, query, headers, body };
+}
+
+/** As the signer wants its hash. */
+class Sha256 {
+  readonly #hash;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(secret));
+  }
+
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(bytesOf(data));
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+
+  reset(): void {
+    throw new Error('a hash of the signer is used once');
+  }
+}
+
+function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
+  if (typeof data === 'string') return Buffer.from(data);
+  return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data);
+}
+
+function sha256(body: Buffer): string {
+  return createHash('sha256').update(body).digest('hex');
+}
+
+/** `20261124T031500Z` */
+function dateOf(value: string | string[] | undefined): Date | null {
+  const [, y, mo, d, h, mi, s] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(String(value)) ?? [];
+  if (y === undefined) return null;
+  const date = new Date(`${y}-${mo}-${d}T${h}:${mi}:${s}Z`);
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
