@@ -1,4 +1,12 @@
-import type { Difference, LedgerReport, LedgerTotals, MissCause, Share } from '../core/ports/ledger.ts';
+import type {
+  Difference,
+  HoldoutPlan,
+  HoldoutResult,
+  LedgerReport,
+  LedgerTotals,
+  MissCause,
+  Share,
+} from '../core/ports/ledger.ts';
 
 /** Causes of cache misses as people read them. */
 const CAUSES: Readonly<Record<MissCause, string>> = {
@@ -151,7 +159,8 @@ function checkedPart({ checked }: LedgerReport): Part {
   };
 }
 
-function holdoutPart({ holdout }: LedgerReport): Part {
+/** The comparison with the conversations that were left whole. */
+export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
   if (holdout === null) return NOTHING;
   const row = (name: string, of: Difference, show: (value: number) => string): string[] => [
     name,
@@ -167,17 +176,31 @@ function holdoutPart({ holdout }: LedgerReport): Part {
   const { pruned, control } = holdout.conversations;
   return {
     title: 'The control group',
-    note: `${count(pruned)} conversations pruned, ${count(control)} left whole. The interval holds the true difference in at least 95 of 100 experiments.`,
+    note: `${count(pruned)} conversations pruned, ${count(control)} left whole. ${HOW[holdout.method]} The interval holds the true difference in at least 95 of 100 experiments.${planWords(holdout.plan)}`,
     words: 1,
     rows: [
       ['mean', 'pruned', 'whole', 'difference', 'interval'],
       row('dollars a conversation', holdout.dollarsPerConversation, money),
       row('dollars a turn', holdout.dollarsPerTurn, money),
       row('turns', holdout.turns, (value) => value.toFixed(1)),
+      row('dollars without cuts', holdout.withoutCuts, money),
       row('output tokens', holdout.outputTokens, count),
       row('regret tokens', holdout.regretTokens, count),
     ],
   };
+}
+
+const HOW: Readonly<Record<HoldoutResult['method'], string>> = {
+  pairs:
+    'Both groups are alike but for the cuts, so each pruned conversation is compared with its own bill without cuts.',
+  groups: 'The groups are compared with each other, by classes of the size of the first request.',
+};
+
+function planWords({ more, share, days }: HoldoutPlan): string {
+  if (more === 0) return '';
+  if (more === null) return ' No number of conversations would decide it: there is no difference.';
+  const time = days === null ? '' : `, about ${count(days)} days`;
+  return ` Some ${count(more)} more conversations${time} decide it with MCP_PRUNER_HOLDOUT=${share}.`;
 }
 
 /** The figures that stand on top. */

@@ -15,7 +15,8 @@ const DAYS_BY_UNIT: Readonly<Record<string, number>> = { d: 1, w: 7, m: 30, y: 3
 
 /** `mcp-pruner report`: what was spent, what pruning changed, and why caches missed. */
 export const report: Command = {
-  usage: 'report [--since 7d] [--project <name>] [--json | --html out.html] | report --sessions [--since 7d] [--json]',
+  usage:
+    'report [--since 7d] [--project <name>] [--json | --html out.html] | report --sessions [--since 7d] [--json] | report --from rows.ndjson [--json]',
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
     'prompt cache missed. --sessions instead reads the session files that Claude Code and Codex keep on this machine and',
@@ -27,6 +28,7 @@ export const report: Command = {
     project: { type: 'string', value: '<name>', doc: 'only this project' },
     json: { type: 'boolean', doc: 'print JSON' },
     html: { type: 'string', value: '<file>', doc: 'write one HTML file that needs nothing else' },
+    from: { type: 'string', value: '<file>', doc: 'compare the conversations of a file with its control group' },
     sessions: { type: 'boolean', doc: 'what pruning would have changed in the sessions on this machine' },
   },
   arguments: { least: 0, most: 0 },
@@ -36,6 +38,17 @@ export const report: Command = {
     if (call.values.sessions === true) {
       const { reportSessions } = await import('./sessions/report.ts');
       return reportSessions(call, io, io.clock.nowMs() - days * DAY_MS);
+    }
+    const from = textOption(call, 'from');
+    if (from !== undefined) {
+      const [{ holdoutFrom }, { comparedText }] = await Promise.all([
+        import('./report-from.ts'),
+        import('./report-text.ts'),
+      ]);
+      const holdout = holdoutFrom(from, io.cwd);
+      const asText = (): string => comparedText(holdout, painter(io), io.columns);
+      io.out(call.values.json === true ? `${JSON.stringify({ holdout }, null, 2)}\n` : asText());
+      return 0;
     }
     const told = await readLedger(call, io, days);
     if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);

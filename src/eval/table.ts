@@ -11,13 +11,30 @@ export interface TableOptions {
  */
 export function table(rows: readonly (readonly string[])[], { words = 1, width }: TableOptions = {}): string {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const whole = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
+  const widths = fitted(whole, words, width ?? Number.POSITIVE_INFINITY);
   return parts(widths, words, width ?? Number.POSITIVE_INFINITY)
     .map((shown) => rows.map((row) => line(row, shown, widths, words)).join('\n'))
     .join('\n\n');
 }
 
 const GAP = 2;
+/** A word column is made no narrower than this. */
+const LEAST_WORD = 8;
+
+/** Widths of columns: words are cut short until the widest figure has room beside them. */
+function fitted(widths: readonly number[], words: number, width: number): number[] {
+  const fits = [...widths];
+  const figures = Math.max(0, ...widths.slice(words));
+  const excess = (): number => fits.slice(0, words).reduce((sum, wide) => sum + wide + GAP, 0) + figures - width;
+  while (excess() > 0) {
+    const widest = fits.indexOf(Math.max(...fits.slice(0, words)));
+    const wide = fits[widest] ?? 0;
+    if (widest < 0 || wide <= LEAST_WORD) break;
+    fits[widest] = Math.max(LEAST_WORD, wide - excess());
+  }
+  return fits;
+}
 
 /** Which columns stand in each part of the table. */
 function parts(widths: readonly number[], words: number, width: number): number[][] {
@@ -41,9 +58,13 @@ function parts(widths: readonly number[], words: number, width: number): number[
 
 function line(row: readonly string[], shown: readonly number[], widths: readonly number[], words: number): string {
   return shown
-    .map((i) => (i < words ? (row[i] ?? '').padEnd(widths[i] ?? 0) : (row[i] ?? '').padStart(widths[i] ?? 0)))
+    .map((i) => (i < words ? short(row[i] ?? '', widths[i] ?? 0) : (row[i] ?? '').padStart(widths[i] ?? 0)))
     .join(' '.repeat(GAP))
     .trimEnd();
+}
+
+function short(text: string, width: number): string {
+  return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
 }
 
 /** Text in lines of at most `width` characters, broken at blanks; lines after the first begin with `indent` blanks. */

@@ -1,21 +1,151 @@
-import type { Arm, Difference, HoldoutResult, LedgerConversation } from '../core/ports/ledger.ts';
-import { difference, ENOUGH } from './interval.ts';
+import type { Arm, Difference, HoldoutPlan, HoldoutResult, LedgerConversation } from '../core/ports/ledger.ts';
+import { difference, ENOUGH, pairedDifference } from './interval.ts';
 
-/** Compares pruned conversations with those that were left whole; `null` where none was. */
-export function holdoutOf(conversations: readonly LedgerConversation[]): HoldoutResult | null {
-  const arms: Record<Arm, LedgerConversation[]> = { pruned: [], control: [] };
+/** What of a conversation is compared. */
+export type ComparedConversation = Pick<
+  LedgerConversation,
+  'arm' | 'turns' | 'dollars' | 'dollarsWithout' | 'firstRequestTokens'
+> &
+  Partial<Pick<LedgerConversation, 'output' | 'regretTokens' | 'firstMs' | 'lastMs'>>;
+
+/** Conversations are compared with those whose first request was about as large: so many classes. */
+const STRATA = 5;
+/** The share that is held out where each pruned conversation is compared with its own bill without cuts. */
+const USUAL_SHARE = 0.1;
+const DAY_MS = 86_400_000;
+/** Halves differ least by chance. */
+const HALF = 0.5;
+/** An interval that just reaches zero decides one experiment in two; twice as many conversations decide four in five. */
+const FOR_POWER = 2;
+/**
+ * The groups are taken to differ where an interval so many times as wide leaves out zero. With 1 they would in one of 25
+ * experiments in which they are alike, and just then the difference of the groups is far from the truth.
+ */
+const SURE = 1.4;
+
+/**
+ * Compares pruned conversations with those that were left whole; `null` where none was.
+ *
+ * Each pruned conversation has its own twin, the same bill without cuts. As long as both groups are alike but for the cuts (they
+ * have as many turns, and would have cost the same whole), the saving is the mean difference within these pairs, which chance
+ * moves little. Where they are not alike, pruning changes how conversations go on, and only the groups themselves are compared.
+ */
+export function holdoutOf(conversations: readonly ComparedConversation[]): HoldoutResult | null {
+  const arms: Record<Arm, ComparedConversation[]> = { pruned: [], control: [] };
   for (const one of conversations) arms[one.arm].push(one);
-  if (arms.control.length === 0) return null;
-  const enough = Math.min(arms.pruned.length, arms.control.length) >= ENOUGH;
-  const compare = (value: (one: LedgerConversation) => number): Difference =>
-    difference(arms.pruned.map(value), arms.control.map(value));
-  return {
-    conversations: { pruned: arms.pruned.length, control: arms.control.length },
-    enough,
-    dollarsPerConversation: compare(({ dollars }) => dollars),
-    dollarsPerTurn: compare(({ dollars, turns }) => dollars / Math.max(1, turns)),
-    turns: compare(({ turns }) => turns),
-    outputTokens: compare(({ output }) => output),
-    regretTokens: compare(({ regretTokens }) => regretTokens),
+  const { pruned, control } = arms;
+  if (control.length === 0) return null;
+  const stratumOf = strataOf(conversations);
+  const compare = (value: Value): Difference => difference(pruned.map(value), control.map(value));
+  const stratified = (value: Value): Difference => {
+    const level = levelled(conversations, stratumOf, value);
+    return { ...difference(pruned.map(level), control.map(level)), ...meansOf(arms, value) };
   };
+  const paired = (value: Value, twin: Value): Difference =>
+    pairedDifference(
+      pruned.map((one) => value(one) - twin(one)),
+      meansOf(arms, value),
+    );
+  const withoutCuts = stratified(wholeBill);
+  const turns = compare(({ turns: count }) => count);
+  const areAlike = ![withoutCuts, turns].some((one) => differs(one, SURE));
+  const isPaired = areAlike && pruned.some((one) => one.dollars !== one.dollarsWithout);
+  const dollarsPerConversation = isPaired ? paired(bill, wholeBill) : stratified(bill);
+  return {
+    conversations: { pruned: pruned.length, control: control.length },
+    enough: Math.min(pruned.length, control.length) >= ENOUGH,
+    method: isPaired ? 'pairs' : 'groups',
+    dollarsPerConversation,
+    dollarsPerTurn: isPaired ? paired(perTurn, wholePerTurn) : stratified(perTurn),
+    turns,
+    withoutCuts,
+    outputTokens: compare(({ output = 0 }) => output),
+    regretTokens: compare(({ regretTokens = 0 }) => regretTokens),
+    plan: planOf(conversations, dollarsPerConversation, isPaired, control.length),
+  };
+}
+
+type Value = (one: ComparedConversation) => number;
+
+const bill: Value = ({ dollars }) => dollars;
+/** What a conversation would have cost without cuts. One of the control group had none. */
+const wholeBill: Value = ({ arm, dollars, dollarsWithout }) => (arm === 'control' ? dollars : dollarsWithout);
+const perTurn: Value = ({ dollars, turns }) => dollars / Math.max(1, turns);
+const wholePerTurn: Value = (one) => wholeBill(one) / Math.max(1, one.turns);
+
+/** Whether an interval leaves out zero, also when it is so many times as wide. */
+function differs({ difference: middle, interval }: Pick<Difference, 'difference' | 'interval'>, times = 1): boolean {
+  return interval !== null && Math.abs(middle) > (times * (interval[1] - interval[0])) / 2;
+}
+
+function meansOf({ pruned, control }: Record<Arm, readonly ComparedConversation[]>, value: Value) {
+  return { pruned: meanOf(pruned.map(value)), control: meanOf(control.map(value)) };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+}
+
+/** The class of each conversation by the size of its first request, which pruning cannot change. */
+function strataOf(conversations: readonly ComparedConversation[]): (one: ComparedConversation) => number {
+  const sizes = conversations.map(({ firstRequestTokens }) => firstRequestTokens).sort((a, b) => a - b);
+  const bounds = Array.from(
+    { length: STRATA - 1 },
+    (_, i) => sizes[Math.floor(((i + 1) * sizes.length) / STRATA)] ?? 0,
+  );
+  return ({ firstRequestTokens }) => bounds.filter((bound) => firstRequestTokens >= bound).length;
+}
+
+/** A value less what its class has above the mean of all: what is left does not depend on how the classes were drawn. */
+function levelled(
+  conversations: readonly ComparedConversation[],
+  stratumOf: (one: ComparedConversation) => number,
+  value: Value,
+): Value {
+  const classes = new Map<number, number[]>();
+  for (const one of conversations) {
+    const known = classes.get(stratumOf(one));
+    if (known) known.push(value(one));
+    else classes.set(stratumOf(one), [value(one)]);
+  }
+  const all = meanOf(conversations.map(value));
+  const above = new Map([...classes].map(([stratum, values]) => [stratum, meanOf(values) - all]));
+  return (one) => value(one) - (above.get(stratumOf(one)) ?? 0);
+}
+
+/** How many more conversations would decide it, and the share to hold out until then. */
+function planOf(
+  conversations: readonly ComparedConversation[],
+  { difference: found, interval }: Difference,
+  isPaired: boolean,
+  control: number,
+): HoldoutPlan {
+  const count = conversations.length;
+  const share =
+    isPaired && control * USUAL_SHARE >= ENOUGH * (control / count) ? USUAL_SHARE : isPaired ? shareFor(count) : HALF;
+  if (differs({ difference: found, interval })) return { more: 0, share, days: 0 };
+  if (interval === null) {
+    const least = Math.ceil(ENOUGH / share);
+    const more = Math.max(least - count, count);
+    return { more, share, days: daysFor(conversations, more) };
+  }
+  if (found === 0) return { more: null, share, days: null };
+  const reach = (interval[1] - interval[0]) / 2;
+  const own = control / count;
+  const bySplit = isPaired ? 1 : 4 / (1 / own + 1 / Math.max(1e-9, 1 - own));
+  const needed = count * FOR_POWER * bySplit * (reach / found) ** 2;
+  const more = Math.max(1, Math.ceil(needed - count));
+  return { more, share, days: daysFor(conversations, more) };
+}
+
+/** A share with which enough of so many conversations are left whole. */
+function shareFor(count: number): number {
+  return Math.min(HALF, Math.max(USUAL_SHARE, Math.ceil((20 * ENOUGH) / count) / 20));
+}
+
+function daysFor(conversations: readonly ComparedConversation[], more: number): number | null {
+  const starts = conversations.flatMap(({ firstMs }) => firstMs ?? []);
+  if (starts.length < 2) return null;
+  const days = Math.max(1, (Math.max(...starts) - Math.min(...starts)) / DAY_MS);
+  return Math.ceil((more * days) / conversations.length);
 }

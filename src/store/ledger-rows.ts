@@ -75,7 +75,8 @@ export function turnOf(row: TurnRow): LedgerTurn {
 export const SELECTED_CONVERSATION = `conversation AS "conversationId", project, min(arm) AS arm, count(*) AS turns,
   min(at_ms) AS "firstMs", max(at_ms) AS "lastMs", coalesce(sum(dollars), 0) AS dollars,
   coalesce(sum(dollars_without), 0) AS "dollarsWithout", CAST(sum(output) AS bigint) AS output,
-  CAST(sum(regret_tokens) AS bigint) AS "regretTokens"`;
+  CAST(sum(regret_tokens) AS bigint) AS "regretTokens",
+  CAST(min(fresh + write5m + write1h + read + removed) AS bigint) AS "firstRequestTokens"`;
 
 /** Figures with names as the store keeps them, each (day, project, slice, key, field) once. */
 export function addedUp(sums: readonly LedgerSum[]): LedgerSum[] {

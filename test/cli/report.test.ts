@@ -44,6 +44,18 @@ async function filled() {
 }
 
 describe('the report', () => {
+  it.each([60, 80])('has no line that is wider than a terminal of %i columns', async (columns) => {
+    const told = await filled();
+    const long = {
+      ...told,
+      tools: told.tools.map((one) => ({ ...one, tool: 'mcp__a-very-long-server-name__and-a-tool-of-it' })),
+    };
+    for (const shown of [told, long, { ...told, totals: { ...told.totals, requests: 0 } }]) {
+      const lines = reportText(shown, (_, line) => line, columns).split('\n');
+      expect(lines.filter(({ length }) => length > columns)).toEqual([]);
+    }
+  });
+
   it('tells dollars, four shares, causes, tools and the control group on a terminal', async () => {
     const text = reportText(await filled(), (_, line) => line, undefined).replaceAll(/ +/g, ' ');
     for (const part of [

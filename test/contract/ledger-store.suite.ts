@@ -130,6 +130,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
           dollarsWithout: 0.75,
           output: 5,
           regretTokens: 0,
+          firstRequestTokens: 16,
         },
         expect.objectContaining({ conversationId: 'c1', turns: 2, dollars: 0.5, dollarsWithout: 1.5, output: 10 }),
       ]);

@@ -1,6 +1,12 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { HoldoutResult } from '../../src/core/ports/ledger.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { type ComparedConversation, holdoutOf } from '../../src/ledger/holdout.ts';
 import { difference, randomFrom } from '../../src/ledger/interval.ts';
+import { run } from '../cli/fake-io.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
 import { chatBody, oneResult, toolTurn } from '../helpers/chat.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -20,6 +26,8 @@ function shapes(seed: number): Readonly<Record<string, (mean: number) => number>
     'one in fifteen twenty times as dear': (mean) => (mean / (34 / 15)) * (next() < 1 / 15 ? 20 : 1) * (0.5 + next()),
   };
 }
+
+const NONE = {} as HoldoutResult;
 
 const EXPERIMENTS = 200;
 const LEAST = 0.95 * EXPERIMENTS;
@@ -53,6 +61,67 @@ describe('the interval of a hold-out', () => {
   it('is none where a few conversations outweigh all others, and says so', () => {
     const uneven = Array.from({ length: 90 }, (_, i) => (i % 30 === 0 ? 1_000 : 1));
     expect(difference(uneven, uneven.slice(0, 60))).toMatchObject({ interval: null, tooSkewed: true });
+  });
+});
+
+/** Conversations of which every tenth is left whole, and the others cost a fifth less than that. */
+function conversations(seed: number, count: number, longer = 1): ComparedConversation[] {
+  const next = randomFrom(seed);
+  const normal = (): number => Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
+  return Array.from({ length: count }, (_, i): ComparedConversation => {
+    const arm = i % 10 === 0 ? 'control' : 'pruned';
+    const goesOn = arm === 'pruned' ? longer : 1;
+    const whole = Math.exp(1.2 * normal()) * goesOn;
+    const turns = Math.round(20 * Math.exp(0.3 * normal()) * goesOn) + 1;
+    const dollars = arm === 'control' ? whole : 0.8 * whole;
+    return { arm, turns, dollars, dollarsWithout: whole, firstRequestTokens: 20_000 + 5_000 * next() };
+  });
+}
+
+describe('the comparison with a control group', () => {
+  it('decides with 1,000 conversations, and its interval holds the truth', () => {
+    const truth = -0.2 * Math.exp(1.2 ** 2 / 2);
+    let [decided, wrong] = [0, 0];
+    for (let seed = 0; seed < 12; seed++) {
+      const { dollarsPerConversation, plan } = holdoutOf(conversations(seed + 500, 1_000)) ?? NONE;
+      const [low, high] = dollarsPerConversation.interval ?? [Number.NaN, Number.NaN];
+      if (high < 0) decided++;
+      if (truth < low || truth > high) wrong++;
+      expect(plan.more).toBe(0);
+    }
+    expect([decided >= 11, wrong <= 1]).toEqual([true, true]);
+  });
+
+  it('compares the groups themselves where pruned conversations go on longer', () => {
+    const result = holdoutOf(conversations(3, 1_000, 1.5)) ?? NONE;
+    expect(result.method).toBe('groups');
+    expect(result.turns.interval?.[0]).toBeGreaterThan(0);
+    const { pruned, control, difference: found } = result.dollarsPerConversation;
+    expect(Math.sign(found)).toBe(Math.sign(pruned - control));
+  });
+
+  it('says how many more are needed, with which share, and for how long', () => {
+    const few = conversations(5, 100).map((one, i) => ({ ...one, firstMs: i * 3_600_000 }));
+    const { plan, dollarsPerTurn } = holdoutOf(few.map((one) => ({ ...one, dollarsWithout: one.dollars }))) ?? NONE;
+    expect(dollarsPerTurn.interval).toBeNull();
+    expect(plan.share).toBe(0.5);
+    expect(plan.more).toBeGreaterThan(0);
+    expect(plan.days).toBe(Math.ceil(((plan.more ?? 0) * (99 / 24)) / 100));
+  });
+
+  it('is computed from a file of rows, the same as from the ledger', async () => {
+    const rows = conversations(7, 400);
+    const folder = tempFolder();
+    writeFileSync(
+      join(folder, 'rows.ndjson'),
+      `${rows.map((row, conversation) => JSON.stringify({ conversation, ...row })).join('\n')}\n`,
+    );
+    const { code, out } = await run(['report', '--from', 'rows.ndjson', '--json'], { cwd: folder });
+    expect([code, JSON.parse(out)]).toEqual([0, { holdout: JSON.parse(JSON.stringify(holdoutOf(rows))) }]);
+    expect((await run(['report', '--from', 'rows.ndjson'], { cwd: folder })).out).toContain('dollars a conversation');
+    writeFileSync(join(folder, 'rows.ndjson'), '{"conversation":"a","arm":"whole"}\n');
+    const broken = await run(['report', '--from', 'rows.ndjson'], { cwd: folder });
+    expect([broken.code, broken.err]).toEqual([1, expect.stringContaining('line 1: arm')]);
   });
 });
 

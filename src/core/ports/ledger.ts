@@ -88,6 +88,8 @@ export interface LedgerConversation {
   readonly dollarsWithout: number;
   readonly output: number;
   readonly regretTokens: number;
+  /** Tokens of its smallest request without cuts, which is the first one as a rule. */
+  readonly firstRequestTokens: number;
 }
 
 /** A step of boldness for texts of a (project, tool, kind): a numbered fact that is never changed, only followed by another. */
@@ -300,7 +302,7 @@ export interface LedgerMiss {
 export interface Difference {
   readonly pruned: number;
   readonly control: number;
-  /** `pruned - control`: negative where pruning costs less. */
+  /** Of the pruned against the others, as far as it is not by chance: negative where pruning costs less. */
   readonly difference: number;
   /** `null`: too few to tell. */
   readonly interval: readonly [number, number] | null;
@@ -313,11 +315,29 @@ export interface HoldoutResult {
   readonly conversations: Readonly<Record<Arm, number>>;
   /** Whether there are enough of both to say anything. */
   readonly enough: boolean;
+  /**
+   * How dollars are compared. `pairs`: each pruned conversation with what it would have cost without cuts, since both groups are
+   * alike otherwise. `groups`: the groups with each other, by classes of the size of the first request.
+   */
+  readonly method: 'pairs' | 'groups';
   readonly dollarsPerConversation: Difference;
   readonly dollarsPerTurn: Difference;
   readonly turns: Difference;
+  /** What conversations of both groups would have cost without cuts, in dollars: whether they are alike. */
+  readonly withoutCuts: Difference;
   readonly outputTokens: Difference;
   readonly regretTokens: Difference;
+  readonly plan: HoldoutPlan;
+}
+
+/** What would decide the comparison of dollars. */
+export interface HoldoutPlan {
+  /** Conversations that are still missing: 0 where it is decided, `null` where no number would do. */
+  readonly more: number | null;
+  /** Share to hold out (`MCP_PRUNER_HOLDOUT`). */
+  readonly share: number;
+  /** Days until then at the pace so far; `null` where that is not known. */
+  readonly days: number | null;
 }
 
 /** Removed tokens that the provider was asked for, beside the estimate of the very same. */

@@ -23,12 +23,14 @@ function signed(value: number, unit: (value: number) => string): string {
 }
 
 function Result({ holdout }: { holdout: HoldoutResult }) {
-  const { conversations, enough, dollarsPerConversation, dollarsPerTurn, turns, outputTokens, regretTokens } = holdout;
+  const { conversations, enough, method, plan, dollarsPerConversation, dollarsPerTurn, turns, withoutCuts } = holdout;
+  const { outputTokens, regretTokens } = holdout;
   const tenths = (value: number): string => (Math.round(value * 10) / 10).toString();
   const rows: readonly (readonly [string, Difference, (value: number) => string])[] = [
     ['Cost of a conversation', dollarsPerConversation, dollars],
     ['Cost of a request', dollarsPerTurn, dollars],
     ['Requests', turns, tenths],
+    ['Cost without cuts', withoutCuts, dollars],
     ['Output tokens', outputTokens, compact],
     ['Regretted tokens', regretTokens, compact],
   ];
@@ -39,6 +41,11 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
         {enough
           ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. Where a few conversations outweigh all others more of them are needed.'
           : ' Too few to tell: no interval is given.'}
+        {method === 'pairs' &&
+          ' Both groups are alike but for the cuts, so each pruned conversation is compared with its own bill without cuts.'}
+        {plan.more !== null &&
+          plan.more > 0 &&
+          ` Some ${number(plan.more)} more conversations decide it with MCP_PRUNER_HOLDOUT=${plan.share}${plan.days === null ? '' : `, in about ${number(plan.days)} days`}.`}
       </p>
       <Table
         label="Against a control group"
