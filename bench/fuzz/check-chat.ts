@@ -1,5 +1,6 @@
 import { recover } from '../../src/core/calls/recover.ts';
-import type { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
+import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import { PRUNE } from '../../src/core/request/policy.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import { JsonShapeError } from '../../src/json/cursor.ts';
@@ -83,7 +84,7 @@ class Talk {
       const lost = this.#ground.rewriter(other, settings);
       this.#same(
         out,
-        (await lost.rewrite({ body, dialect: this.#wire.dialect, past: 'decide' })).body,
+        (await lost.rewrite({ body, dialect: this.#wire.dialect }, { ...PRUNE, history: 're-prune' })).body,
         'same bytes without the store',
       );
     }
@@ -100,7 +101,7 @@ class Talk {
   }
 
   /** A damaged body: forwarded or refused alike whatever was seen before, and the sound one fares as it did. */
-  async #mutated(rewriter: RequestRewriter, body: Buffer, out: Buffer): Promise<void> {
+  async #mutated(rewriter: RequestPipeline, body: Buffer, out: Buffer): Promise<void> {
     const broken = this.#given.mutations.reduce(mutate, body);
     const fresh = this.#ground.rewriter(this.#store, this.#given.settings);
     const [warm, cold] = [await this.#attempt(rewriter, broken), await this.#attempt(fresh, broken)];
@@ -113,7 +114,7 @@ class Talk {
     );
   }
 
-  async #attempt(rewriter: RequestRewriter, body: Buffer): Promise<Buffer | null> {
+  async #attempt(rewriter: RequestPipeline, body: Buffer): Promise<Buffer | null> {
     try {
       return (await this.#checked(rewriter, body, this.#store, false)).body;
     } catch (cause) {
@@ -189,7 +190,7 @@ class Talk {
   }
 
   /** Rewrites a body and holds the result against what the store says was cut, byte for byte. */
-  async #checked(rewriter: RequestRewriter, body: Buffer, store: SqliteStore, sound: boolean): Promise<Rewritten> {
+  async #checked(rewriter: RequestPipeline, body: Buffer, store: SqliteStore, sound: boolean): Promise<Rewritten> {
     const rewritten = await rewriter.rewrite({ body, dialect: this.#wire.dialect });
     const pruned = new Map<number, Pruned[]>();
     for (const outcome of rewritten.outcomes) {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { Store } from '../../src/core/ports.ts';
+import { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
-import { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
 import { openSqliteStore, type SqliteStore } from '../../src/store/sqlite.ts';
 import type { Settings } from './cases.ts';
 import { Broken } from './check.ts';
@@ -82,8 +82,8 @@ export class Ground {
   rewriter(
     store: Store,
     { minPruneChars, maxInputChars, maxPruneRatio, minKeepLines, annotateLines }: Settings,
-  ): RequestRewriter {
-    return new RequestRewriter({
+  ): RequestPipeline {
+    return new RequestPipeline({
       store,
       clock: this.clock,
       decisions: new DecisionMaker({ once: this.decisions(store), timeoutMs: 60_000 }),

@@ -8,8 +8,8 @@ import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
+import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
-import { RequestRewriter } from '../core/request/rewrite-request.ts';
 import type { FailureReporter } from '../failures.ts';
 import { DECISIONS_SHARE } from './decide-once.ts';
 
@@ -29,11 +29,11 @@ export interface RewriterParts {
 }
 
 /** The pipeline of a request as the settings ask for it. */
-export function rewriterOf(settings: Settings, parts: RewriterParts): RequestRewriter {
+export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
   const { store, clock, once, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut, boldness } =
     parts;
   const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, ...(scorer && { scorer }) });
-  return new RequestRewriter({
+  return new RequestPipeline({
     store,
     clock,
     decisions,

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../core/failure-reason.ts';
-import type { IncomingRequest } from '../core/request/read-request.ts';
-import type { RequestRewriter } from '../core/request/rewrite-request.ts';
+import type { RequestPipeline } from '../core/request/pipeline.ts';
+import { type Policy, policyFor, type Situation } from '../core/request/policy.ts';
+import type { IncomingRequest } from '../core/request/request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
-import { PastUnknown } from '../core/sent/past-unknown.ts';
+import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import { TIMED_OUT, within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
 import type { FailureReporter } from '../failures.ts';
@@ -16,7 +17,7 @@ import type { StoreWait } from './store-wait.ts';
 export interface PruneStepOptions {
   /** The wire that the requests speak. */
   readonly dialect: Dialect;
-  readonly rewriter: Pick<RequestRewriter, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
+  readonly rewriter: Pick<RequestPipeline, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
   readonly enabled: boolean;
   /** Forward everything as it came and only report; what a provider checks is repeated all the same. */
   readonly shadow: boolean;
@@ -42,19 +43,19 @@ export interface CameIn {
   /** As in `content-encoding`; `''` for plain JSON. */
   readonly encoding: string;
   readonly purpose: Purpose;
-  /** As in `IncomingRequest`. */
-  readonly past?: IncomingRequest['past'];
+  /** The provider rejected the unpruned history. */
+  readonly historyRefused?: boolean;
 }
 
 /** What became of a request. */
 export interface Pruned {
   /** `null`: it was not to be looked at, could not be, or something failed. */
   readonly rewritten: Rewritten | null;
-  /** What is to go on: plain JSON; `null`: the request just as it came. */
+  /** The body to forward, plain JSON; `null`: the request as it came. */
   readonly changed: Buffer | null;
-  /** In shadow mode, where what was sent is repeated: what would have been cut, had it been from the beginning. */
+  /** Shadow mode on a history-bound wire: the result of a dry run that prunes the whole conversation from scratch. */
   readonly looked?: Rewritten | null;
-  /** Short constant codes of what was done without. */
+  /** Short constant codes of what failed or was left out. */
   readonly fallbacks: readonly string[];
 }
 
@@ -79,8 +80,8 @@ export class PruneStep {
     const { maxBodyBytes, storeWait } = this.#options;
     if (this.#isOff(came.headers) && !this.#isChecked) return Promise.resolve(asItCame());
     if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large'));
-    // one that was refused for its past has waited
-    if (storeWait === undefined || came.past === 'decide') return this.#prune(came, 'leave');
+    // a request whose history was refused has waited already
+    if (storeWait === undefined || came.historyRefused === true) return this.#prune(came, false);
     return this.#pruneOnceKnown(came, storeWait);
   }
 
@@ -88,117 +89,118 @@ export class PruneStep {
     const sinceMs = performance.now();
     for (let waits = true; waits; ) {
       try {
-        return await this.#prune(came, 'refuse');
+        return await this.#prune(came, true);
       } catch (cause) {
-        if (!(cause instanceof PastUnknown)) throw cause;
+        if (!(cause instanceof HistoryUnknown)) throw cause;
         waits = await storeWait.wait(cause.cause, came.body.length, sinceMs);
       }
     }
-    return this.#prune(came, 'leave');
+    return this.#prune(came, false);
   }
 
-  /** @throws PastUnknown where that is asked for */
-  async #prune(came: CameIn, unknownPast: IncomingRequest['unknownPast']): Promise<Pruned> {
-    const { maxBodyBytes, shadow, budget, lateBudget, timeoutMs } = this.#options;
-    const inRoom = await budget.take(came.body.length, timeoutMs);
-    const hasRoom = inRoom !== null;
-    const release = inRoom ?? (await lateBudget.take(came.body.length, this.#patienceMs));
-    const fallbacks = hasRoom ? [] : ['overloaded'];
+  /** @throws HistoryUnknown where the request may wait for the store */
+  async #prune(came: CameIn, mayWait: boolean): Promise<Pruned> {
+    const { maxBodyBytes, dialect, budget, lateBudget, timeoutMs } = this.#options;
+    const granted = await budget.take(came.body.length, timeoutMs);
+    const release = granted ?? (await lateBudget.take(came.body.length, this.#patienceMs));
+    const fallbacks = granted ? [] : ['overloaded'];
     if (release === null && !this.#isChecked) return asItCame(...fallbacks);
     try {
       const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
-      const time = { isOver: false };
-      const request = this.#requestOf(came, body, hasRoom, { unknownPast, isOver: () => time.isOver });
-      const rewritten = await this.#rewrite(came.requestId, request, time, fallbacks, hasRoom);
-      if (rewritten?.refusedBefore) fallbacks.push('left_alone');
-      fallbacks.push(...(rewritten?.fallbacks ?? []));
-      const isSent = rewritten !== null && rewritten.body !== body && (!shadow || this.#isChecked);
-      const looks = shadow && this.#isChecked && hasRoom && came.purpose === 'generate' && !this.#isOff(came.headers);
-      const looked = looks && rewritten !== null && !isSent ? await this.#look(came.requestId, request) : null;
-      return { rewritten, changed: isSent ? rewritten.body : null, looked, fallbacks };
+      const { purpose, historyRefused = false } = came;
+      const situation = { ...this.#modeOf(came), purpose, hasBudget: granted !== null, historyRefused, mayWait };
+      const policy = policyFor(dialect, situation);
+      if (policy === null) return asItCame(...fallbacks);
+      return await this.#pruned(came, body, { policy, situation, fallbacks });
     } finally {
       release?.();
     }
   }
 
-  /** Where the request as it came is no way out, that is worth waiting for. */
+  async #pruned({ headers, requestId }: CameIn, body: Buffer, { policy, situation, fallbacks }: Plan): Promise<Pruned> {
+    const time = new AbortController();
+    const { dialect } = this.#options;
+    const request = { body, dialect, scope: scopeOf(headers, requestId), signal: time.signal };
+    const rewritten = await this.#rewrite(requestId, request, policy, time, fallbacks);
+    if (rewritten?.refusedBefore) fallbacks.push('left_alone');
+    fallbacks.push(...(rewritten?.fallbacks ?? []));
+    const { isShadow, isOff, hasBudget, purpose } = situation;
+    const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || this.#isChecked);
+    const looks = isShadow && this.#isChecked && hasBudget && purpose === 'generate' && !isOff;
+    const looked = looks && rewritten !== null && !isSent ? await this.#look(requestId, request) : null;
+    return { rewritten, changed: isSent ? rewritten.body : null, looked, fallbacks };
+  }
+
+  /** How long the late budget is waited for: longer where forwarding the request as it came may be refused. */
   get #patienceMs(): number {
     const { timeoutMs } = this.#options;
     return this.#isChecked ? Math.max(CHECKED_PATIENCE_MS, timeoutMs) : timeoutMs;
   }
 
-  #requestOf(
-    { headers, requestId, purpose, past = 'leave' }: CameIn,
-    body: Buffer,
-    hasRoom: boolean,
-    { unknownPast, isOver }: Pick<IncomingRequest, 'unknownPast' | 'isOver'>,
-  ): IncomingRequest {
-    // without room only what was sent before is sent again: its texts are not looked into
-    const decides = !this.#isOff(headers) && !this.#options.shadow && hasRoom;
-    return {
-      body,
-      dialect: this.#options.dialect,
-      scope: scopeOf(headers, requestId),
-      newTexts: purpose !== 'generate' ? 'replay' : decides ? 'decide' : 'leave',
-      past,
-      unknownPast,
-      isOver,
-    };
-  }
-
   /**
-   * In time, or from memory: the last resort repeats what this process knows to have been sent.
+   * Runs the pipeline within the time limit. After that, or after a fault, the cuts that this process remembers are replayed.
    *
-   * @throws PastUnknown where the request asks for that
+   * @throws HistoryUnknown where the policy is to wait for the store
    */
   async #rewrite(
     requestId: string,
     request: IncomingRequest,
-    time: { isOver: boolean },
+    policy: Policy,
+    time: AbortController,
     fallbacks: string[],
-    hasRoom: boolean,
   ): Promise<Rewritten | null> {
-    const { rewriter, shadow, onFailure } = this.#options;
+    const { rewriter, onFailure } = this.#options;
     try {
-      const dry = shadow && !this.#isChecked && hasRoom;
-      const work = dry ? rewriter.rewriteDry(request) : rewriter.rewrite(request);
+      const work = policy.dryRun ? rewriter.rewriteDry(request) : rewriter.rewrite(request, policy);
       const rewritten = await within(work, 3 * this.#patienceMs, (cause) => {
-        // that it was stopped is no failure
+        // stopping late work is no failure
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
       if (rewritten) return rewritten;
       fallbacks.push('timeout');
     } catch (cause) {
-      if (cause instanceof PastUnknown) throw cause;
+      if (cause instanceof HistoryUnknown) throw cause;
       const reason = cause instanceof JsonShapeError ? cause.code : reasonOf(cause);
       fallbacks.push(reason);
       onFailure(reason, cause, { requestId });
       if (cause instanceof JsonShapeError) return null;
     }
-    time.isOver = true;
+    time.abort(TIMED_OUT);
     try {
-      return await rewriter.rewriteFromMemory(request);
+      return await rewriter.rewriteFromMemory({ ...request, signal: undefined }, policy);
     } catch (cause) {
-      if (cause instanceof PastUnknown) throw cause;
+      if (cause instanceof HistoryUnknown) throw cause;
       onFailure('not_repeated', cause, { requestId });
       return null;
     }
   }
 
-  /** What would be cut of a request that goes as it came; `null` where that takes too long or fails. */
+  /** The result of a dry run, for a request that is forwarded as it came; `null` where that takes too long or fails. */
   async #look(requestId: string, request: IncomingRequest): Promise<Rewritten | null> {
     const { rewriter, timeoutMs, onFailure } = this.#options;
     const failed = (cause: unknown): null => {
       onFailure('not_looked_at', cause, { requestId });
       return null;
     };
-    return within(rewriter.rewriteDry({ ...request, newTexts: 'decide' }), timeoutMs, failed).catch(failed);
+    return within(rewriter.rewriteDry(request), timeoutMs, failed).catch(failed);
+  }
+
+  #modeOf({ headers }: CameIn): Pick<Situation, 'isOff' | 'isShadow'> {
+    return { isOff: this.#isOff(headers), isShadow: this.#options.shadow };
   }
 
   #isOff({ 'x-mcp-pruner': off }: IncomingHttpHeaders): boolean {
     return !this.#options.enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off');
   }
+}
+
+/** How a request is pruned. */
+interface Plan {
+  readonly policy: Policy;
+  readonly situation: Situation;
+  /** Codes so far; more are added. */
+  readonly fallbacks: string[];
 }
 
 function asItCame(...fallbacks: string[]): Pruned {

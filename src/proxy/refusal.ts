@@ -8,27 +8,27 @@ export const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 /** Which refusals of a request are answered by sending it once more, in another way. */
 export class Refusal implements Decline {
   readonly #dialect: Dialect;
-  readonly #rawPast: boolean;
+  readonly #rawHistory: boolean;
   readonly #mayGoWhole: boolean;
   /** It was refused because of what stands before an answer: that must have been sent otherwise. */
-  ofPast = false;
+  ofHistory = false;
 
   /** @param cut - the request was cut, and is one that a model answers */
-  constructor(dialect: Dialect, { rawPast, acceptedBefore }: Rewritten, cut: boolean) {
+  constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, cut: boolean) {
     this.#dialect = dialect;
-    this.#rawPast = rawPast && dialect.binding === 'must';
+    this.#rawHistory = rawHistory && dialect.binding === 'must';
     // once the provider took cuts of this conversation, the whole request would be an edit of what it knows
     this.#mayGoWhole = cut && !acceptedBefore;
   }
 
   byStatus(status: number): 'pass' | 'drop' | 'hold' {
     if (!REFUSALS.has(status)) return 'pass';
-    if (this.#rawPast) return 'hold';
+    if (this.#rawHistory) return 'hold';
     return this.#mayGoWhole ? 'drop' : 'pass';
   }
 
   byBody(status: number, body: Buffer): boolean {
-    this.ofPast = this.#dialect.refusesPast(status, body);
-    return this.ofPast || this.#mayGoWhole;
+    this.ofHistory = this.#dialect.refusesPast(status, body);
+    return this.ofHistory || this.#mayGoWhole;
   }
 }

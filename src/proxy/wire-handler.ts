@@ -2,10 +2,9 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { CountAnswer } from '../core/ports/ledger.ts';
+import type { RequestPipeline } from '../core/request/pipeline.ts';
 import type { TextOutcome } from '../core/request/prefix-memo.ts';
-import type { IncomingRequest } from '../core/request/read-request.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
-import type { RequestRewriter } from '../core/request/rewrite-request.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
 import type { ProviderName } from '../providers/facts.ts';
@@ -27,7 +26,7 @@ import type { Decline, Exchange } from './upstream/pass-on.ts';
 import { readAway, uploadOf } from './upstream/unread-upload.ts';
 
 export interface WireOptions extends PruneStepOptions {
-  readonly rewriter: RequestRewriter;
+  readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
   /** The provider that the requests go to. */
   readonly cloud: ProviderName;
@@ -144,7 +143,7 @@ class WireExchange {
     const refusal = new Refusal(dialect, rewritten, changed !== null && this.#to.operation.purpose === 'generate');
     const first = await this.#sendPruned(original, rewritten, changed, refusal);
     if (first.kind !== 'declined') return this.#report(looked ?? rewritten, changed === null, first);
-    if (refusal.ofPast) return await this.#sendPast(original);
+    if (refusal.ofHistory) return await this.#sendRepruned(original);
     this.#fallbacks.push(`upstream_refused_${first.status}`);
     await this.#options.refused
       .add(rewritten.refusalKeys)
@@ -157,10 +156,10 @@ class WireExchange {
     return (await this.#options.signing?.treatmentOf({ url, headers, body })) ?? { kind: 'open' };
   }
 
-  /** The provider knows another past than the one that came: it goes as it must have been cut when it was new. */
-  async #sendPast(original: Buffer): Promise<void> {
+  /** The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend. */
+  async #sendRepruned(original: Buffer): Promise<void> {
     this.#fallbacks.push('past_refused');
-    const { rewritten, changed } = await this.#prune(original, 'decide');
+    const { rewritten, changed } = await this.#prune(original, true);
     if (rewritten === null) return this.#report(null, true, await this.#send(original, [], [], null));
     this.#report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
   }
@@ -184,11 +183,11 @@ class WireExchange {
     return exchange;
   }
 
-  async #prune(original: Buffer, past: IncomingRequest['past'] = 'leave'): Promise<Pruned> {
+  async #prune(original: Buffer, historyRefused = false): Promise<Pruned> {
     const startedAt = performance.now();
     const { headers } = this.#req;
     const { open, purpose } = this.#to.operation;
-    const came = { requestId: this.#requestId, headers, purpose, past };
+    const came = { requestId: this.#requestId, headers, purpose, historyRefused };
     const encoding = headers['content-encoding'] ?? '';
     const pruned = open
       ? await this.#pruneEnclosed(open, original, { ...came, encoding })

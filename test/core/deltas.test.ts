@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RequestPipeline } from '../../src/core/request/pipeline.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
-import type { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 import { openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
@@ -80,7 +80,7 @@ class Client {
   }
 
   /** Sends the results of turn `n - 1`, or the question, alone or with all before; then the model answers. */
-  async send(pipeline: RequestRewriter, n: number, how: 'delta' | 'whole', answered = true): Promise<void> {
+  async send(pipeline: RequestPipeline, n: number, how: 'delta' | 'whole', answered = true): Promise<void> {
     const before = this.#turns[n - 1];
     const delta = how === 'delta' && before !== undefined;
     const input = delta ? resultsOf(before, n - 1) : [QUESTION, ...historyOf(this.#turns.slice(0, n), this.#metadata)];

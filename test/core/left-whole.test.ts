@@ -37,7 +37,7 @@ describe('what was pruned once', () => {
       ...oneResult(LOG),
       ...toolTurn('c2', 'bash', { command: 'cat notes' }, `${pruned(first.body)}${serverLog(100, 8)}`),
     ];
-    expect(verdicts(await openRewriter({ past: 'decide' }).rewrite(chatBody(both)))).toEqual([
+    expect(verdicts(await openRewriter({ history: 're-prune' }).rewrite(chatBody(both)))).toEqual([
       'cut',
       'carries_markers',
     ]);

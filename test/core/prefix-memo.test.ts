@@ -17,7 +17,7 @@ function remembered(body: Buffer): RememberedBody {
     before: { model: 'm', stream: false, previous: '', beside: [] },
     messages: [],
     prefixes: [],
-    rawPast: false,
+    rawHistory: false,
     edits: [],
     outcomes: [],
     checkpoints: [{ at: body.length, messages: 1, edits: 0, outcomes: 0, tokens: 0, conversation }],

@@ -42,11 +42,11 @@ describe('each forwarded request', () => {
   const places: Record<string, (turn: number, path: string, last: ChatRewriter) => ChatRewriter> = {
     'a rewriter that has just started on the same store': (_turn, path) => openRewriter({ store: openStore(path) }),
     'a rewriter whose store was lost, where the past is to be cut anew': () =>
-      openRewriter({ store: openStore(), past: 'decide' }),
+      openRewriter({ store: openStore(), history: 're-prune' }),
     'one that restarts every few turns': (turn, path, last) =>
       turn % 3 === 2 ? openRewriter({ store: openStore(path) }) : last,
     'one that loses its store every few turns': (turn, _path, last) =>
-      turn % 3 === 2 ? openRewriter({ store: openStore(), past: 'decide' }) : last,
+      turn % 3 === 2 ? openRewriter({ store: openStore(), history: 're-prune' }) : last,
   };
 
   it.each(Object.entries(places))('has the same bytes from %s', async (_name, next) => {
@@ -76,7 +76,7 @@ describe('each forwarded request', () => {
   });
 
   it('has the same messages whatever fields the client sends beside them', async () => {
-    const rewriter = openRewriter({ past: 'decide' });
+    const rewriter = openRewriter({ history: 're-prune' });
     const last = steady.at(-1) ?? Buffer.alloc(0);
     for (const more of [{ temperature: 0 }, { tools: [{ type: 'function' }] }, { stream: true, stream_options: {} }]) {
       expect(messagesOf((await rewriter.rewrite(chatBody(messages, more))).body)).toEqual(messagesOf(last));
@@ -84,7 +84,7 @@ describe('each forwarded request', () => {
   });
 
   it('has the same bytes when retries, branches and other conversations come in between, in any order', async () => {
-    const rewriter = openRewriter({ past: 'decide' });
+    const rewriter = openRewriter({ history: 're-prune' });
     const other = agentConversation(6);
     const otherMessages = other.messages.map((message, i) =>
       i === 1 ? { role: 'user', content: 'Something else.' } : message,

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { PRUNE } from '../../src/core/request/policy.ts';
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
 import type { Dialect, ScannedText } from '../../src/dialects/dialect.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
@@ -73,8 +74,8 @@ describe('the recorded conversations', () => {
     const sentFor = new Map<string, string>();
     let most = 0;
     for (const [i, body] of bodiesOf(name).entries()) {
-      const newTexts = i === counts ? 'replay' : 'decide';
-      const { body: sent, prefixes } = await pipeline.rewrite({ body, dialect, newTexts });
+      const newTexts = i === counts ? 'pass' : 'prune';
+      const { body: sent, prefixes } = await pipeline.rewrite({ body, dialect }, { ...PRUNE, newTexts });
       most = Math.max(most, await account(dialect, body, sent, store));
       const messages = dialect.scan(sent).messages;
       for (const [j, message] of messages.entries()) {

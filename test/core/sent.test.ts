@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Decider } from '../../src/core/decide/decider.ts';
 import { decide } from '../../src/core/decide/decision.ts';
 import type { Store } from '../../src/core/ports.ts';
+import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { StoreUnavailable } from '../../src/errors.ts';
@@ -24,6 +25,7 @@ const LOG = serverLog(200);
 const FIRST = oneResult(LOG);
 const ANSWER: Message = { role: 'assistant', content: 'It is the gateway.' };
 const SECOND = [...FIRST, ANSWER, ...toolTurn('c2', 'bash', { command: 'npm test' }, serverLog(150, 7))];
+const PASS: Policy = { ...PRUNE, newTexts: 'pass-and-record' };
 const CHECKED: Dialect = { ...openaiChat, binding: 'must' };
 
 /** Decides otherwise than the program that stored the record: only the first lines go. */
@@ -154,7 +156,7 @@ describe('what was sent of a message is sent again', () => {
   it('when a request only counts, and nothing new is decided for it', async () => {
     const { path, clock, first } = await sentOnce();
     const pipeline = openPipeline({ store: openStore(path, clock), clock });
-    const counted = await pipeline.rewrite({ body: chatBody(SECOND), dialect: openaiChat, newTexts: 'leave' });
+    const counted = await pipeline.rewrite({ body: chatBody(SECOND), dialect: openaiChat }, PASS);
     expectRepeated(first.body, counted.body);
     expect(verdicts(counted)).toEqual(['cut', 'past']);
     // what was counted does not bind what is sent
@@ -165,7 +167,7 @@ describe('what was sent of a message is sent again', () => {
   it('while pruning is switched off, on a wire whose provider checks the past', async () => {
     const { path, clock, first } = await sentOnce();
     const pipeline = openPipeline({ store: openStore(path, clock), clock });
-    const off = await pipeline.rewrite({ body: chatBody(SECOND), dialect: CHECKED, newTexts: 'leave' });
+    const off = await pipeline.rewrite({ body: chatBody(SECOND), dialect: CHECKED }, PASS);
     expectRepeated(first.body, off.body);
     expect(verdicts(off)).toEqual(['cut', 'past']);
     // what went whole meanwhile stays whole
@@ -207,7 +209,7 @@ describe('a past that came to us answered', () => {
     const pipeline = openPipeline();
     const rewritten = await pipeline.rewrite({ body: chatBody(SECOND), dialect });
     expect(verdicts(rewritten)).toEqual(['past', 'cut']);
-    expect(rewritten).toMatchObject({ rawPast: true, acceptedBefore: false });
+    expect(rewritten).toMatchObject({ rawHistory: true, acceptedBefore: false });
     expect(contentAt(rewritten.body, 3)).toBe(LOG);
     const third = chatBody([...SECOND, ANSWER, { role: 'user', content: 'Go on.' }]);
     expectRepeated(rewritten.body, (await pipeline.rewrite({ body: third, dialect })).body);
@@ -225,12 +227,12 @@ describe('a past that came to us answered', () => {
     const pipeline = openPipeline({ store: openStore(path) });
     const request = { body: chatBody(SECOND), dialect: CHECKED };
     const raw = await pipeline.rewrite(request);
-    expect(raw.rawPast).toBe(true);
-    const again = await pipeline.rewrite({ ...request, past: 'decide' });
+    expect(raw.rawHistory).toBe(true);
+    const again = await pipeline.rewrite(request, { ...PRUNE, history: 're-prune' });
     expectRepeated(first.body, again.body);
     const restarted = await openPipeline({ store: openStore(path) }).rewrite(request);
     expect(restarted.body.equals(again.body)).toBe(true);
-    expect(restarted.rawPast).toBe(false);
+    expect(restarted.rawHistory).toBe(false);
   });
 
   it('that the client rewrote is cut as it was decided, where nobody checks', async () => {
@@ -250,7 +252,7 @@ describe('a past that came to us answered', () => {
 describe('a first request', () => {
   it('was not accepted yet, and says so', async () => {
     const { first } = await sentOnce();
-    expect(first).toMatchObject({ acceptedBefore: false, refusedBefore: false, rawPast: false });
+    expect(first).toMatchObject({ acceptedBefore: false, refusedBefore: false, rawHistory: false });
   });
 
   it('that took too long leaves nothing behind that a later one would repeat', async () => {

@@ -54,7 +54,7 @@ it('what was sent with short markers is sent so again after a restart with full 
 
 it('a text that carries short markers alone is left whole where something was cut before, and cut where nothing was', async () => {
   const quoting = `⟦PRUNÉ: lignes 3-9 (7)⟧\n${serverLog(200, 7)}`;
-  const rewriter = openRewriter({ shortMarkers: true, past: 'decide' });
+  const rewriter = openRewriter({ shortMarkers: true, history: 're-prune' });
   const after = await rewriter.rewrite(
     chatBody([...FIRST, ANSWER, ...toolTurn('c2', 'bash', { command: 'cat a.log' }, quoting)]),
     undefined,

@@ -1,8 +1,9 @@
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
 import { DecideOnce } from '../../src/core/decide/once.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
+import { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import { PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
-import { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
 import { stashId } from '../../src/core/segments/text-segments.ts';
@@ -37,7 +38,7 @@ export class Replica {
   readonly gc: ContextGc;
   readonly steps: TakenStep[] = [];
   readonly failures: unknown[] = [];
-  readonly #rewriter: RequestRewriter;
+  readonly #rewriter: RequestPipeline;
 
   constructor(parts: ReplicaParts = {}) {
     this.clock = parts.clock ?? manualClock();
@@ -60,7 +61,7 @@ export class Replica {
     const tokens = parts.budget ?? 0;
     const options = { store: store.segments, events: store, clock, onStep, onFailure };
     const collector = new ContextBudget({ ...options, tokens });
-    this.#rewriter = new RequestRewriter({
+    this.#rewriter = new RequestPipeline({
       store,
       clock,
       decisions: new DecisionMaker({
@@ -94,12 +95,8 @@ export class Replica {
     dialect = openaiChat,
   ): Promise<Rewritten> {
     const whole = { project: 'default', task: '', requestId: 'req', ...scope };
-    const rewritten = await this.#rewriter.rewrite({
-      body: chatBody(messages),
-      dialect,
-      past: 'decide',
-      scope: whole,
-    });
+    const request = { body: chatBody(messages), dialect, scope: whole };
+    const rewritten = await this.#rewriter.rewrite(request, { ...PRUNE, history: 're-prune' });
     await new Promise((resume) => setImmediate(resume));
     return rewritten;
   }

@@ -83,7 +83,11 @@ function conversations(): Conversation[] {
 export async function goldenBodies(): Promise<GoldenResult[]> {
   const results: GoldenResult[] = [];
   for (const { name, bodies, parts } of conversations()) {
-    const rewriter = openRewriter({ ...parts, past: 'decide', store: openStore(join(tempFolder(), 'store.sqlite')) });
+    const rewriter = openRewriter({
+      ...parts,
+      history: 're-prune',
+      store: openStore(join(tempFolder(), 'store.sqlite')),
+    });
     for (const [k, body] of bodies.entries()) {
       const rewritten = await rewriter.rewrite(body);
       const about = `${body.length} bytes, ${rewritten.body.length} forwarded`;

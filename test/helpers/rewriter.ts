@@ -7,8 +7,9 @@ import type { Ownership } from '../../src/core/ownership.ts';
 import type { BoldnessSteps } from '../../src/core/ports/boldness.ts';
 import type { RequestScope } from '../../src/core/ports/segments.ts';
 import type { Clock, Store } from '../../src/core/ports.ts';
+import { RequestPipeline } from '../../src/core/request/pipeline.ts';
+import { type Policy, PRUNE } from '../../src/core/request/policy.ts';
 import { RefusedConversations } from '../../src/core/request/refused-conversations.ts';
-import { RequestRewriter } from '../../src/core/request/rewrite-request.ts';
 import type { Rewritten } from '../../src/core/request/rewritten.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
@@ -49,8 +50,8 @@ export interface RewriterParts {
   readonly maxInputChars?: number;
   readonly reasonLanguage?: 'fr' | 'en';
   readonly onFailure?: (reason: string) => void;
-  /** As in `IncomingRequest`: `decide` cuts a conversation that comes at once as if it had grown. */
-  readonly past?: 'leave' | 'decide';
+  /** As in `Policy`: `re-prune` cuts a conversation that comes at once as if it had grown. */
+  readonly history?: Policy['history'];
   readonly limits?: Limits;
   readonly timeoutMs?: number;
   readonly decider?: Decider;
@@ -70,18 +71,18 @@ export interface ChatRewriter {
 /** As `openPipeline`, for bodies of chat completions alone. */
 export function openRewriter(parts: RewriterParts = {}): ChatRewriter {
   const pipeline = openPipeline(parts);
-  const { past = 'leave' } = parts;
+  const { history = 'replay' } = parts;
   return {
-    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, past, ...(scope && { scope }) }),
+    rewrite: (body, scope) => pipeline.rewrite({ body, dialect: openaiChat, scope }, { ...PRUNE, history }),
     rewriteDry: (body) => pipeline.rewriteDry({ body, dialect: openaiChat }),
   };
 }
 
 /** The pipeline of a request over a store, with nothing remembered in memory. */
-export function openPipeline(parts: RewriterParts = {}): RequestRewriter {
+export function openPipeline(parts: RewriterParts = {}): RequestPipeline {
   const clock = parts.clock ?? manualClock();
   const store = parts.store ?? openStore(':memory:', clock);
-  return new RequestRewriter({
+  return new RequestPipeline({
     store,
     clock,
     decisions: new DecisionMaker({

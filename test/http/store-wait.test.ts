@@ -180,7 +180,7 @@ describe('a past that a provider refused whole while the store is away', () => {
     const sent = (await store.replica(anthropicMessages)(messages(OLD))).changed;
     store.reason = 'unreachable';
     const replica = store.replica(anthropicMessages);
-    const { changed } = await replica(messages(OLD, NEW), { past: 'decide' });
+    const { changed } = await replica(messages(OLD, NEW), { historyRefused: true });
     expect(changed?.toString('utf8').startsWith(begin(sent))).toBe(true);
     expect(changed?.includes(JSON.stringify(NEW))).toBe(true);
     // it holds for this replica, also where new texts are not looked at any more

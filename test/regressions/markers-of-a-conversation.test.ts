@@ -13,7 +13,7 @@ describe('a conversation whose texts carry markers', () => {
     const first = await grown.rewrite(chatBody(withForeign));
     const both = chatBody([...withForeign, ...toolTurn('c2', 'bash', { command: 'cat notes' }, firstCut)]);
     const second = await grown.rewrite(both);
-    const atOnce = await openRewriter({ store: openStore(), past: 'decide' }).rewrite(both);
+    const atOnce = await openRewriter({ store: openStore(), history: 're-prune' }).rewrite(both);
     expect(verdicts(second)).toEqual(['cut', 'carries_markers']);
     expect(atOnce.body.equals(second.body)).toBe(true);
     expect(second.body.subarray(0, messageBytes(first.body).length).equals(messageBytes(first.body))).toBe(true);
@@ -29,7 +29,7 @@ describe('a conversation whose texts carry markers', () => {
     const first = await grown.rewrite(chatBody(pasted));
     const both = chatBody([...pasted, ...later]);
     const second = await grown.rewrite(both);
-    const atOnce = await openRewriter({ store: openStore(), past: 'decide' }).rewrite(both);
+    const atOnce = await openRewriter({ store: openStore(), history: 're-prune' }).rewrite(both);
     expect(verdicts(second)).toEqual(['cut', 'cut']);
     expect(atOnce.body.equals(second.body)).toBe(true);
     expect(second.body.subarray(0, messageBytes(first.body).length).equals(messageBytes(first.body))).toBe(true);

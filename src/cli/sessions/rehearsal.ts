@@ -4,9 +4,9 @@ import { openStore } from '../../app/store.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { RequestFacts } from '../../core/ports/ledger.ts';
 import type { Clock } from '../../core/ports.ts';
+import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { RefusedConversations } from '../../core/request/refused-conversations.ts';
-import type { RequestRewriter } from '../../core/request/rewrite-request.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import { anthropicMessages } from '../../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../dialects/dialect.ts';
@@ -39,7 +39,7 @@ export interface Rehearsed {
 export class Rehearsal {
   readonly #settings: Settings;
   readonly #clock: Clock;
-  #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestRewriter }> | null = null;
+  #open: Promise<{ readonly store: StoreHandle; readonly rewriter: RequestPipeline }> | null = null;
 
   /** The history of the newest request, and what came new since the store was opened. */
   #history: SessionRequest['history'] | null = null;

@@ -54,7 +54,7 @@ export interface RememberedBody {
   /** Some of the last message ends, ascending. */
   readonly checkpoints: readonly Checkpoint[];
   /** Some of what was answered before went as it came, and nothing said whether that is how it was sent. */
-  readonly rawPast: boolean;
+  readonly rawHistory: boolean;
   /** The store's epoch in which every decision in it is durable, and since when. */
   readonly epoch: string;
   readonly storedAtMs: number;

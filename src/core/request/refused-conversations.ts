@@ -1,5 +1,5 @@
 import type { Store } from '../ports.ts';
-import type { ReadBody } from './read-request.ts';
+import type { ReadBody } from './read.ts';
 
 const MAX_REMEMBERED = 10_000;
 

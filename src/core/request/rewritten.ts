@@ -2,9 +2,8 @@ import type { ScannedMessage } from '../../dialects/dialect.ts';
 import type { Conversation } from '../../goal/conversation.ts';
 import type { Span } from '../../json/cursor.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
-import type { PreparedRequest } from './prepare-request.ts';
-import { tailOf } from './read-request.ts';
-import type { Spliced } from './splice.ts';
+import { tailOf } from './read.ts';
+import { bindsHistory, type DirectedRequest, type PersistedRequest } from './request.ts';
 
 /** A request after pruning. `body` is the very Buffer that came in when nothing was cut. */
 export interface Rewritten {
@@ -22,9 +21,9 @@ export interface Rewritten {
   readonly refusedBefore: boolean;
   /** An upstream took cuts of this conversation before: the whole request is no way out of a refusal any more. */
   readonly acceptedBefore: boolean;
-  /** What was answered before holds large texts, went as it came, and nothing says whether that is how it was sent. */
-  readonly rawPast: boolean;
-  /** What stands for each of the messages that this is so of, as far as it is to be noted. */
+  /** Large answered texts went whole although no record says that they were sent so. */
+  readonly rawHistory: boolean;
+  /** Prefixes of those messages that are to be recorded as whole once the provider accepts the request. */
   readonly rawPrefixes: readonly string[];
   /** What was said so far, for an answer that the provider keeps. */
   readonly conversation: Conversation;
@@ -43,14 +42,17 @@ export interface Rewritten {
   readonly heldOut: boolean;
 }
 
-/** What became of a request; `result` is of it. */
-export function rewritten(prepared: PreparedRequest, result: Spliced, fallbacks: readonly string[]): Rewritten {
-  const { read, known, found } = prepared;
+/** The outcome of a request. */
+export function rewritten(
+  { request, spliced }: Pick<PersistedRequest, 'request' | 'spliced'>,
+  fallbacks: readonly string[],
+): Rewritten {
+  const { read, known, found } = request;
   const { model, stream, messages } = read.scanned;
-  // what was sent before stands first, for it is older than what is new
+  // replayed texts stand first, for they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
-    body: result.body,
+    body: spliced.body,
     model,
     stream,
     messages,
@@ -59,42 +61,42 @@ export function rewritten(prepared: PreparedRequest, result: Spliced, fallbacks:
     conversationId: read.conversationId,
     conversation: read.conversation,
     refusedBefore: false,
-    acceptedBefore: wasAccepted(prepared),
-    rawPast: hasRawPast(prepared),
-    rawPrefixes: prepared.bound ? known.rawPast.flatMap((index) => read.prefixes[index] ?? []) : [],
-    outcomes: result.outcomes,
+    acceptedBefore: wasAccepted(request),
+    rawHistory: hasRawHistory(request),
+    rawPrefixes: bindsHistory(request) ? known.rawHistory.flatMap((index) => read.prefixes[index] ?? []) : [],
+    outcomes: spliced.outcomes,
     newFrom: read.outcomesBefore.length + replayed,
     fallbacks,
-    received: prepared.body,
-    edits: result.edits,
+    received: request.body,
+    edits: spliced.edits,
     beside: read.scanned.beside,
     heldOut: false,
   };
 }
 
 /** The last message of a request, by all that stands before it and, where it is a result, by its call. */
-function refusalKeysOf({ prefixes, resultKeys }: PreparedRequest['read']): string[] {
+function refusalKeysOf({ prefixes, resultKeys }: DirectedRequest['read']): string[] {
   const last = prefixes.at(-1);
   return last === undefined ? [] : [last, resultKeys.get(last)].filter((key) => key !== undefined);
 }
 
-/** The request of a conversation that goes as it came. */
-export function leftAlone(prepared: PreparedRequest): Rewritten {
-  const { body, read, known } = prepared;
+/** The outcome of a request that is left alone: it is forwarded as it came. */
+export function leftAlone(request: DirectedRequest): Rewritten {
+  const { body, read, known } = request;
   const nothing = { ...read, editsBefore: [], outcomesBefore: [] };
-  const untouched = { ...prepared, read: nothing, known: { ...known, sent: new Map() }, found: [] };
-  const unchanged = { body, edits: [], outcomes: [], counts: [] };
-  return { ...rewritten(untouched, unchanged, []), refusedBefore: true };
+  const untouched = { ...request, read: nothing, known: { ...known, sent: new Map() }, found: [] };
+  const spliced = { body, edits: [], outcomes: [], counts: [] };
+  return { ...rewritten({ request: untouched, spliced }, []), refusedBefore: true };
 }
 
-/** The request of a conversation that is left whole for comparison. */
-export function heldOut(prepared: PreparedRequest): Rewritten {
-  return { ...leftAlone(prepared), refusedBefore: false, heldOut: true };
+/** The outcome of a request in the control group: it is forwarded as it came. */
+export function heldOut(request: DirectedRequest): Rewritten {
+  return { ...leftAlone(request), refusedBefore: false, heldOut: true };
 }
 
-/** Whether something of the past went as it came, and nothing says whether it was sent so. */
-export function hasRawPast({ read: { match }, known: { rawPast } }: PreparedRequest): boolean {
-  return rawPast.length > 0 || match?.body.rawPast === true;
+/** Whether answered texts went whole although no record says that they were sent so. */
+export function hasRawHistory({ read: { match }, known: { rawHistory } }: DirectedRequest): boolean {
+  return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
 /** What stands for the messages in which something was cut, and which no answer stands behind. */
@@ -110,7 +112,7 @@ export function newCutPrefixes({ outcomes, prefixes, messages }: Rewritten): str
 }
 
 /** Whether the model answered something that was cut: then its provider took it. */
-function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, taken } }: PreparedRequest): boolean {
+function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, taken } }: DirectedRequest): boolean {
   return (
     taken ||
     outcomesBefore.some(({ pruneId, messageIndex }) => pruneId !== null && messageIndex < tail) ||

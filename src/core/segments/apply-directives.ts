@@ -45,7 +45,7 @@ export interface NewTexts {
 }
 
 /** The texts to decide about once directives have had their say: pinned ones go whole, others give way to a marker. */
-export function direct(
+export function applyDirectives(
   body: Buffer,
   texts: NewTexts,
   project: string,

@@ -1,5 +1,4 @@
-import type { DirectivesView } from '../ports/segments.ts';
-import type { DecidedRequest } from './reporter.ts';
+import type { ReportedRequest } from './reporter.ts';
 
 const MARK = '\nbound';
 
@@ -16,8 +15,8 @@ export function readProjectKey(key: string): { readonly project: string; readonl
   return key.endsWith(MARK) ? { project: key.slice(0, -MARK.length), bound: true } : { project: key, bound: false };
 }
 
-/** A request whose history the provider verifies, as it is recorded: under its own project key, with pins as the only directives. */
-export function boundRequest(request: DecidedRequest, directives: DirectivesView): DecidedRequest {
+/** A request whose history the provider verifies, as it is recorded: under its own project key. */
+export function ofImmutableHistory(request: ReportedRequest): ReportedRequest {
   const { scope } = request;
-  return { ...request, scope: { ...scope, project: immutableHistoryProject(scope.project) }, directives };
+  return { ...request, scope: { ...scope, project: immutableHistoryProject(scope.project) } };
 }

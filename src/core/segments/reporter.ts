@@ -8,7 +8,7 @@ import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
 
 /** A request that was decided about. */
-export interface DecidedRequest extends Omit<ReadMessages, 'directed'> {
+export interface ReportedRequest extends Omit<ReadMessages, 'directed'> {
   readonly body: Buffer;
   readonly conversationId: string;
   readonly steps: HeldSteps;
@@ -47,7 +47,7 @@ export class SegmentReporter {
   }
 
   /** Tells of what is new in a request; neither throws nor waits. */
-  tell(request: DecidedRequest): void {
+  report(request: ReportedRequest): void {
     if (hasOnlyBegun(request)) return;
     const first = this.#firstUntold(request);
     if (first === request.messages.length) return;
@@ -64,7 +64,7 @@ export class SegmentReporter {
   }
 
   /** Text by text where it is much, so that others are served in between. */
-  async #seenInTurns(request: DecidedRequest): Promise<SeenRequest> {
+  async #seenInTurns(request: ReportedRequest): Promise<SeenRequest> {
     const { turns } = this.#options;
     const messages = this.#byMessage(request);
     const seen: SeenSegment[] = [];
@@ -83,18 +83,18 @@ export class SegmentReporter {
   }
 
   /** What the messages of a request show, from `first` on. */
-  seen(request: DecidedRequest): SeenRequest {
+  seen(request: ReportedRequest): SeenRequest {
     return seenRequest(request, [...this.#byMessage(request)].flat());
   }
 
-  #byMessage(request: DecidedRequest): Generator<readonly SeenSegment[], void> {
+  #byMessage(request: ReportedRequest): Generator<readonly SeenSegment[], void> {
     const { body, scope, directives, steps, messages, first, found, callOf, decisionOf } = request;
     const directed = (id: string, index: number) => directives.of(id, index, steps.scopes);
     const read = { messages, first, found, callOf, decisionOf, directed };
     return seenSegments(body, read, scope.project, this.#options.find);
   }
 
-  #firstUntold({ body, messages, first, conversationId, scope, directives, steps }: DecidedRequest): number {
+  #firstUntold({ body, messages, first, conversationId, scope, directives, steps }: ReportedRequest): number {
     if (first > 0 || body.length >= this.#options.rememberedFrom) return first;
     const key = [conversationId, scope.task, directives.mark, steps.mark, scope.project].join(' ');
     return this.#reported.firstUnreported(key, body, messages);
@@ -103,14 +103,14 @@ export class SegmentReporter {
 
 function noop(): void {}
 
-function seenRequest(request: DecidedRequest, segments: readonly SeenSegment[]): SeenRequest {
+function seenRequest(request: ReportedRequest, segments: readonly SeenSegment[]): SeenRequest {
   const { scope, conversationId, messages, first } = request;
   const task = scope.task || conversationId;
   return { project: scope.project, task, conversationId, messages: messages.length, whole: first === 0, segments };
 }
 
 /** A small request that brings the user's first words: there is nothing in it that could be collected. */
-function hasOnlyBegun({ body, first, found, messages }: DecidedRequest): boolean {
+function hasOnlyBegun({ body, first, found, messages }: ReportedRequest): boolean {
   if (first > 0 || found.length > 0 || body.length >= MIN_TOLD_BYTES) return false;
   return messages.every(({ role }) => role !== 'assistant' && role !== 'tool');
 }

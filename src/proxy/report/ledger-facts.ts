@@ -11,7 +11,7 @@ import type {
   TextFacts,
 } from '../../core/ports/ledger.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
-import { tailOf } from '../../core/request/read-request.ts';
+import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage, ScannedMessage } from '../../dialects/dialect.ts';
 import { quotedCuts } from './quoted-cuts.ts';

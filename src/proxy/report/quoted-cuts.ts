@@ -1,6 +1,6 @@
 import type { RegretFacts } from '../../core/ports/ledger.ts';
 import type { BodyEdit } from '../../core/request/prefix-memo.ts';
-import { tailOf } from '../../core/request/read-request.ts';
+import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ScannedCall } from '../../dialects/dialect.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';

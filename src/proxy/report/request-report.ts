@@ -1,6 +1,6 @@
 import type { CountAnswer } from '../../core/ports/ledger.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
-import { tailOf } from '../../core/request/read-request.ts';
+import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
 import type { ProviderName } from '../../providers/facts.ts';

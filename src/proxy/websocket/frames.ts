@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
+import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/refused-conversations.ts';
-import type { RequestRewriter } from '../../core/request/rewrite-request.ts';
 import type { ProviderName } from '../../providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
@@ -13,7 +13,7 @@ import { FrameExchange } from './exchange.ts';
 import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
 
 export interface FrameOptions extends PruneStepOptions {
-  readonly rewriter: RequestRewriter;
+  readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
   readonly newRequestId: () => string;
   /** Told that a request has ended. */

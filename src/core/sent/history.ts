@@ -4,65 +4,63 @@ import type { Job } from '../decide/decision.ts';
 import type { SentMessage } from '../ports/sent.ts';
 import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
-import type { PreparedRequest } from '../request/prepare-request.ts';
-import type { IncomingRequest, ReadBody } from '../request/read-request.ts';
+import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './memory.ts';
 import { inOrder, isAt, replay } from './replay.ts';
 import { controlPrefix, holdsResultOrWords, mayBeCut, takenPrefix } from './whole.ts';
 
-/** The new part of a request, once it is known what was sent of it before. */
-export interface KnownPast {
+/** The new part of a request with what was sent of it before. */
+export interface KnownHistory {
   /** All texts, those that were cut before among them. */
   readonly found: readonly FoundText[];
   /** What was sent of texts before. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
-  /** Texts that were answered already, or are not to be decided about: they go as they came unless a decision is known. */
+  /** Texts that the model has answered already or that the policy passes: they go whole unless a decision is stored. */
   readonly past: ReadonlySet<FoundText>;
-  /** A provider took cuts of messages that no answer stands behind yet. */
+  /** A provider accepted cuts of messages that have no answer behind them yet. */
   readonly taken: boolean;
-  /** The conversation was chosen to be left whole, and is for ever. */
+  /** The conversation belongs to the control group, for ever. */
   readonly control: boolean;
-  /** Messages of the past that go as they came, and nothing says how they were sent. */
-  readonly rawPast: readonly number[];
-  /** Something of the past may have been cut when it was sent, and the store could not be asked about it. */
+  /** Answered messages that go whole although no record says how they were sent. */
+  readonly rawHistory: readonly number[];
+  /** The store could not be asked about answered messages that may have been cut. */
   readonly unknown: boolean;
   /** Why the store could not be asked; `null` when it was. */
   readonly failure: unknown;
 }
 
-/** Of a request that brings no texts, or of which nobody is asked. */
-export const NOTHING_NEW: KnownPast = {
+/** The history of a request without new texts, or of a dry run. */
+export const NOTHING_KNOWN: KnownHistory = {
   found: [],
   sent: new Map(),
   past: new Set(),
   taken: false,
   control: false,
-  rawPast: [],
+  rawHistory: [],
   unknown: false,
   failure: null,
 };
 
 /**
- * What was sent of the messages of a request before, and which of its texts nothing new may be decided about.
+ * Looks up what was sent of the messages of a request before, and which of its texts nothing new may be decided about.
  *
  * @param keysOf - the keys of the decisions about jobs
  * @param unasked - why the store is not to be asked; `null` when it is
  */
-export async function knownPast(
-  request: IncomingRequest,
-  read: ReadBody,
+export async function recallHistory(
+  { body, dialect, policy, read }: Omit<ReadRequest, 'state' | 'steps' | 'scope' | 'signal'>,
   memory: SentMemory,
   keysOf: (jobs: readonly Job[]) => readonly string[],
   unasked: unknown = null,
-): Promise<KnownPast> {
-  const { body, dialect, newTexts = 'decide', past: answered = 'leave' } = request;
+): Promise<KnownHistory> {
   const { messages, prefixes, resultKeys, first, tail, conversationId } = read;
-  if (first === messages.length) return NOTHING_NEW;
+  const mayDecide = (messageIndex: number): boolean =>
+    messageIndex >= tail ? policy.newTexts === 'prune' : policy.history === 're-prune';
+  if (first === messages.length) return NOTHING_KNOWN;
   const those = (from: number, asked: (message: ScannedMessage) => boolean): string[] =>
     messages.slice(from).flatMap((message, i) => (asked(message) ? (prefixes[from + i] ?? []) : []));
   const open = those(Math.max(first, tail), mayBeCut).map(takenPrefix);
-  const isOpen = ({ skip, messageIndex }: FoundText): boolean =>
-    skip === '' && (messageIndex >= tail ? newTexts === 'decide' : answered === 'decide');
+  const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
   const { sent: records, failure } = await memory.find(
@@ -77,13 +75,13 @@ export async function knownPast(
   const isUnknown = (message: ScannedMessage, i: number): boolean =>
     mayBeCut(message) && recordOf(first + i) === undefined;
   const unknown = failure !== null && messages.slice(first, tail).some(isUnknown);
-  if (read.found.length + records.size === 0) return { ...NOTHING_NEW, unknown, failure };
+  if (read.found.length + records.size === 0) return { ...NOTHING_KNOWN, unknown, failure };
   const control = whole.some((prefix) => records.has(prefix));
   const taken = open.some((prefix) => records.has(prefix));
   const sent = new Map<FoundText, Decision>();
   const past = new Set<FoundText>();
   const all: FoundText[] = [];
-  const rawPast: number[] = [];
+  const rawHistory: number[] = [];
   const foundIn = groupBy(read.found, ({ messageIndex }) => messageIndex);
   for (let i = first; i < messages.length; i++) {
     const message = messages[i];
@@ -96,11 +94,11 @@ export async function knownPast(
       all.push(...again.map(({ text }) => text), ...others.map(asPast));
       continue;
     }
-    const open = i >= tail ? newTexts === 'decide' : answered === 'decide';
-    if (!open && i < tail && found.some(({ skip }) => skip === '')) rawPast.push(i);
+    const open = mayDecide(i);
+    if (!open && i < tail && found.some(({ skip }) => skip === '')) rawHistory.push(i);
     all.push(...(open ? found : found.map((text) => (text.skip === '' ? leave(text, dialect, past) : text))));
   }
-  return { found: all.sort(inOrder), sent, past, taken, control, rawPast, unknown, failure };
+  return { found: all.sort(inOrder), sent, past, taken, control, rawHistory, unknown, failure };
 }
 
 /** What is not decided about: where the provider does not check, a decision that was made before still holds. */
@@ -122,10 +120,7 @@ function asPast(text: FoundText): FoundText {
  *
  * @param records - the records that hold, by prefixes or second keys of messages
  */
-export function adoptRecords<Request extends Pick<PreparedRequest, 'body' | 'read' | 'known' | 'found'>>(
-  request: Request,
-  records: ReadonlyMap<string, SentMessage>,
-): Request {
+export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<string, SentMessage>): DirectedRequest {
   const { body, read, known, found } = request;
   const sent = new Map(known.sent);
   const adopted: FoundText[] = [];

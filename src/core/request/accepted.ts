@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+import type { FailureReporter } from '../../failures.ts';
+import type { Store } from '../ports.ts';
+import type { SentMemory } from '../sent/memory.ts';
+import { takenPrefix, wholeRecord } from '../sent/whole.ts';
+import { newCutPrefixes, type Rewritten } from './rewritten.ts';
+
+/** Messages whose accepted cuts are remembered here; once the conversation goes on, it shows by itself that they were accepted. */
+const MAX_ACCEPTED = 20_000;
+/** Longest wait for another writer of the store, in milliseconds. The answer is on its way to the client meanwhile. */
+export const NOTE_WAIT_MS = 5_000;
+
+/** Remembers which cuts a provider has accepted. After that the unpruned request is no way out of a refusal. */
+export class AcceptedCuts {
+  readonly #store: Pick<Store, 'commit'>;
+  readonly #sent: SentMemory;
+  readonly #onFailure: FailureReporter;
+  readonly #prefixes = new LRUCache<string, true>({ max: MAX_ACCEPTED });
+
+  constructor(store: Pick<Store, 'commit'>, sent: SentMemory, onFailure: FailureReporter) {
+    this.#store = store;
+    this.#sent = sent;
+    this.#onFailure = onFailure;
+  }
+
+  /** The same outcome, with what is remembered here. */
+  seenIn(request: Rewritten): Rewritten {
+    const isAccepted = request.acceptedBefore || newCutPrefixes(request).some((prefix) => this.#prefixes.has(prefix));
+    return isAccepted === request.acceptedBefore ? request : { ...request, acceptedBefore: isAccepted };
+  }
+
+  /** Records that a provider accepted a request: its new cuts, and the history that went whole. Never rejects. */
+  async add(request: Rewritten): Promise<void> {
+    // cuts with an answer behind them were accepted, as the conversation itself shows
+    const fresh = newCutPrefixes(request).filter((prefix) => !this.#prefixes.has(prefix));
+    for (const prefix of fresh) this.#prefixes.set(prefix, true);
+    const sent = [...request.rawPrefixes, ...fresh.map(takenPrefix)].map(wholeRecord);
+    if (sent.length === 0) return;
+    this.#sent.add(sent);
+    const noted = this.#store.commit({ decisions: [], touch: [], sent }, NOTE_WAIT_MS);
+    await noted.catch((cause: unknown) => this.#onFailure('past_not_noted', cause));
+  }
+}

@@ -1,0 +1,73 @@
+import type { FailureReporter } from '../../failures.ts';
+import type { Collector, SegmentPorts } from '../ports/segments.ts';
+import type { ReportedRequest, SegmentReporter } from '../segments/reporter.ts';
+import { viewFor } from './direct.ts';
+import { requestTokens } from './message-tokens.ts';
+import { CHECKPOINTS } from './read.ts';
+import type { PersistedRequest } from './request.ts';
+
+/** Asks the collectors whether parts of a conversation are to be set aside, and lets one of them take a step. */
+export class CollectStage {
+  readonly #collectors: readonly Collector[];
+  readonly #budget: Collector | undefined;
+  readonly #reporter: Pick<SegmentReporter, 'seen'>;
+  readonly #onFailure: FailureReporter;
+
+  constructor({ collector, payer }: SegmentPorts, reporter: Pick<SegmentReporter, 'seen'>, onFailure: FailureReporter) {
+    this.#collectors = [collector, payer].filter((one) => one !== undefined);
+    this.#budget = collector;
+    this.#reporter = reporter;
+    this.#onFailure = onFailure;
+  }
+
+  /**
+   * @param wholly - runs the request through the pipeline again, from its first message on
+   * @returns whether a collector set parts aside, so that the request must run through the pipeline once more
+   */
+  async run(persisted: PersistedRequest, wholly: () => Promise<PersistedRequest | null>): Promise<boolean> {
+    const { dialect, scope, read } = persisted.request;
+    // where the provider verifies the history, nothing of it may be set aside later
+    if (dialect.binding === 'must') return false;
+    const tokens = this.#tokensOf(persisted);
+    const collector = this.#collectors.find((one) => one.wants(scope, read.conversationId, tokens));
+    const messages = read.messages.length - CHECKPOINTS; // the last ones may come back changed
+    const hash = read.prefixes[messages - 1];
+    if (!collector || hash === undefined) return false;
+    const all = read.first > 0 ? await wholly() : persisted;
+    if (all === null) return false;
+    try {
+      const step = { scope: hash, conversation: read.conversationId, messages };
+      const seen = this.#reporter.seen(reportedRequest(all));
+      return await collector.collect({ scope, request: seen, tokens, step, shareFrom: sharesOf(persisted) });
+    } catch (cause) {
+      this.#onFailure('not_collected', cause);
+      return false;
+    }
+  }
+
+  /** Whether a conversation is over its budget although nothing of it may be set aside. */
+  waits(persisted: PersistedRequest): boolean {
+    const { dialect, scope, read } = persisted.request;
+    if (dialect.binding !== 'must' || this.#budget === undefined) return false;
+    return this.#budget.wants(scope, read.conversationId, this.#tokensOf(persisted));
+  }
+
+  #tokensOf({ request: { body, read }, spliced }: PersistedRequest): number {
+    return this.#collectors.length === 0 ? 0 : requestTokens(body, read.messages, read.tokens, spliced.outcomes);
+  }
+}
+
+/** A request as those who keep segments see it. Field by field: V8 gives spread objects a slow form. */
+export function reportedRequest({ request, decisions }: PersistedRequest): ReportedRequest {
+  const { body, dialect, read, found, steps, scope, state } = request;
+  const { messages, first, callOf, conversationId } = read;
+  const directives = viewFor(dialect, state.directives);
+  const decisionOf: ReportedRequest['decisionOf'] = (text) => decisions.get(text) ?? null;
+  return { messages, first, found, callOf, decisionOf, body, conversationId, steps, scope, directives };
+}
+
+/** The share of a body that stands from a message on, 0..1. */
+function sharesOf({ request: { body, read } }: PersistedRequest): (ordinal: number) => number {
+  const end = read.messages.at(-1)?.span.end ?? 0;
+  return (ordinal) => (end - (read.messages[ordinal]?.span.start ?? end)) / Math.max(1, body.length);
+}

@@ -1,0 +1,177 @@
+import type { RenderOptions } from '../../engine/text/render.ts';
+import { StoreUnavailable } from '../../errors.ts';
+import type { FailureReporter } from '../../failures.ts';
+import type { DecisionMaker } from '../decide/decision-maker.ts';
+import { inTurn, type Turns } from '../decide/turns.ts';
+import type { Ownership } from '../ownership.ts';
+import type { SentMessage } from '../ports/sent.ts';
+import type { Decision, NewDecision } from '../ports.ts';
+import { adoptRecords } from '../sent/history.ts';
+import { HistoryUnknown } from '../sent/history-unknown.ts';
+import type { SentMemory } from '../sent/memory.ts';
+import { recordsOf } from '../sent/record.ts';
+import { mayBeCut, wholeRecord } from '../sent/whole.ts';
+import { TIMED_OUT } from '../within.ts';
+import type { DecideStage } from './decide.ts';
+import type { FoundText } from './find-texts.ts';
+import { bindsHistory, type DecidedRequest, type DirectedRequest, type PersistedRequest } from './request.ts';
+import { type Spliced, splice } from './splice.ts';
+
+export interface PersistOptions {
+  readonly decisions: DecisionMaker;
+  readonly decide: Pick<DecideStage, 'whole'>;
+  readonly render: RenderOptions;
+  readonly sent: SentMemory;
+  readonly turns: Turns;
+  /** Where originals belong to projects. */
+  readonly owners?: Ownership | undefined;
+  readonly onFailure: FailureReporter;
+}
+
+/** A spliced body with the records of what is about to be sent. */
+interface Outgoing {
+  readonly spliced: Spliced;
+  readonly records: readonly SentMessage[];
+}
+
+/**
+ * Splices the cuts into the body and makes decisions, originals and records durable in one commit. Of two processes that
+ * send the same message at once the first commit wins: the other one adopts its decisions and its records.
+ */
+export class PersistStage {
+  readonly #options: PersistOptions;
+
+  constructor(options: PersistOptions) {
+    this.#options = options;
+  }
+
+  /** @throws HistoryUnknown where the policy is to wait and the commit may or may not have been written */
+  async run(decided: DecidedRequest): Promise<PersistedRequest> {
+    const { request, failure } = decided;
+    if (failure !== null && !(failure === TIMED_OUT && bindsHistory(request))) return this.unstored(decided);
+    if (request.found.length === 0 && !(bindsHistory(request) && wholeRecords(request).length > 0)) {
+      return { ...decided, spliced: this.#splice(request, decided.decisions), failed: false };
+    }
+    try {
+      const persisted = await this.#commit(decided);
+      if (this.#options.owners && failure === null) await this.#claim(this.#options.owners, persisted);
+      return persisted;
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
+      if (mayBeWritten && request.policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
+      return this.unstored(this.#options.decide.whole(request, cause));
+    }
+  }
+
+  /** A request that is forwarded without the store; what it binds is remembered in this process alone. */
+  unstored(decided: DecidedRequest): PersistedRequest {
+    const { request, failure } = decided;
+    const unsettled = request.policy.history === 're-prune' ? undefined : decided.fallbacks[0];
+    const { spliced, records } = this.#outgoing(request, decided.decisions, unsettled);
+    const isKept = bindsHistory(request) || (failure !== null && request.policy.history === 're-prune');
+    if (isKept) this.#options.sent.add(records);
+    return { ...decided, spliced, failed: true };
+  }
+
+  /** The body of a dry run. */
+  dry(request: DirectedRequest, decisions: ReadonlyMap<FoundText, Decision>): Spliced {
+    return this.#splice(request, decisions);
+  }
+
+  /** @throws StoreUnavailable when nothing was stored */
+  async #commit({ request, decisions: made, fresh, fallbacks, failure }: DecidedRequest): Promise<PersistedRequest> {
+    const { decisions: store, turns, sent, owners } = this.#options;
+    const { body, read, known, signal, scope } = request;
+    const decisions = new Map(made);
+    const unsettled = failure === null ? undefined : fallbacks[0];
+    const attempt = () => inTurn(turns, body.length, () => this.#outgoing(request, decisions, unsettled));
+    let outgoing = await attempt();
+    signal?.throwIfAborted();
+    let stored = await store.makeDurable(fresh, outgoing.records, read.conversationId, owners && scope.project);
+    owners?.remember(scope.project, cutIn(fresh, stored.refused));
+    if (stored.instead.size + stored.refused.size > 0) {
+      for (const [text, { key }] of decisions) {
+        if (known.sent.has(text)) continue; // it was sent already, so it holds
+        const other = stored.instead.get(key);
+        if (other) decisions.set(text, other);
+        else if (stored.refused.has(key)) decisions.delete(text);
+      }
+      outgoing = await attempt();
+      stored = await store.makeDurable([], outgoing.records, read.conversationId);
+    }
+    let adopted = request;
+    if (stored.sentBefore.length > 0) {
+      adopted = adoptRecords(request, await sent.reread(stored.sentBefore));
+      for (const [text, decision] of adopted.known.sent) decisions.set(text, decision);
+      outgoing = this.#outgoing(adopted, decisions, unsettled);
+    }
+    signal?.throwIfAborted();
+    sent.add(outgoing.records);
+    return { request: adopted, decisions, fallbacks, spliced: outgoing.spliced, failed: failure !== null };
+  }
+
+  #outgoing(
+    request: DirectedRequest,
+    decisions: ReadonlyMap<FoundText, Decision>,
+    unsettled: string | undefined,
+  ): Outgoing {
+    const { read, known, found } = request;
+    const spliced = this.#splice(request, decisions, unsettled);
+    const open = found.map((text) => (known.sent.has(text) ? null : text));
+    const outcomes = spliced.outcomes.slice(read.outcomesBefore.length);
+    const prefixOf = (index: number): string => read.prefixes[index] ?? '';
+    const cut = recordsOf(open, outcomes, (text) => decisions.get(text) ?? null, prefixOf, this.#options.render);
+    const records = [...cut, ...wholeRecords(request, new Set(cut.map(({ prefix }) => prefix)))];
+    return { spliced, records: [...records, ...byResultKey(records, read.resultKeys)] };
+  }
+
+  #splice(
+    { body, read: { editsBefore, outcomesBefore }, found }: DirectedRequest,
+    decisions: ReadonlyMap<FoundText, Decision>,
+    unsettled?: string,
+  ): Spliced {
+    const input = { found, editsBefore, outcomesBefore };
+    return splice(body, input, (text) => decisions.get(text) ?? null, this.#options.render, unsettled);
+  }
+
+  /**
+   * Makes the project an owner of all cut originals, also of those that another project stored first. Never rejects: what
+   * could not be written is written with the next request of the conversation.
+   */
+  async #claim(owners: Ownership, { request, spliced }: PersistedRequest): Promise<void> {
+    const cut = spliced.outcomes.flatMap(({ pruneId }) => pruneId ?? []);
+    const claimed = owners.claim(request.scope.project, cut);
+    await claimed.catch((cause: unknown) => this.#options.onFailure('not_claimed', cause));
+  }
+}
+
+/** The same records under the second keys of their messages. */
+function byResultKey(records: readonly SentMessage[], keys: ReadonlyMap<string, string>): SentMessage[] {
+  return records.flatMap((record) => {
+    const prefix = keys.get(record.prefix);
+    return prefix === undefined ? [] : { ...record, prefix };
+  });
+}
+
+/** The prune ids of decisions that were not refused. */
+function cutIn(fresh: readonly NewDecision[], refused: ReadonlySet<string>): string[] {
+  return fresh.flatMap(({ decision: { key, pruneId } }) => (pruneId === null || refused.has(key) ? [] : pruneId));
+}
+
+/**
+ * Records of the new messages that go whole. Where the provider verifies the history, these are all messages that other
+ * settings might cut. Elsewhere they are those with texts that were found: an equal message must go whole again.
+ */
+function wholeRecords(request: DirectedRequest, cut: ReadonlySet<string> = new Set()): SentMessage[] {
+  const { known, read, found } = request;
+  const isBound = bindsHistory(request);
+  const replayed = new Set([...known.sent.keys()].map(({ messageIndex }) => messageIndex));
+  const decided = new Set(found.flatMap(({ skip, messageIndex }) => (skip === 'past' ? [] : messageIndex)));
+  const from = Math.max(read.first, read.tail);
+  return read.messages.flatMap((message, i) => {
+    const prefix = read.prefixes[i];
+    if (i < from || prefix === undefined || cut.has(prefix) || replayed.has(i)) return [];
+    return (isBound ? mayBeCut(message) : decided.has(i)) ? wholeRecord(prefix) : [];
+  });
+}

@@ -1,0 +1,52 @@
+import type { Dialect, Purpose } from '../../dialects/dialect.ts';
+
+/** What the pipeline does with one request. Decided once, from the wire and the situation of the request. */
+export interface Policy {
+  /**
+   * Texts without a record: `prune` them; `pass` them as they came; or pass them and record that they went whole, so that
+   * they are never pruned later. Recorded cuts are replayed in any case.
+   */
+  readonly newTexts: 'prune' | 'pass' | 'pass-and-record';
+  /** Answered texts without a record: they stay whole, or are pruned as they would have been when they were new. */
+  readonly history: 'replay' | 're-prune';
+  /** The store cannot say how the history was sent: forward it as it came, or throw `HistoryUnknown` so that the caller waits. */
+  readonly whenHistoryUnknown: 'pass' | 'wait';
+  /** Nothing is stored or replayed; the result only shows what would have been cut. */
+  readonly dryRun: boolean;
+}
+
+/** What a policy depends on beside the wire. */
+export interface Situation {
+  readonly purpose: Purpose;
+  /** The kill switch, or the header of this request, turns pruning off. */
+  readonly isOff: boolean;
+  /** Shadow mode: nothing is cut. */
+  readonly isShadow: boolean;
+  /** The byte budget for new texts was granted. */
+  readonly hasBudget: boolean;
+  /** The provider rejected the unpruned history, so an earlier run must have pruned it. */
+  readonly historyRefused: boolean;
+  /** The caller can wait for the store to come back. */
+  readonly mayWait: boolean;
+}
+
+/** The policy of an ordinary request. */
+export const PRUNE: Policy = { newTexts: 'prune', history: 'replay', whenHistoryUnknown: 'pass', dryRun: false };
+
+/**
+ * The policy of a request; `null` where it is forwarded without being read. Where the provider verifies the history, what
+ * was sent once is sent again whatever the settings say now.
+ */
+export function policyFor({ binding }: Pick<Dialect, 'binding'>, situation: Situation): Policy | null {
+  const { purpose, isOff, isShadow, hasBudget, historyRefused, mayWait } = situation;
+  const isVerified = binding === 'must';
+  if (isOff && !isVerified) return null;
+  const whole = isVerified ? 'pass-and-record' : 'pass';
+  const isPruned = !isOff && !isShadow && hasBudget;
+  return {
+    newTexts: purpose !== 'generate' ? 'pass' : isPruned ? 'prune' : whole,
+    history: historyRefused ? 're-prune' : 'replay',
+    whenHistoryUnknown: mayWait ? 'wait' : 'pass',
+    dryRun: isShadow && !isVerified && hasBudget,
+  };
+}

@@ -1,0 +1,190 @@
+import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import { kindOf } from '../../engine/plan.ts';
+import { type CallInContext, Conversation } from '../../goal/conversation.ts';
+import { namesRecovery } from '../../transcript/tools.ts';
+import { inTurn, type Turns } from '../decide/turns.ts';
+import { keyOf } from '../hash.ts';
+import type { BoldnessSteps } from '../ports/boldness.ts';
+import type { DirectivesView, RequestScope } from '../ports/segments.ts';
+import { type HeldSteps, heldSteps } from '../segments/apply-directives.ts';
+import type { AnsweredConversations } from './answered-conversations.ts';
+import { viewFor } from './direct.ts';
+import { type FindSettings, type FoundText, findTexts } from './find-texts.ts';
+import { messageTokens } from './message-tokens.ts';
+import type { Policy } from './policy.ts';
+import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
+import { prefixesOf, resultKeyOf } from './prefixes.ts';
+import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
+
+/** A message end that the next request may go on from. */
+export interface Mark {
+  readonly message: number;
+  readonly conversation: Conversation;
+  readonly tokens: number;
+}
+
+/** What a request says, from the first message on that is not remembered. */
+export interface ReadBody {
+  readonly scanned: ScannedBody;
+  readonly messages: readonly ScannedMessage[];
+  /** For each message what stands for it and all before it. */
+  readonly prefixes: readonly string[];
+  /** Second keys of new messages, by their prefixes: see `resultKeyOf`. */
+  readonly resultKeys: ReadonlyMap<string, string>;
+  readonly conversation: Conversation;
+  readonly conversationId: string;
+  /** The remembered body that it goes on from. */
+  readonly match: PrefixMatch | null;
+  /** Index of the first message that is new. */
+  readonly first: number;
+  /** Index of the first message that no answer of the model's stands behind. */
+  readonly tail: number;
+  readonly found: readonly FoundText[];
+  /** The call that a text of a new message answers. */
+  readonly callOf: (text: ScannedText) => CallInContext | undefined;
+  readonly marks: readonly Mark[];
+  /** Of all messages as they came; 0 when nobody keeps a budget. */
+  readonly tokens: number;
+  readonly editsBefore: readonly BodyEdit[];
+  readonly outcomesBefore: readonly TextOutcome[];
+}
+
+/** Index of the first message that no answer of the model's stands behind. */
+export function tailOf(messages: readonly ScannedMessage[]): number {
+  return messages.findLastIndex(({ role }) => role === 'assistant') + 1;
+}
+
+/** Message ends that are remembered: clients that move `cache_control` change the last messages of a body. */
+export const CHECKPOINTS = 4;
+
+export interface ReadOptions {
+  readonly find: FindSettings;
+  /** Whether the tokens of all messages are counted. */
+  readonly counting: boolean;
+  readonly answers: AnsweredConversations;
+  readonly turns: Turns;
+  /** Which boldness steps hold; without them all is as configured. */
+  readonly boldness?: BoldnessSteps | undefined;
+}
+
+const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
+
+/** A body whose messages are found, and not yet read. */
+interface Scan {
+  readonly match: PrefixMatch | null;
+  readonly scanned: ScannedBody;
+  readonly prefixes: readonly string[];
+}
+
+/** Reads requests, each from where a remembered body ends. */
+export class ReadStage {
+  readonly #options: ReadOptions;
+
+  constructor(options: ReadOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @param remembered - the remembered body that the request begins with
+   * @throws JsonShapeError when the body is not understood
+   */
+  async run(
+    request: IncomingRequest,
+    policy: Policy,
+    state: StoreState,
+    remembered: PrefixMatch | null,
+  ): Promise<ReadRequest> {
+    const { body, dialect, scope = NO_SCOPE, signal } = request;
+    const { turns, answers } = this.#options;
+    const directives = viewFor(dialect, state.directives);
+    const first = remembered?.checkpoint.at ?? 0;
+    const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, directives));
+    const { previous } = scan.scanned;
+    if (previous !== '' && state.failure === null) await answers.learn(previous);
+    const read = await inTurn(turns, body.length - first, () => this.#fold(request, scan));
+    const steps = directives.empty
+      ? NO_STEPS
+      : heldSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
+    return { body, dialect, scope, signal, policy, state, read, steps };
+  }
+
+  /** Finds the messages. A remembered body under which other collection steps held is of no use. */
+  #scan({ body, dialect }: IncomingRequest, match: PrefixMatch | null, directives: DirectivesView): Scan {
+    const scanned = dialect.scan(body, match ? resumeAt(match) : undefined);
+    const known = match?.body.prefixes.slice(0, match.checkpoint.messages);
+    const start = scanned.previous === '' ? '' : keyOf('answer', scanned.previous);
+    const prefixes = prefixesOf(dialect, body, scanned.messages, known, start);
+    if (match === null || directives.empty) return { match, scanned, prefixes };
+    const steps = heldSteps(directives.stepsOf(match.checkpoint.conversation.id), prefixes, match);
+    if (steps.mark === match.body.steps) return { match, scanned, prefixes };
+    const whole = dialect.scan(body);
+    return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start) };
+  }
+
+  /** Folds the new messages into the conversation and finds their texts. */
+  #fold(request: IncomingRequest, { match, scanned, prefixes }: Scan): ReadBody {
+    const { body, dialect } = request;
+    const { find, counting, answers } = this.#options;
+    const checkpoint = match?.checkpoint;
+    const first = checkpoint?.messages ?? 0;
+    const { messages, previous } = scanned;
+    const conversation = (checkpoint?.conversation ?? answers.get(previous))?.fork() ?? new Conversation();
+    if (scanned.beside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
+    const found: FoundText[] = [];
+    const calls = new Map<ScannedText, CallInContext>();
+    const marks: Mark[] = [];
+    const resultKeys = new Map<string, string>();
+    let tokens = checkpoint?.tokens ?? 0;
+    for (let i = first; i < messages.length; i++) {
+      const message = messages[i];
+      if (!message) continue;
+      for (const text of message.texts) {
+        const call = text.use === 'result' ? conversation.callOf(text.callId, text.name) : undefined;
+        if (call) calls.set(text, call);
+      }
+      found.push(...findTexts({ bytes: body, message, messageIndex: i, conversation, settings: find }));
+      const resultKey = resultKeyOf(dialect, body, message, conversation);
+      if (resultKey !== '') resultKeys.set(prefixes[i] ?? '', resultKey);
+      if (counting) tokens += messageTokens(body, message);
+      if (i >= messages.length - CHECKPOINTS) marks.push({ message: i, conversation: conversation.fork(), tokens });
+    }
+    return {
+      scanned,
+      messages,
+      prefixes,
+      resultKeys,
+      conversation,
+      conversationId: conversation.id,
+      match,
+      first,
+      tail: tailOf(messages),
+      found: this.#emboldened(found, request.scope ?? NO_SCOPE),
+      callOf: (text) => calls.get(text),
+      marks,
+      tokens,
+      editsBefore: upTo(match?.body.edits ?? [], checkpoint?.edits ?? 0),
+      outcomesBefore: upTo(match?.body.outcomes ?? [], checkpoint?.outcomes ?? 0),
+    };
+  }
+
+  /** The texts with the boldness step of their tool and kind. A kind is only recognised where a step exists for the tool. */
+  #emboldened(found: readonly FoundText[], { project }: RequestScope): readonly FoundText[] {
+    const { boldness: steps } = this.#options;
+    if (!steps) return found;
+    return found.map((text) => {
+      const { job, skip } = text;
+      const ofTool = skip === '' && job.keepWhole === undefined ? steps.of(project, job.tool) : null;
+      const boldness = ofTool?.get(kindOf(job));
+      return boldness ? { ...text, job: { ...job, boldness } } : text;
+    });
+  }
+}
+
+function resumeAt({ body, checkpoint }: PrefixMatch): Resume {
+  return { at: checkpoint.at, before: body.before, messages: body.messages.slice(0, checkpoint.messages) };
+}
+
+/** The first of a list; the very list where these are all. */
+function upTo<T>(list: readonly T[], count: number): readonly T[] {
+  return count === list.length ? list : list.slice(0, count);
+}

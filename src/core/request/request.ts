@@ -1,0 +1,77 @@
+import type { Dialect } from '../../dialects/dialect.ts';
+import type { DirectivesView, RequestScope } from '../ports/segments.ts';
+import type { Decision, NewDecision } from '../ports.ts';
+import type { HeldSteps } from '../segments/apply-directives.ts';
+import type { KnownHistory } from '../sent/history.ts';
+import type { FoundText } from './find-texts.ts';
+import type { Policy } from './policy.ts';
+import type { ReadBody } from './read.ts';
+import type { Spliced } from './splice.ts';
+
+/** The body of a request as it came, and where it belongs. */
+export interface IncomingRequest {
+  /** Plain JSON. */
+  readonly body: Buffer;
+  readonly dialect: Dialect;
+  readonly scope?: RequestScope | undefined;
+  /** Aborted when the caller has given up and sent something else: nothing of this request may be recorded then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The scope of a request that names none. */
+export const NO_SCOPE: RequestScope = { project: 'default', task: '', requestId: '' };
+
+/** What the store reports before a request is read. */
+export interface StoreState {
+  readonly epoch: string;
+  readonly directives: DirectivesView;
+  readonly now: number;
+  /** Why the store could not be asked, or `null`. */
+  readonly failure: unknown;
+}
+
+/** A request that was read, from the first message on that is not remembered. */
+export interface ReadRequest {
+  readonly body: Buffer;
+  readonly dialect: Dialect;
+  readonly scope: RequestScope;
+  readonly signal: AbortSignal | undefined;
+  readonly policy: Policy;
+  readonly state: StoreState;
+  readonly read: ReadBody;
+  /** The proxy's own collection steps that hold for it. */
+  readonly steps: HeldSteps;
+}
+
+/** A request with what was sent of it before, and the texts to decide about once directives are applied. */
+export interface DirectedRequest extends ReadRequest {
+  readonly known: KnownHistory;
+  readonly found: readonly FoundText[];
+}
+
+/** A request with decisions about its texts. Nothing of them may go out before they are durable. */
+export interface DecidedRequest {
+  readonly request: DirectedRequest;
+  readonly decisions: ReadonlyMap<FoundText, Decision>;
+  /** Decisions and originals that the store does not have. */
+  readonly fresh: readonly NewDecision[];
+  readonly fallbacks: readonly string[];
+  /** Why no new decisions were made: the store failed, or `TIMED_OUT`. `null` when they were. */
+  readonly failure: unknown;
+}
+
+/** A request as it goes out, its decisions and records durable. */
+export interface PersistedRequest {
+  /** With what it adopted of another process that sent the same messages first. */
+  readonly request: DirectedRequest;
+  readonly decisions: ReadonlyMap<FoundText, Decision>;
+  readonly fallbacks: readonly string[];
+  readonly spliced: Spliced;
+  /** No new decisions were made. */
+  readonly failed: boolean;
+}
+
+/** Whether messages that go whole leave a record, because the provider verifies that they never change. */
+export function bindsHistory({ dialect, policy }: Pick<ReadRequest, 'dialect' | 'policy'>): boolean {
+  return dialect.binding === 'must' && policy.newTexts !== 'pass';
+}

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { type Policy, PRUNE, policyFor, type Situation } from '../../src/core/request/policy.ts';
+
+const ORDINARY: Situation = {
+  purpose: 'generate',
+  isOff: false,
+  isShadow: false,
+  hasBudget: true,
+  historyRefused: false,
+  mayWait: false,
+};
+
+const VERIFIED = { binding: 'must' } as const;
+const UNVERIFIED = { binding: 'should' } as const;
+
+/** What each situation makes of an ordinary request, where the provider verifies the history and where it does not. */
+const ROWS: readonly [string, Partial<Situation>, Partial<Policy>, Partial<Policy> | null][] = [
+  ['an ordinary request', {}, {}, {}],
+  ['pruning that is switched off', { isOff: true }, { newTexts: 'pass-and-record' }, null],
+  ['shadow mode', { isShadow: true }, { newTexts: 'pass-and-record' }, { newTexts: 'pass', dryRun: true }],
+  ['a spent byte budget', { hasBudget: false }, { newTexts: 'pass-and-record' }, { newTexts: 'pass' }],
+  [
+    'shadow mode with a spent byte budget',
+    { isShadow: true, hasBudget: false },
+    { newTexts: 'pass-and-record' },
+    { newTexts: 'pass' },
+  ],
+  ['a count of tokens', { purpose: 'count' }, { newTexts: 'pass' }, { newTexts: 'pass' }],
+  ['a compaction', { purpose: 'compact' }, { newTexts: 'pass' }, { newTexts: 'pass' }],
+  ['a history that was refused whole', { historyRefused: true }, { history: 're-prune' }, { history: 're-prune' }],
+  ['a store that may come back', { mayWait: true }, { whenHistoryUnknown: 'wait' }, { whenHistoryUnknown: 'wait' }],
+];
+
+describe('the policy of a request', () => {
+  it.each(ROWS)('fits %s', (_name, situation, verified, unverified) => {
+    const request = { ...ORDINARY, ...situation };
+    expect(policyFor(VERIFIED, request)).toEqual({ ...PRUNE, ...verified });
+    expect(policyFor(UNVERIFIED, request)).toEqual(unverified && { ...PRUNE, ...unverified });
+  });
+
+  it('never prunes new texts of a request that no model answers', () => {
+    for (const hasBudget of [true, false]) {
+      for (const isShadow of [true, false]) {
+        const policy = policyFor(VERIFIED, { ...ORDINARY, purpose: 'count', hasBudget, isShadow });
+        expect(policy?.newTexts).toBe('pass');
+      }
+    }
+  });
+});
