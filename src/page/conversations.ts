@@ -69,7 +69,7 @@ async function textOf(
   const found = await Promise.all(pruneIds.map((pruneId) => store.findPrune(pruneId)));
   const cuts = found.flatMap((prune): CutShown[] => {
     const pruneId = prune?.decision.pruneId;
-    if (!prune || !pruneId) return [];
+    if (!prune || !pruneId || prune.decision.cuts.length === 0) return [];
     const { kind, lines: all, keptLines, tokensBefore, tokensAfter } = prune.decision;
     return [{ pruneId, kind, lines: all, keptLines, tokensBefore, tokensAfter }];
   });

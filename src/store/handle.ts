@@ -2,6 +2,7 @@ import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
+import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
@@ -56,6 +57,8 @@ export interface StoreHandle extends Store {
   readonly records: Records;
   /** What requests cost and what pruning changed. */
   readonly ledger: LedgerStore;
+  /** What tool results hold, by word. */
+  readonly recall: RecallStore;
   /** What the fleet keeps. */
   fleet(): Promise<FleetStore>;
   /** What belongs to which project; loaded only where keys are asked for. */

@@ -3,6 +3,7 @@ import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
+import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -36,6 +37,7 @@ import {
 } from './postgres/decisions.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
 import { addToLog } from './postgres/logs.ts';
+import { DatabaseRecall } from './postgres/recall-store.ts';
 import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
 import { DatabaseRows } from './postgres/rows.ts';
@@ -86,6 +88,7 @@ class DatabaseStore implements PostgresStore {
   readonly segments: SegmentStore;
   readonly records: Records;
   readonly ledger: LedgerStore;
+  readonly recall: RecallStore;
   readonly #options: PostgresStoreOptions;
   readonly #lifetimes: Lifetimes;
   readonly #database: Database;
@@ -134,6 +137,7 @@ class DatabaseStore implements PostgresStore {
     this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
     this.segments = new DatabaseSegments(this.#parts);
     this.ledger = new DatabaseLedger(this.#parts);
+    this.recall = new DatabaseRecall(this.#parts, log);
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();

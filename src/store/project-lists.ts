@@ -2,7 +2,7 @@ import type { ProjectStore } from '../core/ports/projects.ts';
 import type { ListedPrune, PruneSummary, RunSummary } from '../core/ports/records.ts';
 import type { StoredEvent } from '../core/ports.ts';
 import { EVENT_COLUMNS, type EventRow, eventOf } from './log-rows.ts';
-import { LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
+import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
 import { bounded, type Rows } from './rows.ts';
 
 type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Parameters<ProjectStore[Name]>[1];
@@ -60,7 +60,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
 
   async prunes(projects: readonly string[], { prefix, limit }: Query<'prunes'>): Promise<readonly PruneSummary[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ?
+      `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND ${IS_CUT} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ?
        ORDER BY expires_ms DESC LIMIT ?`,
       [projects, prefix, prefix, this.#rows.nowMs(), bounded(limit)],
     );
@@ -72,7 +72,7 @@ export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
     { before = Number.MAX_SAFE_INTEGER, limit }: Query<'prunesByAge'>,
   ): Promise<readonly ListedPrune[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
+      `SELECT ${LISTED} FROM main.prune WHERE ${OWNED} AND ${IS_CUT} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
       [projects, before, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));

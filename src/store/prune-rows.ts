@@ -15,6 +15,9 @@ export interface ListedRow {
 
 export const LISTED = 'id, prune_id, decision_key, body, created_ms, expires_ms';
 
+/** Leaves out texts that are only kept to be searched: nothing was cut from them under this id. */
+export const IS_CUT = 'NOT EXISTS (SELECT 1 FROM main.recall WHERE prune = prune.id)';
+
 /** @throws StoreUnavailable `corrupt` when the row is damaged */
 export function summaryOf(rows: Rows, row: ListedRow): PruneSummary {
   const { tool, sourceType, lines, keptLines } = decodeBody(row.decision_key, row.prune_id, row.body);

@@ -8,7 +8,7 @@ import type {
   StoredChildLog,
 } from '../core/ports/records.ts';
 import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './log-rows.ts';
-import { LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
+import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
 import { bounded, type Rows } from './rows.ts';
 
 /** What `Records` reads. */
@@ -34,7 +34,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   async prunes({ prefix, limit }: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
     const rows = await this.#rows.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune
-       WHERE substr(prune_id, 1, length(?)) = ? AND expires_ms > ? ORDER BY expires_ms DESC LIMIT ?`,
+       WHERE ${IS_CUT} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ? ORDER BY expires_ms DESC LIMIT ?`,
       [prefix, prefix, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => summaryOf(this.#rows, row));
@@ -42,7 +42,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
 
   async prunesByAge({ before, limit }: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
     const rows = await this.#rows.all<ListedRow>(
-      `SELECT ${LISTED} FROM main.prune WHERE id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
+      `SELECT ${LISTED} FROM main.prune WHERE ${IS_CUT} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
       [before ?? Number.MAX_SAFE_INTEGER, this.#rows.nowMs(), bounded(limit)],
     );
     return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));

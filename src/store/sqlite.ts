@@ -4,6 +4,7 @@ import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
+import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
@@ -30,6 +31,7 @@ import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileLedger } from './sqlite/ledger-store.ts';
 import { addToLog } from './sqlite/logs.ts';
+import { FileRecall } from './sqlite/recall-store.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
@@ -71,6 +73,7 @@ class FileStore implements SqliteStore {
   readonly segments: SegmentStore;
   readonly records: Records;
   readonly ledger: LedgerStore;
+  readonly recall: RecallStore;
   /** Originals by the hash of their text, which never changes; that a prune still has them is looked up each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -108,6 +111,7 @@ class FileStore implements SqliteStore {
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
     this.ledger = new FileLedger(this.#access);
+    this.recall = new FileRecall(this.#access);
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();

@@ -229,9 +229,9 @@ function isFile(word: string): boolean {
   return /^[^-].*\.[A-Za-z0-9]{1,8}$/.test(word) || /^[^-]*\/[^/]+$/.test(word);
 }
 
-const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$/i;
+const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$|(?:^|__)recall$/i;
 
-/** Whether a call asked for originals back: by its own name (`mcp__server__recover_text`) or through a bridge. */
+/** Whether a call asked for originals back or searched them: by its own name (`mcp__server__recover_text`) or through a bridge. */
 export function isRecovery(call: ToolCall | undefined): boolean {
   if (!call) return false;
   if (RECOVER.test(call.name)) return true;

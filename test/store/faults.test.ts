@@ -230,7 +230,7 @@ describe('a store file that cannot be used', () => {
 describe('a full disk', () => {
   it('says full, keeps what it has readable and touchable, and works again when there is room', async () => {
     const clock = manualClock();
-    const store = openStore(tempPath(), { clock, maxFileBytes: 400_000 });
+    const store = openStore(tempPath(), { clock, maxFileBytes: 600_000 });
     await put(store, 'a');
     clock.now += TTL_MS / 2;
     let stored = 0;
@@ -254,7 +254,7 @@ describe('a full disk', () => {
   });
 
   it('makes room by compressing, to the last page, when nothing may go', async () => {
-    const store = openStore(tempPath(), { maxFileBytes: 400_000 });
+    const store = openStore(tempPath(), { maxFileBytes: 600_000 });
     for (const bytes of [20_000, 5_000, 1_500, 300]) {
       const fill = async () => {
         for (let i = 0; i < 1000; i++) await put(store, `${bytes} ${i}`, randomBytes(bytes).toString('base64'));

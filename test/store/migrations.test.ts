@@ -17,8 +17,10 @@ function open(path: string): SqliteDatabase.Database {
 }
 
 describe('migrations', () => {
-  it('are numbered from one on without gaps', () => {
-    expect(migrations.map(({ version }) => version)).toEqual(migrations.map((_, i) => i + 1));
+  it('are numbered in ascending order from one on', () => {
+    const versions = migrations.map(({ version }) => version);
+    expect(versions[0]).toBe(1);
+    expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   });
 
   it('bring a file of the first version to today’s with all that is in it', async () => {
@@ -44,7 +46,7 @@ describe('migrations', () => {
       { atMs: 0, model: 'm', tool: 't', requests: 1, candidates: 1, pruned: 1, tokensBefore: 2, tokensAfter: 1 },
     ]);
     expect(await store.usage('1970-01-01')).toHaveLength(1);
-    expect(versionOf(open(path))).toBe(migrations.length);
+    expect(versionOf(open(path))).toBe(migrations.at(-1)?.version);
   });
 
   it('do nothing to a file that is up to date, by whichever process', async () => {
@@ -60,7 +62,7 @@ describe('migrations', () => {
   it('leave the file at the last good version when a step fails, and go on from there', () => {
     const path = tempPath();
     const db = open(path);
-    const next = migrations.length + 1;
+    const next = (migrations.at(-1)?.version ?? 0) + 1;
     const steps = (sql: string): Migration[] => [
       ...migrations,
       { version: next, up: (on) => on.exec('CREATE TABLE later (x)') },

@@ -3,6 +3,7 @@ import type { StoreHandle } from '../../src/store/handle.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
 import { keysContract } from '../contract/keys.suite.ts';
 import { ledgerContract } from '../contract/ledger-store.suite.ts';
+import { recallContract } from '../contract/recall.suite.ts';
 import { recordsContract } from '../contract/records.suite.ts';
 import { segmentsContract } from '../contract/segments.suite.ts';
 import { manualClock, storeContract } from '../contract/store.suite.ts';
@@ -45,4 +46,5 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   };
   segmentsContract('a store', beside);
   keysContract('a store', beside);
+  recallContract('a store', beside);
 });

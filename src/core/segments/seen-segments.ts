@@ -8,6 +8,7 @@ import { callFacts, isRecovery } from '../../transcript/tools.ts';
 import { keyOf } from '../hash.ts';
 import type { DirectiveAction, Effect, SeenSegment, SegmentType } from '../ports/segments.ts';
 import type { Decision } from '../ports.ts';
+import { keptIdsIn } from '../recall/kept.ts';
 import { type FindSettings, type FoundText, holdsRecovered } from '../request/find-texts.ts';
 import { holds, segmentsIn, stashId, type TextSegment } from './text-segments.ts';
 
@@ -124,7 +125,7 @@ function describe(
     edited: FAILED.test(text.slice(0, 300)) ? [] : source.edited,
     exempt: source.exempt || holdsRecovered(text) || (segment.file && path !== '' && settings.neverPrunePath(path)),
     directed: directed(id, messageIndex),
-    pruneIds,
+    pruneIds: role === 'tool' ? [...pruneIds, ...keptIdsIn(text)] : pruneIds,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { LedgerStore } from '../../core/ports/ledger.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
+import type { RecallStore } from '../../core/ports/recall.ts';
 import type { Records } from '../../core/ports/records.ts';
 import type { SegmentStore } from '../../core/ports/segments.ts';
 import type { SentMessage } from '../../core/ports/sent.ts';
@@ -16,6 +17,7 @@ import type {
 import type { StoreUnavailable } from '../../errors.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import { NarrowedLedger } from './ledger.ts';
+import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
 import { unsupported } from './unsupported.ts';
@@ -38,6 +40,7 @@ export class NarrowedStore implements StoreHandle {
   readonly segments: SegmentStore;
   readonly records: Records;
   readonly ledger: LedgerStore;
+  readonly recall: RecallStore;
   readonly #unscoped: Wide;
   readonly #ownProjects: readonly string[];
   readonly #viewer: Viewer;
@@ -51,6 +54,7 @@ export class NarrowedStore implements StoreHandle {
     this.segments = new NarrowedSegments(store.segments, ownProjects, unscoped);
     this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
     this.ledger = new NarrowedLedger(store.ledger, ownProjects);
+    this.recall = new NarrowedRecall(store.recall, ownProjects, (ids) => this.#owned(ids));
   }
 
   id(): Promise<string | null> {

@@ -78,6 +78,8 @@ const IDENTITIES = [
   'step',
   'reply',
   'sent',
+  'recall',
+  'compaction',
   'ledger_turn',
   'ledger_step',
   'fleet_graph_version',

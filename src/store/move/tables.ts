@@ -32,6 +32,20 @@ export const movedTables: readonly MovedTable[] = [
   table('decision', 'id', 'id key prune body expires_ms'),
   table('charge', 'prune', 'prune conversation bytes', 'conversation'),
   table('prune_owner', 'prune project', 'prune project', 'project'),
+  // without what is indexed: the other side indexes by itself
+  table(
+    'recall',
+    'id',
+    'id project prune tool path file about call seen_ms chars newer',
+    'project tool path file about',
+  ),
+  table('recall_seen', 'recall conversation task', 'recall conversation task ordinal', 'conversation task'),
+  table(
+    'compaction',
+    'id',
+    'id project continues conversation client model session summary tokens at_ms',
+    'project continues conversation client model session',
+  ),
   table('served', 'id', 'id hash expires_ms'),
   table('sent', 'id', 'id prefix body expires_ms'),
   table('left_alone', 'id', 'id prefix_hash expires_ms'),

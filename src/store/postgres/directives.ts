@@ -108,6 +108,11 @@ const NEEDED = `
  */
 export async function erasePrunes(client: Queryable, project: string, named: readonly string[]): Promise<number> {
   if (named.length === 0) return 0;
+  await client.query(
+    `DELETE FROM mcp_pruner.recall r USING mcp_pruner.prune p
+     WHERE p.id = r.prune AND p.prune_id = ANY ($1) AND r.project = split_part($2, chr(10), 1)`,
+    [named, toPg(project)],
+  );
   const pruneIds = await released(client, project, named);
   if (pruneIds.length === 0) return 0;
   const gone = await client.query<{ snapshot: number }>(

@@ -17,10 +17,15 @@ const WAIT_MS = 10_000;
 export class DatabaseFleet implements FleetAccess {
   readonly #parts: DatabaseParts;
   readonly #maxEvents: number;
+  readonly #lock: number;
 
-  /** @param maxEvents - how many events, and lines of agents, are kept */
-  constructor(parts: DatabaseParts, maxEvents: number) {
+  /**
+   * @param maxEvents - how many events, and lines of agents, are kept
+   * @param lock - the advisory lock that changes hold
+   */
+  constructor(parts: DatabaseParts, maxEvents: number, lock = LOCK) {
     this.#parts = parts;
+    this.#lock = lock;
     this.#maxEvents = maxEvents;
   }
 
@@ -32,7 +37,7 @@ export class DatabaseFleet implements FleetAccess {
   write<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
     const { database, rows } = this.#parts;
     return database.transaction(async (client) => {
-      await client.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+      await client.query('SELECT pg_advisory_xact_lock($1)', [this.#lock]);
       return this.#run(client, work(rows.nowMs()));
     }, WAIT_MS);
   }

@@ -48,7 +48,9 @@ const ADOPT = `
     JOIN mcp_pruner.conversation c ON c.name = h.conversation
   UNION SELECT n.id, split_part(s.project, chr(10), 1) FROM nobodys n
     JOIN mcp_pruner.segment_prune l ON l.prune_id = n.prune_id JOIN mcp_pruner.segment s ON s.id = l.segment
+  UNION SELECT n.id, r.project FROM nobodys n JOIN mcp_pruner.recall r ON r.prune = n.id
   UNION SELECT n.id, 'default' FROM nobodys n
     WHERE NOT EXISTS (SELECT 1 FROM mcp_pruner.charge h WHERE h.prune = n.id)
+      AND NOT EXISTS (SELECT 1 FROM mcp_pruner.recall r WHERE r.prune = n.id)
       AND NOT EXISTS (SELECT 1 FROM mcp_pruner.segment_prune l WHERE l.prune_id = n.prune_id)
   ON CONFLICT DO NOTHING`;

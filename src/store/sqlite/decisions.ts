@@ -1,5 +1,6 @@
 import type { Decision, NewDecision } from '../../core/ports.ts';
 import { decodeBody, encodeBody } from '../decision-codec.ts';
+import type { RecallIndex } from './recall-index.ts';
 import type { Snapshots } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 
@@ -44,10 +45,12 @@ export interface Oldest {
 export class Decisions {
   readonly #sql: Statements;
   readonly #snapshots: Snapshots;
+  readonly #recall: RecallIndex;
 
-  constructor(sql: Statements, snapshots: Snapshots) {
+  constructor(sql: Statements, snapshots: Snapshots, recall: RecallIndex) {
     this.#sql = sql;
     this.#snapshots = snapshots;
+    this.#recall = recall;
   }
 
   find(key: string): FoundDecision | null {
@@ -153,6 +156,7 @@ export class Decisions {
   }
 
   #deletePrune(id: number): void {
+    this.#recall.dropOf(id);
     this.#sql.run('DELETE FROM prune WHERE id = ?', [id]);
   }
 

@@ -50,7 +50,9 @@ export class Owners {
          JOIN conversation c ON c.name = h.conversation
        UNION SELECT n.id, ${unbound('s.project')} FROM nobodys n JOIN segment_prune l ON l.prune_id = n.prune_id
          JOIN segment s ON s.id = l.segment
+       UNION SELECT n.id, r.project FROM nobodys n JOIN recall r ON r.prune = n.id
        UNION SELECT n.id, 'default' FROM nobodys n WHERE NOT EXISTS (SELECT 1 FROM charge h WHERE h.prune = n.id)
+         AND NOT EXISTS (SELECT 1 FROM recall r WHERE r.prune = n.id)
          AND NOT EXISTS (SELECT 1 FROM segment_prune l WHERE l.prune_id = n.prune_id)`,
     );
     this.#sql.run(

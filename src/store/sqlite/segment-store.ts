@@ -114,12 +114,13 @@ export class FileSegmentStore extends SegmentLists implements SegmentStore {
  * with that one. Returns how many prunes are gone.
  */
 function erase(
-  { decisions, directives, owners, replies, sent }: Tables,
+  { decisions, directives, owners, recall, replies, sent }: Tables,
   project: string,
   pruneIds: readonly string[],
 ): number {
   if (pruneIds.length === 0) return 0;
   const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
+  recall.forget(owner, pruneIds);
   const gone = owners.release(owner, pruneIds).filter((pruneId) => !directives.isNeeded(pruneId));
   const erased = decisions.erase(gone);
   if (erased > 0) replies.forgetPrunes();

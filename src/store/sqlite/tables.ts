@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { Decisions } from './decisions.ts';
 import { DirectiveTable } from './directives.ts';
 import { Owners } from './owners.ts';
+import { RecallIndex } from './recall-index.ts';
 import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
 import { SentTable } from './sent-table.ts';
@@ -25,6 +26,7 @@ export interface Tables {
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
   readonly owners: Owners;
+  readonly recall: RecallIndex;
   readonly marks: ServedAndRefused;
   readonly segments: Segments;
   readonly directives: DirectiveTable;
@@ -37,11 +39,13 @@ export interface Tables {
 export function tablesOn(db: Database): Tables {
   const sql = new Statements(db);
   const snapshots = new Snapshots(sql);
+  const recall = new RecallIndex(sql, snapshots);
   return {
     sql,
     snapshots,
-    decisions: new Decisions(sql, snapshots),
+    decisions: new Decisions(sql, snapshots, recall),
     owners: new Owners(sql),
+    recall,
     marks: new ServedAndRefused(sql),
     segments: new Segments(sql),
     directives: new DirectiveTable(sql),

@@ -7,10 +7,22 @@ import { ledger } from './0004-ledger.ts';
 import { keys } from './0005-keys.ts';
 import { fleet } from './0006-fleet.ts';
 import { ledgerStates } from './0007-ledger-states.ts';
+import { recall } from './0013-recall.ts';
+import { compactions } from './0014-compactions.ts';
 import type { Migration } from './migration.ts';
 
 /** The schema's whole life, oldest first; an entry that was ever released is never edited. */
-export const migrations: readonly Migration[] = [tables, counting, commit, ledger, keys, fleet, ledgerStates];
+export const migrations: readonly Migration[] = [
+  tables,
+  counting,
+  commit,
+  ledger,
+  keys,
+  fleet,
+  ledgerStates,
+  recall,
+  compactions,
+];
 
 /** Whoever migrates holds this advisory lock of the database ("mcpr"). */
 const LOCK = 0x6d637072;

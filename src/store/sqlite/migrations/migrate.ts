@@ -10,6 +10,8 @@ import { sent } from './0007-sent.ts';
 import { ledger } from './0008-ledger.ts';
 import { keys } from './0009-keys.ts';
 import { ledgerStates } from './0010-ledger-states.ts';
+import { recall } from './0016-recall.ts';
+import { compactions } from './0017-compactions.ts';
 import type { Migration } from './migration.ts';
 
 /**
@@ -27,6 +29,8 @@ export const migrations: readonly Migration[] = [
   ledger,
   keys,
   ledgerStates,
+  recall,
+  compactions,
 ];
 
 /** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */

@@ -1,0 +1,98 @@
+/** A tool result as a request showed it. Its original is stored under `pruneId` before it is noted. */
+export interface NotedResult {
+  readonly project: string;
+  readonly conversationId: string;
+  /** `x-mcp-pruner-task` of the request, or `''`. */
+  readonly task: string;
+  /** Index of its message: a later one is a later call. */
+  readonly ordinal: number;
+  readonly pruneId: string;
+  /** `''` where unknown, like `path`. */
+  readonly tool: string;
+  readonly path: string;
+  /** What the call asked for: path, pattern, command; searched like the result itself. */
+  readonly about: string;
+  /** Stands for the call with its arguments; `''` where it is unknown. */
+  readonly call: string;
+  /** UTF-16 units. */
+  readonly chars: number;
+  readonly atMs: number;
+}
+
+/** A task of a project, with the conversations that those of the task continue. */
+export interface TaskScope {
+  readonly task: string;
+  readonly conversations: readonly string[];
+}
+
+/** Which results of a project are searched. */
+export interface RecallScope {
+  readonly project: string;
+  /** Absent: those of all conversations. */
+  readonly of?: TaskScope;
+  /** Tools and paths, in full; absent: any. */
+  readonly tools?: readonly string[];
+  readonly paths?: readonly string[];
+}
+
+/** A result that may answer a query. */
+export interface RecallCandidate {
+  readonly row: number;
+  readonly pruneId: string;
+  readonly tool: string;
+  readonly path: string;
+  readonly about: string;
+  readonly seenMs: number;
+  readonly chars: number;
+  /** Row of the newest result of the same call; `null` when this is it. */
+  readonly newer: number | null;
+}
+
+/** How often terms occur. */
+export interface RecallFrequencies {
+  /** Results in the index, and their mean length in UTF-16 units. */
+  readonly results: number;
+  readonly meanChars: number;
+  /** Results with a term; absent terms are in none. */
+  readonly withTerm: ReadonlyMap<string, number>;
+}
+
+/** What candidates are chosen by. */
+export interface RecallQuery extends RecallScope {
+  readonly terms: readonly { readonly term: string; readonly weight: number }[];
+  /** Parts of names, each with its pieces of three characters. */
+  readonly fragments: readonly {
+    readonly name: string;
+    readonly pieces: readonly string[];
+    readonly weight: number;
+  }[];
+  /** Names of files, in lower case: results about them come first. */
+  readonly files: readonly string[];
+  readonly limit: number;
+}
+
+/**
+ * What tool results hold, by word. A result lives as long as its original: whatever deletes the original takes it out of the
+ * index in the same transaction. Every method may reject with `StoreUnavailable`.
+ */
+export interface RecallStore {
+  /** Those of the hashes whose texts are stored. */
+  stored(hashes: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Notes results whose originals are there; others are passed over. They are found once they are indexed. */
+  note(results: readonly NotedResult[]): Promise<void>;
+  /** Indexes some of the results that wait for it, in one small step; returns whether more wait. */
+  index(): Promise<boolean>;
+  frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies>;
+  /** The results of most weight, at most `limit`. */
+  candidates(query: RecallQuery): Promise<readonly RecallCandidate[]>;
+  /** The newest results that wait to be indexed. */
+  waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]>;
+  /** Those of the rows that the task, or a conversation before it, has shown. */
+  seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>>;
+  /** Texts by prune id; what is gone is absent. */
+  texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The distinct tools or paths of a project's results. */
+  names(project: string, of: 'tool' | 'path'): Promise<readonly string[]>;
+  /** The conversations that those of a task continue. A conversation's own name stands for a task too. */
+  continuedBy(project: string, task: string): Promise<readonly string[]>;
+}

@@ -1,0 +1,233 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Dialect, ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
+import type { Hints } from '../../engine/types.ts';
+import type { FailureReporter } from '../../failures.ts';
+import { type CallInContext, Conversation } from '../../goal/conversation.ts';
+import { callFacts } from '../../transcript/tools.ts';
+import type { Turns } from '../decide/turns.ts';
+import { keyOf } from '../hash.ts';
+import type { NotedResult, RecallStore } from '../ports/recall.ts';
+import type { Directives, DirectivesView, RequestScope } from '../ports/segments.ts';
+import type { Clock, NewDecision, Store } from '../ports.ts';
+import { type FindSettings, type FoundText, findTexts } from '../request/find-texts.ts';
+import { prefixesOf } from '../request/prefixes.ts';
+import type { Rewritten } from '../request/rewritten.ts';
+import { messageSegmentId } from '../segments/text-segments.ts';
+import { keptId, keptText, MIN_KEPT_CHARS } from './kept.ts';
+
+export interface ResultKeeperOptions {
+  readonly store: Store & { readonly recall: Pick<RecallStore, 'note' | 'stored'> };
+  readonly clock: Clock;
+  readonly find: FindSettings;
+  /** What was deleted is not kept again; absent: nothing can be deleted. */
+  readonly directives?: Directives;
+  readonly turns: Turns;
+  /** `false`: only texts whose original is stored already are noted, because something of them was cut. */
+  readonly keepsAll: boolean;
+  /** How long originals live, in milliseconds: within an eighth of it a result need not be kept again. */
+  readonly ttlMs: number;
+  readonly onFailure: FailureReporter;
+}
+
+/** A request on its way to a model. */
+export interface SeenBody {
+  /** Plain JSON. */
+  readonly body: Buffer;
+  readonly dialect: Dialect;
+  readonly scope: RequestScope;
+  /** Whether originals belong to projects. */
+  readonly isOwned: boolean;
+  /** The request as it was read; `null` where it was not looked at. */
+  readonly read: Pick<Rewritten, 'messages' | 'prefixes' | 'conversation'> | null;
+}
+
+/** Requests that wait to be read, and their bytes: beyond it a request is left to the next one of its conversation. */
+const MAX_WAITING = 64;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** Message ends that a later request goes on from. */
+const MAX_ENDS = 4_000;
+/** Ends remembered of each request: clients change the last messages. */
+const ENDS_OF_REQUEST = 4;
+/** Texts and characters of one transaction. */
+const WRITTEN_RESULTS = 16;
+const WRITTEN_CHARS = 128 * 1024;
+const WRITE_WAIT_MS = 5_000;
+const MAX_NAME_CHARS = 500;
+
+interface Result {
+  readonly kept: NewDecision;
+  readonly noted: NotedResult;
+}
+
+/**
+ * Keeps the tool results of requests, so that they can be searched. Works behind the requests' backs: each message is read
+ * once, and a result that cannot be kept is kept with a later request of its conversation.
+ */
+export class ResultKeeper {
+  readonly #options: ResultKeeperOptions;
+  readonly #find: FindSettings;
+  /** What was said up to a message, by what stands for it and all before it. */
+  readonly #ends = new LRUCache<string, Conversation>({ max: MAX_ENDS });
+  #last: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #waitingBytes = 0;
+
+  constructor(options: ResultKeeperOptions) {
+    const { find } = options;
+    this.#options = options;
+    this.#find = { ...find, minPruneChars: MIN_KEPT_CHARS, minOutputChars: MIN_KEPT_CHARS };
+  }
+
+  /** Takes a request that is on its way. Neither throws nor waits. */
+  see(seen: SeenBody): void {
+    const bytes = seen.body.length;
+    if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) return;
+    this.#waiting++;
+    this.#waitingBytes += bytes;
+    const { onFailure } = this.#options;
+    this.#last = this.#last
+      .then(() => this.#keep(seen))
+      .catch((cause: unknown) => onFailure('results_not_kept', cause))
+      .finally(() => {
+        this.#waiting--;
+        this.#waitingBytes -= bytes;
+      });
+  }
+
+  /** Resolves when the requests seen so far are kept, or failed to be. Never rejects. */
+  flush(): Promise<void> {
+    return this.#last;
+  }
+
+  async #keep({ body, dialect, scope, isOwned, read }: SeenBody): Promise<void> {
+    const { turns, directives } = this.#options;
+    await nextTurn(); // the request itself goes first
+    const messages = read?.messages ?? (await turns.run(() => dialect.scan(body).messages));
+    const prefixes = read?.prefixes ?? prefixesOf(dialect, body, messages);
+    const slice = `${this.#slice()} ${scope.project} ${scope.task}`;
+    const known = prefixes.findLastIndex((prefix) => prefix !== '' && this.#ends.has(`${slice} ${prefix}`));
+    if (known === messages.length - 1) return;
+    const end = known < 0 ? undefined : this.#ends.get(`${slice} ${prefixes[known] ?? ''}`);
+    const conversation = end?.fork() ?? beginning(messages, read);
+    const view = (directives?.known(scope.project) ?? (await directives?.view(scope.project))) || null;
+    const ends = new Map<string, Conversation>();
+    const of = { project: scope.project, isOwned };
+    let results: Result[] = [];
+    let chars = 0;
+    for (let i = known + 1; i < messages.length; i++) {
+      const message = messages[i];
+      if (!message) continue;
+      const reading = { bytes: body, message, messageIndex: i, conversation, settings: this.#find };
+      const found = await turns.run(() => this.#resultsOf(reading, scope, view));
+      results.push(...found);
+      chars += found.reduce((sum, { noted }) => sum + noted.chars, 0);
+      const prefix = prefixes[i] ?? '';
+      if (prefix !== '' && i >= messages.length - ENDS_OF_REQUEST) ends.set(`${slice} ${prefix}`, conversation.fork());
+      if (results.length < WRITTEN_RESULTS && chars < WRITTEN_CHARS) continue;
+      await this.#write(results, of, conversation.id);
+      [results, chars] = [[], 0];
+    }
+    await this.#write(results, of, conversation.id);
+    for (const [end, state] of ends) this.#ends.set(end, state);
+  }
+
+  /** Number of a stretch of time; in a new one everything is kept anew, which moves its expiry. */
+  #slice(): number {
+    const { clock, ttlMs } = this.#options;
+    return Math.floor(clock.nowMs() / Math.max(1, ttlMs / 8));
+  }
+
+  #resultsOf(reading: Parameters<typeof findTexts>[0], scope: RequestScope, view: DirectivesView | null): Result[] {
+    const { message, messageIndex, conversation } = reading;
+    const calls = new Map<number, CallInContext | undefined>();
+    for (const text of message.texts) {
+      if (text.use === 'result') calls.set(text.literal.start, conversation.callOf(text.callId, text.name));
+    }
+    const parts = new Map<string, number>();
+    return findTexts(reading).flatMap((found): Result[] => {
+      const source = message.texts.find(({ literal }) => literal === found.literal);
+      if (!source || !isResult(found, source) || isDeleted(found, source, messageIndex, view)) return [];
+      const made = calls.get(found.literal.start);
+      const call = callKey(found, made);
+      const part = parts.get(call) ?? 0;
+      parts.set(call, part + 1);
+      const { text, textHash, tool, hints } = found.job;
+      const noted = {
+        project: scope.project,
+        conversationId: conversation.id,
+        task: scope.task,
+        ordinal: messageIndex,
+        pruneId: keptId(textHash),
+        tool: tool.slice(0, MAX_NAME_CHARS),
+        path: (hints.path ?? '').slice(0, MAX_NAME_CHARS),
+        about: aboutOf(hints, made).slice(0, MAX_NAME_CHARS),
+        // a result of several texts is not superseded by its own second one
+        call: call === '' ? '' : keyOf(call, String(part)),
+        chars: text.length,
+        atMs: Math.trunc(this.#options.clock.nowMs()),
+      };
+      return [{ kept: keptText(text, textHash, tool), noted }];
+    });
+  }
+
+  async #write(
+    results: readonly Result[],
+    { project, isOwned }: { readonly project: string; readonly isOwned: boolean },
+    conversationId: string,
+  ): Promise<void> {
+    if (results.length === 0) return;
+    const { store, keepsAll } = this.#options;
+    const hashes = results.map(({ kept }) => kept.decision.textHash);
+    const stored = await store.recall.stored(hashes);
+    const isStored = ({ kept }: Result): boolean => stored.has(kept.decision.textHash);
+    const refused = new Set<string>();
+    const commit = async (some: readonly Result[], conversation?: string): Promise<void> => {
+      if (some.length === 0) return;
+      const decisions = some.map(({ kept }) => kept);
+      const of = { ...(conversation !== undefined && { conversation }), ...(isOwned && { owner: project }) };
+      const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
+      for (const key of done.refused) refused.add(key);
+    };
+    // what is stored already counts against the share of whoever stored it
+    await commit(results.filter(isStored));
+    if (keepsAll)
+      await commit(
+        results.filter((result) => !isStored(result)),
+        conversationId,
+      );
+    const kept = results.filter((result) => (keepsAll || isStored(result)) && !refused.has(result.kept.decision.key));
+    await store.recall.note(kept.map(({ noted }) => ({ ...noted, conversationId })));
+  }
+}
+
+/** A request that goes on from an answer that the provider keeps does not repeat the calls that it answers. */
+function beginning(messages: readonly ScannedMessage[], read: SeenBody['read']): Conversation {
+  const isWhole = messages.some(({ role }) => role === 'assistant');
+  return isWhole || !read ? new Conversation() : read.conversation.fork();
+}
+
+/** A file that the user attached is none; what was asked back is there already. */
+function isResult({ job, skip }: FoundText, { use }: ScannedText): boolean {
+  return skip !== 'recovered' && (use === 'result' || job.tool !== '') && job.text.length >= MIN_KEPT_CHARS;
+}
+
+function isDeleted(found: FoundText, source: ScannedText, index: number, view: DirectivesView | null): boolean {
+  if (view === null || view.empty || source.use !== 'result') return false;
+  const hash = found.around[0] ?? found.job.textHash;
+  const segment = messageSegmentId('tool', source.callId || source.name, hash);
+  return view.of(segment, index, NO_STEPS) === 'delete';
+}
+
+const NO_STEPS: ReadonlySet<string> = new Set();
+
+/** What a call asked for, in its own words. */
+function aboutOf({ path = '', command = '' }: Hints, call: CallInContext | undefined): string {
+  return call ? callFacts(call).said : [path, command].filter(Boolean).join('\n');
+}
+
+function callKey({ job: { tool, hints } }: FoundText, call: CallInContext | undefined): string {
+  if (call) return keyOf(call.name, call.args);
+  const { path = '', command = '' } = hints;
+  return path === '' && command === '' ? '' : keyOf(tool, path, command);
+}

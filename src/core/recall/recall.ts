@@ -1,0 +1,272 @@
+import { nameMatcher } from '../../engine/search/glob.ts';
+import { FRAGMENT, fragmentsOf, plainName } from '../../engine/search/names.ts';
+import {
+  type AboutText,
+  bestLines,
+  pathsIn,
+  type QueryTerm,
+  type RankedText,
+  rankText,
+} from '../../engine/search/rank.ts';
+import { eachTerm } from '../../engine/search/terms.ts';
+import { renderRanges } from '../../engine/text/render.ts';
+import type { RecallCandidate, RecallScope, RecallStore } from '../ports/recall.ts';
+
+/** What is searched for, by whom. */
+export interface RecallInput {
+  readonly query: string;
+  /** Whole names, their ends, or globs. */
+  readonly path?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly scope: 'conversation' | 'project';
+  /** Hits at most. */
+  readonly limit: number;
+  readonly project: string;
+  /** `x-mcp-pruner-task` of the caller, or `''`. */
+  readonly task: string;
+}
+
+/** A result that was seen, with the lines that answer the query, in the spelling of the contract. */
+export interface RecallHit {
+  readonly prune_id: string;
+  /** First and last line, as `recover_text` counts them. */
+  readonly lines: string;
+  readonly tool: string | null;
+  readonly path: string | null;
+  /** When it was seen last, ISO 8601. */
+  readonly when: string;
+  readonly score: number;
+  /** The same call brought another result since. */
+  readonly superseded?: true;
+  /** The lines, verbatim. */
+  readonly text: string;
+}
+
+export interface RecallAnswer {
+  readonly hits: readonly RecallHit[];
+  /** Whether further results match. */
+  readonly more: boolean;
+  readonly scope: 'conversation' | 'project';
+  /** What to do where nothing was found. */
+  readonly hint?: string;
+}
+
+export interface RecallOptions {
+  readonly store: RecallStore;
+  /** Keeps what requests showed and is not kept yet. */
+  readonly flush: () => Promise<void>;
+  /** Whether this process may write the store. */
+  readonly indexes: boolean;
+}
+
+export const DEFAULT_HITS = 8;
+export const MOST_HITS = 50;
+/** Lines of all hits together. */
+const MOST_LINES = 40;
+const MOST_LINES_OF_HIT = 12;
+/** A longer line is cut around its first match. */
+const MOST_LINE_CHARS = 4_000;
+/** Terms of a query that count: the rest of a longer one is left out. */
+const MOST_TERMS = 64;
+const MOST_QUERY_CHARS = 10_000;
+/** Fragments of names that are looked up. */
+const MOST_FRAGMENTS = 8;
+const MOST_FILES = 20;
+const FRAGMENT_WEIGHT = 0.7;
+/** Results whose texts are read for one answer. */
+const CANDIDATES = 60;
+/** Results that are read because they are not indexed yet: by a process that indexes, and by one that only reads. */
+const WAITING = 50;
+const WAITING_READONLY = 1_000;
+/** How long an answer waits for what is not indexed yet, in milliseconds. */
+const CATCH_UP_MS = 400;
+
+const NOTHING_FOUND =
+  'No result holds any of these words. Try other words, fewer filters, or scope "project"; else read the source again.';
+const NO_WORDS = 'The query has no words: give words, names or paths that the result holds.';
+
+/** Searches what tools showed. */
+export class Recall {
+  readonly #options: RecallOptions;
+
+  constructor(options: RecallOptions) {
+    this.#options = options;
+  }
+
+  /** @throws StoreUnavailable */
+  async search(input: RecallInput): Promise<RecallAnswer> {
+    const { store } = this.#options;
+    const scope = input.scope === 'conversation' && input.task !== '' ? 'conversation' : 'project';
+    const words = wordsOf(input.query);
+    if (words.length === 0) return { hits: [], more: false, scope, hint: NO_WORDS };
+    await this.#options.flush();
+    if (this.#options.indexes) await this.#catchUp(input.project);
+    const within = await this.#within(input, scope);
+    if (within === null) return { hits: [], more: false, scope, hint: NOTHING_FOUND };
+    const { results, meanChars, withTerm } = await store.frequencies(input.project, words);
+    const query = words.map((term): QueryTerm => {
+      const count = withTerm.get(term) ?? 0;
+      const isFragment = count === 0 && term.length > FRAGMENT;
+      const weight = Math.log(1 + (Math.max(results, count) - count + 0.5) / (count + 0.5));
+      return { term, weight: isFragment ? weight * FRAGMENT_WEIGHT : weight, isFragment };
+    });
+    const asked = pathsIn(input.query.slice(0, MOST_QUERY_CHARS));
+    const found = await this.#candidates(within, query, asked);
+    const ranked = await this.#ranked(found, query, { meanChars, rarest: Math.log(1 + results), asked });
+    const sorted = inOrder(ranked, await this.#own(input, found));
+    const hits = hitsOf(sorted.slice(0, input.limit), query);
+    if (hits.length === 0) return { hits, more: false, scope, hint: NOTHING_FOUND };
+    return { hits, more: sorted.length > hits.length || found.length >= CANDIDATES, scope };
+  }
+
+  /** Waits a moment for results that were kept just now. */
+  async #catchUp(project: string): Promise<void> {
+    const { store } = this.#options;
+    const endMs = performance.now() + CATCH_UP_MS;
+    while ((await store.waiting({ project }, 1)).length > 0 && performance.now() < endMs) await store.index();
+  }
+
+  /** Where to search; `null` where the filters let nothing through. */
+  async #within({ project, task, path, tool }: RecallInput, scope: RecallAnswer['scope']): Promise<RecallScope | null> {
+    const { store } = this.#options;
+    const matching = async (of: 'tool' | 'path', pattern: string | undefined): Promise<readonly string[] | null> =>
+      pattern === undefined ? null : (await store.names(project, of)).filter(nameMatcher(pattern));
+    const [tools, paths] = [await matching('tool', tool), await matching('path', path)];
+    if (tools?.length === 0 || paths?.length === 0) return null;
+    return {
+      project,
+      ...(tools && { tools }),
+      ...(paths && { paths }),
+      ...(scope === 'conversation' && { of: { task, conversations: await store.continuedBy(project, task) } }),
+    };
+  }
+
+  async #candidates(
+    within: RecallScope,
+    query: readonly QueryTerm[],
+    asked: readonly string[],
+  ): Promise<readonly RecallCandidate[]> {
+    const { store, indexes } = this.#options;
+    const terms = query.filter(({ isFragment }) => !isFragment);
+    const fragments = query
+      .filter(({ isFragment }) => isFragment)
+      .slice(0, MOST_FRAGMENTS)
+      .map(({ term, weight }) => ({ name: plainName(term), pieces: fragmentsOf(plainName(term)), weight }));
+    const files = asked.map((path) => (path.split(/[\\/]/).at(-1) ?? '').toLowerCase()).slice(0, MOST_FILES);
+    const [indexed, waiting] = await Promise.all([
+      store.candidates({ ...within, terms, fragments, files, limit: CANDIDATES }),
+      store.waiting(within, indexes ? WAITING : WAITING_READONLY),
+    ]);
+    return [...new Map([...waiting, ...indexed].map((one) => [one.row, one])).values()];
+  }
+
+  async #ranked(
+    found: readonly RecallCandidate[],
+    query: readonly QueryTerm[],
+    of: Pick<AboutText, 'meanChars' | 'rarest' | 'asked'>,
+  ): Promise<Ranked[]> {
+    const texts = await this.#options.store.texts(found.map(({ pruneId }) => pruneId));
+    return found.flatMap((candidate): Ranked[] => {
+      const text = texts.get(candidate.pruneId);
+      if (text === undefined) return [];
+      const { path, about } = candidate;
+      const ranked = rankText(text, query, { ...of, path, about });
+      return ranked.score > 0 ? [{ candidate, ranked, score: rounded(ranked.score) }] : [];
+    });
+  }
+
+  /** Rows of the caller's own conversation. */
+  async #own({ project, task }: RecallInput, found: readonly RecallCandidate[]): Promise<ReadonlySet<number>> {
+    if (task === '' || found.length === 0) return new Set();
+    const { store } = this.#options;
+    const rows = found.map(({ row }) => row);
+    return store.seenIn(rows, { task, conversations: await store.continuedBy(project, task) });
+  }
+}
+
+interface Ranked {
+  readonly candidate: RecallCandidate;
+  readonly ranked: RankedText;
+  readonly score: number;
+}
+
+function wordsOf(query: string): string[] {
+  const words = new Set<string>();
+  eachTerm(query.slice(0, MOST_QUERY_CHARS), (term) => {
+    if (words.size < MOST_TERMS) words.add(term);
+  });
+  return [...words];
+}
+
+/** Scores that differ by less count as equal, so that the newer result comes first. */
+const SCORE_STEP = Math.log(1.06);
+
+function rounded(score: number): number {
+  const stepped = Math.exp(Math.round(Math.log(score) / SCORE_STEP) * SCORE_STEP);
+  return Math.max(0.01, Math.round(stepped * 100) / 100);
+}
+
+/** By score, then the caller's own conversation, then the newest; what was superseded stands behind its successor. */
+function inOrder(found: readonly Ranked[], own: ReadonlySet<number>): Ranked[] {
+  const byRow = new Map(found.map((one) => [one.candidate.row, one]));
+  const placed = new Map<number, { readonly score: number; readonly age: number }>();
+  const place = ({ candidate: { row, newer }, score }: Ranked, depth = 0): { score: number; age: number } => {
+    const known = placed.get(row);
+    if (known) return known;
+    const successor = newer === null || depth > found.length ? undefined : byRow.get(newer);
+    const after = successor ? place(successor, depth + 1) : { score, age: newer === null ? 0 : 1 };
+    const at = successor ? { score: Math.min(score, after.score), age: after.age + 1 } : after;
+    placed.set(row, at);
+    return at;
+  };
+  const at = (one: Ranked) => place(one);
+  return found
+    .map((one) => ({ ...one, score: at(one).score }))
+    .sort(
+      (a, b) =>
+        b.score - a.score ||
+        at(a).age - at(b).age ||
+        Number(own.has(b.candidate.row)) - Number(own.has(a.candidate.row)) ||
+        b.candidate.seenMs - a.candidate.seenMs ||
+        b.candidate.row - a.candidate.row,
+    );
+}
+
+/** The first hits, as far as their lines go. */
+function hitsOf(ranked: readonly Ranked[], query: readonly QueryTerm[]): RecallHit[] {
+  const shown = ranked.slice(0, MOST_LINES);
+  const size = Math.min(MOST_LINES_OF_HIT, Math.max(1, Math.floor(MOST_LINES / Math.max(1, shown.length))));
+  return shown.map(({ candidate, ranked: of, score }): RecallHit => {
+    const { pruneId, tool, path, seenMs, newer } = candidate;
+    const range = bestLines(of, query, size);
+    return {
+      prune_id: pruneId,
+      lines: `${range.startLine}-${range.endLine}`,
+      tool: tool === '' ? null : tool,
+      path: path === '' ? null : path,
+      when: new Date(seenMs).toISOString(),
+      score,
+      ...(newer !== null && { superseded: true as const }),
+      text: clipped(renderRanges(of.lines, [range], false), query),
+    };
+  });
+}
+
+/** Lines of machines can be as long as a book: of those the part around a match is shown. */
+function clipped(text: string, query: readonly QueryTerm[]): string {
+  if (text.length <= MOST_LINE_CHARS) return text;
+  return text
+    .split('\n')
+    .map((line) => (line.length <= MOST_LINE_CHARS ? line : around(line, query)))
+    .join('\n');
+}
+
+function around(line: string, query: readonly QueryTerm[]): string {
+  const wanted = new Set(query.map(({ term }) => term));
+  let first = -1;
+  eachTerm(line, (term, offset) => {
+    if (first < 0 && wanted.has(term)) first = offset;
+  });
+  const start = Math.max(0, Math.min(first - MOST_LINE_CHARS / 4, line.length - MOST_LINE_CHARS));
+  return line.slice(start, start + MOST_LINE_CHARS);
+}

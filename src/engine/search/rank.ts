@@ -1,0 +1,198 @@
+import { type Lines, splitLines } from '../text/lines.ts';
+import type { LineRange } from '../types.ts';
+import { plainName } from './names.ts';
+import { eachTerm } from './terms.ts';
+
+/** A term of a query with its weight: the rarer, the more. */
+export interface QueryTerm {
+  readonly term: string;
+  readonly weight: number;
+  /** No text has it as a word: names that hold it anywhere match. */
+  readonly isFragment: boolean;
+}
+
+/** A text with the lines that answer a query. */
+export interface RankedText {
+  readonly lines: Lines;
+  /** BM25 over the query's terms, raised where they stand close to each other or in the path. */
+  readonly score: number;
+  /** Lines with a term of the query (1-based), ascending, with the indexes of their terms. */
+  readonly matches: readonly LineMatch[];
+}
+
+export interface LineMatch {
+  readonly line: number;
+  readonly terms: readonly number[];
+}
+
+/** BM25: how soon a repeated term stops to count, and how much a long text is marked down. */
+const K1 = 1.2;
+const B = 0.6;
+/** Lines that terms must stand within to count as close. */
+const CLOSE_LINES = 12;
+const CLOSE_GAIN = 0.6;
+const ABOUT_GAIN = 0.8;
+/** A file or a call that the query names in full counts like so many rare terms, beside as much of all its terms. */
+const CALL_GAIN = 1.5;
+/** What is shown around the lines that match. */
+const LINES_BEFORE = 2;
+const LINES_AFTER = 3;
+const MAX_MATCHES = 2_000;
+
+/** What is known of a text beside its words. */
+export interface AboutText {
+  readonly path: string;
+  /** What the call that brought it asked for. */
+  readonly about: string;
+  /** Mean length of all texts, in UTF-16 units. */
+  readonly meanChars: number;
+  /** Weight of a term that only one text has. */
+  readonly rarest: number;
+  /** Paths and file names in the query, as `pathsIn` reads them. */
+  readonly asked: readonly string[];
+}
+
+/** Rates a text by a query. */
+export function rankText(text: string, query: readonly QueryTerm[], of: AboutText): RankedText {
+  const lines = splitLines(text);
+  const { counts, matches } = matchLines(lines, query);
+  const length = 1 - B + B * (text.length / Math.max(1, of.meanChars));
+  let score = 0;
+  query.forEach(({ weight }, i) => {
+    const count = counts[i] ?? 0;
+    score += (weight * count * (K1 + 1)) / (count + K1 * length);
+  });
+  const total = query.reduce((sum, { weight }) => sum + weight, 0);
+  const close = closest(matches, query, CLOSE_LINES);
+  const rated = score * (1 + (total > 0 ? (CLOSE_GAIN * close.weight) / total : 0));
+  const call = sharedWith(of.about, query);
+  const named = CALL_GAIN * (total + of.rarest) * Math.max(pathMatch(of.path, of.asked), call.share ** 2);
+  return { lines, score: rated + ABOUT_GAIN * call.weight + named, matches };
+}
+
+/**
+ * The lines of a text that answer a query best, at most `size`: those with most of its terms, and what stands around them.
+ * A text without any gives its first lines.
+ */
+export function bestLines({ lines, matches }: RankedText, query: readonly QueryTerm[], size: number): LineRange {
+  const { from, to } = closest(matches, query, size);
+  if (from === 0) return { startLine: 1, endLine: Math.max(1, Math.min(size, lines.count)) };
+  const spare = size - (to - from + 1);
+  const before = Math.min(LINES_BEFORE, Math.floor(spare / 2));
+  const after = Math.min(LINES_AFTER, spare - before);
+  return { startLine: Math.max(1, from - before), endLine: Math.min(lines.count, to + after) };
+}
+
+function matchLines(lines: Lines, query: readonly QueryTerm[]): { counts: number[]; matches: LineMatch[] } {
+  const counts = query.map(() => 0);
+  const whole = new Map(query.map(({ term }, i) => [term, i]));
+  const fragments = query.flatMap(({ term, isFragment }, i) => (isFragment ? [[term, i] as const] : []));
+  const matches: LineMatch[] = [];
+  let line = 1;
+  let here = new Set<number>();
+  const close = (): void => {
+    if (here.size === 0) return;
+    if (matches.length < MAX_MATCHES) matches.push({ line, terms: [...here] });
+    here = new Set();
+  };
+  eachTerm(lines.text, (term, offset) => {
+    const exact = whole.get(term);
+    const found = exact === undefined ? fragments.find(([fragment]) => term.includes(fragment))?.[1] : exact;
+    if (found === undefined) return;
+    if (offset >= (lines.starts[line] ?? 0)) {
+      close();
+      line = lineOf(lines, offset, line);
+    }
+    counts[found] = (counts[found] ?? 0) + 1;
+    here.add(found);
+  });
+  close();
+  return { counts, matches };
+}
+
+/** The line of an offset, searched from a line on that does not lie behind it. */
+function lineOf({ starts, count }: Lines, offset: number, from: number): number {
+  let low = from;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) > offset) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The stretch of at most `size` lines whose distinct terms weigh most; `from` is 0 where no line matches. */
+function closest(matches: readonly LineMatch[], query: readonly QueryTerm[], size: number) {
+  let best = { from: 0, to: 0, weight: 0 };
+  const held = query.map(() => 0);
+  let weight = 0;
+  let first = 0;
+  const change = ({ terms }: LineMatch, by: 1 | -1): void => {
+    for (const term of terms) {
+      const before = held[term] ?? 0;
+      held[term] = before + by;
+      if ((by > 0 && before === 0) || (by < 0 && before === 1)) weight += by * (query[term]?.weight ?? 0);
+    }
+  };
+  matches.forEach((match) => {
+    change(match, 1);
+    for (let head = matches[first]; head && match.line - head.line >= size; head = matches[first]) {
+      change(head, -1);
+      first++;
+    }
+    if (weight > best.weight + 1e-9) best = { from: matches[first]?.line ?? match.line, to: match.line, weight };
+  });
+  return best;
+}
+
+/** How well a path fits those of a query: 0, or 0.5 for the file's name and more for each folder above it, up to 1. */
+function pathMatch(path: string, asked: readonly string[]): number {
+  if (path === '') return 0;
+  const parts = partsOf(path);
+  let best = 0;
+  for (const one of asked) {
+    const wanted = partsOf(one);
+    let common = 0;
+    while (common < Math.min(parts.length, wanted.length) && parts.at(-1 - common) === wanted.at(-1 - common)) common++;
+    if (common > 0)
+      best = Math.max(best, common === wanted.length && wanted.length > 1 ? 1 : Math.min(1, 0.4 + 0.1 * common));
+  }
+  return best;
+}
+
+function partsOf(path: string): string[] {
+  return path
+    .toLowerCase()
+    .split(/[\\/]/)
+    .filter((part) => part !== '' && part !== '.');
+}
+
+/** Words of a query that are paths or names of files. */
+export function pathsIn(query: string): string[] {
+  const words = query.split(/[\s"'`()[\]{}<>,;=|]+/, MAX_WORDS);
+  return words
+    .map((word) => word.replace(/[.:!?]$/, ''))
+    .filter((word) => word.length <= MAX_PATH && FILE_NAME.test(word));
+}
+
+const MAX_WORDS = 2_000;
+const MAX_PATH = 500;
+/** A name with an ending at the end of a word. */
+const FILE_NAME = /[\w-]\.[A-Za-z][A-Za-z0-9]{0,9}$/;
+
+/** What of a call the query says: the weight of the terms that both have, and how much of the call that is, 0 to 1. */
+function sharedWith(about: string, query: readonly QueryTerm[]): { readonly weight: number; readonly share: number } {
+  if (about === '') return { weight: 0, share: 0 };
+  const terms = new Set<string>();
+  eachTerm(about, (term) => terms.add(term));
+  const name = plainName(about);
+  let weight = 0;
+  let count = 0;
+  for (const one of query) {
+    const isWhole = terms.has(one.term);
+    if (isWhole) count++;
+    if (isWhole || (one.isFragment && name.includes(one.term))) weight += one.weight;
+  }
+  return { weight, share: terms.size < 2 ? 0 : count / terms.size };
+}

@@ -1,0 +1,98 @@
+/** Longest run of letters and digits that is read as a word; longer ones are encoded data. */
+const MAX_RUN = 64;
+/** Terms are cut to this length: the characters behind it seldom tell two words apart. */
+const MAX_TERM = 24;
+/** Ids, hashes and times are cut to this length: their beginning finds them, and whole they would fill the index. */
+const MAX_DIGITS = 10;
+
+/** Letters and digits, with the underscores of identifiers between them. */
+const RUN = /[\p{L}\p{N}\p{M}_]+/gu;
+const IDEOGRAPHIC = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+const MARKS = /\p{M}/gu;
+const UNDERSCORE = 95;
+
+/** Receives a term and the offset of the word that it stands in, in UTF-16 units. */
+export type TakeTerm = (term: string, offset: number) => void;
+
+/**
+ * Calls back for each term of a text, in its order: words in lower case, the parts of identifiers (`get`, `user` of
+ * `getUser` and `get_user`), and identifiers as a whole without their separators (`getuser`). Terms repeat.
+ */
+export function eachTerm(text: string, take: TakeTerm): void {
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    if (run.length > MAX_RUN) continue;
+    if (isAscii(run)) eachPart(run, index, take);
+    else eachForeign(run, index, take);
+  }
+}
+
+/** The distinct terms of a text, in the order of their first occurrence. */
+export function termsOf(text: string): string[] {
+  const terms = new Set<string>();
+  eachTerm(text, (term) => terms.add(term));
+  return [...terms];
+}
+
+function eachPart(run: string, offset: number, take: TakeTerm): void {
+  let start = 0;
+  let parts = 0;
+  for (let i = 1; i <= run.length; i++) {
+    if (i < run.length && !isBoundary(run, i)) continue;
+    const from = run.charCodeAt(start) === UNDERSCORE ? start + 1 : start;
+    if (i > from) {
+      parts++;
+      if (from > 0 || i < run.length) takeTerm(run.slice(from, i), offset, take);
+    }
+    start = i;
+  }
+  if (parts > 0) takeTerm(run.replaceAll('_', ''), offset, take);
+}
+
+/** `aB`, `1A`, `HTTPServer` before the `S`, and an underscore. */
+function isBoundary(run: string, i: number): boolean {
+  const here = run.charCodeAt(i);
+  if (here === UNDERSCORE) return true;
+  if (!isUpper(here)) return false;
+  return !isUpper(run.charCodeAt(i - 1)) || isLower(run.charCodeAt(i + 1));
+}
+
+function isUpper(code: number): boolean {
+  return code >= 65 && code <= 90;
+}
+
+function isLower(code: number): boolean {
+  return code >= 97 && code <= 122;
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false;
+  return true;
+}
+
+function takeTerm(part: string, offset: number, take: TakeTerm): void {
+  if (part.length < 2) return;
+  const term = part.toLowerCase();
+  take(term.slice(0, hasDigit(term) ? MAX_DIGITS : MAX_TERM), offset);
+}
+
+function hasDigit(term: string): boolean {
+  for (let i = 0; i < term.length; i++) if (term.charCodeAt(i) < 58) return true;
+  return false;
+}
+
+/** Words lose their accents. Scripts without spaces give every two characters in a row. */
+function eachForeign(run: string, offset: number, take: TakeTerm): void {
+  const plain = run.normalize('NFKD').replace(MARKS, '').normalize('NFC');
+  if (isAscii(plain)) {
+    eachPart(plain, offset, take);
+    return;
+  }
+  const word = plain.toLowerCase().replaceAll('_', '');
+  if (!IDEOGRAPHIC.test(word)) {
+    if (word.length > 1) take(word.slice(0, MAX_TERM), offset);
+    return;
+  }
+  const signs = [...word];
+  if (signs.length === 1) take(word, offset);
+  for (let i = 0; i + 1 < signs.length; i++) take(`${signs[i]}${signs[i + 1]}`, offset);
+}

@@ -1,0 +1,76 @@
+import type {
+  RecallCandidate,
+  RecallFrequencies,
+  RecallQuery,
+  RecallScope,
+  RecallStore,
+  TaskScope,
+} from '../../core/ports/recall.ts';
+import { unsupported } from './unsupported.ts';
+
+const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map() };
+
+/** Results of some projects. Another project is one in which nothing was seen. */
+export class NarrowedRecall implements RecallStore {
+  readonly #wide: RecallStore;
+  readonly #mine: readonly string[];
+  /** Only prune ids and rows that this object returned lead to a text. */
+  readonly #owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>;
+
+  constructor(
+    wide: RecallStore,
+    mine: readonly string[],
+    owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>,
+  ) {
+    this.#wide = wide;
+    this.#mine = mine;
+    this.#owned = owned;
+  }
+
+  /** Results are kept by whoever forwards them. */
+  note = unsupported;
+  stored = unsupported;
+
+  index(): Promise<boolean> {
+    return this.#wide.index();
+  }
+
+  /** How often a word occurs is the whole index's; where a project has no result, it is not said. */
+  frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
+    return this.#isMine(project) ? this.#wide.frequencies(project, terms) : Promise.resolve(NOTHING);
+  }
+
+  async candidates(query: RecallQuery): Promise<readonly RecallCandidate[]> {
+    return this.#isMine(query.project) ? this.#ownedOf(await this.#wide.candidates(query)) : [];
+  }
+
+  async waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]> {
+    return this.#isMine(scope.project) ? this.#ownedOf(await this.#wide.waiting(scope, limit)) : [];
+  }
+
+  seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>> {
+    return this.#wide.seenIn(rows, of);
+  }
+
+  async texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const owned = await this.#owned(pruneIds);
+    return this.#wide.texts(pruneIds.filter((id) => owned.has(id)));
+  }
+
+  names(project: string, of: 'tool' | 'path'): Promise<readonly string[]> {
+    return this.#isMine(project) ? this.#wide.names(project, of) : Promise.resolve([]);
+  }
+
+  continuedBy(project: string, task: string): Promise<readonly string[]> {
+    return this.#isMine(project) ? this.#wide.continuedBy(project, task) : Promise.resolve([]);
+  }
+
+  #isMine(project: string): boolean {
+    return this.#mine.includes(project);
+  }
+
+  async #ownedOf(found: readonly RecallCandidate[]): Promise<readonly RecallCandidate[]> {
+    const owned = await this.#owned(found.map(({ pruneId }) => pruneId));
+    return found.filter(({ pruneId }) => owned.has(pruneId));
+  }
+}

@@ -1,0 +1,228 @@
+import type {
+  NotedResult,
+  RecallCandidate,
+  RecallFrequencies,
+  RecallQuery,
+  RecallScope,
+  RecallStore,
+  TaskScope,
+} from '../../core/ports/recall.ts';
+import { documentOf } from '../recall/document.ts';
+import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
+import type { StoreLog } from '../store-log.ts';
+import { openText, type StoredText } from '../text-codec.ts';
+import { DatabaseFleet } from './fleet.ts';
+import type { DatabaseParts } from './record-store.ts';
+import { fromPg, toPg } from './text.ts';
+
+/** How much text one step indexes. A larger text goes alone. */
+const STEP_CHARS = 64_000;
+const STEP_RESULTS = 16;
+const STEP_WAIT_MS = 10_000;
+/** Of a term, so many of the newest results are looked at. */
+const MOST_OF_TERM = 4_000;
+const MOST_COUNTED = 20_000;
+/** Results about a file that the query names weigh so many times its rarest term. */
+const FILE_WEIGHT = 3;
+/** Terms that choose candidates: the rarest ones. */
+const MOST_TERMS = 16;
+/** Whoever notes results holds this advisory lock of the database ("mcpl"). */
+const LOCK = 0x6d63706c;
+/** Longest lexeme that a tsvector takes, in bytes; terms are far shorter. */
+const MAX_WORDS = 200_000;
+
+const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
+
+type CandidateRow = RecallCandidate & { readonly expires_ms: number };
+
+interface Waiting extends StoredText {
+  readonly id: number;
+  readonly about: string;
+  readonly chars: number;
+}
+
+/** `RecallStore` on PostgreSQL: words as a `tsvector`, names by pg_trgm. */
+export class DatabaseRecall implements RecallStore {
+  readonly #parts: DatabaseParts;
+  readonly #steps: DatabaseFleet;
+  readonly #log: StoreLog | undefined;
+  /** Whether names are found by any part of them; `null` until that was asked. */
+  #hasTrigrams: boolean | null = null;
+
+  constructor(parts: DatabaseParts, log: StoreLog | undefined) {
+    this.#parts = parts;
+    this.#steps = new DatabaseFleet(parts, 0, LOCK);
+    this.#log = log;
+  }
+
+  async note(results: readonly NotedResult[]): Promise<void> {
+    if (results.length === 0) return;
+    await this.#steps.write(function* () {
+      for (const result of results) yield* noteResult(result);
+    });
+  }
+
+  async index(): Promise<boolean> {
+    const { database } = this.#parts;
+    const some = await database.query<Waiting>(
+      `SELECT r.id, r.about, r.chars, s.encoding, s.packing, s.text_bytes, s.data FROM mcp_pruner.recall r
+       JOIN mcp_pruner.prune p ON p.id = r.prune JOIN mcp_pruner.snapshot s ON s.id = p.snapshot
+       WHERE r.indexed <> 1 ORDER BY r.id LIMIT $1`,
+      [STEP_RESULTS],
+      STEP_WAIT_MS,
+    );
+    let chars = 0;
+    const taken = some.filter((row, i) => {
+      chars += row.chars;
+      return i === 0 || chars <= STEP_CHARS;
+    });
+    for (const row of taken) {
+      const { words, names, bytes } = documentOf(await openText(row), fromPg(row.about));
+      await database.write(
+        `UPDATE mcp_pruner.recall SET indexed = 1, indexed_about = about, index_bytes = $3,
+           words = array_to_tsvector($4::text[]), names = $5 WHERE id = $1 AND about = $2 AND indexed <> 1`,
+        [row.id, row.about, bytes, words.split(' ').filter(Boolean).slice(0, MAX_WORDS).map(toPg), toPg(names)],
+        STEP_WAIT_MS,
+      );
+    }
+    return taken.length > 0;
+  }
+
+  stored(hashes: readonly string[]): Promise<ReadonlySet<string>> {
+    return storedHashes(this.#parts.rows, hashes);
+  }
+
+  async frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
+    const { database } = this.#parts;
+    const [[all], counts] = await Promise.all([
+      database.query<{ results: number; chars: number }>(
+        'SELECT count(*) AS results, coalesce(avg(chars), 1)::float8 AS chars FROM mcp_pruner.recall WHERE project = $1',
+        [toPg(project)],
+      ),
+      database.query<{ term: string; count: number }>(
+        `SELECT t.term, (SELECT count(*) FROM (
+             SELECT 1 FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} LIMIT ${MOST_COUNTED}) x) AS count
+         FROM unnest($2::text[]) t (term)`,
+        [toPg(project), terms.map(toPg)],
+      ),
+    ]);
+    const withTerm = new Map(counts.map(({ term, count }) => [fromPg(term), count]));
+    return { results: all?.results ?? 0, meanChars: all?.chars ?? 1, withTerm };
+  }
+
+  async candidates({ terms, fragments, files, limit, ...scope }: RecallQuery): Promise<readonly RecallCandidate[]> {
+    const rarest = [...terms].sort((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
+    const parts = (await this.#findsFragments()) ? fragments : [];
+    if (rarest.length + parts.length + files.length === 0) return [];
+    const filter = filterOf(scope, 9);
+    const rows = await this.#parts.database.query<CandidateRow>(
+      `SELECT ${COLUMNS} FROM (
+         SELECT id, sum(weight) AS weight FROM (
+           SELECT f.id, t.weight FROM unnest($2::text[], $3::float8[]) t (term, weight) CROSS JOIN LATERAL (
+             SELECT id FROM mcp_pruner.recall WHERE project = $1 AND words @@ ${TERM} ORDER BY id DESC LIMIT ${MOST_OF_TERM}) f
+           UNION ALL
+           SELECT f.id, t.weight FROM unnest($4::text[], $5::float8[]) t (part, weight) CROSS JOIN LATERAL (
+             SELECT id FROM mcp_pruner.recall WHERE project = $1 AND names LIKE '%' || t.part || '%'
+             ORDER BY id DESC LIMIT ${MOST_OF_TERM}) f
+           UNION ALL
+           SELECT id, $8::float8 FROM mcp_pruner.recall
+             WHERE project = $1 AND file = ANY ($7) AND file <> '') x GROUP BY id) h
+         JOIN mcp_pruner.recall r ON r.id = h.id JOIN mcp_pruner.prune p ON p.id = r.prune
+       WHERE true${filter.sql}
+       ORDER BY h.weight / (8000.0 + r.chars) * (8000.0 + least(r.chars, 8000)) DESC, r.id DESC LIMIT $6`,
+      [
+        toPg(scope.project),
+        rarest.map(({ term }) => toPg(term)),
+        rarest.map(({ weight }) => weight),
+        parts.map(({ name }) => toPg(escaped(name))),
+        parts.map(({ weight }) => weight),
+        limit,
+        files.map(toPg),
+        FILE_WEIGHT * Math.max(1, ...rarest.map(({ weight }) => weight)),
+        ...filter.values,
+      ],
+    );
+    return this.#alive(rows);
+  }
+
+  async waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]> {
+    const filter = filterOf(scope, 3);
+    const rows = await this.#parts.database.query<CandidateRow>(
+      `SELECT ${COLUMNS} FROM mcp_pruner.recall r JOIN mcp_pruner.prune p ON p.id = r.prune
+       WHERE r.indexed <> 1 AND r.project = $1${filter.sql} ORDER BY r.id DESC LIMIT $2`,
+      [toPg(scope.project), limit, ...filter.values],
+    );
+    return this.#alive(rows);
+  }
+
+  seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>> {
+    return seenIn(this.#parts.rows, rows, of);
+  }
+
+  async texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#parts.database.query<StoredText & { prune_id: string }>(
+      `SELECT p.prune_id, s.encoding, s.packing, s.text_bytes, s.data
+       FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = ANY ($1)`,
+      [pruneIds.map(toPg)],
+    );
+    const texts = new Map<string, string>();
+    for (const row of rows) texts.set(row.prune_id, await openText(row));
+    return texts;
+  }
+
+  async names(project: string, of: 'tool' | 'path'): Promise<readonly string[]> {
+    const rows = await this.#parts.database.query<{ name: string }>(
+      `SELECT DISTINCT ${of} AS name FROM mcp_pruner.recall WHERE project = $1 LIMIT 20000`,
+      [toPg(project)],
+    );
+    return rows.map(({ name }) => fromPg(name));
+  }
+
+  continuedBy(project: string, task: string): Promise<readonly string[]> {
+    return this.#steps.read(() => continuedBy(project, task));
+  }
+
+  async #findsFragments(): Promise<boolean> {
+    if (this.#hasTrigrams !== null) return this.#hasTrigrams;
+    const [found] = await this.#parts.database.query<{ there: boolean }>(
+      "SELECT to_regclass('mcp_pruner.recall_trigrams') IS NOT NULL AS there",
+    );
+    this.#hasTrigrams = found?.there === true;
+    if (!this.#hasTrigrams) {
+      this.#log?.warn({}, 'the database has no pg_trgm: recall finds whole words, no parts of names');
+    }
+    return this.#hasTrigrams;
+  }
+
+  #alive(rows: readonly CandidateRow[]): RecallCandidate[] {
+    const { rows: clock } = this.#parts;
+    const nowMs = clock.nowMs();
+    return rows.flatMap(({ expires_ms, ...candidate }) =>
+      clock.expiry('prune', candidate.pruneId, expires_ms) > nowMs
+        ? { ...candidate, tool: fromPg(candidate.tool), path: fromPg(candidate.path), about: fromPg(candidate.about) }
+        : [],
+    );
+  }
+}
+
+/** A term as a query: quoted, so that nothing in it is an operator. */
+const TERM = `quote_literal(t.term)::tsquery`;
+
+/** A part of a name as a pattern of LIKE. */
+function escaped(part: string): string {
+  return part.replaceAll(/[\\%_]/g, '\\$&');
+}
+
+/** @param first - number of the first of its values */
+function filterOf({ of, tools, paths }: RecallScope, first: number): { sql: string; values: unknown[] } {
+  const parts: string[] = [];
+  const values: unknown[] = [];
+  const next = (value: unknown): string => `$${first - 1 + values.push(value)}`;
+  if (tools) parts.push(`r.tool = ANY (${next(tools.map(toPg))})`);
+  if (paths) parts.push(`r.path = ANY (${next(paths.map(toPg))})`);
+  if (of) {
+    parts.push(`r.id IN (SELECT recall FROM mcp_pruner.recall_seen WHERE task = ${next(toPg(of.task))} AND task <> ''
+      UNION SELECT recall FROM mcp_pruner.recall_seen WHERE conversation = ANY (${next(of.conversations.map(toPg))}))`);
+  }
+  return { sql: parts.map((sql) => ` AND ${sql}`).join(''), values };
+}

@@ -1,0 +1,109 @@
+import type { NotedResult, TaskScope } from '../../core/ports/recall.ts';
+import { all, change, one, type Steps } from '../fleet/steps.ts';
+import type { Rows } from '../rows.ts';
+import { fileOf } from './document.ts';
+
+interface Row {
+  readonly id: number;
+  readonly about: string;
+}
+
+/**
+ * Notes a result whose original is there. A result that the same message of the same conversation has shown before is only
+ * linked; any other one is the newest result of its call.
+ */
+export function* noteResult(result: NotedResult): Steps<void> {
+  const { project, pruneId, conversationId, task, ordinal } = result;
+  const prune = yield* one<{ id: number }>('SELECT id FROM main.prune WHERE prune_id = ?', [pruneId]);
+  if (!prune) return;
+  const known = yield* one<Row>('SELECT id, about FROM main.recall WHERE project = ? AND prune = ?', [
+    project,
+    prune.id,
+  ]);
+  const row = known?.id ?? (yield* add(result, prune.id));
+  if (row === null) return;
+  const seen = yield* one<{ ordinal: number | null }>(
+    'SELECT max(ordinal) AS ordinal FROM main.recall_seen WHERE recall = ? AND conversation = ?',
+    [row, conversationId],
+  );
+  yield* change(
+    `INSERT INTO main.recall_seen (recall, conversation, task, ordinal) VALUES (?, ?, ?, ?)
+     ON CONFLICT (recall, conversation, task) DO UPDATE SET ordinal = excluded.ordinal`,
+    [row, conversationId, task, Math.max(seen?.ordinal ?? 0, ordinal)],
+  );
+  if ((seen?.ordinal ?? -1) >= ordinal) return;
+  yield* newest(result, row, known);
+}
+
+function* add({ project, tool, path, about, call, chars, atMs }: NotedResult, prune: number): Steps<number | null> {
+  yield* change(
+    `INSERT INTO main.recall (project, prune, tool, path, file, about, call, seen_ms, chars)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (project, prune) DO NOTHING`,
+    [project, prune, tool, path, fileOf(path), about, call, atMs, chars],
+  );
+  const made = yield* one<Row>('SELECT id, about FROM main.recall WHERE project = ? AND prune = ?', [project, prune]);
+  return made?.id ?? null;
+}
+
+/** The call that showed it last names it, and other results of the same call are superseded. */
+function* newest({ project, tool, path, about, call, atMs }: NotedResult, row: number, known: Row | null): Steps<void> {
+  if (known) {
+    const isMoved = known.about !== about;
+    yield* change(
+      `UPDATE main.recall SET tool = ?, path = ?, file = ?, about = ?, call = ?, seen_ms = ?, newer = NULL${isMoved ? ', indexed = CASE WHEN indexed = 1 THEN 2 ELSE indexed END' : ''}
+       WHERE id = ?`,
+      [tool, path, fileOf(path), about, call, atMs, row],
+    );
+  }
+  if (call === '') return;
+  yield* change(
+    "UPDATE main.recall SET newer = ? WHERE project = ? AND call = ? AND call <> '' AND newer IS NULL AND id <> ?",
+    [row, project, call, row],
+  );
+}
+
+/** How many conversations back a task is followed. */
+const MAX_CONTINUED = 100;
+
+/** Conversations that those of a task continue, and the one that has the name of the task. */
+export function* continuedBy(project: string, task: string): Steps<string[]> {
+  const rows = yield* all<{ conversation: string }>(
+    `SELECT DISTINCT s.conversation FROM main.recall_seen s JOIN main.recall r ON r.id = s.recall
+     WHERE r.project = ? AND s.task = ? AND s.task <> ''`,
+    [project, task],
+  );
+  const found = new Set([task]);
+  for (
+    let open = [task, ...rows.map(({ conversation }) => conversation)];
+    open.length > 0 && found.size < MAX_CONTINUED;
+  ) {
+    const before = yield* all<{ continues: string }>(
+      'SELECT DISTINCT continues FROM main.compaction WHERE project = ? AND conversation IN LIST(?)',
+      [project, open],
+    );
+    open = before.map(({ continues }) => continues).filter((name) => name !== '' && !found.has(name));
+    for (const name of open) found.add(name);
+  }
+  return [...found];
+}
+
+/** Which of the rows a task, or one of the conversations, has shown. */
+export async function seenIn(
+  rows: Rows,
+  ids: readonly number[],
+  { task, conversations }: TaskScope,
+): Promise<ReadonlySet<number>> {
+  const found = await rows.all<{ recall: number }>(
+    `SELECT DISTINCT recall FROM main.recall_seen
+     WHERE recall IN LIST(?) AND ((task = ? AND task <> '') OR conversation IN LIST(?))`,
+    [ids, task, conversations],
+  );
+  return new Set(found.map(({ recall }) => recall));
+}
+
+/** Which originals are there, by their hashes. */
+export async function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
+  const found = await rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);
+  return new Set(found.map(({ hash }) => hash));
+}

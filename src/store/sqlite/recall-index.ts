@@ -1,0 +1,214 @@
+import { brotliDecompressSync } from 'node:zlib';
+import type { RecallCandidate, RecallFrequencies, RecallQuery, RecallScope } from '../../core/ports/recall.ts';
+import { documentOf, type RecallDocument } from '../recall/document.ts';
+import { decodeText, type StoredText } from '../text-codec.ts';
+import type { Snapshots } from './snapshots.ts';
+import type { Statements } from './statements.ts';
+
+/** A candidate with the expiry of its original. */
+export interface CandidateRow extends RecallCandidate {
+  readonly expires_ms: number;
+}
+
+/** Of a term, so many of the newest results are looked at. */
+const MOST_OF_TERM = 4_000;
+/** Terms that choose candidates: the rarest ones. */
+const MOST_TERMS = 16;
+/** Candidates that are weighed against their length before the best are chosen. */
+const MOST_WEIGHED = 600;
+/** Results that are counted for a term where several projects share the index. */
+const MOST_COUNTED = 20_000;
+/** Pages of the index that one step merges. */
+const MERGED_PAGES = 24;
+
+const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
+/** Results about a file that the query names weigh so many times its rarest term. */
+const FILE_WEIGHT = 3;
+const OF_FILES = `SELECT * FROM (SELECT id, ? AS weight FROM recall
+  WHERE project = ? AND file IN LIST(?) AND file <> '' ORDER BY id DESC LIMIT 400)`;
+const INSERT_WORDS = 'INSERT INTO recall_word (rowid, words) VALUES (?, ?)';
+const INSERT_NAMES = 'INSERT INTO recall_name (rowid, names) VALUES (?, ?)';
+const DELETE_WORDS = "INSERT INTO recall_word (recall_word, rowid, words) VALUES ('delete', ?, ?)";
+const DELETE_NAMES = "INSERT INTO recall_name (recall_name, rowid, names) VALUES ('delete', ?, ?)";
+
+/** The index of results that can be searched, on FTS5. All methods run inside the caller's transaction. */
+export class RecallIndex {
+  readonly #sql: Statements;
+  readonly #snapshots: Snapshots;
+
+  constructor(sql: Statements, snapshots: Snapshots) {
+    this.#sql = sql;
+    this.#snapshots = snapshots;
+  }
+
+  /** Indexes a result that waits for it; one that is gone, or was noted with another call since, is passed over. */
+  put(row: number, about: string, document: RecallDocument): void {
+    const now = this.#sql.get<{ project: string; prune: number; about: string; indexed: number }>(
+      'SELECT project, prune, about, indexed FROM recall WHERE id = ?',
+      [row],
+    );
+    if (!now || now.indexed === 1 || now.about !== about) return;
+    if (now.indexed === 2) this.dropOf(now.prune);
+    this.#sql.run(INSERT_WORDS, [row, wordsWith(document, now.project)]);
+    this.#sql.run(INSERT_NAMES, [row, document.names]);
+    this.#sql.run('UPDATE recall SET indexed = 1, indexed_about = about, index_bytes = ? WHERE id = ?', [
+      document.bytes,
+      row,
+    ]);
+  }
+
+  /** Takes out what is indexed of a prune's text, of one project or of all; the text must still be there. */
+  dropOf(prune: number, project?: string): void {
+    const rows = this.#sql.all<{ id: number; project: string; indexed_about: string }>(
+      'SELECT id, project, indexed_about FROM recall WHERE prune = ? AND indexed <> 0',
+      [prune],
+    );
+    const mine = rows.filter((row) => project === undefined || row.project === project);
+    if (mine.length === 0) return;
+    const text = this.#textOf(prune);
+    if (text === null) return;
+    for (const { id, project: of, indexed_about } of mine) {
+      const document = documentOf(text, indexed_about);
+      this.#sql.run(DELETE_WORDS, [id, wordsWith(document, of)]);
+      this.#sql.run(DELETE_NAMES, [id, document.names]);
+      this.#sql.run('UPDATE recall SET indexed = 0, index_bytes = 0 WHERE id = ?', [id]);
+    }
+  }
+
+  /** Takes results out of one project; their originals stay. */
+  forget(project: string, pruneIds: readonly string[]): void {
+    for (const pruneId of pruneIds) {
+      const prune = this.#sql.value('SELECT id FROM prune WHERE prune_id = ?', [pruneId]);
+      if (prune === undefined) continue;
+      this.dropOf(prune, project);
+      this.#sql.run('DELETE FROM recall WHERE prune = ? AND project = ?', [prune, project]);
+    }
+  }
+
+  /** Brings pieces of the index together, so that a search looks at few; returns whether more is to be done. */
+  merge(): boolean {
+    const changes = (): number => this.#sql.value('SELECT total_changes()') ?? 0;
+    const work = (table: string): boolean => {
+      const before = changes();
+      this.#sql.run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`, [MERGED_PAGES]);
+      return changes() - before > 1; // as FTS5 says that there was nothing to merge
+    };
+    const words = work('recall_word');
+    return work('recall_name') || words;
+  }
+
+  /** Counted within the project: how often others use a word is theirs. */
+  frequencies(project: string, terms: readonly string[]): RecallFrequencies {
+    if (!this.#isShared()) return this.#allFrequencies(terms);
+    const [all] = this.#sql.all<{ results: number; chars: number }>(
+      'SELECT count(*) AS results, coalesce(avg(chars), 1) AS chars FROM recall WHERE project = ?',
+      [project],
+    );
+    const counted = `SELECT count(*) FROM (SELECT 1 FROM recall_word WHERE recall_word MATCH ? LIMIT ${MOST_COUNTED})`;
+    const count = (term: string): number =>
+      this.#sql.value(counted, [`${quoted(term)} AND ${quoted(projectTerm(project))}`]) ?? 0;
+    const withTerm = new Map(terms.map((term) => [term, count(term)]));
+    return { results: all?.results ?? 0, meanChars: all?.chars ?? 1, withTerm };
+  }
+
+  #allFrequencies(terms: readonly string[]): RecallFrequencies {
+    const meter = (name: string): number => this.#sql.value('SELECT value FROM meter WHERE name = ?', [name]) ?? 0;
+    const rows = this.#sql.allOf<{ term: string; doc: number }>(
+      'SELECT term, doc FROM recall_term WHERE term IN LIST(?)',
+      [terms],
+    );
+    const results = meter('recalled');
+    const meanChars = results === 0 ? 1 : meter('recalled_chars') / results;
+    return { results, meanChars, withTerm: new Map(rows.map(({ term, doc }) => [term, doc])) };
+  }
+
+  #isShared(): boolean {
+    return this.#sql.value('SELECT (SELECT min(project) FROM recall) <> (SELECT max(project) FROM recall)') === 1;
+  }
+
+  candidates({ terms, fragments, files, limit, ...scope }: RecallQuery): CandidateRow[] {
+    const isShared = this.#isShared();
+    const within = isShared ? ` AND ${quoted(projectTerm(scope.project))}` : '';
+    const rarest = [...terms].sort((a, b) => b.weight - a.weight).slice(0, MOST_TERMS);
+    const matches = [
+      ...rarest.map(({ term, weight }) => ({ table: 'recall_word', match: quoted(term) + within, weight })),
+      ...fragments.map(({ pieces, weight }) => ({
+        table: 'recall_name',
+        match: pieces.map(quoted).join(' AND '),
+        weight,
+      })),
+    ];
+    const parts = matches.map(
+      ({ table }) =>
+        `SELECT * FROM (SELECT rowid, ? AS weight FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid DESC LIMIT ${MOST_OF_TERM})`,
+    );
+    if (files.length > 0) parts.push(OF_FILES);
+    if (parts.length === 0) return [];
+    const filter = filterOf(scope);
+    // unfiltered, the best are known before anything is read of them
+    const first =
+      filter.sql === '' && !(isShared && fragments.length > 0) ? ` ORDER BY 2 DESC, 1 DESC LIMIT ${MOST_WEIGHED}` : '';
+    const heaviest = matches.reduce((most, { weight }) => Math.max(most, weight), 1);
+    const ofFiles = files.length > 0 ? [FILE_WEIGHT * heaviest, scope.project, files] : [];
+    return this.#sql.allOf<CandidateRow>(
+      `SELECT ${COLUMNS} FROM
+         (SELECT rowid AS id, sum(weight) AS weight FROM (${parts.join(' UNION ALL ')}) GROUP BY rowid${first}) h
+         JOIN recall r ON r.id = h.id JOIN prune p ON p.id = r.prune
+       WHERE r.project = ?${filter.sql} ORDER BY h.weight / (8000.0 + r.chars) * (8000.0 + min(r.chars, 8000)) DESC, r.id DESC LIMIT ?`,
+      [...matches.flatMap(({ match, weight }) => [weight, match]), ...ofFiles, scope.project, ...filter.values, limit],
+    );
+  }
+
+  waiting(scope: RecallScope, limit: number): CandidateRow[] {
+    const filter = filterOf(scope);
+    return this.#sql.allOf<CandidateRow>(
+      `SELECT ${COLUMNS} FROM recall r JOIN prune p ON p.id = r.prune
+       WHERE r.indexed <> 1 AND r.project = ?${filter.sql} ORDER BY r.id DESC LIMIT ?`,
+      [scope.project, ...filter.values, limit],
+    );
+  }
+
+  #textOf(prune: number): string | null {
+    const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', [prune]);
+    const stored = snapshot === undefined ? undefined : this.#snapshots.read(snapshot);
+    try {
+      return stored ? openSync(stored) : null;
+    } catch {
+      return null; // damaged: its entry leads to no row from now on, and is never shown
+    }
+  }
+}
+
+/** Inside a transaction nothing can be waited for. */
+function openSync({ encoding, packing, text_bytes, data }: StoredText): string {
+  if (packing !== 1) return decodeText({ encoding, data });
+  return decodeText({ encoding, data: brotliDecompressSync(data, { maxOutputLength: Math.max(1, text_bytes) }) });
+}
+
+function wordsWith({ words }: RecallDocument, project: string): string {
+  return `${projectTerm(project)} ${words}`;
+}
+
+/** A term that only results of a project have: no word of a text holds its sign. Two names may share one. */
+function projectTerm(project: string): string {
+  let hash = 0;
+  for (let i = 0; i < project.length; i++) hash = (Math.imul(hash, 31) + project.charCodeAt(i)) | 0;
+  return `§${(hash >>> 0).toString(36)}`;
+}
+
+function quoted(term: string): string {
+  return `"${term.replaceAll('"', '""')}"`;
+}
+
+const OF_TASK = ` AND r.id IN (SELECT recall FROM recall_seen WHERE task = ? AND task <> ''
+  UNION SELECT recall FROM recall_seen WHERE conversation IN LIST(?))`;
+
+function filterOf({ of, tools, paths }: RecallScope): { sql: string; values: unknown[] } {
+  const parts = [
+    ...(tools ? [{ sql: 'r.tool IN LIST(?)', values: tools }] : []),
+    ...(paths ? [{ sql: 'r.path IN LIST(?)', values: paths }] : []),
+  ];
+  const sql = parts.map((part) => ` AND ${part.sql}`).join('');
+  const values: unknown[] = parts.map((part) => part.values);
+  return of ? { sql: sql + OF_TASK, values: [...values, of.task, of.conversations] } : { sql, values };
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { textHash } from '../../src/core/hash.ts';
+import type { NotedResult } from '../../src/core/ports/recall.ts';
+import { keptText } from '../../src/core/recall/kept.ts';
+import { Recall, type RecallAnswer, type RecallInput } from '../../src/core/recall/recall.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+import { aBatch, aSegment, type Open } from './segments.suite.ts';
+import { manualClock } from './store.suite.ts';
+
+/** Lines about one thing, long enough to be kept. */
+export function aResult(about: string, lines = 40): string {
+  return Array.from({ length: lines }, (_, i) => `${i}: some ordinary line of a result about ${about}`).join('\n');
+}
+
+/** Keeps a result as the proxy does. @returns its prune id */
+export async function keep(store: StoreHandle, text: string, over: Partial<NotedResult> = {}): Promise<string> {
+  const kept = keptText(text, textHash(text), over.tool ?? 'read_file');
+  const pruneId = kept.decision.pruneId ?? '';
+  await store.commit({ decisions: [kept], touch: [] }, 1_000);
+  const path = over.path ?? 'src/a.ts';
+  const noted = {
+    project: 'p',
+    conversationId: 'c',
+    task: '',
+    ordinal: 1,
+    pruneId,
+    tool: 'read_file',
+    path,
+    about: path,
+  };
+  await store.recall.note([{ ...noted, call: '', chars: text.length, atMs: 1_700_000_000_000, ...over }]);
+  return pruneId;
+}
+
+export async function indexAll(store: StoreHandle): Promise<void> {
+  while (await store.recall.index());
+}
+
+/** Searches without indexing first, so that only what is in the index, or waits for it, is found. */
+export function search(store: StoreHandle, query: string, over: Partial<RecallInput> = {}): Promise<RecallAnswer> {
+  const recall = new Recall({ store: store.recall, flush: async () => {}, indexes: false });
+  return recall.search({ query, scope: 'project', limit: 8, project: 'p', task: '', ...over });
+}
+
+const idsOf = ({ hits }: RecallAnswer): string[] => hits.map(({ prune_id }) => prune_id);
+
+/** What searching the results of any store must do. */
+export function recallContract(name: string, open: Open): void {
+  describe(`${name}, searched`, () => {
+    it('finds a result by words in any order, whatever their case and separators, before and after it is indexed', async () => {
+      const store = await open({});
+      const text = `${aResult('fish')}\nexport function getUserName(id) {}\n${aResult('birds')}`;
+      const id = await keep(store, text);
+      await keep(store, aResult('something else'), { path: 'other.md' });
+      const queries = ['get_user_name', 'GETUSERNAME', 'name of the User', 'sernam', 'SRC/A.TS', 'birds'];
+      for (const step of ['waits', 'indexed']) {
+        for (const query of queries)
+          expect([step, query, idsOf(await search(store, query))[0]]).toEqual([step, query, id]);
+        await indexAll(store);
+      }
+      expect(await search(store, 'zebrafish')).toMatchObject({ hits: [], more: false, hint: expect.any(String) });
+      expect(await search(store, '')).toMatchObject({ hits: [], hint: expect.any(String) });
+      for (const query of [
+        '"',
+        "'",
+        'a AND',
+        'NEAR(',
+        '*',
+        '%_\\',
+        '\0 user',
+        '^x:y',
+        '§1',
+        '🦓',
+        'x'.repeat(20_000),
+      ]) {
+        expect((await search(store, query)).scope).toBe('project');
+      }
+    });
+
+    it('gives lines as recover_text counts them, verbatim, and never more than 40 in all', async () => {
+      const store = await open({});
+      const texts = Array.from({ length: 60 }, (_, i) => aResult(`needle ${i}`));
+      for (const [i, text] of texts.entries()) await keep(store, text, { path: `${i}.ts`, ordinal: i });
+      await indexAll(store);
+      for (const limit of [1, 8, 50]) {
+        const { hits, more } = await search(store, 'needle', { limit });
+        expect(hits).toHaveLength(Math.min(limit, 40));
+        expect(more).toBe(true);
+        let lines = 0;
+        for (const { prune_id, lines: range, text, score } of hits) {
+          const [from = 0, to = 0] = range.split('-').map(Number);
+          const original = await store.findOriginal(prune_id);
+          expect(text).toBe(
+            original
+              ?.split('\n')
+              .slice(from - 1, to)
+              .join('\n'),
+          );
+          expect(score).toBeGreaterThan(0);
+          lines += to - from + 1;
+        }
+        expect(lines).toBeLessThanOrEqual(40);
+        expect(hits.map(({ score }) => score)).toEqual(hits.map(({ score }) => score).sort((a, b) => b - a));
+      }
+    });
+
+    it('shows each content once in a project, with the tool and the path of its newest call', async () => {
+      const store = await open({});
+      const id = await keep(store, aResult('needle'), { path: 'old.ts', tool: 'cat', atMs: 1_000 });
+      await indexAll(store);
+      await keep(store, aResult('needle'), { path: 'new.ts', tool: 'view', ordinal: 5, atMs: 2_000 });
+      for (let step = 0; step < 2; step++) {
+        const { hits } = await search(store, 'needle');
+        expect(hits).toEqual([
+          expect.objectContaining({ prune_id: id, path: 'new.ts', tool: 'view', when: new Date(2_000).toISOString() }),
+        ]);
+        expect(idsOf(await search(store, 'new.ts'))).toEqual([id]);
+        await indexAll(store);
+      }
+      expect(idsOf(await search(store, 'old'))).toEqual([]);
+    });
+
+    it('says which results were superseded, and puts them behind their successors', async () => {
+      const store = await open({});
+      const old = await keep(store, `${aResult('needle')}\nneedle needle needle`, { call: 'k', ordinal: 1 });
+      const now = await keep(store, `${aResult('haystack')}\nneedle`, { call: 'k', ordinal: 3 });
+      await indexAll(store);
+      const { hits } = await search(store, 'needle');
+      expect(hits.map(({ prune_id, superseded }) => [prune_id, superseded])).toEqual([
+        [now, undefined],
+        [old, true],
+      ]);
+      // the same history seen again changes nothing, the same text in a later message does
+      await keep(store, `${aResult('needle')}\nneedle needle needle`, { call: 'k', ordinal: 1 });
+      expect((await search(store, 'needle')).hits[0]).not.toHaveProperty('superseded');
+      expect(idsOf(await search(store, 'needle'))[0]).toBe(now);
+      await keep(store, `${aResult('needle')}\nneedle needle needle`, { call: 'k', ordinal: 7 });
+      expect(idsOf(await search(store, 'needle'))).toEqual([old, now]);
+    });
+
+    it('keeps projects apart, and narrows to conversations, tools and paths', async () => {
+      const store = await open({});
+      const mine = await keep(store, aResult('needle one'), {
+        path: '/repo/src/deep/a.ts',
+        task: 't',
+        conversationId: 'c1',
+      });
+      const other = await keep(store, aResult('needle two'), {
+        tool: 'mcp__x__grep',
+        path: 'b.md',
+        conversationId: 'c2',
+      });
+      const theirs = await keep(store, aResult('needle three'), { project: 'q' });
+      const shared = await keep(store, aResult('needle four'), { path: 'b.md', conversationId: 'c2' });
+      await keep(store, aResult('needle four'), { project: 'q' });
+      await indexAll(store);
+      const found = async (over: Partial<RecallInput>) => new Set(idsOf(await search(store, 'needle', over)));
+      expect(await found({})).toEqual(new Set([mine, other, shared]));
+      expect(await found({ project: 'q' })).toEqual(new Set([theirs, shared]));
+      expect(await found({ project: 'nobody' })).toEqual(new Set());
+      for (const path of ['/repo/src/deep/a.ts', 'deep/a.ts', '**/*.ts', 'src/**', '*.ts', '*.{ts,js}']) {
+        expect([path, await found({ path })]).toEqual([path, new Set([mine])]);
+      }
+      for (const tool of ['mcp__x__grep', 'grep', 'mcp__*']) expect(await found({ tool })).toEqual(new Set([other]));
+      expect(await found({ path: 'nothing' })).toEqual(new Set());
+      expect(await found({ scope: 'conversation', task: 't' })).toEqual(new Set([mine]));
+      expect(await found({ scope: 'conversation', task: 'c2' })).toEqual(new Set([other, shared]));
+      const answer = await search(store, 'needle', { scope: 'conversation' });
+      expect([answer.scope, idsOf(answer).length]).toEqual(['project', 3]);
+    });
+
+    it('takes a deleted text out of the index with the text, and leaves that of another project', async () => {
+      const store = await open({});
+      const text = aResult('needle');
+      const id = await keep(store, text);
+      await indexAll(store);
+      await store.segments.note([aBatch([aSegment('seg_1', { pruneIds: [id] })])]);
+      const directive = { segment: 'seg_1', action: 'delete' as const, scope: '', upTo: -1 };
+      await store.segments.change({ project: 'p', set: [directive], clear: [] });
+      expect(idsOf(await search(store, 'needle'))).toEqual([]);
+      expect(await store.findOriginal(id)).toBeNull();
+      // kept again it is found again, once: nothing of it was left behind
+      await keep(store, text);
+      await indexAll(store);
+      expect(idsOf(await search(store, 'needle'))).toEqual([id]);
+    });
+
+    it('forgets what expires, and indexes after the next start what was only noted', async () => {
+      const clock = manualClock();
+      const store = await open({ clock });
+      const id = await keep(store, aResult('needle'));
+      const next = await open({ clock, beside: store });
+      await indexAll(next);
+      expect((await next.recall.waiting({ project: 'p' }, 10)).length).toBe(0);
+      expect(idsOf(await search(next, 'needle'))).toEqual([id]);
+      clock.now += 80_000;
+      expect(idsOf(await search(next, 'needle'))).toEqual([]);
+      while (await next.sweep());
+      expect((await next.recall.frequencies('p', ['needle'])).withTerm.get('needle') ?? 0).toBe(0);
+    });
+  });
+}

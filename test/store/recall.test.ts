@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { aResult, indexAll, keep, recallContract } from '../contract/recall.suite.ts';
+import { aBatch, aSegment } from '../contract/segments.suite.ts';
+import { openStore, tempPath } from './helpers.ts';
+
+const paths = new WeakMap<object, string>();
+
+recallContract('a store on a file', async ({ clock, beside }) => {
+  const path = (beside && paths.get(beside)) ?? tempPath();
+  const store = openStore(path, clock ? { clock } : {});
+  paths.set(store, path);
+  return store;
+});
+
+it('leaves no word of a deleted result in the pages of the file', async () => {
+  const path = tempPath();
+  const store = openStore(path);
+  for (let i = 0; i < 30; i++) await keep(store, aResult(`other things ${i}`), { path: `${i}.ts` });
+  const id = await keep(store, `${aResult('zebrafish')}\nloadZebrafish(quaggaMussel)`);
+  await indexAll(store);
+  const inFile = (): string => ['', '-wal'].map((side) => readFileSync(path + side).toString('latin1')).join('');
+  expect(inFile()).toContain('zebrafish');
+  await store.segments.note([aBatch([aSegment('seg_1', { pruneIds: [id] })])]);
+  const directive = { segment: 'seg_1', action: 'delete' as const, scope: '', upTo: -1 };
+  await store.segments.change({ project: 'p', set: [directive], clear: [] });
+  for (const word of ['zebra', 'Zebra', 'ebrafish', 'quagga', 'mussel']) expect(inFile()).not.toContain(word);
+});
+
+it('counts the index among the bytes that the size limit holds down', async () => {
+  const store = openStore(tempPath());
+  await keep(store, aResult('needle', 400));
+  const before = (await store.stats()).bytes;
+  await indexAll(store);
+  expect((await store.stats()).bytes).toBeGreaterThan(before);
+});
