@@ -7,6 +7,7 @@ const parts = {
   pruning: { level: 'warn', message: 'pruning fell back' },
   forwarding: { level: 'warn', message: 'forwarded as it came' },
   segments: { level: 'warn', message: 'context not kept' },
+  recall: { level: 'warn', message: 'results could not be kept for recall' },
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
   ledger: { level: 'error', message: 'the ledger' },

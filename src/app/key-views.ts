@@ -12,7 +12,7 @@ import { admitted, viewerOf } from '../proxy/doors/admitted.ts';
 import { callersOf } from './callers.ts';
 import type { OpenKeys } from './keys.ts';
 import type { MountParts, View, ViewParts } from './mounts.ts';
-import { openContextGc, openIdempotency, openPruners, openResources } from './services.ts';
+import { openContextGc, openIdempotency, openPruners, openRecall, openResources } from './services.ts';
 import type { Events } from './storage.ts';
 import { openTools, type ToolFace } from './tools.ts';
 import { withoutAddresses } from './viewer-health.ts';
@@ -73,7 +73,10 @@ function viewPartsOf(
   const narrowed = {
     ...storage,
     ...openPruners(storage, own),
-    contextGc: openContextGc(storage, () => parts.recorder.flush()),
+    contextGc: openContextGc(storage, async () => {
+      await Promise.all([parts.recorder.flush(), parts.keeper.flush()]);
+    }),
+    recall: openRecall(storage, parts.keeper),
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
     isNarrow: true,

@@ -8,6 +8,7 @@ import type { KeptAnswers } from '../core/ports/answers.ts';
 import type { BoldnessSteps } from '../core/ports/boldness.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { Clock, LineScorer, Store } from '../core/ports.ts';
+import type { FindSettings } from '../core/request/find-texts.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import type { FailureReporter } from '../failures.ts';
@@ -39,15 +40,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     decisions,
     refused,
     onFailure,
-    find: {
-      minPruneChars: settings.minPruneChars,
-      minOutputChars: settings.minOutputChars,
-      maxInputChars: settings.maxInputChars,
-      limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
-      reasonLanguage: settings.reasonLanguage,
-      neverPruneTool: globs(settings.neverPruneTools),
-      neverPrunePath: globs(settings.neverPrunePaths),
-    },
+    find: findSettingsOf(settings),
     render: {
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers,
@@ -61,6 +54,19 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     ...(isHeldOut && { isHeldOut }),
     ...(boldness && { boldness }),
   });
+}
+
+/** Which texts are looked at, as the settings ask for it. */
+export function findSettingsOf(settings: Settings): FindSettings {
+  return {
+    minPruneChars: settings.minPruneChars,
+    minOutputChars: settings.minOutputChars,
+    maxInputChars: settings.maxInputChars,
+    limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
+    reasonLanguage: settings.reasonLanguage,
+    neverPruneTool: globs(settings.neverPruneTools),
+    neverPrunePath: globs(settings.neverPrunePaths),
+  };
 }
 
 function globs(patterns: readonly string[]): (name: string) => boolean {

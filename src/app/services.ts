@@ -5,9 +5,12 @@ import { prunerWithEvents } from '../core/calls/pruner-events.ts';
 import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
+import { ResultKeeper } from '../core/recall/keeper.ts';
+import { Recall } from '../core/recall/recall.ts';
 import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { ContextGc } from '../gc/context-gc.ts';
+import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
 import type { Learner } from '../ledger/learning.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -19,6 +22,7 @@ import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import { openBackend } from './backend.ts';
 import { decideOnceOf } from './decide-once.ts';
 import { type LedgerCounters, openLedger, prunerWithLedger } from './ledger.ts';
+import { findSettingsOf } from './rewriter.ts';
 import type { Storage } from './storage.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
@@ -45,6 +49,10 @@ export interface Services extends Storage {
   readonly learner: Learner | null;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
+  /** Keeps the results of tools that requests show. */
+  readonly keeper: ResultKeeper;
+  /** Searches what was kept. */
+  readonly recall: Recall;
   /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
   onRequest(): void;
   health(): HealthReport;
@@ -67,9 +75,16 @@ export function openServices(
   });
   const once = decideOnceOf(settings, store, clock, decider);
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure: failures.of('segments') });
-  const contextGc = openContextGc(storage, () => recorder.flush());
+  const keeper = openKeeper(storage, turns);
+  const contextGc = openContextGc(storage, async () => {
+    await Promise.all([recorder.flush(), keeper.flush()]);
+  });
   const { ledger, learner, ledgerStarted } = openLedger(storage, counters);
-  const upkeep = new Upkeep(store, failures.of('upkeep'));
+  const kept = {
+    sweep: async () => (await store.sweep()) || (await store.recall.index()),
+    pressed: () => store.pressed(),
+  };
+  const upkeep = new Upkeep(kept, failures.of('upkeep'));
   return {
     ...storage,
     scorer,
@@ -84,6 +99,8 @@ export function openServices(
     learner,
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
+    keeper,
+    recall: openRecall(storage, keeper),
     onRequest: () => upkeep.request(),
     health: () => storage.health(scorer?.state),
     async close() {
@@ -91,6 +108,7 @@ export function openServices(
       await decider.close();
       await scorer?.close();
       await recorder.flush();
+      await keeper.flush();
       await ledger.close();
       await events.flush();
       await store.close();
@@ -133,6 +151,23 @@ export function openContextGc({ store, failures, clock }: Storage, flush: () => 
     immutableHistoryProject,
     onFailure,
   });
+}
+
+function openKeeper({ settings, store, failures, clock }: Storage, turns: Turns): ResultKeeper {
+  return new ResultKeeper({
+    store,
+    clock,
+    turns,
+    find: findSettingsOf(settings),
+    directives: new DirectiveBook(store.segments),
+    keepsAll: settings.recall === 'on',
+    ttlMs: settings.pruneIdTtlS * 1000,
+    onFailure: failures.of('recall'),
+  });
+}
+
+export function openRecall({ store }: Storage, keeper: Pick<ResultKeeper, 'flush'>): Recall {
+  return new Recall({ store: store.recall, flush: () => keeper.flush(), indexes: true });
 }
 
 export function openResources({ store, events }: Storage): Resources {

@@ -31,6 +31,8 @@ export interface StdioParts {
   readonly say: (line: string) => void;
   /** The names of the tools to offer, of those that there are; all of them by default. */
   readonly only?: readonly string[];
+  /** The task whose conversations `recall` searches for `scope: conversation`; `''` for none. */
+  readonly task?: string;
   /** What the tools of `POST /rpc` need; without it only `read`, `bash` and `grep` are offered. */
   readonly store?: { readonly tools: Exclude<ToolSet, 'files'> } & Base;
 }
@@ -56,7 +58,7 @@ const COMMANDS_END_MS = 250;
  * @throws RpcError for a name in `only` that no tool has
  */
 export async function startStdio(parts: StdioParts): Promise<StdioServer> {
-  const { env, input, output, say, store, only } = parts;
+  const { env, input, output, say, store, only, task = '' } = parts;
   const cwd = env.MCP_PRUNER_CWD ? resolve(parts.cwd, env.MCP_PRUNER_CWD) : parts.cwd;
   const runner = new CommandRunner({ cwd, env });
   const { url } = parts.pruner;
@@ -77,7 +79,13 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
   const stopping = new AbortController();
   const onFailure: FailureReporter = (_reason, cause) => say(`unexpected error: ${describe(cause)}`);
   const streams = { input, output, stop: stopping.signal, graceMs: GRACE_MS };
-  const served = serveStdio({ server, ...streams, onFailure, ...(only && { tools: only }) });
+  const served = serveStdio({
+    server,
+    ...streams,
+    onFailure,
+    scope: { project: 'default', task },
+    ...(only && { tools: only }),
+  });
   return {
     done: served.then(async () => {
       await runner.endAll(COMMANDS_END_MS);

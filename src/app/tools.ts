@@ -13,6 +13,7 @@ import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
 import { mcpInfoTool, type Transports } from '../mcp/tools/mcp-info.ts';
 import { pruneBatchTool } from '../mcp/tools/prune-batch.ts';
 import { pruneTextTool } from '../mcp/tools/prune-text.ts';
+import { recallTool } from '../mcp/tools/recall.ts';
 import { recoverBatchTool } from '../mcp/tools/recover-batch.ts';
 import { recoverTextTool } from '../mcp/tools/recover-text.ts';
 import { resourcesListTool } from '../mcp/tools/resources-list.ts';
@@ -52,7 +53,12 @@ interface Parts extends Services {
 
 /** The families of tools, in the order in which they are listed. A new family is a row; its flag stands on its tools. */
 const families: readonly ((parts: Parts) => readonly Tool[])[] = [
-  ({ pruner, health }) => [pruneTextTool(pruner), recoverTextTool(pruner), healthTool(health)],
+  ({ pruner, recall, health }) => [
+    pruneTextTool(pruner),
+    recoverTextTool(pruner),
+    recallTool(recall),
+    healthTool(health),
+  ],
   ({ settings, version, face, registry }) => [
     mcpInfoTool(() => infoOf(settings, version, face.transports(), face.maxInputBytes)),
     mcpCapabilitiesTool({

@@ -208,6 +208,7 @@ async function handlerOptions(
     },
     onReport: (report) => reporter.report(report),
     keepsLedger: true,
+    results: services.keeper,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };

@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Io } from './command.ts';
 
 /** The tools that an agent behind the proxy needs: all others would cost it tokens in every request. */
-const TOOLS = 'recover_text';
+const TOOLS = 'recover_text,recall';
 
 /** Address of the MCP server of a proxy, as agents are told it. */
 export function rpcAddress(origin: string): string {

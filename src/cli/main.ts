@@ -30,6 +30,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'print the original behind a prune id',
     load: async () => (await import('./recover.ts')).recover,
   },
+  recall: {
+    summary: 'search the tool results that were seen',
+    load: async () => (await import('./recall.ts')).recall,
+  },
   diff: { summary: 'show what was cut from a text', load: async () => (await import('./diff.ts')).diff },
   why: {
     summary: 'say why each region of a text was kept or cut',

@@ -9,7 +9,7 @@ const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
 const FILE_TOOLS = ['read', 'bash', 'grep'];
 
 export const stdio: Command = {
-  usage: 'stdio [--tools files|pruner|all|<names>] [--enable-… ]',
+  usage: 'stdio [--tools files|pruner|all|<names>] [--task T] [--enable-… ]',
   about: [
     'Serves MCP over stdin and stdout; diagnostics go to stderr. It is what runs without any command.',
     'PRUNER_URL names the pruner (http://localhost:8000/prune; empty for none), PRUNER_TIMEOUT_MS how long it may take,',
@@ -24,10 +24,12 @@ export const stdio: Command = {
       value: '<set>',
       doc: 'files: read, bash, grep (default, but all with an --enable option); pruner: those of POST /rpc; all; or names, such as recover_text,health',
     },
+    task: { type: 'string', value: '<task>', doc: 'the task (x-mcp-pruner-task) whose conversation recall may search' },
   },
   arguments: { least: 0, most: 0 },
 
   async run(call, io) {
+    const task = textOption(call, 'task');
     const streams = io.streams?.();
     if (streams === undefined) throw new UserError('stdin and stdout are not there to be served');
     const say = (line: string): void => io.err(`mcp-pruner: ${line}\n`);
@@ -40,7 +42,16 @@ export const stdio: Command = {
     const { tools, only } = toolsOf(call);
     const store = tools === 'files' ? {} : { store: { tools, ...(await storeParts(call, io)) } };
     if (io.errIsTerminal) say('serving MCP over stdin and stdout (the proxy is: mcp-pruner serve; help: --help)');
-    const parts = { env: io.env, cwd: io.cwd, pruner, ...streams, say, ...store, ...(only && { only }) };
+    const parts = {
+      env: io.env,
+      cwd: io.cwd,
+      pruner,
+      ...streams,
+      say,
+      ...store,
+      ...(only && { only }),
+      ...(task && { task }),
+    };
     const app = await startStdio(parts).catch((cause: unknown) => {
       if (!(cause instanceof RpcError)) throw cause;
       throw new UsageError(`--tools: ${cause.message.replace(/^Invalid params: name: /, '')}`);

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { PrunerError } from '../errors.ts';
 import type { FailureReporter } from '../failures.ts';
@@ -9,6 +9,7 @@ import { invalidRequest, messageText } from './envelope.ts';
 import { jsonBytes, readFailure, writeJson } from './http-json.ts';
 import { failure, type Reply, RpcError, rpcCodes } from './json-rpc.ts';
 import type { ClientOptions, McpServer } from './server.ts';
+import type { ToolContext } from './tool.ts';
 import { toWireError } from './wire-error.ts';
 
 export interface RpcRouterDeps {
@@ -21,6 +22,8 @@ export interface RpcRouterDeps {
   readonly maxUploadBytes?: number;
   /** Counts texts to be pruned against limits of the client. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
+  /** The project and the task that the headers of a request name. */
+  readonly scopeOf?: (headers: IncomingHttpHeaders) => NonNullable<ToolContext['scope']>;
   /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
   readonly onFailure?: FailureReporter;
 }
@@ -54,7 +57,7 @@ export function rpcRouter(deps: RpcRouterDeps): Router {
 }
 
 async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res: Response): Promise<void> {
-  const { server, chargeTexts } = deps;
+  const { server, chargeTexts, scopeOf } = deps;
   const body: unknown = req.body;
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
   const text = await messageText(bytes);
@@ -62,6 +65,7 @@ async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res
 
   const connection = server.connect({
     ...askedTools(req.url),
+    ...(scopeOf && { scope: scopeOf(req.headers) }),
     ...(chargeTexts && { chargeTexts: (texts) => chargeTexts(req, texts) }),
   });
   res.once('close', () => connection.close()); // a client that hangs up no longer needs its answer

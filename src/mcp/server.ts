@@ -67,6 +67,8 @@ export interface ClientOptions {
   readonly tools?: readonly string[];
   /** See `ToolContext`. */
   readonly chargeTexts?: NonNullable<ToolContext['chargeTexts']>;
+  /** See `ToolContext`. */
+  readonly scope?: NonNullable<ToolContext['scope']>;
 }
 
 /** The protocol over a registry of tools, free of any transport. One serves all connections of a face. */
@@ -80,7 +82,7 @@ export class McpServer {
   }
 
   /** Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own. */
-  connect({ notify, tools, chargeTexts }: ClientOptions = {}): Connection {
+  connect({ notify, tools, chargeTexts, scope }: ClientOptions = {}): Connection {
     const gone = new AbortController();
     const peer: Peer = {
       notify: (method, params) => {
@@ -94,6 +96,7 @@ export class McpServer {
       ...(tools && { tools }),
       ...(caller && { caller }),
       ...(chargeTexts && { chargeTexts }),
+      ...(scope && { scope }),
     };
     return new Connection({
       answer: (request, signal) => this.#answer(request, { signal, ...given }),

@@ -8,11 +8,14 @@ import { jsonPieces } from './json-pieces.ts';
 import { failure, type Notification } from './json-rpc.ts';
 import { readLines } from './read-lines.ts';
 import type { McpServer } from './server.ts';
+import type { ToolContext } from './tool.ts';
 
 export interface StdioOptions {
   readonly server: McpServer;
   /** The names of the tools that the client is to see; all of the server's by default. */
   readonly tools?: readonly string[];
+  /** The project and the task that the client works on. */
+  readonly scope?: NonNullable<ToolContext['scope']>;
   /** The client's messages, one JSON text a line. */
   readonly input: Readable;
   /** Takes answers and nothing else. */
@@ -40,6 +43,7 @@ const MAX_WAITING = 1_000;
 export async function serveStdio({
   server,
   tools,
+  scope,
   input,
   output,
   stop,
@@ -49,7 +53,7 @@ export async function serveStdio({
   const writer = new AnswerWriter(output);
   const notify = (notification: Notification): void =>
     void writer.write(notification).catch((cause: unknown) => onFailure('not_written', cause));
-  const connection = server.connect({ notify, ...(tools && { tools }) });
+  const connection = server.connect({ notify, ...(tools && { tools }), ...(scope && { scope }) });
   const gone = AbortSignal.any([stop, writer.broken]);
   const abandon = (): void => {
     connection.close();

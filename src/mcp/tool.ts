@@ -21,6 +21,8 @@ export interface ToolContext {
   readonly peer?: Peer;
   /** A child that calls by its own address; absent for anybody else. */
   readonly caller?: { readonly childId: string };
+  /** The project and the task (`''` for none) that the caller names; absent where it cannot name any. */
+  readonly scope?: { readonly project: string; readonly task: string };
   /**
    * Counts texts to be pruned against the limits of the client's key; absent where there are none.
    *

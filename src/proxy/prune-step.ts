@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../core/failure-reason.ts';
+import type { ResultKeeper } from '../core/recall/keeper.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
 import { type Policy, policyFor, type Situation } from '../core/request/policy.ts';
 import type { IncomingRequest } from '../core/request/request.ts';
@@ -30,6 +31,10 @@ export interface PruneStepOptions {
   readonly timeoutMs: number;
   /** Where requests wait whose past only the store knows; absent, none does. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
+  /** Keeps the tool results that requests show; absent: nothing is kept. */
+  readonly results?: Pick<ResultKeeper, 'see'>;
+  /** Whether things belong to projects. */
+  readonly hasProjects?: boolean;
   /** Told of a fault that the client does not see. */
   readonly onFailure: FailureReporter;
 }
@@ -76,7 +81,29 @@ export class PruneStep {
   }
 
   /** Never rejects: whatever goes wrong inside, the request goes on. */
-  prune(came: CameIn): Promise<Pruned> {
+  async prune(came: CameIn): Promise<Pruned> {
+    const pruned = await this.#pruneIfAsked(came);
+    const { onFailure } = this.#options;
+    void this.#show(came, pruned.rewritten).catch((cause: unknown) => onFailure('results_not_kept', cause));
+    return pruned;
+  }
+
+  /**
+   * Hands a request on whose tool results may be kept: also one that goes as it came, in shadow mode or because it asks for
+   * that itself. The kill switch keeps nothing.
+   */
+  async #show(came: CameIn, rewritten: Rewritten | null): Promise<void> {
+    const { results, enabled, dialect, maxBodyBytes, hasProjects: isOwned = false } = this.#options;
+    if (!results || !enabled || came.purpose !== 'generate') return;
+    const scope = scopeOf(came.headers, came.requestId);
+    if (rewritten) results.see({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
+    else if (this.#isOff(came.headers) && came.body.length <= maxBodyBytes) {
+      const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
+      if (body !== null) results.see({ body, dialect, scope, isOwned, read: null });
+    }
+  }
+
+  #pruneIfAsked(came: CameIn): Promise<Pruned> {
     const { maxBodyBytes, storeWait } = this.#options;
     if (this.#isOff(came.headers) && !this.#isChecked) return Promise.resolve(asItCame());
     if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large'));

@@ -41,8 +41,6 @@ export interface WireOptions extends PruneStepOptions {
   readonly counts?: ExactCounts;
   /** Whether somebody keeps account of what requests cost. */
   readonly keepsLedger?: boolean;
-  /** Whether things belong to projects. */
-  readonly hasProjects?: boolean;
 }
 
 /** Where a request to a model goes. */

@@ -218,7 +218,7 @@ describe('mcp-pruner run', () => {
     expect((await run(at, ['run', 'agent'], elsewhere)).err).toContain('started for this run');
     // only the proxy can give back what it cuts, even where a server of the agent's own is asked for
     const named = await run(at, ['run', 'qwen', '--proxy', `${url}/v1`], { ...elsewhere, JEEVES_PRUNER_ENABLED: '1' });
-    expect(named.out).toContain(`"httpUrl":"${url}/rpc?tools=recover_text"`);
+    expect(named.out).toContain(`"httpUrl":"${url}/rpc?tools=recover_text,recall"`);
   });
 
   it('gives an agent the one tool that it needs, at the proxy, with the token of this machine', async () => {
@@ -231,7 +231,7 @@ describe('mcp-pruner run', () => {
     });
     const { out, err } = await run(at, ['run', 'codex'], { MCP_PRUNER_LOCAL_TOKEN: 'auto' });
     const seen = JSON.parse(out) as { url: string; args: string; token: string; statuses: number[] };
-    expect(seen.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rpc\?tools=recover_text$/);
+    expect(seen.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/rpc\?tools=recover_text,recall$/);
     expect(seen.statuses).toEqual([401, 200]);
     expect(seen.args + err).not.toContain(seen.token);
     expect(err.trim().split('\n')).toEqual([

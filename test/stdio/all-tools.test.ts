@@ -48,7 +48,7 @@ describe('mcp-pruner stdio --tools all', () => {
     onTestFinished(() => client.close());
     await client.connect(transport);
     const names = (await client.listTools()).tools.map(({ name }) => name);
-    expect(names.slice(0, 6)).toEqual(['read', 'bash', 'grep', 'prune_text', 'recover_text', 'health']);
+    expect(names.slice(0, 7)).toEqual(['read', 'bash', 'grep', 'prune_text', 'recover_text', 'recall', 'health']);
     expect(client.getInstructions()).toContain('recover_text');
     expect(client.getServerVersion()?.version).toMatch(/^\d+\.\d+\.\d+/);
     expect((await client.listResources()).resources).toEqual([]);

@@ -31,6 +31,11 @@ export const keepingSettings = {
     fallback: 'normal',
     doc: 'When a write to the store counts as done. normal outlives a killed process; after a power cut the last seconds may be missing, until the next turn of the conversation stores them again. full waits for the disk at each write and outlives a power cut as well.',
   }),
+  recall: setting({
+    rule: oneOf(['on', 'off']),
+    fallback: 'on',
+    doc: 'What recall searches. on keeps every tool result from 1,000 characters on as an original, cut or not; off only those that something was cut from.',
+  }),
   maxEvents: setting({
     rule: wholeNumber(0, 100_000_000),
     fallback: 100_000,

@@ -28,9 +28,9 @@ export function recoverTextTool(pruner: Pruner): Tool {
     namespace: 'pruner',
     summary: 'Return original lines that a marker hides.',
     description:
-      'Return original lines that a marker "⟦PRUNÉ: prune_id=<id> lignes <start>-<end> …⟧" hides: any ranges of the ' +
-      'original text, 1-based, inclusive. include_line_numbers puts "<number>│ " before each line; false gives the exact ' +
-      'text, as for an edit. Returns JSON: raw_text, metadata. If the prune_id is not found, read the source again.',
+      'Return original lines that a marker "⟦PRUNÉ: prune_id=<id> lignes <start>-<end> …⟧" hides: any ranges, 1-based, ' +
+      'inclusive. include_line_numbers puts "<number>│ " before each line; false gives the exact text. ' +
+      'Returns JSON: raw_text, metadata. If the prune_id is not found, read the source again.',
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: recoverTextInput,
     async run(args) {

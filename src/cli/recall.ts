@@ -1,0 +1,60 @@
+import { DEFAULT_HITS, MOST_HITS, type RecallAnswer } from '../core/recall/recall.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { withStore } from './open-store.ts';
+import { painter, printable } from './terminal.ts';
+
+export const recall: Command = {
+  usage: 'recall <words> [--project P] [--task T] [--path G] [--tool G] [--limit N] [--json]',
+  about:
+    'Searches the tool results that were seen, the best hits first: words in any order, names and parts of names. Prints lines\n' +
+    'with the prune id that mcp-pruner recover takes. With --task only the conversations of that task are searched.',
+  options: {
+    ...configOption,
+    project: { type: 'string', value: '<name>', doc: 'the project that is searched (default: default)' },
+    task: { type: 'string', value: '<task>', doc: 'only the conversations of this task, and those they continue' },
+    path: { type: 'string', value: '<glob>', doc: 'only results about this path: whole, its end, or a glob' },
+    tool: { type: 'string', value: '<glob>', doc: 'only results of this tool: its name, its end, or a glob' },
+    limit: { type: 'string', value: '<n>', doc: `how many hits, 1 to ${MOST_HITS} (default ${DEFAULT_HITS})` },
+    json: { type: 'boolean', doc: 'print JSON' },
+  },
+  arguments: { least: 1, most: 1_000 },
+
+  async run(call, io) {
+    const limit = limitOf(call);
+    const task = textOption(call, 'task') ?? '';
+    const { Recall } = await import('../core/recall/recall.ts');
+    const answer = await withStore(call, io, ({ recall: store }) =>
+      new Recall({ store, flush: async () => {}, indexes: false }).search({
+        query: call.positionals.join(' '),
+        path: textOption(call, 'path'),
+        tool: textOption(call, 'tool'),
+        scope: task === '' ? 'project' : 'conversation',
+        limit,
+        project: textOption(call, 'project') ?? 'default',
+        task,
+      }),
+    );
+    if (call.values.json === true) io.out(`${JSON.stringify(answer, null, 2)}\n`);
+    else writeHits(answer, io);
+    if (answer.hits.length > 0) return 0;
+    io.err(`mcp-pruner: ${answer.hint ?? 'nothing found'}\n`);
+    return 1;
+  },
+};
+
+function limitOf(call: Call): number {
+  const text = textOption(call, 'limit') ?? String(DEFAULT_HITS);
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1) throw new UsageError(`--limit ${JSON.stringify(text)} is not a number from 1 on`);
+  return Math.min(limit, MOST_HITS);
+}
+
+function writeHits({ hits, more }: RecallAnswer, io: Io): void {
+  const paint = painter(io);
+  for (const { prune_id, lines, tool, path, when, superseded, text } of hits) {
+    const about = [path ?? tool ?? '', `lines ${lines}`, when, ...(superseded ? ['superseded'] : [])];
+    io.out(`${paint('bold', `${prune_id}  ${printable(about.filter(Boolean).join('  '))}`)}\n`);
+    io.out(`${printable(text).replace(/^/gm, '  ')}\n\n`);
+  }
+  if (more) io.out(`${paint('dim', 'there are more: --limit shows up to 50')}\n`);
+}

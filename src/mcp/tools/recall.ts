@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { DEFAULT_HITS, MOST_HITS, type Recall } from '../../core/recall/recall.ts';
+import { defineTool, type Tool } from '../tool.ts';
+import { integer } from '../tool-input.ts';
+
+const input = z.strictObject({
+  query: z.string(),
+  path: z.string().optional(),
+  tool: z.string().optional(),
+  scope: z.enum(['conversation', 'project']).optional(),
+  limit: integer.min(1).optional(),
+});
+
+/** `recall`: lines of tool results that were seen before, found by their words. */
+export function recallTool(recall: Pick<Recall, 'search'>): Tool {
+  return defineTool({
+    name: 'recall',
+    namespace: 'pruner',
+    summary: 'Search the tool results seen before.',
+    description:
+      'Search all tool results seen before, also those lost to a compaction, by words or names. Returns JSON: hits with ' +
+      'lines, text and prune_id for recover_text.',
+    annotations: { readOnlyHint: true },
+    input,
+    run({ query, path, tool, scope = 'project', limit = DEFAULT_HITS }, { scope: caller }) {
+      const { project, task } = caller ?? { project: 'default', task: '' };
+      return recall.search({ query, path, tool, scope, limit: Math.min(limit, MOST_HITS), project, task });
+    },
+  });
+}
