@@ -1,10 +1,13 @@
 import type { ErrorRow } from './error-rows/error-row.ts';
 import { errorsOfCalls } from './error-rows/of-calls.ts';
+import { type FallbackCode, fallbackTable } from './error-rows/of-fallbacks.ts';
 import { errorsOfFleet } from './error-rows/of-fleet.ts';
 import { errorsOfRequests } from './error-rows/of-requests.ts';
 
 /** Every failure that a client can see, once: `docs/errors.md` is printed from here. Public: add rows, never renumber. */
 export const errorTable = { ...errorsOfCalls, ...errorsOfFleet, ...errorsOfRequests };
+
+export { type FallbackCode, fallbackTable };
 
 export type ErrorCode = keyof typeof errorTable;
 

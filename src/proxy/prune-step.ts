@@ -8,6 +8,7 @@ import type { Rewritten } from '../core/request/rewritten.ts';
 import { HistoryUnknown } from '../core/sent/history-unknown.ts';
 import { TIMED_OUT, within } from '../core/within.ts';
 import type { Dialect, Purpose } from '../dialects/dialect.ts';
+import type { FallbackCode } from '../errors.ts';
 import type { FailureReporter } from '../failures.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import type { ByteBudget } from './byte-budget.ts';
@@ -106,7 +107,7 @@ export class PruneStep {
   #pruneIfAsked(came: CameIn): Promise<Pruned> {
     const { maxBodyBytes, storeWait } = this.#options;
     if (this.#isOff(came.headers) && !this.#isChecked) return Promise.resolve(asItCame());
-    if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large'));
+    if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large' satisfies FallbackCode));
     // a request whose history was refused has waited already
     if (storeWait === undefined || came.historyRefused === true) return this.#prune(came, false);
     return this.#pruneOnceKnown(came, storeWait);
@@ -130,11 +131,11 @@ export class PruneStep {
     const { maxBodyBytes, dialect, budget, lateBudget, timeoutMs } = this.#options;
     const granted = await budget.take(came.body.length, timeoutMs);
     const release = granted ?? (await lateBudget.take(came.body.length, this.#patienceMs));
-    const fallbacks = granted ? [] : ['overloaded'];
+    const fallbacks: string[] = granted ? [] : ['overloaded' satisfies FallbackCode];
     if (release === null && !this.#isChecked) return asItCame(...fallbacks);
     try {
       const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
-      if (body === null) return asItCame(...fallbacks, 'encoding_not_understood');
+      if (body === null) return asItCame(...fallbacks, 'encoding_not_understood' satisfies FallbackCode);
       const { purpose, historyRefused = false } = came;
       const situation = { ...this.#modeOf(came), purpose, hasBudget: granted !== null, historyRefused, mayWait };
       const policy = policyFor(dialect, situation);
@@ -150,7 +151,7 @@ export class PruneStep {
     const { dialect } = this.#options;
     const request = { body, dialect, scope: scopeOf(headers, requestId), signal: time.signal };
     const rewritten = await this.#rewrite(requestId, request, policy, time, fallbacks);
-    if (rewritten?.refusedBefore) fallbacks.push('left_alone');
+    if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
     const { isShadow, isOff, hasBudget, purpose } = situation;
     const isSent = rewritten !== null && rewritten.body !== body && (!isShadow || this.#isChecked);
@@ -185,7 +186,7 @@ export class PruneStep {
         if (cause !== TIMED_OUT) onFailure('rewritten_too_late', cause, { requestId });
       });
       if (rewritten) return rewritten;
-      fallbacks.push('timeout');
+      fallbacks.push('timeout' satisfies FallbackCode);
     } catch (cause) {
       if (cause instanceof HistoryUnknown) throw cause;
       const reason = cause instanceof JsonShapeError ? cause.code : reasonOf(cause);

@@ -7,6 +7,7 @@ import type { TextOutcome } from '../core/request/prefix-memo.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
+import type { FallbackCode } from '../errors.ts';
 import type { ProviderName } from '../providers/facts.ts';
 import type { Enclosed, Operation } from '../providers/provider.ts';
 import { collectBody } from './body.ts';
@@ -116,7 +117,7 @@ class WireExchange {
   }
 
   /** Streams a body that is not looked at. */
-  async #passThrough(reason: string, start: readonly Buffer[] = []): Promise<void> {
+  async #passThrough(reason: FallbackCode, start: readonly Buffer[] = []): Promise<void> {
     this.#fallbacks.push(reason);
     const declared = this.#req.headers['content-length'];
     const length = declared === undefined ? [] : ['content-length', declared];
@@ -156,7 +157,7 @@ class WireExchange {
 
   /** The provider rejected the unpruned history, so an earlier run must have pruned it. Re-prune it and resend. */
   async #sendRepruned(original: Buffer): Promise<void> {
-    this.#fallbacks.push('past_refused');
+    this.#fallbacks.push('past_refused' satisfies FallbackCode);
     const { rewritten, changed } = await this.#prune(original, true);
     if (rewritten === null) return this.#report(null, true, await this.#send(original, [], [], null));
     this.#report(rewritten, changed === null, await this.#sendPruned(original, rewritten, changed));
@@ -330,7 +331,7 @@ type EndedRequest = RequestReport & { usage: ProviderUsage | null; readonly fall
 /** Puts what the provider said of its work into a report; that it left blocks out is a fallback like any other. */
 function withUsage(known: EndedRequest, usage: ProviderUsage | null): RequestReport {
   known.usage = usage;
-  if ((usage?.droppedBlocks ?? 0) > 0) known.fallbacks.push('prefix_binding_mismatch');
+  if ((usage?.droppedBlocks ?? 0) > 0) known.fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
   return known;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ErrorRow } from '../../src/error-rows/error-row.ts';
-import { errorTable, PrunerError, StoreUnavailable } from '../../src/errors.ts';
+import { errorTable, fallbackTable, PrunerError, StoreUnavailable } from '../../src/errors.ts';
 import { errorsPage } from './print.ts';
 
 const rows: readonly [string, ErrorRow][] = Object.entries(errorTable);
@@ -22,6 +22,14 @@ describe('the table of errors', () => {
   it('keeps to the numbers that servers may choose', () => {
     const chosen = rows.flatMap(([code, { rpc }]) => (rpc === null || rpc < -32599 ? [] : [[code, rpc]]));
     for (const [, rpc] of chosen) expect(rpc).toSatisfy((it: number) => it >= -32099 && it <= -32000);
+  });
+
+  it('has a row for every way in which a request is forwarded otherwise than planned', () => {
+    const codes = Object.entries(fallbackTable).filter(([, { hint }]) => /^[A-Z].*\.$/.test(hint));
+    expect(codes.map(([code]) => code)).toEqual(
+      expect.arrayContaining(['timeout', 'left_alone', 'past_refused', 'overloaded']),
+    );
+    expect(codes).toHaveLength(Object.keys(fallbackTable).length);
   });
 
   it('says in whole sentences what to do', () => {

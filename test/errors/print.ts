@@ -1,5 +1,5 @@
 import type { ErrorRow } from '../../src/error-rows/error-row.ts';
-import { errorTable } from '../../src/errors.ts';
+import { errorTable, fallbackTable } from '../../src/errors.ts';
 
 /** `docs/errors.md`. */
 export function errorsPage(): string {
@@ -39,5 +39,17 @@ Answers of our own on the model's routes have the shape that clients of the prov
 | status | code | when | what to do |
 | --- | --- | --- | --- |
 ${http.map(({ code, status, about, hint }) => `| ${status} | \`${code}\` | ${about} | ${hint} |`).join('\n')}
+
+## Fallbacks
+
+Codes in \`fallbacks\` of a request's log line, in events and in the metrics: the request was forwarded, and the client notices
+nothing. Beside them stand \`store_<reason>\`, \`upstream_refused_<status>\`, the codes of [backends](backends.md) and those of
+bodies that are not understood.
+
+| code | when | what it means |
+| --- | --- | --- |
+${Object.entries(fallbackTable)
+  .map(([code, { about, hint }]) => `| \`${code}\` | ${about} | ${hint} |`)
+  .join('\n')}
 `;
 }

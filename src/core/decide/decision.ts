@@ -51,31 +51,58 @@ export interface CutWhole {
   readonly always: boolean;
 }
 
+/** The parts that one field adds to a key, in the order of the table. */
+type KeyParts<T> = (value: T) => readonly string[];
+
+/** The field is recorded, or does something else that the row says; it decides nothing. */
+const NOT_IN_KEY = (): readonly string[] => [];
+
+const HINT_PARTS = {
+  origin: ({ origin }) => [origin],
+  path: ({ path = '' }) => [path],
+  command: ({ command = '' }) => [command],
+  frameHead: ({ frameHead = 0, frameTail = 0 }) => [`${frameHead}/${frameTail}`],
+  frameTail: NOT_IN_KEY, // stands beside `frameHead`
+} satisfies Record<keyof Hints, KeyParts<Hints>>;
+
+const LIMIT_PARTS = {
+  maxPruneRatio: ({ maxPruneRatio, minKeepLines }) => [`${maxPruneRatio}/${minKeepLines}`],
+  minKeepLines: NOT_IN_KEY, // stands beside `maxPruneRatio`
+} satisfies Record<keyof Limits, KeyParts<Limits>>;
+
 /**
- * The key of a job's decision: exactly what decides it, and no version of the program.
+ * What each field of a job adds to the key of its decision. A new field does not compile until it has a row. Fields that
+ * were added later add nothing while they are absent, so that older decisions are found again.
+ */
+const JOB_PARTS = {
+  scope: ({ scope }) => [scope],
+  text: NOT_IN_KEY, // stands in `textHash`
+  textHash: (job) => [job.textHash],
+  goal: ({ goal }) => [goal],
+  sourceType: ({ sourceType = '' }) => [sourceType],
+  hints: ({ hints }) => partsOf(HINT_PARTS, hints),
+  limits: ({ limits }) => partsOf(LIMIT_PARTS, limits),
+  keepWhole: ({ keepWhole = '' }) => [keepWhole],
+  recoveryHint: ({ recoveryHint }) => (recoveryHint ? [`way=${recoveryHint}`] : []),
+  small: ({ small }) => (small ? ['small'] : []),
+  boldness: ({ boldness }) => (boldness && boldness.step !== 0 ? [`boldness=${boldness.step}`] : []),
+  tool: NOT_IN_KEY, // recorded
+  reasonLanguage: NOT_IN_KEY, // a change of language leaves what was sent as it was
+  cutWhole: NOT_IN_KEY, // brings a key of its own
+} satisfies Record<keyof Job, KeyParts<Job>>;
+
+function partsOf<T>(table: Readonly<Record<string, KeyParts<T>>>, value: T): readonly string[] {
+  return Object.values(table).flatMap((parts) => parts(value));
+}
+
+/**
+ * The key of a job's decision: exactly the fields that decide it, and no version of the program.
  *
  * @param backend - name of the backend that has a say in it; `''` when the engine ranks alone
  */
 export function decisionKey(job: Job, backend = ''): string {
   if (job.cutWhole) return job.cutWhole.key;
-  const { origin, path = '', command = '', frameHead = 0, frameTail = 0 } = job.hints;
-  const { maxPruneRatio, minKeepLines } = job.limits;
-  return keyOf(
-    job.scope,
-    job.textHash,
-    job.goal,
-    job.sourceType ?? '',
-    origin,
-    path,
-    command,
-    `${frameHead}/${frameTail}`,
-    `${maxPruneRatio}/${minKeepLines}`,
-    job.keepWhole ?? '',
-    ...(job.recoveryHint ? [`way=${job.recoveryHint}`] : []),
-    ...(job.small ? ['small'] : []),
-    ...(job.boldness && job.boldness.step !== 0 ? [`boldness=${job.boldness.step}`] : []),
-    ...(backend === '' ? [] : [backend]),
-  );
+  return keyOf(...partsOf(JOB_PARTS, job), ...(backend === '' ? [] : [backend]));
 }
 
 /**

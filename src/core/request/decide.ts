@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../errors.ts';
+import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { type Settled, settleTexts } from '../decide/for-request.ts';
@@ -47,7 +47,7 @@ export class DecideStage {
 
   /** A request whose recorded cuts are replayed and whose new texts stay whole; reports the cause. */
   whole(request: DirectedRequest, cause: unknown): DecidedRequest {
-    const reason = cause === TIMED_OUT ? 'timeout' : reasonOf(cause);
+    const reason = cause === TIMED_OUT ? ('timeout' satisfies FallbackCode) : reasonOf(cause);
     this.#options.onFailure(reason, cause);
     return { request, decisions: request.known.sent, fresh: [], fallbacks: [reason], failure: cause };
   }

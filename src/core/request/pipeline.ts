@@ -1,6 +1,6 @@
 import type { AnswerTurn } from '../../dialects/dialect.ts';
 import type { RenderOptions } from '../../engine/text/render.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import { type FallbackCode, StoreUnavailable } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { DecisionMaker } from '../decide/decision-maker.ts';
 import { Turns } from '../decide/turns.ts';
@@ -66,7 +66,7 @@ export interface PipelineOptions {
 /** The share of the memory for bodies that records of single messages take. */
 const SENT_SHARE = 1 / 16;
 /** The conversation is over its budget, and nothing of it may be set aside. */
-const WAITS = 'budget_waits_for_client';
+const WAITS: FallbackCode = 'budget_waits_for_client';
 
 /**
  * The path of one request: read → recall → direct → decide → persist (with the splice) → remember. Each stage takes the
