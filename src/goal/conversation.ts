@@ -218,7 +218,7 @@ export class Conversation {
    * @param fingerprintAt - reads a fingerprint; asked only once a call repeats
    */
   isReread(callKey: string, at: Place, fingerprintAt: (at: Place) => string): boolean {
-    const earlier = this.#results.all(callKey).slice(-MAX_REPEATS);
+    const earlier = this.#results.newestOf(callKey, MAX_REPEATS);
     const result: Result = { at, fingerprint: null };
     const same = earlier.some((other) => {
       other.fingerprint ??= fingerprintAt(other.at);

@@ -49,20 +49,26 @@ export class SharedLog<T> {
 
   /** The newest value under a key. */
   newest(key: string): T | undefined {
-    const at = this.#room.places.get(key)?.findLast((place) => place < this.#to);
-    return at === undefined || at < this.#from ? undefined : this.#room.entries[at]?.value;
+    return this.newestOf(key, 1)[0];
   }
 
   /** How many values stand under a key. */
   count(key: string): number {
     const places = this.#room.places.get(key) ?? [];
-    return places.reduce((sum, at) => sum + (at >= this.#from && at < this.#to ? 1 : 0), 0);
+    return rankOf(places, this.#to) - rankOf(places, this.#from);
   }
 
   /** All values under a key, the oldest first. */
   all(key: string): T[] {
+    return this.newestOf(key, Number.POSITIVE_INFINITY);
+  }
+
+  /** The newest values under a key, the oldest of them first. Their number alone decides what this costs. */
+  newestOf(key: string, most: number): T[] {
     const places = this.#room.places.get(key) ?? [];
-    return places.flatMap((at) => (at >= this.#from && at < this.#to ? (this.#room.entries[at]?.value ?? []) : []));
+    const end = rankOf(places, this.#to);
+    const start = Math.max(rankOf(places, this.#from), end - most);
+    return places.slice(start, end).flatMap((at) => this.#room.entries[at]?.value ?? []);
   }
 
   /** All entries, the oldest first. */
@@ -78,6 +84,18 @@ export class SharedLog<T> {
     this.#from = 0;
     this.#to = entries.length;
   }
+}
+
+/** How many places of an ascending list are below one. */
+function rankOf(places: readonly number[], place: number): number {
+  let low = 0;
+  let high = places.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((places[middle] ?? place) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function notePlace(places: Map<string, number[]>, key: string, at: number): void {

@@ -9,6 +9,9 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
+/** Lists and objects inside one another. Chosen: far beyond any request, and their closings take some 8 MB. */
+const MAX_LEVELS = 1_000_000;
+
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Why bytes were not read: they are not what was expected, or hold more than may be looked at. */
@@ -107,20 +110,25 @@ export class JsonCursor {
       if (byte === OPEN_BRACE) {
         this.at++;
         if (!this.take(CLOSE_BRACE)) {
-          open.push(CLOSE_BRACE);
+          this.#push(open, CLOSE_BRACE);
           this.#key();
           continue;
         }
       } else if (byte === OPEN_BRACKET) {
         this.at++;
         if (!this.take(CLOSE_BRACKET)) {
-          open.push(CLOSE_BRACKET);
+          this.#push(open, CLOSE_BRACKET);
           continue;
         }
       } else if (byte === QUOTE) this.string();
       else this.#scalar();
       if (!this.#closeOrNext(open)) return { start, end: this.at };
     }
+  }
+
+  #push(open: number[], closing: number): void {
+    if (open.length === MAX_LEVELS) throw new JsonShapeError(`more than ${MAX_LEVELS} levels at byte ${this.at}`);
+    open.push(closing);
   }
 
   /** After a value: steps over closings; `false` once the outermost value is complete, `true` before the next one. */

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Conversation } from '../../src/goal/conversation.ts';
 import { SharedLog } from '../../src/goal/shared-log.ts';
+import { cpuMs } from '../helpers/cpu-time.ts';
 
 type Step =
   | readonly ['add', string, number]
@@ -44,10 +45,32 @@ describe('logs that share what they agree in', () => {
             const values = list.flatMap(([name, value]) => (name === key ? value : []));
             expect(log.all(key)).toEqual(values);
             expect(log.newest(key)).toBe(values.at(-1));
+            expect(log.newestOf(key, 2)).toEqual(values.slice(-2));
+            expect(log.count(key)).toBe(values.length);
           }
         }
       }),
     );
+  });
+});
+
+describe('a call that is made again and again', () => {
+  it('costs no more the thousandth time than the hundredth', () => {
+    const costOf = (calls: number): number => {
+      const conversation = new Conversation();
+      const startedAt = cpuMs();
+      for (let start = 0; start < calls; start++) {
+        conversation.isReread('bash npm test', { start, end: start + 1 }, ({ start: at }) => String(at % 50));
+        conversation.callOf('bash', 'bash');
+        conversation.assistantSaid('', [{ id: 'bash', call: { name: 'bash', args: '' } }]);
+        conversation.callsUnder('bash');
+      }
+      return cpuMs() - startedAt;
+    };
+    costOf(1_000);
+    const least = (calls: number): number => Math.min(...[1, 2, 3].map(() => costOf(calls)));
+    // linear: 8 times; with a walk over all earlier calls at each: some 50 times
+    expect(least(8_000) / Math.max(1, least(1_000))).toBeLessThan(24);
   });
 });
 

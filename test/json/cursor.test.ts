@@ -88,6 +88,11 @@ describe('JsonCursor', () => {
     );
   });
 
+  it('takes no room for brackets without end: a list of a million lists inside one another is not followed', () => {
+    const levels = 1_000_002; // the innermost list is empty, and closes at once
+    expect(accepts(`${'['.repeat(levels)}${']'.repeat(levels)}`)).toBe(false);
+  });
+
   it.each([
     ['an array', '[', ']'],
     ['an object', '{"a":', '}'],

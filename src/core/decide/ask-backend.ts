@@ -1,6 +1,6 @@
 import { recogniseKind } from '../../engine/kinds/recognise.ts';
 import { sampleLines } from '../../engine/sample-lines.ts';
-import { splitLines } from '../../engine/text/lines.ts';
+import { countLines } from '../../engine/text/lines.ts';
 import { viewText } from '../../engine/text/view.ts';
 import type { LineScorer, Scored } from '../ports.ts';
 import type { Job } from './decision.ts';
@@ -63,6 +63,6 @@ function tooLate({ name }: LineScorer): Scored {
 
 /** Whether the bounds let a single line go. */
 function mayCut({ text, limits: { maxPruneRatio, minKeepLines } }: Job): boolean {
-  const lines = splitLines(text).count;
+  const lines = countLines(text);
   return Math.floor(maxPruneRatio * lines + 1e-9) >= 1 && lines > minKeepLines;
 }

@@ -1,5 +1,5 @@
 import { planRead } from '../../engine/plan.ts';
-import { splitLines } from '../../engine/text/lines.ts';
+import { countLines, splitLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import { annotate, editsOf } from '../../engine/text/render.ts';
 import { estimateTokens, tokensOf } from '../../engine/text/tokens.ts';
@@ -151,7 +151,7 @@ function basisOf({ hints, limits, sourceType, scope, small }: Job, opinions: boo
 /** A decision to leave a text as it is. */
 export function wholeDecision(job: Job, key: string, why: string): Decision {
   const tokens = estimateTokens(job.text);
-  const lines = splitLines(job.text).count;
+  const lines = countLines(job.text);
   return {
     key,
     pruneId: job.scope === 'call' ? pruneIdOf(key) : null,
@@ -178,7 +178,7 @@ export function lateDecision(job: Job, key: string): Decision {
 
 /** A decision that leaves nothing of a text but a marker. */
 function cutDecision(job: Job, key: string, { reason, kind, always }: CutWhole): Decision {
-  const lineCount = splitLines(job.text).count;
+  const lineCount = countLines(job.text);
   const cuts = lineCount === 0 ? [] : [{ startLine: 1, endLine: lineCount, reason }];
   return decisionOf(job, key, { sourceType: 'docs', kind, lineCount, cuts, warnings: [] }, { always });
 }

@@ -1,5 +1,5 @@
 import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
-import { splitLines } from '../../engine/text/lines.ts';
+import { countLines } from '../../engine/text/lines.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Origin } from '../../engine/types.ts';
 import type { CallInContext } from '../../goal/conversation.ts';
@@ -114,7 +114,7 @@ function describe(
     type: typeOf(segment, effect, source, path, made),
     effect,
     tokens: tokensOf(whole?.tokensBefore ?? estimateTokens(text), made),
-    lines: whole?.lines ?? splitLines(text).count,
+    lines: whole?.lines ?? countLines(text),
     tool: source.tool,
     path,
     startLine: source.startLine,

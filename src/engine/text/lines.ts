@@ -10,6 +10,13 @@ export interface Lines {
   readonly starts: Uint32Array;
 }
 
+/** How many lines a text has, without a note of where they are: it may be one of tens of millions of line ends. */
+export function countLines(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) === LINE_FEED) count++;
+  return text.length > 0 && text.charCodeAt(text.length - 1) !== LINE_FEED ? count + 1 : count;
+}
+
 /** Finds where the lines of a text begin. */
 export function splitLines(text: string): Lines {
   let starts = new Uint32Array(Math.max(16, text.length >> 5));
@@ -22,11 +29,21 @@ export function splitLines(text: string): Lines {
       starts = grown;
     }
     starts[count++] = at;
-    const lf = text.indexOf('\n', at);
-    at = lf < 0 ? text.length : lf + 1;
+    at = endOfLine(text, at);
   }
   starts[count] = text.length;
   return { text, count, starts: starts.slice(0, count + 1) };
+}
+
+/** Units that are looked at one by one: for the shortest lines a call of `indexOf` each would take most of the time. */
+const NEAR_UNITS = 4;
+
+/** Where the next line begins, or the text ends. */
+function endOfLine(text: string, from: number): number {
+  const near = Math.min(from + NEAR_UNITS, text.length);
+  for (let at = from; at < near; at++) if (text.charCodeAt(at) === LINE_FEED) return at + 1;
+  const lf = text.indexOf('\n', near);
+  return lf < 0 ? text.length : lf + 1;
 }
 
 /** Offset of the first character of a line; `line` is 1-based and may be `count + 1` (the end of the text). */
