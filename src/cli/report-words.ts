@@ -210,11 +210,17 @@ export function headline(told: LedgerReport): (readonly [string, string])[] {
     ['requests', `${count(totals.requests)}${totals.estimated > 0 ? ` (${count(totals.estimated)} estimated)` : ''}`],
     ['spent', money(totals.dollars)],
     ['without pruning', money(totals.dollarsWithout)],
-    ['saved, gross', money(totals.gross)],
+    ['saved, gross', `${money(totals.gross)}${rangeWords(totals)}`],
     ['regret', money(totals.regretDollars)],
     ['saved, net', `${money(totals.net)} (${percent(told.shares.ofBill.share)} of the bill)`],
     ...(totals.wouldRemove > 0 ? [wouldBe(totals)] : []),
   ];
+}
+
+/** The range that holds the saving while removed tokens are estimates. */
+function rangeWords({ savedRange }: LedgerTotals): string {
+  if (savedRange === null || savedRange[0] === savedRange[1]) return '';
+  return ` (estimated: ${money(savedRange[0])} to ${money(savedRange[1])})`;
 }
 
 function wouldBe({ wouldSave, wouldRemove }: LedgerTotals): readonly [string, string] {

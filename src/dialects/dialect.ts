@@ -120,6 +120,8 @@ export interface ProviderUsage {
   /** All that was read, from a cache or not. */
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
+  /** Of the completion, hidden reasoning; absent where the provider does not report it. */
+  readonly reasoningTokens?: number | null;
   /** Of the prompt, read from a cache. */
   readonly cachedTokens: number | null;
   /** Of the prompt, written to a cache; absent where the provider does not tell. */

@@ -1,4 +1,4 @@
-import type { MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
+import type { MessageFacts, MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
 import { answeredFrom, causeOf, follows, type Known, shared } from './known.ts';
 import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
@@ -33,8 +33,8 @@ export interface BillBasis {
   readonly price: Price | null;
   /** The provider's tokens for each one estimated. */
   readonly calibration: number;
-  /** The same for tokens that were cut, by kind of text. Default: `calibration`. */
-  readonly removedScale?: (kind: string) => number;
+  /** The provider's tokens that were cut from a message. Default: its estimate, calibrated. */
+  readonly removedFrom?: (message: MessageFacts) => number;
   /** The provider has reported cache figures for this model before, so absent ones mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
   /** The request begins a conversation that goes on from a summary of another one. */
@@ -59,14 +59,14 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MI
  * @param known - of the request that it goes on from, if there is one
  */
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
-  const { price, calibration, removedScale = () => calibration } = basis;
+  const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
   const rules = price ?? UNPRICED;
   const usage = facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage);
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
   const exactly = exactRemoved(facts, total);
-  const estimated = layOut(facts.messages, total, facts.bytes, marks, removedScale);
+  const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
   const stretches = settled(estimated, exactOf(known, common), exactly);
   const alike = known !== null && goesOn(known, facts, common);
   const direct = known !== null && follows(known, facts);
@@ -90,6 +90,7 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     tokens: total,
     tokensWithout: inputOf(without),
     output: usage.output,
+    reasoning: facts.usage?.reasoning ?? null,
     lifetimeMs: usage.write1h > 0 || (alike && written === 0 && known.lifetimeMs === HOUR_MS) ? HOUR_MS : rules.cacheMs,
   };
   return {
@@ -200,7 +201,9 @@ function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
 
 /**
  * The bill of the same request without any cut. The cache would have hit where it did hit; only what depends on lengths
- * is worked out anew: prefixes that are cached from a least length on, and by steps.
+ * is worked out anew: prefixes that are cached from a least length on, and by steps. Where the whole cache was hit, the
+ * counterfactual reads what its own earlier request left there: if the cuts of that request are estimated better by now,
+ * the difference is billed here.
  */
 function twinOf(
   facts: RequestFacts,
@@ -217,6 +220,8 @@ function twinOf(
     if (!hit) return usage.read % rules.cacheStep === 0 ? withRead(twin, stepped(twin.read, rules)) : twin;
     return withRead(twin, Math.min(known.cachedWithout, stepped(total, rules)));
   }
+  const hit = known !== null && known.cached > 0 && Math.abs(usage.read - known.cached) <= rules.cacheStep;
+  if (hit) return withRead(twin, Math.min(known.cachedWithout, total));
   if (usage.read > 0 || facts.cacheUpTo === null) return twin;
   const missed = known !== null && known.cached > 0;
   if (missed) return twin; // the cache was there and did not hit: nor would it have hit the longer one
@@ -237,15 +242,21 @@ function hourEndWithout({ cacheHourUpTo }: RequestFacts, stretches: readonly Str
   return end < rules.minPrefix ? 0 : end;
 }
 
-/** Moves tokens between what is read and what is not; written ones stand right behind those that were read. */
+/** Moves tokens between what is read and what is not. Behind what was read stand those written for an hour, then others. */
 function withRead(usage: TokenCounts, read: number): TokenCounts {
-  const rest = inputOf(usage) - read;
-  const wrote = usage.write5m > 0;
+  const more = read - usage.read;
+  if (more < 0) {
+    const where = usage.write1h > 0 ? 'write1h' : usage.write5m > 0 ? 'write5m' : 'fresh';
+    return { ...usage, read, [where]: usage[where] - more };
+  }
+  const long = Math.min(more, usage.write1h);
+  const short = Math.min(more - long, usage.write5m);
   return {
     ...usage,
     read,
-    write5m: wrote ? rest - Math.min(usage.fresh, rest) : 0,
-    fresh: wrote ? Math.min(usage.fresh, rest) : rest,
+    write1h: usage.write1h - long,
+    write5m: usage.write5m - short,
+    fresh: usage.fresh - (more - long - short),
   };
 }
 

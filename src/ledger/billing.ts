@@ -1,4 +1,12 @@
-import type { LedgerState, LedgerSum, LedgerTurn, RegretFacts, RequestFacts, Settling } from '../core/ports/ledger.ts';
+import type {
+  LedgerState,
+  LedgerSum,
+  LedgerTurn,
+  MessageFacts,
+  RegretFacts,
+  RequestFacts,
+  Settling,
+} from '../core/ports/ledger.ts';
 import { type Bill, billOf, hasCacheFigures } from './bill.ts';
 import {
   branchOf,
@@ -21,8 +29,6 @@ export interface BillingOptions {
   readonly learns: boolean;
   /** Whether a text was regretted before: each counts once for learning. */
   readonly wasRegretted: (pruneId: string) => boolean;
-  /** A scale for a model of which the store has none. */
-  readonly scaleOf: (model: string) => ModelScale;
   readonly onFailure: (reason: string, cause: unknown, about: Readonly<Record<string, string | number>>) => void;
 }
 
@@ -115,9 +121,10 @@ export class Billing {
     const price = prices.of(facts.model, facts.atMs);
     const scale = this.#scale(facts);
     const compacted = state === null && this.#isCompacted(name, facts);
-    const { calibration, removed: removedScale } = scale;
+    const seen = scale.see(facts, from, facts.usage?.input ?? null);
+    const removedFrom = (message: MessageFacts): number => scale.removedFrom(message);
     const reportsCache = scale.sawCache(facts.usage !== null && hasCacheFigures(facts.usage));
-    const bill = billOf(facts, from, { price, calibration, removedScale, reportsCache, compacted });
+    const bill = billOf(facts, from, { price, calibration: scale.calibration, removedFrom, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
       const about = { requestId: facts.requestId, message: bill.missAt, tokens: bill.missTokens };
       onFailure('prefix_changed', new Error('a message was forwarded with other cuts than before'), about);
@@ -129,10 +136,11 @@ export class Billing {
     const regrets = facts.regrets.filter(isNew);
     const turn = turnOf({ ...facts, regrets }, shadow ? asSent(bill) : bill);
     const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
-    const guess = scale.count(facts, bill, from);
     const would = shadow ? wouldBe(bill) : null;
-    const counted = { ...guess, checked: bill.checked, checkFailure, reportsCache, would };
-    if (bill.checked) scale.check(bill.checked);
+    const share = shadow || bill.checked ? 0 : scale.deviation(facts.messages);
+    const savedDeviation = share * Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
+    const counted = { ...seen, checked: bill.checked, checkFailure, reportsCache, savedDeviation, would };
+    if (bill.checked) scale.seeRemoved(facts.messages, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
@@ -179,8 +187,7 @@ export class Billing {
     const name = modelName(model);
     const changed = this.#changed.get(name)?.value;
     const held = this.#held.get(name)?.value;
-    const scale =
-      changed instanceof ModelScale ? changed : held instanceof ModelScale ? held.copy() : this.#options.scaleOf(model);
+    const scale = changed instanceof ModelScale ? changed : held instanceof ModelScale ? held.copy() : new ModelScale();
     this.#change(name, '', atMs, scale);
     return scale;
   }

@@ -1,8 +1,8 @@
 import type { LedgerTurn, RegretFacts, TextFacts } from '../core/ports/ledger.ts';
 import type { Bill } from './bill.ts';
-import type { Guessed } from './calibration.ts';
 import { dayOf } from './days.ts';
 import { STEP_FIELDS, stepKey } from './learning.ts';
+import type { NewTokens } from './token-rows.ts';
 import type { SumGroup } from './waiting-sums.ts';
 
 /** Names of the figures that a request adds to its day. */
@@ -17,7 +17,6 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
   const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
   const { checkFailure } = counted;
   if (checkFailure !== '') groups.push({ ...all, fields: { [`${CHECK_FAILED}${KIND_MARK}${checkFailure}`]: 1 } });
-  if (counted.kinds) groups.push({ day, project, slice: 'model', key: turn.model, fields: kindFields(counted.kinds) });
   const dollars = turn.missDollars ?? 0;
   if (miss !== null) groups.push({ day, project, slice: 'miss', key: miss, fields: { requests: 1, tokens, dollars } });
   return groups;
@@ -47,6 +46,7 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
     guessed: counted.guessed,
     wouldRemove: counted.would?.removed ?? 0,
     wouldSave: counted.would?.dollars ?? 0,
+    savedDeviation: counted.savedDeviation,
     checked: counted.checked === null ? 0 : 1,
     checkFailed: counted.checkFailure === '' ? 0 : 1,
     cacheReported: counted.reportsCache ? 1 : 0,
@@ -55,30 +55,15 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
   };
 }
 
-/** Parts the name of a figure from the kind of text that it is of. */
+/** Parts the name of a figure from what it is of. */
 export const KIND_MARK = ':';
 /** Requests without a count that the provider was asked for; by reason behind `KIND_MARK`. */
 export const CHECK_FAILED = 'checkFailed';
 
-function kindFields({ reported, guessed }: NonNullable<Guess['kinds']>): Record<string, number> {
-  const fields: Record<string, number> = {};
-  for (const kind in reported) {
-    fields[`reported${KIND_MARK}${kind}`] = reported[kind] ?? 0;
-    fields[`guessed${KIND_MARK}${kind}`] = guessed[kind] ?? 0;
-  }
-  return fields;
-}
-
-/** Tokens of new messages: as the provider counted them, and as they were estimated. */
-export interface Guess {
-  readonly reported: number;
-  readonly guessed: number;
-  /** The same by kind of text, where that is known. */
-  readonly kinds?: { readonly reported: Guessed; readonly guessed: Guessed };
-}
-
 /** What a request says of how well tokens are estimated: those that came, and those that were cut. */
-export interface Counted extends Guess, Pick<Bill, 'checked'> {
+export interface Counted extends NewTokens, Pick<Bill, 'checked'> {
+  /** Dollars that the saving may be off by (standard deviation), because removed tokens are estimates. */
+  readonly savedDeviation: number;
   /** Why the provider gave no count that it was asked for; `''` where it did, or was not asked. */
   readonly checkFailure: string;
   /** The provider has reported cache figures for the model. */

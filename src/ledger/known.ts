@@ -22,6 +22,8 @@ export interface Known {
   readonly tokens: number;
   readonly tokensWithout: number;
   readonly output: number;
+  /** Of `output`, hidden reasoning; `null` where the provider does not report it. */
+  readonly reasoning: number | null;
   /** How long its cache lives after a use. */
   readonly lifetimeMs: number;
 }

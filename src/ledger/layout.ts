@@ -20,14 +20,14 @@ export interface Mark {
  * @param total - tokens of the whole input
  * @param bytes - of the whole body
  * @param marks - ascending
- * @param scaleOf - the provider's tokens for each one that was estimated, by kind of text
+ * @param removedFrom - the provider's tokens that were cut from a message
  */
 export function layOut(
   messages: readonly MessageFacts[],
   total: number,
   bytes: number,
   marks: readonly Mark[],
-  scaleOf: (kind: string) => number = () => 1,
+  removedFrom: (message: MessageFacts) => number = ({ removed }) => removed,
 ): readonly Stretch[] {
   let inside = 0;
   for (const message of messages) inside += message.bytes;
@@ -48,7 +48,8 @@ export function layOut(
       stretches.push({
         start: at,
         end,
-        removed: removedOf(message, scaleOf, at - end),
+        // what was only looked at can take no more off a message than it has
+        removed: Math.max(at - end, removedFrom(message)),
       });
       at = end;
     }
@@ -59,11 +60,6 @@ export function layOut(
     from = Math.max(from, until);
   }
   return stretches;
-}
-
-/** @param least - below 0: what was only looked at can take no more off a message than it has */
-function removedOf({ removed, kind = '' }: MessageFacts, scaleOf: (kind: string) => number, least: number): number {
-  return removed === 0 ? 0 : Math.max(least, removed * scaleOf(kind));
 }
 
 /**

@@ -20,7 +20,6 @@ import type { Learner } from './learning.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Prices } from './prices.ts';
 import { reportOf } from './report.ts';
-import { scalesOf } from './scales.ts';
 import { SETTLE_MS, Settlement, type SettleResult } from './settlement.ts';
 import { WaitingSums } from './waiting-sums.ts';
 
@@ -52,9 +51,7 @@ const MAX_QUEUED = 5_000;
 const MAX_MESSAGES = 400_000;
 /** Texts whose regret is remembered, so that each counts once. */
 const MAX_REGRETTED = 10_000;
-const DAYS_OF_CALIBRATION = 30;
 const MAX_CONVERSATIONS = 10_000;
-const DAY_MS = 86_400_000;
 /** The process says this often that it uses the store. */
 const ALIVE_EVERY_MS = 3_600_000;
 /** Pauses at the end, while a request waits for the one before it in another process. */
@@ -79,8 +76,6 @@ export class Ledger implements LedgerSink, LedgerReader {
         ? 1
         : 1 + value.branches.reduce((sum, { messages }) => sum + messages.length, 0),
   });
-  /** Scales of models, of figures from before the store kept scales. */
-  #scales: ReadonlyMap<string, ModelScale> = new Map();
   /** Prune ids of texts that were regretted. */
   readonly #regretted = new LRUCache<string, true>({ max: MAX_REGRETTED });
   /** The newest request billed here of each conversation. */
@@ -103,15 +98,8 @@ export class Ledger implements LedgerSink, LedgerReader {
     this.#process = `process\n${options.processId ?? ''}`;
   }
 
-  /** Takes over what is known of how well tokens are estimated, and bills what waits in the store. Never rejects. */
+  /** Bills what waits in the store. Never rejects. */
   async start(): Promise<void> {
-    const { store, clock, onFailure } = this.#options;
-    try {
-      const sinceDay = dayOf(clock.nowMs() - DAYS_OF_CALIBRATION * DAY_MS);
-      this.#scales = scalesOf(await store.sums({ sinceDay, slice: 'model' }));
-    } catch (cause) {
-      onFailure('calibration_not_read', cause);
-    }
     await this.#behind.flush();
   }
 
@@ -239,7 +227,6 @@ export class Ledger implements LedgerSink, LedgerReader {
         prices,
         learns: learner !== undefined,
         wasRegretted: (pruneId) => this.#regretted.has(pruneId),
-        scaleOf: (model) => this.#scales.get(model)?.copy() ?? new ModelScale(),
       },
     });
     const folded = await store

@@ -1,47 +1,42 @@
-import type { RequestFacts } from '../core/ports/ledger.ts';
-import type { Bill } from './bill.ts';
-import { bounded, Calibration } from './calibration.ts';
-import type { Guess } from './figures.ts';
+import type { MessageFacts, RequestFacts } from '../core/ports/ledger.ts';
 import type { Known } from './known.ts';
-import { inputOf } from './prices.ts';
+import { TokenModel } from './token-model.ts';
+import { cutFrom, type NewTokens, type Row, removedRow, rowOf } from './token-rows.ts';
 
 /** New tokens below which a request says nothing about how well tokens are estimated. */
 const MIN_GUESSED = 200;
 /** One request says so much at the most: a stray figure must not turn the scale. */
 const MAX_GUESSED = 20_000;
+/** Bounds of a ratio that is believed. */
+const [LEAST, MOST] = [0.25, 4];
+/** A count is left out that is further from the expected one than this share and so many deviations: it has other causes. */
+const [UNLIKELY_SHARE, UNLIKELY_DEVIATIONS] = [0.3, 3];
+/** How far the tokens of texts are from what their features say, as a share: no evidence makes that smaller. */
+const TEXT_DEVIATION = 0.03;
 /** Form of the data; another one is another version's, and counts as unknown. */
-const FORM = 1;
+const FORM = 2;
 
-/** Tokens that a provider counted, and the same as they were estimated. */
-interface Counted {
-  reported: number;
-  guessed: number;
-}
+const NOTHING: NewTokens = { reported: 0, guessed: 0 };
 
 interface StoredScale {
   readonly form: number;
-  readonly counted: Counted;
-  readonly checked: NonNullable<Bill['checked']>;
-  readonly kinds: ReturnType<Calibration['ratios']>;
+  readonly counted: NewTokens;
+  readonly tokens: ReturnType<TokenModel['evidence']>;
   readonly reportsCache: boolean;
 }
 
-/** How a provider's tokens for one model compare with estimated ones. */
+/** What is known of a model's tokens: how many texts come to, and whether its provider reports what its cache did. */
 export class ModelScale {
-  readonly #counted: Counted = { reported: 0, guessed: 0 };
-  readonly #kinds = new Calibration();
-  /** Tokens cut, by the provider's count and estimated. */
-  readonly #checked = { exact: 0, estimated: 0 };
-
+  #counted: NewTokens = NOTHING;
+  #tokens = new TokenModel();
   #reportsCache = false;
 
   static decode(data: string): ModelScale | null {
-    const { form, counted, checked, kinds, reportsCache } = JSON.parse(data) as StoredScale;
+    const { form, counted, tokens, reportsCache } = JSON.parse(data) as StoredScale;
     if (form !== FORM) return null;
     const scale = new ModelScale();
-    scale.know(counted);
-    scale.check(checked);
-    scale.#kinds.restore(kinds);
+    scale.#counted = counted;
+    scale.#tokens = new TokenModel(tokens);
     scale.#reportsCache = reportsCache;
     return scale;
   }
@@ -51,32 +46,13 @@ export class ModelScale {
   }
 
   encode(): string {
-    return JSON.stringify(this.#stored());
-  }
-
-  #stored(): StoredScale {
-    return {
+    const stored: StoredScale = {
       form: FORM,
       counted: this.#counted,
-      checked: this.#checked,
-      kinds: this.#kinds.ratios(),
+      tokens: this.#tokens.evidence(),
       reportsCache: this.#reportsCache,
     };
-  }
-
-  /** Takes over what was seen before. */
-  know({ reported, guessed }: Counted): void {
-    this.#counted.reported += reported;
-    this.#counted.guessed += guessed;
-  }
-
-  knowKind(kind: string, { reported, guessed }: Counted): void {
-    this.#kinds.know(kind, reported, guessed);
-  }
-
-  check({ exact, estimated }: NonNullable<Bill['checked']>): void {
-    this.#checked.exact += exact;
-    this.#checked.estimated += estimated;
+    return JSON.stringify(stored);
   }
 
   /** Whether the provider has reported cache figures for this model, in this answer or in an earlier one. */
@@ -85,38 +61,51 @@ export class ModelScale {
     return this.#reportsCache;
   }
 
-  /** Tokens of the provider for each one estimated. */
+  /** Tokens of the provider for each one estimated by characters. */
   get calibration(): number {
     const { reported, guessed } = this.#counted;
-    return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : bounded(reported / guessed);
+    return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(MOST, Math.max(LEAST, reported / guessed));
+  }
+
+  /** The provider's tokens that were cut from a message; below 0 where its markers cost more. */
+  removedFrom({ cut, removed }: MessageFacts): number {
+    return cut === undefined ? removed * this.calibration : this.#tokens.tokens(cutFrom([{ cut }]));
+  }
+
+  /** How far the sum of the tokens that were cut from some messages may be off: its standard deviation, as a share of it. */
+  deviation(messages: readonly MessageFacts[]): number {
+    const cut = cutFrom(messages);
+    const tokens = Math.abs(this.#tokens.tokens(cut));
+    return tokens < 1 ? 0 : Math.hypot(TEXT_DEVIATION, this.#tokens.deviation(cut) / tokens);
   }
 
   /**
-   * Tokens of the provider for each cut token that was estimated: by its own counts once it counted enough of them, else as
-   * what is shown of the same kind of text comes to.
+   * Learns from what is new in a request.
+   *
+   * @param total - tokens of its whole input, as the provider reports them; `null` where it does not
+   * @returns tokens of what is new and no answer of the model's
    */
-  get removed(): (kind: string) => number {
-    const { exact, estimated } = this.#checked;
-    if (estimated >= 10 * MIN_GUESSED && exact > 0) {
-      const counted = bounded(exact / estimated);
-      return () => counted;
-    }
-    const { calibration } = this;
-    return (kind) => this.#kinds.ratioOf(kind) ?? calibration;
+  see(facts: RequestFacts, known: Known | null, total: number | null): NewTokens {
+    const row = total === null ? null : rowOf(this.#tokens, facts, known, total);
+    if (row === null) return NOTHING;
+    this.#learn(row);
+    const { reported, guessed } = row.seen;
+    if (guessed < MIN_GUESSED || reported < guessed / 4 || reported > guessed * 4) return NOTHING;
+    const share = Math.min(1, MAX_GUESSED / guessed);
+    const seen = { reported: reported * share, guessed: guessed * share };
+    this.#counted = { reported: this.#counted.reported + seen.reported, guessed: this.#counted.guessed + seen.guessed };
+    return seen;
   }
 
-  /** What a request says of how well tokens are estimated: of what is new in it, and no answer of the model's. */
-  count({ fresh, arm }: RequestFacts, bill: Bill, known: Known | null): Guess {
-    const nothing = { reported: 0, guessed: 0 };
-    if (known === null || bill.estimated || fresh.tokens < MIN_GUESSED) return nothing;
-    if (known.messages.length < fresh.from - 1 || known.messages.length > fresh.from) return nothing;
-    const reported = inputOf(bill.usage) - known.tokens - known.output;
-    // thinking that is not sent back, and clients that change what was said before, show as something else
-    if (reported < fresh.tokens / 4 || reported > fresh.tokens * 4) return nothing;
-    const share = Math.min(1, MAX_GUESSED / fresh.tokens);
-    const told = { reported: reported * share, guessed: fresh.tokens * share };
-    this.know(told);
-    if (!fresh.kinds || arm === 'control') return told;
-    return { ...told, kinds: { reported: this.#kinds.see(fresh.kinds, reported), guessed: fresh.kinds } };
+  /** Learns from the provider's count of all that was removed from a request. */
+  seeRemoved(messages: readonly MessageFacts[], exact: number): void {
+    this.#learn(removedRow(messages, exact));
+  }
+
+  #learn({ features, tokens, deviation }: Row): void {
+    const expected = this.#tokens.tokens(features);
+    const allowed = UNLIKELY_DEVIATIONS * Math.hypot(this.#tokens.deviation(features), deviation);
+    if (tokens <= 0 || Math.abs(tokens - expected) > UNLIKELY_SHARE * Math.abs(expected) + allowed) return;
+    this.#tokens.learn(features, tokens, deviation);
   }
 }

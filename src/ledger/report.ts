@@ -139,12 +139,21 @@ function totalsOf(fields: Fields): LedgerTotals {
     net: gross - regretDollars,
     removed: get('removed'),
     removedNew: get('removedNew'),
+    savedRange: get('checked') > 0 ? null : rangeOf(gross, get('savedDeviation')),
     regretTokens: get('regretTokens'),
     missTokens: get('missTokens'),
     missDollars: get('missDollars'),
     wouldRemove: get('wouldRemove'),
     wouldSave: get('wouldSave'),
   };
+}
+
+/** Standard deviations on each side that hold 95 of 100 cases. */
+const DEVIATIONS_95 = 1.96;
+
+/** Deviations are added up, not their squares: what is learned wrongly of a model is wrong in all its requests alike. */
+function rangeOf(middle: number, deviation: number): readonly [number, number] {
+  return [middle - DEVIATIONS_95 * deviation, middle + DEVIATIONS_95 * deviation];
 }
 
 function toolOf(key: string, fields: Fields, steps: readonly BoldnessStep[]): LedgerTool {

@@ -259,6 +259,8 @@ export interface LedgerTotals extends TokenCounts {
   readonly regretTokens: number;
   readonly missTokens: number;
   readonly missDollars: number;
+  /** Holds `gross` in 95 of 100 cases while removed tokens are estimates; `null` once the provider has counted some of them. */
+  readonly savedRange: readonly [low: number, high: number] | null;
   /** In shadow mode: tokens that would have been cut, and dollars that would have been saved. */
   readonly wouldRemove: number;
   readonly wouldSave: number;
@@ -404,8 +406,8 @@ export interface MessageFacts {
   readonly removed: number;
   /** Stands for what was put in place of what was cut; `''` where nothing was. */
   readonly cuts: string;
-  /** Kind of the text that was cut in it, of the last one if several were; absent where it is not known. */
-  readonly kind?: string;
+  /** Features (`TextFeatures`) of what was cut from it minus those of its markers, separated by blanks; absent where nothing was. */
+  readonly cut?: string;
 }
 
 /** What is new in a request, behind the model's last answer. */
@@ -416,8 +418,23 @@ export interface FreshFacts {
   readonly answerFrom?: number;
   /** As forwarded, estimated. */
   readonly tokens: number;
-  /** The same by kind of text; `''` is what is no judged text. Absent where kinds are not known. */
-  readonly kinds?: Readonly<Record<string, number>>;
+  /** The messages from the model's last answer on. */
+  readonly added?: AddedMessages;
+}
+
+/** The messages from the model's last answer on, as forwarded: what came to a conversation since the request before. */
+export interface AddedMessages {
+  /** Index of the first of them. */
+  readonly since: number;
+  /** Their number. */
+  readonly messages: number;
+  /** Features (`TextFeatures`) of what the model said and called, and of everything else. */
+  readonly said: readonly number[];
+  readonly texts: readonly number[];
+  /** Something in them may bring hidden reasoning back: a signature, an encrypted or a plain copy of it. */
+  readonly carriesThoughts: boolean;
+  /** Features of everything before them, tools and instructions included; absent where that is more than a beginning. */
+  readonly before?: readonly number[];
 }
 
 /** A text that was looked at. */
@@ -458,6 +475,8 @@ export interface ReportedUsage {
   readonly written: number | null;
   /** Of `written`, for an hour. */
   readonly written1h: number | null;
+  /** Of `output`, hidden reasoning. Absent: not reported. */
+  readonly reasoning?: number | null;
 }
 
 /** The provider's count of a request as it came. */

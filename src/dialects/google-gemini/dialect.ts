@@ -48,6 +48,7 @@ function usageOf(value: unknown): ProviderUsage | null {
   return {
     promptTokens: count(field(value, 'promptTokenCount')),
     completionTokens: said === null && thought === null ? null : (said ?? 0) + (thought ?? 0),
+    reasoningTokens: thought ?? 0, // counts that are 0 are left out
     cachedTokens: count(field(value, 'cachedContentTokenCount')),
   };
 }

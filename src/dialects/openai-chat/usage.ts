@@ -8,10 +8,12 @@ export function usageOf(value: unknown): ProviderUsage | null {
   if (value === null || typeof value !== 'object') return null;
   const details = field(value, 'prompt_tokens_details');
   const written = count(field(details, 'cache_write_tokens'));
+  const reasoning = count(field(field(value, 'completion_tokens_details'), 'reasoning_tokens'));
   return {
     promptTokens: count(field(value, 'prompt_tokens')),
     completionTokens: count(field(value, 'completion_tokens')),
     ...(written !== null && { cacheWriteTokens: written }),
+    ...(reasoning !== null && { reasoningTokens: reasoning }),
     cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
   };
 }

@@ -92,10 +92,12 @@ function nameOf(item: unknown): string {
 
 function usageOf(usage: object): ProviderUsage {
   const written = count(field(field(usage, 'input_tokens_details'), 'cache_write_tokens'));
+  const reasoning = count(field(field(usage, 'output_tokens_details'), 'reasoning_tokens'));
   return {
     promptTokens: count(field(usage, 'input_tokens')),
     completionTokens: count(field(usage, 'output_tokens')),
     cachedTokens: count(field(field(usage, 'input_tokens_details'), 'cached_tokens')),
     ...(written !== null && { cacheWriteTokens: written }),
+    ...(reasoning !== null && { reasoningTokens: reasoning }),
   };
 }

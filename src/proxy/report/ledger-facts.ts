@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { keyOf } from '../../core/hash.ts';
 import type {
   Arm,
@@ -13,7 +12,8 @@ import type {
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
-import type { ProviderUsage, ScannedMessage } from '../../dialects/dialect.ts';
+import type { ProviderUsage } from '../../dialects/dialect.ts';
+import { addedIn, messagesOf, negated } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** What the ledger is told beside what the request itself says. */
@@ -34,8 +34,7 @@ export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'counted'>;
 
 const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
-/** Of the hash of a message and all before it, and of a lineage: enough that two never agree by chance. */
-const PREFIX_CHARS = 12;
+/** Of the hash of a lineage: enough that two never agree by chance. */
 const LINEAGE_CHARS = 24;
 /** How much of a model's name is kept. */
 const MAX_MODEL_CHARS = 200;
@@ -85,8 +84,8 @@ export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, '
   const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
   const whole = factsOf(rewritten, { ...about, forwardedOriginal: true });
   const messages = whole.messages.map((message, i) => {
-    const { removed = 0, kind = '' } = pruned.messages[i] ?? {};
-    return { ...message, removed: -removed, kind };
+    const { removed = 0, cut } = pruned.messages[i] ?? {};
+    return { ...message, removed: -removed, ...(cut !== undefined && { cut: negated(cut) }) };
   });
   return { ...whole, messages, texts: pruned.texts };
 }
@@ -133,12 +132,14 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
 export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   if (usage === null || usage.promptTokens === null) return null;
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = null, cacheWrite1hTokens = null } = usage;
+  const { reasoningTokens = null } = usage;
   return {
     input: promptTokens,
     output: completionTokens,
     read: cachedTokens,
     written: cacheWriteTokens,
     written1h: cacheWrite1hTokens,
+    reasoning: reasoningTokens,
   };
 }
 
@@ -159,53 +160,6 @@ function besideOf({ received, beside, messages }: Rewritten): { tools: string; s
   }
   return { tools: tools.toString(36), system: system.toString(36) };
 }
-
-/** What was told of the messages of a conversation's newest request, and whether they went out as they came. */
-interface Told {
-  readonly messages: readonly ScannedMessage[];
-  readonly facts: readonly MessageFacts[];
-  readonly whole: boolean;
-}
-
-/** Conversations whose messages need not be told anew with each request. */
-const told = new LRUCache<string, Told>({ max: 100 });
-
-/** Messages that are known from an earlier request are the very same objects, and so are their edits. */
-function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts[] {
-  const { messages, prefixes, conversationId } = rewritten;
-  const edits = whole ? [] : rewritten.edits;
-  const outcomes = whole ? [] : rewritten.outcomes;
-  const before = told.get(conversationId);
-  let known = 0;
-  if (before?.whole === whole) while (known < messages.length && messages[known] === before.messages[known]) known++;
-  const facts = before ? before.facts.slice(0, known) : [];
-  const from = messages[known]?.span.start ?? Number.POSITIVE_INFINITY;
-  let at = 0;
-  while ((edits[at]?.start ?? from) < from) at++;
-  let outcomeAt = 0;
-  for (let i = known; i < messages.length; i++) {
-    const { start, end } = messages[i]?.span ?? NO_SPAN;
-    let bytes = end - start;
-    let cuts = 0;
-    for (let edit = edits[at]; edit && edit.start < end; edit = edits[++at]) {
-      bytes += edit.bytes.length - (edit.end - edit.start);
-      cuts = (Math.imul(cuts, 31) + crc32(edit.bytes)) >>> 0;
-    }
-    let removed = 0;
-    let kind = '';
-    while ((outcomes[outcomeAt]?.messageIndex ?? i) < i) outcomeAt++;
-    for (let own = outcomes[outcomeAt]; own?.messageIndex === i; own = outcomes[++outcomeAt]) {
-      removed += own.tokensBefore - own.tokensAfter;
-      if (own.pruneId !== null) kind = own.kind;
-    }
-    const prefix = (prefixes[i] ?? '').slice(0, PREFIX_CHARS);
-    facts.push({ prefix, bytes, removed, cuts: cuts === 0 ? '' : cuts.toString(36), kind });
-  }
-  if (conversationId !== '') told.set(conversationId, { messages, facts, whole });
-  return facts;
-}
-
-const NO_SPAN = { start: 0, end: 0 };
 
 /** Messages at the end among which clients put the last place that is to be cached; the whole body is not searched. */
 const LAST_MESSAGES = 4;
@@ -264,28 +218,21 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
 }
 
 /** Of large texts the estimate is there, the rest is told by its bytes. @param whole - it went out as it came */
-function freshOf(
-  { messages: scanned, outcomes }: Rewritten,
-  messages: readonly MessageFacts[],
-  from: number,
-  whole: boolean,
-): FreshFacts {
+function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: number, whole: boolean): FreshFacts {
+  const { messages: scanned, outcomes } = rewritten;
   const judged = new Set<number>();
-  const kinds: Record<string, number> = {};
   let tokens = 0;
-  const add = (kind: string, some: number): void => {
-    kinds[kind] = (kinds[kind] ?? 0) + some;
-    tokens += some;
-  };
-  for (const { messageIndex, kind, tokensBefore, tokensAfter } of outcomes) {
+  for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
     if (messageIndex < from || tokensBefore <= 0) continue;
     judged.add(messageIndex);
-    add(kind, whole ? tokensBefore : tokensAfter);
+    tokens += whole ? tokensBefore : tokensAfter;
   }
-  for (let i = from; i < messages.length; i++) if (!judged.has(i)) add('', (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN);
+  for (let i = from; i < messages.length; i++) {
+    if (!judged.has(i)) tokens += (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN;
+  }
   let answerFrom = from;
   while (answerFrom > 0 && scanned[answerFrom - 1]?.role === 'assistant') answerFrom--;
-  return { from, answerFrom, tokens, kinds };
+  return { from, answerFrom, tokens, added: addedIn(rewritten, answerFrom, whole) };
 }
 
 /** Index of the first text that may be new: this process does not know it, or no answer of the model's stands behind it. */

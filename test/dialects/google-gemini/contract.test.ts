@@ -46,7 +46,7 @@ const usageMetadata = {
   thoughtsTokenCount: 2,
   totalTokenCount: 127,
 };
-const counted = { promptTokens: 120, completionTokens: 7, cachedTokens: 64 };
+const counted = { promptTokens: 120, completionTokens: 7, reasoningTokens: 2, cachedTokens: 64 };
 
 describeDialect({
   dialect: googleGemini,

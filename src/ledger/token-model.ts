@@ -1,0 +1,168 @@
+import { FEATURES } from '../engine/text/features.ts';
+
+type Vector = readonly number[];
+
+/**
+ * How many tokens each feature of a text costs, in the order of `FEATURES`, by tokenisers that are public: fitted to
+ * sessions of agents, logs and source code, as they came and as they were cut (`npm run bench -- ledger-exact`).
+ */
+const TOKENISERS: Readonly<Record<string, Vector>> = {
+  o200k: [0.005, 1.061, -0.051, 1.718, 0.211, 0.456, 0.777, 1.413, 0.067, 0.389, 1.254, 1.567, 0.007],
+  cl100k: [0.005, 1.067, -0.042, 1.718, 0.22, 0.42, 0.85, 1.387, 0.07, 0.32, 1.237, -1.931, 0.04],
+  r50k: [0.041, 0.87, -0.016, 1.238, 0.193, 0.98, 1.465, 1.26, 1.017, -0.384, 1.676, -6.957, 0.102],
+  claude2: [0.012, 1.011, 0.072, 1.123, 0.136, 0.847, 1.377, 1.085, 0.025, 0.806, 1.519, 3.808, -0.017],
+  gemma3: [0.007, 1.035, 0.92, 0.492, 0.129, 0.865, 1.277, 0.615, 0.053, 0.636, 1.171, -4.246, 0.038],
+  deepseek: [0.021, 0.984, 0.031, 1.538, 0.246, 0.558, 0.842, 1.127, 0.074, 0.161, 1.453, -8.059, 0.082],
+  qwen3: [0.014, 1.019, 0.741, 1.11, 0.204, 0.45, 0.878, 1.159, 0.062, 0.341, 1.189, -2.141, 0.025],
+  llama2: [0.097, 0.714, 0.963, 0.626, 0.201, 0.755, 1.849, 1.007, 0.067, 0.826, 1.284, -1.097, 0.032],
+};
+
+/** Behind the features of texts: messages, each of which has a frame, and hidden reasoning that may come back. */
+export const MESSAGES = FEATURES.length;
+export const THOUGHTS = MESSAGES + 1;
+const SIZE = THOUGHTS + 1;
+
+/** A tokeniser nobody has seen may be this much further off than those above are from each other. */
+const WIDER = 1.5;
+/** Standard deviation of what all features cost together, and of what each costs by itself, as shares. */
+const [TOGETHER, EACH] = [0.18, 0.18];
+const LEAST_DEVIATION = 0.015;
+/** The same for what a marker costs more than its text, by markers and by their characters. */
+const MARKER_DEVIATIONS: Vector = [2.8, 0.085];
+/** Tokens that frame a message, and the share of hidden reasoning that comes back: mean and standard deviation. */
+const FRAME = [4, 4] as const;
+const RETURNED = [0.5, 0.5] as const;
+
+/** What was observed: sums over all observations, the second one a lower triangle row by row. */
+export interface Evidence {
+  readonly target: Vector;
+  readonly precision: Vector;
+}
+
+/**
+ * How many tokens texts come to for one model, learned from the provider's counts: a linear regression on the features of
+ * texts that begins with what public tokenisers have in common.
+ */
+export class TokenModel {
+  readonly #precision: number[][] = PRIOR.precision.map((row) => [...row]);
+  readonly #target: number[] = [...PRIOR.target];
+  #factor: readonly number[][] | null = null;
+  #weights: Vector | null = null;
+
+  /** @param evidence - from `evidence` of another one. Default: none */
+  constructor(evidence?: Evidence) {
+    if (!evidence) return;
+    this.#precision.forEach((row, i) => {
+      this.#target[i] = (this.#target[i] ?? 0) + (evidence.target[i] ?? 0);
+      for (let j = 0; j <= i; j++) row[j] = (row[j] ?? 0) + (evidence.precision[(i * (i + 1)) / 2 + j] ?? 0);
+    });
+  }
+
+  evidence(): Evidence {
+    return {
+      target: this.#target.map((value, i) => value - (PRIOR.target[i] ?? 0)),
+      precision: this.#precision.flatMap((row, i) =>
+        row.slice(0, i + 1).map((value, j) => value - (PRIOR.precision[i]?.[j] ?? 0)),
+      ),
+    };
+  }
+
+  /**
+   * Learns from one observation.
+   *
+   * @param tokens - as the provider counted them
+   * @param deviation - standard deviation of what `tokens` is off by
+   */
+  learn(features: Vector, tokens: number, deviation: number): void {
+    const weight = 1 / deviation ** 2;
+    this.#precision.forEach((row, i) => {
+      const own = weight * (features[i] ?? 0);
+      this.#target[i] = (this.#target[i] ?? 0) + own * tokens;
+      for (let j = 0; j <= i; j++) row[j] = (row[j] ?? 0) + own * (features[j] ?? 0);
+    });
+    this.#factor = null;
+    this.#weights = null;
+  }
+
+  /** Tokens of what has these features; may be below 0 for differences. */
+  tokens(features: Vector): number {
+    this.#weights ??= solved(this.#factored(), this.#target);
+    return dot(this.#weights, features);
+  }
+
+  /** Standard deviation of `tokens`, as far as it comes from too little evidence. */
+  deviation(features: Vector): number {
+    const padded = Array.from({ length: SIZE }, (_, i) => features[i] ?? 0);
+    return Math.sqrt(Math.max(0, dot(solved(this.#factored(), padded), padded)));
+  }
+
+  #factored(): readonly number[][] {
+    this.#factor ??= cholesky(this.#precision);
+    return this.#factor;
+  }
+}
+
+/** What is believed of a model before anything is known of it. */
+const PRIOR = priorOf(Object.values(TOKENISERS));
+
+function priorOf(rows: readonly Vector[]): { readonly precision: readonly number[][]; readonly target: Vector } {
+  const mean = FEATURES.map((_, i) => rows.reduce((sum, row) => sum + (row[i] ?? 0), 0) / rows.length);
+  const spread = (i: number, j: number): number =>
+    rows.reduce((sum, row) => sum + ((row[i] ?? 0) - (mean[i] ?? 0)) * ((row[j] ?? 0) - (mean[j] ?? 0)), 0);
+  const covariance = mean.map((a, i) =>
+    mean.map((b, j) => {
+      const least = MARKER_DEVIATIONS[i - FEATURES.indexOf('markers')] ?? LEAST_DEVIATION;
+      const own = i === j ? (EACH * Math.abs(a) + least) ** 2 : 0;
+      return (WIDER * spread(i, j)) / (rows.length - 1) + TOGETHER ** 2 * a * b + own;
+    }),
+  );
+  const factor = cholesky(covariance);
+  const precision = Array.from({ length: SIZE }, (_, i) => {
+    const unit = mean.map((_, j) => (i === j ? 1 : 0));
+    return i < mean.length ? [...solved(factor, unit), 0, 0] : new Array<number>(SIZE).fill(0);
+  });
+  for (const [at, [, deviation]] of [[MESSAGES, FRAME] as const, [THOUGHTS, RETURNED] as const]) {
+    const row = precision[at];
+    if (row) row[at] = 1 / deviation ** 2;
+  }
+  const whole = [...mean, FRAME[0], RETURNED[0]];
+  return { precision, target: precision.map((row) => dot(row, whole)) };
+}
+
+function dot(a: Vector, b: Vector): number {
+  let sum = 0;
+  for (let i = 0; i < a.length && i < b.length; i++) sum += (a[i] ?? 0) * (b[i] ?? 0);
+  return sum;
+}
+
+/** The lower triangle whose product with its transpose is a matrix (symmetric, positive definite). */
+function cholesky(matrix: readonly Vector[]): readonly number[][] {
+  const lower: number[][] = [];
+  matrix.forEach((row, i) => {
+    const own: number[] = [];
+    for (let j = 0; j <= i; j++) {
+      const above = lower[j] ?? own;
+      let sum = row[j] ?? 0;
+      for (let k = 0; k < j; k++) sum -= (own[k] ?? 0) * (above[k] ?? 0);
+      own.push(i === j ? Math.sqrt(Math.max(sum, Number.MIN_VALUE)) : sum / (above[j] ?? 1));
+    }
+    lower.push(own);
+  });
+  return lower;
+}
+
+/** Solves a system of equations by the factor of its matrix. */
+function solved(lower: readonly number[][], right: Vector): number[] {
+  const size = lower.length;
+  const middle: number[] = [];
+  lower.forEach((row, i) => {
+    middle.push(((right[i] ?? 0) - dot(row.slice(0, i), middle)) / (row[i] ?? 1));
+  });
+  const result = new Array<number>(size).fill(0);
+  for (let i = size - 1; i >= 0; i--) {
+    let sum = middle[i] ?? 0;
+    for (let k = i + 1; k < size; k++) sum -= (lower[k]?.[i] ?? 0) * (result[k] ?? 0);
+    result[i] = sum / (lower[i]?.[i] ?? 1);
+  }
+  return result;
+}
