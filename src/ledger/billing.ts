@@ -118,7 +118,7 @@ export class Billing {
     const name = conversationName(facts);
     const state = facts.conversationId === '' ? null : this.#conversation(name);
     const from = branchOf(state, facts);
-    const price = prices.of(facts.model, facts.atMs);
+    const price = prices.of(facts.model, facts.atMs, facts.cloud);
     const scale = this.#scale(facts);
     const compacted = state === null && this.#isCompacted(name, facts);
     const seen = scale.see(facts, from, facts.usage?.input ?? null);
@@ -210,6 +210,7 @@ function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
     project: facts.project,
     conversationId: facts.conversationId,
     wire: facts.wire,
+    cloud: facts.cloud,
     model: facts.model,
     arm: facts.arm,
     estimated: bill.estimated,

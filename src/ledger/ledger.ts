@@ -138,7 +138,7 @@ export class Ledger implements LedgerSink, LedgerReader {
     if (known) return known;
     const place = await this.#options.store.cutIn(pruneId);
     const newest = place?.newest ?? null;
-    const price = newest && this.#options.prices.of(newest.model, newest.atMs);
+    const price = newest && this.#options.prices.of(newest.model, newest.atMs, newest.cloud);
     return { project: place?.project ?? 'default', entering: newest && price ? entering(newest, price) : 0 };
   }
 

@@ -88,8 +88,14 @@ export class Prices {
   /**
    * The price of a model for a request at that time; `null` where no row fits: its tokens count, its dollars do not. A file
    * that is tried earlier wins; in it, of the rows that fit, the latest that is not after that day.
+   *
+   * @param cloud - of the request: on Azure a model has the name that its deployment was given
    */
-  of(model: string, atMs: number): Price | null {
+  of(model: string, atMs: number, cloud?: string): Price | null {
+    return this.#rowOf(model, atMs) ?? (cloud === 'azure' ? this.#rowOf(this.#nameIn(model), atMs) : null);
+  }
+
+  #rowOf(model: string, atMs: number): Price | null {
     const day = dayOf(atMs);
     for (const rows of this.#fitting(model)) {
       const base = latest(rows, day, undefined);
@@ -101,6 +107,16 @@ export class Prices {
       );
     }
     return null;
+  }
+
+  /** The longest name of a model that stands in the name of a deployment, `''` where there is none: prod-gpt-5-mini. */
+  #nameIn(deployment: string): string {
+    const name = `-${alike(deployment).replaceAll('_', '-')}-`;
+    const words = this.#tables.flat().flatMap(({ row }) => alike(row.model).split(/\s+/));
+    return words.reduce(
+      (longest, word) => (word.length > longest.length && name.includes(`-${word}-`) ? word : longest),
+      '',
+    );
   }
 
   #fitting(model: string): readonly (readonly PriceRow[])[] {

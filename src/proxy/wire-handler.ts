@@ -254,7 +254,8 @@ class WireExchange {
     const { shadow, dialect } = this.#options;
     const { model } = this.#to.operation;
     const caller = callerOf(this.#req.headers);
-    const about = { requestId: this.#requestId, project, wire: dialect.name, forwardedOriginal, model, caller };
+    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller };
+    const about = { requestId: this.#requestId, forwardedOriginal, ...of };
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {

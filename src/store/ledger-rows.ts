@@ -15,6 +15,7 @@ const COLUMN_OF = {
   project: 'project',
   conversationId: 'conversation',
   wire: 'wire',
+  cloud: 'cloud',
   model: 'model',
   arm: 'arm',
   estimated: 'estimated',
@@ -52,6 +53,7 @@ export function turnRow(turn: LedgerTurn): TurnRow {
     atMs: Math.trunc(turn.atMs),
     project: named(turn.project),
     conversationId: named(turn.conversationId),
+    cloud: named(turn.cloud ?? ''),
     model: named(turn.model),
     estimated: turn.estimated ? 1 : 0,
     fresh: Math.round(turn.fresh),
@@ -66,8 +68,8 @@ export function turnRow(turn: LedgerTurn): TurnRow {
   };
 }
 
-export function turnOf(row: TurnRow): LedgerTurn {
-  return { ...row, estimated: row.estimated !== 0 };
+export function turnOf({ cloud, ...row }: TurnRow): LedgerTurn {
+  return { ...row, ...(cloud && { cloud }), estimated: row.estimated !== 0 };
 }
 
 /** What a query of conversations selects, as a `LedgerConversation`. A conversation is named once for each project, and is of

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../src/app/store.ts';
 import { type AwsKey, awsFrame, isSignedBy, signedHeaders } from '../helpers/aws.ts';
 import { type Answer, type FakeUpstream, json, startUpstream } from '../helpers/fake-upstream.ts';
 import { messagesBody, oneCall } from '../helpers/messages.ts';
-import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { settingsOf, startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { send, type WireAnswer } from '../helpers/wire.ts';
 
@@ -195,6 +196,22 @@ describe('answers of Bedrock', () => {
       pruned: 1,
       ...usage,
     });
+  });
+
+  it('are billed by the model of the path, for the cloud that gave them', async () => {
+    const usage = { input_tokens: 1_000_000, output_tokens: 0 };
+    const cloud = await bedrock({}, (_req, res) => json(res, 200, { type: 'message', usage }));
+    await post(cloud, INVOKE, CLAUDE, bearer);
+    const [line] = await cloud.proxy.requestLines(1);
+    await cloud.proxy.stop();
+    const store = await openStore(settingsOf({ MCP_PRUNER_DB_PATH: cloud.proxy.dbPath }), {
+      readonly: true,
+      clock: { nowMs: () => Date.now() },
+    });
+    const turns = await store.ledger.turns({ conversationId: String(line?.conversationId), limit: 10 });
+    await store.close();
+    expect(turns).toMatchObject([{ cloud: 'bedrock', wire: 'messages', model: MODEL }]);
+    expect(turns[0]?.dollars).toBeGreaterThan(2);
   });
 
   it('that are JSON tell their usage as well', async () => {

@@ -71,6 +71,17 @@ describe('the prices that come with the program', () => {
     },
   );
 
+  it.each([
+    ['prod-gpt-5-mini', 'gpt-5-mini'],
+    ['gpt_4o_team', 'gpt-4o'],
+    ['My-GPT-5', 'gpt-5'],
+    ['claude-opus-4-5-eu', 'claude-opus-4-5'],
+  ])('know the model in the name of a deployment of Azure, and only there: %s', (deployment, model) => {
+    expect(builtIn.of(deployment, NOW, 'azure')).toEqual(builtIn.of(model, NOW));
+    expect(builtIn.of(deployment, NOW)).toBeNull();
+    expect(builtIn.of('assistant', NOW, 'azure')).toBeNull();
+  });
+
   it('follow a price that changed on a day', () => {
     expect(builtIn.of('claude-sonnet-5-5', Date.parse('2026-10-06T23:59:59Z'))?.read).toBe(0.2);
     expect(builtIn.of('claude-sonnet-5-5', Date.parse('2026-10-07T00:00:00Z'))?.read).toBe(0.1);

@@ -36,6 +36,8 @@ interface NamedRequest {
   readonly project: string;
   readonly conversationId: string;
   readonly wire: string;
+  /** The provider that answered, such as `bedrock`; absent where it is not known. */
+  readonly cloud?: string | undefined;
   readonly model: string;
   readonly arm: Arm;
 }

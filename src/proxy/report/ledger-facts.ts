@@ -21,6 +21,7 @@ export interface Circumstances {
   readonly requestId: string;
   readonly project: string;
   readonly wire: string;
+  readonly cloud?: string | undefined;
   /** The bytes forwarded were those that came. */
   readonly forwardedOriginal: boolean;
   /** The model, on wires that name it in the path. Default: the body's. */
@@ -53,6 +54,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     requestId: about.requestId,
     project: about.project,
     wire: about.wire,
+    cloud: about.cloud,
     conversationId: rewritten.conversationId,
     model: (about.model ?? rewritten.model).slice(0, MAX_MODEL_CHARS),
     arm,
@@ -109,6 +111,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     project: open.project,
     conversationId: open.conversationId,
     wire: open.wire,
+    cloud: open.cloud,
     model: open.model,
     arm: open.arm,
     usage: usageFacts(usage),

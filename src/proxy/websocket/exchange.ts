@@ -1,4 +1,5 @@
 import type { AnswerReader, Dialect } from '../../dialects/dialect.ts';
+import type { ProviderName } from '../../providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport } from '../report/request-report.ts';
@@ -18,6 +19,8 @@ export interface SentFrame {
   readonly project: string | null;
   /** As in `Circumstances`. */
   readonly caller: string;
+  /** The provider at the other end. */
+  readonly cloud: ProviderName;
 }
 
 /** One request in a frame and what answers it. */
@@ -26,7 +29,7 @@ export class FrameExchange {
   readonly pruned: Pruned;
   /** Whether the upstream took it only as it came. */
   wasRefused = false;
-  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller'>;
+  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller' | 'cloud'>;
   readonly #reader: AnswerReader;
   readonly #startedAt: number;
   readonly #bytesIn: number;
@@ -78,10 +81,10 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const { rewritten } = this.pruned;
-    const { project, dialect, caller } = this.#about;
+    const { project, dialect, caller, cloud } = this.#about;
     if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project, wire: dialect.name, caller };
+    const about = { requestId: this.requestId, project, wire: dialect.name, cloud, caller };
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }

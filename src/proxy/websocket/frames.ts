@@ -106,8 +106,9 @@ export class Frames implements BridgeWatch {
     });
     const pruneMs = performance.now() - startedAt;
     const project = this.#options.keepsLedger ? scopeOf(this.#connected.headers, requestId).project : null;
-    const caller = callerOf(this.#connected.headers);
-    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, project, caller });
+    const { headers, cloud } = this.#connected;
+    const about = { project, cloud, caller: callerOf(headers) };
+    this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
   }
