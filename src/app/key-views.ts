@@ -9,6 +9,7 @@ import { PrunerError } from '../errors.ts';
 import { NarrowedStore } from '../keys/narrowed/store.ts';
 import { PageAccess, type PageKeys } from '../page/access.ts';
 import { admitted, viewerOf } from '../proxy/doors/admitted.ts';
+import { signInsOf } from './audit.ts';
 import { callersOf } from './callers.ts';
 import type { OpenKeys } from './keys.ts';
 import type { MountParts, View, ViewParts } from './mounts.ts';
@@ -31,7 +32,13 @@ const NOBODY: Viewer = { projects: [], project: '' };
 export function keyViews(parts: MountParts, keys: OpenKeys, face: ToolFace, mount: (parts: ViewParts) => View): View {
   const { settings, clock, stopping } = parts;
   setMaxListeners(0, stopping); // each page that follows what happens is told when the server stops
-  const access = new PageAccess({ allowed: callersOf(settings), token: null, keys: pageKeys(keys), clock });
+  const access = new PageAccess({
+    allowed: callersOf(settings),
+    token: null,
+    keys: pageKeys(keys),
+    clock,
+    onSignedIn: signInsOf(parts),
+  });
   const views = new LRUCache<string, View>({ max: MAX_VIEWS });
   return (req, res, next) => {
     const viewer = viewerOf(req) ?? keys.viewer(access.keyOf(req)) ?? NOBODY;

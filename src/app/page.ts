@@ -10,6 +10,7 @@ import { PageAccess } from '../page/access.ts';
 import { openPage } from '../page/page.ts';
 import type { PageParts } from '../page/parts.ts';
 import type { SettingShown } from '../page/shapes.ts';
+import { signInsOf } from './audit.ts';
 import type { ViewParts } from './mounts.ts';
 import { viewerFindings } from './viewer-health.ts';
 
@@ -21,7 +22,12 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
   const pageParts: PageParts = {
     access:
       parts.pageAccess ??
-      new PageAccess({ allowed: allowedCallers([...allowedHosts, host], []), token: authToken, clock }),
+      new PageAccess({
+        allowed: allowedCallers([...allowedHosts, host], []),
+        token: authToken,
+        clock,
+        onSignedIn: signInsOf(parts),
+      }),
     ...{ version: parts.version, clock, store, pruner: parts.pruner, contextGc: parts.contextGc },
     flush: async () => {
       await Promise.all([recorder.flush(), events.flush()]);

@@ -9,6 +9,7 @@ import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
 import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
+import { noteSettings } from './audit.ts';
 import { callersOf } from './callers.ts';
 import type { OpenFleet } from './fleet.ts';
 import type { OpenKeys } from './keys.ts';
@@ -74,7 +75,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     onUpgradeRefused,
     hops,
     app: rest.listener,
-    loaded: Promise.all([rest.settled, services.ledgerStarted]).then(() => undefined),
+    loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(storage)]).then(() => undefined),
     health: () => ({ ...services.health(), routes: rest.state(), not_understood: notUnderstood.report() }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),

@@ -19,6 +19,8 @@ export async function openStore(settings: Settings, parts: StoreParts): Promise<
     maxBytes: settings.storeMaxBytes,
     conversationShare: settings.storeConversationShare,
     maxEvents: settings.maxEvents,
+    auditTtlMs: settings.auditTtlS * 1000,
+    ledgerTtlMs: settings.ledgerTtlS === null ? null : settings.ledgerTtlS * 1000,
     hashOf: textHash,
     ...parts,
   };

@@ -80,7 +80,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
       keys: await store.keys(),
       place: storePlace(settings),
       tell: async (event) => {
-        if (settings.maxEvents > 0) await store.addEvents([event]);
+        await store.addEvents([event]);
       },
     });
   } catch (cause) {

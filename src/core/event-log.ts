@@ -6,7 +6,7 @@ import type { EventRecord, EventSink, Store } from './ports.ts';
 
 export interface EventLogOptions {
   readonly store: Pick<Store, 'addEvents'>;
-  /** How many events the store keeps; with 0 none is taken. */
+  /** How many events the store keeps; with 0 none is taken but those of the audit class. */
   readonly maxEvents: number;
   /** Told when events are lost because they could not be written. */
   readonly onFailure: FailureReporter;
@@ -37,13 +37,13 @@ export class EventLog implements EventSink {
   }
 
   add(events: readonly EventRecord[]): void {
-    if (this.#options.maxEvents === 0 || events.length === 0) return;
     for (const event of events) {
+      if (this.#options.maxEvents === 0 && !event.audit) continue;
       this.#waiting.push(event);
       if (event.kind === 'pruned') this.#runOfPrune.set(String(event.payload.prune_id), event.runId);
     }
-    if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.slice(-MAX_WAITING);
-    this.#behind.soon(this.#waiting.length);
+    if (this.#waiting.length > MAX_WAITING) this.#waiting = newestOf(this.#waiting);
+    if (this.#waiting.length > 0) this.#behind.soon(this.#waiting.length);
   }
 
   /** The run in which this process saw a prune last. */
@@ -75,4 +75,12 @@ export class EventLog implements EventSink {
     });
     if (events.length > 0) for (const listener of this.#listeners) listener();
   }
+}
+
+/** Of too many events the newest, and as many of the audit class as there is room for. */
+function newestOf(events: readonly EventRecord[]): EventRecord[] {
+  const audits = events.filter(({ audit }) => audit).slice(-MAX_WAITING);
+  const room = MAX_WAITING - audits.length;
+  let plain = events.length - audits.length;
+  return events.filter(({ audit }) => audit || plain-- <= room);
 }

@@ -147,6 +147,8 @@ export interface EventRecord {
   readonly childId?: string | null;
   /** Whose it is, where that is asked for: nobody else's key shows it. */
   readonly project?: string | undefined;
+  /** Of the audit class: kept by age, and not pushed out by other events. */
+  readonly audit?: true;
 }
 
 /** Takes events; never throws and never waits. */

@@ -1,5 +1,5 @@
 import type { Directive, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
-import type { Clock, Store } from '../core/ports.ts';
+import type { Clock, EventRecord, Store } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
 import type { FailureReporter } from '../failures.ts';
 import { type Analysis, type AnalyzeInput, analyze } from './analyze.ts';
@@ -151,8 +151,10 @@ export class ContextGc {
       return segmentsEvent({ tsMs, kind, runId, opId: null }, { project, by }, list, { tokens });
     });
     if (events.length === 0) return;
+    const erased: EventRecord[] =
+      kind === 'deleted' ? events.map((event) => ({ ...event, kind: 'erased', audit: true as const })) : [];
     await this.#options.events
-      .addEvents(events)
+      .addEvents([...events, ...erased])
       .catch((cause: unknown) => this.#options.onFailure('event_not_kept', cause));
   }
 }

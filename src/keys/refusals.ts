@@ -61,5 +61,13 @@ export function keyEvent(
   tsMs: number,
   payload: EventRecord['payload'],
 ): EventRecord {
-  return { tsMs, kind, level: kind === 'key_refused' ? 'warn' : 'info', runId: KEYS_RUN, opId: null, payload };
+  return {
+    tsMs,
+    kind,
+    level: kind === 'key_refused' ? 'warn' : 'info',
+    runId: KEYS_RUN,
+    opId: null,
+    payload,
+    audit: true,
+  };
 }

@@ -10,6 +10,8 @@ export interface PageAccessOptions {
   /** Where callers show keys instead, of which there are many. */
   readonly keys?: PageKeys;
   readonly clock: Clock;
+  /** Called when somebody signed in; `keyId` is `''` where that was by the token. */
+  readonly onSignedIn?: (keyId: string) => void;
 }
 
 /** Keys as the page knows them. */
@@ -86,11 +88,12 @@ export class PageAccess {
 
   /** @returns the cookie for a caller who shows the right token, or a key; else `null` */
   async enter(req: IncomingMessage, shown: string): Promise<string | null> {
-    const { token, keys, clock } = this.#options;
+    const { token, keys, clock, onSignedIn } = this.#options;
     const keyId = keys ? await keys.enter(shown) : token !== null && isSame(shown, token) ? '' : null;
     if (keyId === null) return null;
     const untilMs = Math.trunc(clock.nowMs()) + SESSION_MS;
     const seal = this.#seal(untilMs, keyId);
+    if (seal !== null) onSignedIn?.(keyId);
     return seal === null ? null : cookie(req, [untilMs, ...(keys ? [keyId] : []), seal].join('.'), SESSION_MS / 1000);
   }
 

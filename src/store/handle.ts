@@ -20,8 +20,12 @@ export interface StoreOptions {
   readonly maxBytes: number;
   /** Share of `maxBytes` that the originals of one conversation may take up. Default: all. */
   readonly conversationShare?: number;
-  /** How many events are kept. */
+  /** How many events are kept, but for those of the audit class. */
   readonly maxEvents: number;
+  /** How long events of the audit class are kept. Default: a year. */
+  readonly auditTtlMs?: number;
+  /** How long the ledger's rows are kept. Default: 180 days in a database; in a file the newest 100,000, whatever their age. */
+  readonly ledgerTtlMs?: number | null;
   readonly log?: StoreLog;
   /** Nothing is created, migrated or written, not even a use noted: to look into a store from outside. */
   readonly readonly?: boolean;
@@ -48,7 +52,7 @@ export interface SweepStep extends Swept {
 }
 
 /** What a sweep keeps a store within. */
-export type SweepLimits = Pick<StoreOptions, 'maxBytes' | 'maxEvents' | 'ttlMs'>;
+export type SweepLimits = Pick<StoreOptions, 'maxBytes' | 'maxEvents' | 'ttlMs' | 'auditTtlMs' | 'ledgerTtlMs'>;
 
 /** An open store with all that lies on it. */
 export interface StoreHandle extends Store {
@@ -80,6 +84,8 @@ export interface StoreHandle extends Store {
   failingSinceMs(): number | null;
   /** Whether so much was stored that upkeep must not wait for a pause. */
   pressed(): boolean;
+  /** Keeps a short text under a name. @returns the text that was kept under it before, or `null` */
+  exchange(name: string, text: string): Promise<string | null>;
   /** Calls back when another process noted a refused conversation, until the returned function is called. */
   onRefused(listener: () => void): () => void;
   /** Calls back when another process changed keys and the store was told, until the returned function is called. */

@@ -1,11 +1,24 @@
 import type { LedgerSum, LedgerTurn } from '../core/ports/ledger.ts';
 
-/** Requests that are kept one by one; past it the oldest go. Sums stay. */
+const DAY_MS = 86_400_000;
+/** Requests that a file keeps one by one where nothing says how long; past it the oldest go. Sums stay. */
 export const MAX_TURNS = 100_000;
+/** How long a database keeps them where nothing says how long. */
+export const LEDGER_TTL_MS = 180 * DAY_MS;
+/** States without a request for this long are deleted, and requests that wait for longer than that. */
+export const STATE_TTL_MS = 90 * DAY_MS;
+export const WAITING_TTL_MS = DAY_MS;
+/** States that a file keeps, some 3 KB each. */
+export const MAX_STATES = 20_000;
 /** Requests that wait for those before them and are read at once. */
 export const MAX_WAITING_READ = 200;
 /** Figures that a query answers with at the most. */
 export const MAX_SUMS_READ = 200_000;
+/** The name of the state that is a text of `StoreHandle.exchange`. */
+export function noteName(name: string): string {
+  return `note\n${name}`;
+}
+
 const MAX_NAME_CHARS = 200;
 
 /** The column of each field of a turn, in the order of the table. */

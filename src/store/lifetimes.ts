@@ -7,6 +7,9 @@ export interface Lifetimes {
   readonly sentTtlMs: number;
 }
 
+/** Of audit events, by default. */
+export const YEAR_MS = 365 * 86_400_000;
+
 const SENT_TTL_MS = 90 * 86_400_000;
 /** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
 const EPOCH_SHARE = 1 / 8;

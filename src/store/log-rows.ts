@@ -19,7 +19,7 @@ export interface EventRow {
 
 export const EVENT_COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload';
 
-/** What is added to one of the two logs: times, then texts, by the names of their columns. */
+/** What is added to one of the two logs: times, then texts, by the names of their columns; `audit` is a number. */
 export interface LogRows {
   readonly log: 'event' | 'child_log';
   /** The first one is a number. */
@@ -28,13 +28,56 @@ export interface LogRows {
 }
 
 export function eventRows(events: readonly EventRecord[]): LogRows {
-  const columns = 'ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project'.split(' ');
-  const rows = events.map(({ tsMs, kind, level, runId, opId, payload, ...about }) => {
+  const columns = 'ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project audit'.split(' ');
+  const rows = events.map(({ tsMs, kind, level, runId, opId, payload, audit, ...about }) => {
     const { jobId = null, graphId = null, nodeId = null, childId = null, project = null } = about;
     const text = JSON.stringify(payload);
-    return [Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text, project];
+    return [Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text, project, audit ? 1 : 0];
   });
   return { log: 'event', columns, rows };
+}
+
+/** Refusals of one key for one reason within this time are one event, whichever processes refused. */
+const MINUTE_MS = 60_000;
+/** The kind of event that is folded. */
+export const FOLDED_KIND = 'key_refused';
+
+/** An event of that kind that is there. */
+export interface FoldedRow {
+  readonly seq: number;
+  readonly payload: string;
+}
+
+/** Of the same minute as an event: from when on, and up to when. */
+export function minuteOf(tsMs: number): readonly [number, number] {
+  const from = Math.floor(tsMs / MINUTE_MS) * MINUTE_MS;
+  return [from, from + MINUTE_MS];
+}
+
+/** Events in their order, those of that kind that belong together as one. */
+export function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
+  const together = new Map<EventRecord | string, EventRecord>();
+  for (const event of events) {
+    const { kind, tsMs, payload } = event;
+    const id = kind === FOLDED_KIND ? JSON.stringify([minuteOf(tsMs), payload.key_id, payload.reason]) : event;
+    const first = together.get(id);
+    const times = Number(first?.payload.times ?? 0) + Number(payload.times);
+    together.set(id, first ? { ...first, payload: { ...first.payload, times } } : event);
+  }
+  return [...together.values()];
+}
+
+/** The row that an event is added to, with its payload then; `null` where there is none of its key and reason. */
+export function foldedInto(
+  { payload }: EventRecord,
+  rows: readonly FoldedRow[],
+): { readonly seq: number; readonly payload: string } | null {
+  for (const { seq, payload: text } of rows) {
+    const known = JSON.parse(text) as EventRecord['payload'];
+    if (known.key_id !== payload.key_id || known.reason !== payload.reason) continue;
+    return { seq, payload: JSON.stringify({ ...known, times: Number(known.times) + Number(payload.times) }) };
+  }
+  return null;
 }
 
 export function childLogRows(entries: readonly ChildLogRecord[]): LogRows {

@@ -20,8 +20,9 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
+import { noteName } from './ledger-rows.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
-import { eventRows, listEvents } from './log-rows.ts';
+import { listEvents } from './log-rows.ts';
 import { PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import {
@@ -36,7 +37,7 @@ import {
   type LookUpRow,
 } from './postgres/decisions.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
-import { addToLog } from './postgres/logs.ts';
+import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
 import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
@@ -176,6 +177,16 @@ class DatabaseStore implements PostgresStore {
   onKeys(listener: () => void): () => void {
     this.#keyListeners.add(listener);
     return () => this.#keyListeners.delete(listener);
+  }
+
+  async exchange(name: string, text: string): Promise<string | null> {
+    const [row] = await this.#database.write<{ before: string | null }>(
+      `WITH old AS (SELECT data FROM mcp_pruner.ledger_state WHERE name = $1)
+       INSERT INTO mcp_pruner.ledger_state (name, lineage, at_ms, version, data) VALUES ($1, '', $2, 1, $3)
+       ON CONFLICT (name) DO UPDATE SET data = excluded.data RETURNING (SELECT data FROM old) AS before`,
+      [noteName(name), Number.MAX_SAFE_INTEGER, text],
+    );
+    return row?.before ?? null;
   }
 
   onRefused(listener: () => void): () => void {
@@ -344,7 +355,7 @@ class DatabaseStore implements PostgresStore {
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
     await this.#database.transaction(
-      (client) => addToLog(client, eventRows(events), this.#options.maxEvents),
+      (client) => addEvents(client, events, this.#options.maxEvents),
       BACKGROUND_WAIT_MS,
     );
   }

@@ -22,15 +22,15 @@ import type {
 import type { StoreUnavailable } from '../errors.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
-import { eventRows, listEvents } from './log-rows.ts';
+import { listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
 import { decodeSent } from './sent-codec.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
-import { FileLedger } from './sqlite/ledger-store.ts';
-import { addToLog } from './sqlite/logs.ts';
+import { exchangeNote, FileLedger } from './sqlite/ledger-store.ts';
+import { addEvents } from './sqlite/logs.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
 import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
@@ -110,8 +110,9 @@ class FileStore implements SqliteStore {
     const { maxBytes, conversationShare = 1 } = options;
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
-    this.ledger = new FileLedger(this.#access);
+    this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.recall = new FileRecall(this.#access);
+    this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();
@@ -124,6 +125,10 @@ class FileStore implements SqliteStore {
 
   problem(): StoreUnavailable | null {
     return this.#holder.problem();
+  }
+
+  exchange(name: string, text: string): Promise<string | null> {
+    return this.#access.write(({ sql }) => exchangeNote(sql, name, text));
   }
 
   /** Other processes on the file are asked when the server starts. */
@@ -296,7 +301,7 @@ class FileStore implements SqliteStore {
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
     if (events.length === 0) return;
-    await this.#access.write(({ sql }) => addToLog(sql, eventRows(events), this.#options.maxEvents), {
+    await this.#access.write(({ sql }) => addEvents(sql, events, this.#options.maxEvents), {
       waitMs: BACKGROUND_WAIT_MS,
     });
   }

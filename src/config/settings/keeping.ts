@@ -1,4 +1,4 @@
-import { oneOf, share, wholeNumber } from '../rules.ts';
+import { oneOf, optional, share, wholeNumber } from '../rules.ts';
 import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
 /** What is kept and how long, and what one request may take. */
@@ -40,7 +40,20 @@ export const keepingSettings = {
     rule: wholeNumber(0, 100_000_000),
     fallback: 100_000,
     unit: 'events',
-    doc: 'How many of the newest events the store keeps; 0 records none.',
+    doc: 'How many of the newest events the store keeps; 0 records none. Events of the audit class do not count.',
+  }),
+  auditTtlS: setting({
+    rule: wholeNumber(1, 100 * 365 * DAY_S),
+    fallback: 365 * DAY_S,
+    unit: 's',
+    doc: 'How long events of the audit class are kept: keys created, revoked, rotated and refused, sign-ins, erasures, changed settings. Other events never push them out.',
+  }),
+  ledgerTtlS: setting({
+    rule: optional(wholeNumber(1, 100 * 365 * DAY_S)),
+    fallback: null,
+    fallbackWords: '180 days in a database; in a file the newest 100,000 rows',
+    unit: 's',
+    doc: 'How long the ledger keeps the row of a request. Its sums by day are kept for ever.',
   }),
   memoMaxBytes: setting({
     rule: wholeNumber(0),

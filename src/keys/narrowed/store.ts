@@ -131,6 +131,8 @@ export class NarrowedStore implements StoreHandle {
     return Promise.resolve([]);
   }
 
+  exchange = unsupported;
+
   onRefused(): () => void {
     return () => undefined;
   }

@@ -52,7 +52,7 @@ export const movedTables: readonly MovedTable[] = [
   table(
     'event',
     'seq',
-    'seq ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project',
+    'seq ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project audit',
     'kind run_id op_id job_id graph_id node_id child_id project',
   ),
   table(

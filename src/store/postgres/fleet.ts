@@ -1,7 +1,7 @@
 import type { FleetAccess, Step, Steps } from '../fleet/steps.ts';
-import { childLogRows, eventRows } from '../log-rows.ts';
+import { childLogRows } from '../log-rows.ts';
 import type { Queryable } from './database.ts';
-import { addToLog } from './logs.ts';
+import { addEvents, addToLog } from './logs.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { allOf, changeOf } from './rows.ts';
 
@@ -55,7 +55,7 @@ export class DatabaseFleet implements FleetAccess {
       case 'change':
         return changeOf(client, step.sql, step.values);
       case 'events':
-        if (this.#maxEvents > 0) await addToLog(client, eventRows(step.events), this.#maxEvents);
+        if (this.#maxEvents > 0) await addEvents(client, step.events, this.#maxEvents);
         return undefined;
       case 'logs':
         return addToLog(client, childLogRows(step.lines), this.#maxEvents);

@@ -12,7 +12,7 @@ import type {
 } from '../../core/ports/ledger.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { LedgerLists } from '../ledger-lists.ts';
-import { addedUp, MAX_TURNS, MAX_WAITING_READ, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
+import { addedUp, MAX_WAITING_READ, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from '../ledger-sums.ts';
 import type { Database, Queryable } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
@@ -201,11 +201,6 @@ async function addTurns(client: Queryable, turns: readonly LedgerTurn[]): Promis
   await client.query(
     `INSERT INTO mcp_pruner.ledger_turn (${TURN_COLUMNS.join(', ')}) VALUES ${places.join(', ')} ON CONFLICT DO NOTHING`,
     values,
-  );
-  await client.query(
-    `DELETE FROM mcp_pruner.ledger_turn WHERE id IN (SELECT id FROM mcp_pruner.ledger_turn
-     WHERE id <= (SELECT max(id) FROM mcp_pruner.ledger_turn) - $1 ORDER BY id LIMIT $2)`,
-    [MAX_TURNS, turns.length * 2],
   );
 }
 

@@ -1,4 +1,6 @@
 import type { SweepLimits, SweepStep } from '../handle.ts';
+import { LEDGER_TTL_MS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
+import { YEAR_MS } from '../lifetimes.ts';
 import type { LogRows } from '../log-rows.ts';
 import type { PendingUses, Use } from '../pending-uses.ts';
 import { livingMs, roomLimit } from '../room.ts';
@@ -93,6 +95,8 @@ export class Sweeper {
       await this.#trimLog(client, 'event', rows),
       await this.#trimLog(client, 'child_log', rows),
       await this.#trimDirectives(client, rows),
+      await this.#trimLedger(client, nowMs),
+      await removeBy(client, 'event', 'seq', 'audit = 1 AND ts_ms < $1 ORDER BY ts_ms', this.#auditsFrom(nowMs), rows),
     ];
     const forgotten = await this.#forget(client, nowMs - this.#limits.ttlMs);
     const more = [...counts, ...others, forgotten].some((count) => count >= rows);
@@ -133,7 +137,27 @@ export class Sweeper {
 
   async #trimLog(client: Queryable, log: LogRows['log'], rows: number): Promise<number> {
     const [last] = await client.query<{ seq: number }>('SELECT seq FROM mcp_pruner.log_seq WHERE log = $1', [log]);
-    return trimLog(client, log, (last?.seq ?? 0) - this.#limits.maxEvents, rows);
+    return trimLog(client, log, last?.seq ?? 0, this.#limits.maxEvents, rows);
+  }
+
+  #auditsFrom(nowMs: number): number {
+    return Math.trunc(nowMs - (this.#limits.auditTtlMs ?? YEAR_MS));
+  }
+
+  /** Rows and states of the ledger that are too old. Sums stay. */
+  async #trimLedger(client: Queryable, nowMs: number): Promise<number> {
+    const ages: readonly [table: string, key: string, column: string, ttlMs: number][] = [
+      ['ledger_turn', 'id', 'at_ms', this.#limits.ledgerTtlMs ?? LEDGER_TTL_MS],
+      ['ledger_state', 'name', 'at_ms', STATE_TTL_MS],
+      ['ledger_waiting', 'id', 'since_ms', WAITING_TTL_MS],
+    ];
+    let most = 0;
+    for (const [table, key, column, ttlMs] of ages) {
+      const where = `${column} < $1 ORDER BY ${column}`;
+      const gone = await removeBy(client, table, key, where, Math.trunc(nowMs - ttlMs), this.#rows);
+      most = Math.max(most, gone);
+    }
+    return most;
   }
 
   async #trimReplies(client: Queryable, rows: number): Promise<number> {
@@ -234,6 +258,23 @@ export async function removeText(client: Queryable, hash: string): Promise<strin
   );
   if (gone.length > 0) await client.query('SELECT mcp_pruner.drop_orphans($1)', [gone.map(({ snapshot }) => snapshot)]);
   return gone.map(({ prune_id }) => prune_id);
+}
+
+async function removeBy(
+  client: Queryable,
+  table: string,
+  key: string,
+  where: string,
+  value: number,
+  limit: number,
+): Promise<number> {
+  const [gone] = await client.query<{ count: number }>(
+    `WITH gone AS (DELETE FROM mcp_pruner.${table} WHERE ${key} IN (
+       SELECT ${key} FROM mcp_pruner.${table} WHERE ${where} LIMIT ${limit} FOR UPDATE SKIP LOCKED) RETURNING 1)
+     SELECT count(*) AS count FROM gone`,
+    [value],
+  );
+  return gone?.count ?? 0;
 }
 
 async function remove(

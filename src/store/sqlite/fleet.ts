@@ -1,7 +1,7 @@
 import type { FleetAccess, Step, Steps } from '../fleet/steps.ts';
-import { childLogRows, eventRows } from '../log-rows.ts';
+import { childLogRows } from '../log-rows.ts';
 import type { Access } from './access.ts';
-import { addToLog } from './logs.ts';
+import { addEvents, addToLog } from './logs.ts';
 import type { Tables } from './tables.ts';
 
 /** The fleet's transactions on the store's file. */
@@ -36,7 +36,7 @@ export class FileFleet implements FleetAccess {
       case 'change':
         return sql.run(step.sql, step.values);
       case 'events':
-        if (this.#maxEvents > 0) addToLog(sql, eventRows(step.events), this.#maxEvents);
+        if (this.#maxEvents > 0) addEvents(sql, step.events, this.#maxEvents);
         return undefined;
       case 'logs':
         return addToLog(sql, childLogRows(step.lines), this.#maxEvents);

@@ -12,7 +12,18 @@ import type {
 } from '../../core/ports/ledger.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { LedgerLists } from '../ledger-lists.ts';
-import { addedUp, MAX_TURNS, MAX_WAITING_READ, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
+import {
+  addedUp,
+  MAX_STATES,
+  MAX_TURNS,
+  MAX_WAITING_READ,
+  noteName,
+  STATE_TTL_MS,
+  TURN_COLUMNS,
+  TURN_FIELDS,
+  turnRow,
+  WAITING_TTL_MS,
+} from '../ledger-rows.ts';
 import { folded, hasRoom } from '../ledger-sums.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { Statements } from './statements.ts';
@@ -26,20 +37,24 @@ const STATE = 'name, lineage, at_ms AS atMs, version, data';
 export class FileLedger extends LedgerLists implements LedgerStore {
   readonly #access: Access;
 
-  constructor(access: Access) {
+  readonly #keep: number;
+
+  /** @param ttlMs - how long rows are kept; `null`: the newest 100,000 */
+  constructor(access: Access, ttlMs: number | null) {
     super(access);
     this.#access = access;
+    this.#keep = ttlMs === null ? MAX_TURNS : Number.MAX_SAFE_INTEGER;
   }
 
   settle(query: SettleQuery, work: SettleWork): Promise<number> {
-    return this.#access.write(({ sql }) => settleOn(sql, work(settlingOf(sql, query))), {
+    return this.#access.write(({ sql }) => settleOn(sql, work(settlingOf(sql, query)), this.#keep), {
       waitMs: BACKGROUND_WAIT_MS,
     });
   }
 
   async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
     if (turns.length + sums.length === 0) return 0;
-    return this.#access.write(({ sql }) => addTo(sql, turns, sums), { waitMs: BACKGROUND_WAIT_MS });
+    return this.#access.write(({ sql }) => addTo(sql, turns, sums, this.#keep), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
@@ -97,7 +112,8 @@ function settlingOf(sql: Statements, { states, lineages, requestIds, process }: 
   };
 }
 
-function settleOn(sql: Statements, { turns, sums, states, removed, waits, billed }: Settled): number {
+function settleOn(sql: Statements, settled: Settled, keep: number): number {
+  const { turns, sums, states, removed, waits, billed } = settled;
   for (const id of billed) sql.run('DELETE FROM ledger_waiting WHERE request_id = ?', [id]);
   for (const { requestId, sinceMs, names, lineage, data } of waits) {
     sql.run(
@@ -114,15 +130,15 @@ function settleOn(sql: Statements, { turns, sums, states, removed, waits, billed
     );
   }
   for (const name of removed) sql.run('DELETE FROM ledger_state WHERE name = ?', [name]);
-  return addTo(sql, turns, sums);
+  return addTo(sql, turns, sums, keep);
 }
 
 /** Adds requests and figures; returns how many figures were folded. */
-function addTo(sql: Statements, turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): number {
+function addTo(sql: Statements, turns: readonly LedgerTurn[], sums: readonly LedgerSum[], keep: number): number {
   let added = 0;
   for (const turn of turns) added += sql.run(ADD_TURN, [turnRow(turn)]);
   const old = 'SELECT id FROM ledger_turn WHERE id <= (SELECT max(id) FROM ledger_turn) - ? ORDER BY id LIMIT ?';
-  if (added > 0) sql.run(`DELETE FROM ledger_turn WHERE id IN (${old})`, [MAX_TURNS, added * 2]);
+  if (added > 0) sql.run(`DELETE FROM ledger_turn WHERE id IN (${old})`, [keep, added * 2]);
   let moved = 0;
   const days = groupBy(addedUp(sums), ({ day }) => day);
   for (const [day, own] of days) {
@@ -150,4 +166,36 @@ function addSum(sql: Statements, sum: LedgerSum): void {
      ON CONFLICT (day, project, slice, key, field) DO UPDATE SET value = value + excluded.value`,
     [sum],
   );
+}
+
+/** Deletes rows and states that are too old, at most `limit` of each; returns how many of the most. */
+export function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit: number): number {
+  const before = (ms: number): number => Math.trunc(nowMs - ms);
+  const rows =
+    ttlMs === null
+      ? 0
+      : sql.run(
+          'DELETE FROM ledger_turn WHERE id IN (SELECT id FROM ledger_turn WHERE at_ms < ? ORDER BY at_ms LIMIT ?)',
+          [before(ttlMs), limit],
+        );
+  const surplus = (sql.value('SELECT count(*) FROM ledger_state') ?? 0) - MAX_STATES;
+  const states = sql.run(
+    `DELETE FROM ledger_state WHERE name IN (SELECT name FROM ledger_state WHERE at_ms < ? ORDER BY at_ms LIMIT ?)
+     OR name IN (SELECT name FROM ledger_state ORDER BY at_ms LIMIT ?)`,
+    [before(STATE_TTL_MS), limit, Math.min(limit, Math.max(0, surplus))],
+  );
+  sql.run('DELETE FROM ledger_waiting WHERE since_ms < ?', [before(WAITING_TTL_MS)]);
+  return Math.max(rows, states);
+}
+
+/** As `StoreHandle.exchange`: a state that never grows old. */
+export function exchangeNote(sql: Statements, name: string, text: string): string | null {
+  const key = noteName(name);
+  const before = sql.value<string>('SELECT data FROM ledger_state WHERE name = ?', [key]) ?? null;
+  sql.run(
+    `INSERT INTO ledger_state (name, lineage, at_ms, version, data) VALUES (?, '', ?, 1, ?)
+     ON CONFLICT (name) DO UPDATE SET data = excluded.data`,
+    [key, Number.MAX_SAFE_INTEGER, text],
+  );
+  return before;
 }

@@ -1,10 +1,12 @@
 import { StoreUnavailable } from '../../errors.ts';
 import type { SweepLimits, SweepStep } from '../handle.ts';
+import { YEAR_MS } from '../lifetimes.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import { trimLog } from './logs.ts';
+import { trimLedger } from './ledger-store.ts';
+import { trimAudit, trimLog } from './logs.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
 
 /** How much text one step compresses; a larger one goes alone. */
@@ -45,10 +47,12 @@ export class Sweeper {
       (tables, nowMs) => {
         const expired = expire(tables, nowMs, new Budget());
         const trimmed = trimLog(tables.sql, 'event', this.#limits.maxEvents, STEP_ROWS);
+        const audits = trimAudit(tables.sql, nowMs - (this.#limits.auditTtlMs ?? YEAR_MS), STEP_ROWS);
+        const rows = trimLedger(tables.sql, nowMs, this.#limits.ledgerTtlMs ?? null, STEP_ROWS);
         const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
         const lines = trimLog(tables.sql, 'child_log', this.#limits.maxEvents, STEP_ROWS);
         const cut = lines + tables.replies.trim(nowMs, STEP_ROWS);
-        const more = expired.more || forgotten.more || trimmed >= STEP_ROWS || cut >= STEP_ROWS;
+        const more = expired.more || forgotten.more || [trimmed, cut, audits, rows].some((count) => count >= STEP_ROWS);
         return { done: expired.done + forgotten.done, more };
       },
       { verify: true, uses: STEP_USES },

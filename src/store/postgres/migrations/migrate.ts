@@ -7,6 +7,7 @@ import { ledger } from './0004-ledger.ts';
 import { keys } from './0005-keys.ts';
 import { fleet } from './0006-fleet.ts';
 import { ledgerStates } from './0007-ledger-states.ts';
+import { audit } from './0008-audit.ts';
 import { ledgerCloud } from './0012-ledger-cloud.ts';
 import { recall } from './0013-recall.ts';
 import { compactions } from './0014-compactions.ts';
@@ -21,6 +22,7 @@ export const migrations: readonly Migration[] = [
   keys,
   fleet,
   ledgerStates,
+  audit,
   ledgerCloud,
   recall,
   compactions,

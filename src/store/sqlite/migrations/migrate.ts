@@ -10,6 +10,7 @@ import { sent } from './0007-sent.ts';
 import { ledger } from './0008-ledger.ts';
 import { keys } from './0009-keys.ts';
 import { ledgerStates } from './0010-ledger-states.ts';
+import { audit } from './0011-audit.ts';
 import { ledgerCloud } from './0015-ledger-cloud.ts';
 import { recall } from './0016-recall.ts';
 import { compactions } from './0017-compactions.ts';
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   ledger,
   keys,
   ledgerStates,
+  audit,
   ledgerCloud,
   recall,
   compactions,

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import type { EventRecord } from '../../src/core/ports.ts';
+import type { StoreHandle, StoreOptions } from '../../src/store/handle.ts';
+import { openPostgresStore } from '../../src/store/postgres.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { aTurn } from '../contract/ledger-store.suite.ts';
+import { afterwards } from '../helpers/afterwards.ts';
+import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
+import { manualClock } from '../helpers/rewriter.ts';
+import { tempPath } from './helpers.ts';
+
+const DAY = 86_400_000;
+const NOW = 400 * DAY;
+const KEPT = 20;
+
+const emptyDatabase = sharedDatabase();
+type Open = (over?: Partial<StoreOptions>) => Promise<{ store: StoreHandle; clock: ReturnType<typeof manualClock> }>;
+
+async function opened(open: (options: StoreOptions) => StoreHandle, over: Partial<StoreOptions> = {}) {
+  const clock = manualClock(NOW);
+  const store = open({ clock, ttlMs: 1e12, maxBytes: 1e9, maxEvents: KEPT, ...over });
+  afterwards(() => store.close());
+  await store.ready();
+  return { store, clock };
+}
+
+const stores: [string, Open, boolean][] = [
+  ['a file', (over) => opened((options) => openSqliteStore({ path: tempPath(), ...options }), over), true],
+  [
+    'a database',
+    async (over) => {
+      const url = await emptyDatabase();
+      return opened((options) => openPostgresStore({ url, ...options }), over);
+    },
+    hasPostgres,
+  ],
+];
+
+const plain = (n: number): EventRecord => ({
+  ...{ tsMs: NOW, kind: 'request', level: 'info', runId: 'r', opId: null, payload: { n } },
+});
+const audit = (kind: string, payload: EventRecord['payload'], tsMs = NOW): EventRecord => ({
+  ...{ tsMs, kind, level: 'info', runId: 'keys', opId: null, payload, audit: true },
+});
+
+async function swept(store: StoreHandle): Promise<void> {
+  while (await store.sweep());
+}
+
+describe.each(stores.filter(([, , isHere]) => isHere))('what %s keeps', (place, open) => {
+  it('never loses an event of the audit class to other events, and counts only those', async () => {
+    const { store } = await open();
+    await store.addEvents([audit('key_created', { key_id: 'k1' })]);
+    for (let n = 0; n < 200; n += 10) await store.addEvents(Array.from({ length: 10 }, (_, i) => plain(n + i)));
+    await store.addEvents([audit('key_revoked', { key_id: 'k1' }), audit('signed_in', { key_id: null })]);
+    await swept(store);
+    const events = await store.events({ fromSeq: 0, limit: 999 });
+    expect(events.filter(({ kind }) => kind !== 'request').map(({ kind }) => kind)).toEqual([
+      'key_created',
+      'key_revoked',
+      'signed_in',
+    ]);
+    expect(events.filter(({ kind }) => kind === 'request').map(({ payload }) => payload.n)).toEqual(
+      Array.from({ length: KEPT }, (_, i) => 200 - KEPT + i),
+    );
+  });
+
+  it('keeps events of the audit class for a year, or as long as it is set', async () => {
+    for (const [over, days] of [
+      [{}, 365],
+      [{ auditTtlMs: 10 * DAY }, 10],
+    ] as const) {
+      const { store } = await open(over);
+      const at = (ago: number) => audit('erased', { ago }, NOW - ago * DAY);
+      await store.addEvents([at(days + 1), at(days - 1), at(0)]);
+      await swept(store);
+      const events = await store.events({ fromSeq: 0, limit: 99 });
+      expect(events.map(({ payload }) => payload.ago)).toEqual([days - 1, 0]);
+    }
+  });
+
+  it('folds refusals of one key, reason and minute into one event', async () => {
+    const { store } = await open();
+    const minute = Math.floor(NOW / 60_000) * 60_000;
+    const refused = (key: string | null, reason: string, atMs: number, times = 1) =>
+      audit('key_refused', { reason, key_id: key, times }, atMs);
+    await store.addEvents([refused('k1', 'rate', minute), refused('k1', 'rate', minute + 1_000, 40)]);
+    await store.addEvents([refused('k1', 'rate', minute + 59_999), refused('k2', 'rate', minute)]);
+    await store.addEvents([refused('k1', 'expired', minute), refused('k1', 'rate', minute + 60_000)]);
+    const events = await store.events({ fromSeq: 0, limit: 99 });
+    expect(events.map(({ payload }) => [payload.key_id, payload.reason, payload.times])).toEqual([
+      ['k1', 'rate', 42],
+      ['k2', 'rate', 1],
+      ['k1', 'expired', 1],
+      ['k1', 'rate', 1],
+    ]);
+  });
+
+  it('keeps rows of the ledger by age, of every project alike, and the sums for ever', async () => {
+    const days = place === 'a file' ? 30 : 180;
+    const { store } = await open(place === 'a file' ? { ledgerTtlMs: days * DAY } : {});
+    const at = (requestId: string, ago: number, project: string) =>
+      aTurn(requestId, { atMs: NOW - ago * DAY, project, conversationId: project });
+    const busy = Array.from({ length: 300 }, (_, i) => at(`b${i}`, i < 150 ? 0 : days + 1, 'busy'));
+    const sum = { day: '1970-01-02', project: 'quiet', slice: 'all', key: '', field: 'requests', value: 1 } as const;
+    await store.ledger.add([at('q1', days + 1, 'quiet'), at('q2', days - 1, 'quiet'), ...busy], [sum]);
+    await swept(store);
+    expect(await store.ledger.turns({ conversationId: 'busy', limit: 999 })).toHaveLength(150);
+    const quiet = await store.ledger.turns({ conversationId: 'quiet', limit: 9 });
+    expect(quiet.map(({ requestId }) => requestId)).toEqual(['q2']);
+    expect(await store.ledger.sums({ sinceDay: '1970-01-01' })).toEqual([sum]);
+  });
+
+  it('forgets what it knows of a conversation 90 days after its last request', async () => {
+    const { store } = await open();
+    const state = (name: string, ago: number) => ({
+      ...{ name, lineage: '', atMs: NOW - ago * DAY, version: 1, data: 'x' },
+    });
+    const query = { lineages: [], requestIds: [], process: { name: 'p', lineage: 'process', aliveFromMs: 0 } };
+    const settled = { turns: [], sums: [], removed: [], waits: [], billed: [] };
+    const states = [state('old', 91), state('young', 89)];
+    await store.ledger.settle({ ...query, states: new Map() }, () => ({ ...settled, states }));
+    await swept(store);
+    const asked = new Map([
+      ['old', 0],
+      ['young', 0],
+    ]);
+    await store.ledger.settle({ ...query, states: asked }, (found) => {
+      expect(found.states.map(({ name }) => name)).toEqual(['young']);
+      return { ...settled, states: [] };
+    });
+  });
+
+  it('keeps a text under a name and gives the one before back', async () => {
+    const { store } = await open();
+    expect([await store.exchange('n', 'a'), await store.exchange('n', 'b'), await store.exchange('m', 'c')]).toEqual([
+      null,
+      'a',
+      null,
+    ]);
+  });
+});
