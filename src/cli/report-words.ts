@@ -32,6 +32,11 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
+/** A number of things: `1 request`, `2 requests`. */
+export function plural(value: number, thing: string): string {
+  return `${count(value)} ${thing}${Math.round(value) === 1 ? '' : 's'}`;
+}
+
 export function percent(share: number | null): string {
   return share === null ? '-' : `${(100 * share).toFixed(1)} %`;
 }

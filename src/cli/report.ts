@@ -11,34 +11,41 @@ import { painter } from './terminal.ts';
 
 const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 7;
+const DEFAULT_SESSION_DAYS = 30;
 const DAYS_BY_UNIT: Readonly<Record<string, number>> = { d: 1, w: 7, m: 30, y: 365 };
 
 /** `mcp-pruner report`: what was spent, what pruning changed, and why caches missed. */
 export const report: Command = {
   usage:
-    'report [--since 7d] [--project <name>] [--json | --html out.html] | report --sessions [--since 7d] [--json] | report --from rows.ndjson [--json]',
+    'report [--since 7d] [--project <name>] [--json | --html out.html] | report --sessions [--since 30d] [--json | --share] | report --from rows.ndjson [--json]',
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
-    'prompt cache missed. --sessions instead reads the session files that Claude Code and Codex keep on this machine and',
-    'tells what pruning would have changed: nothing is sent, nothing is stored, and no server need run.',
+    'prompt cache missed. --sessions instead reads the session files that agents keep on this machine (Claude Code, Codex,',
+    'opencode, Gemini CLI, Cline, Copilot CLI): what they cost, and what pruning would have changed. Nothing is sent or stored.',
   ].join('\n'),
   options: {
     ...configOption,
-    since: { type: 'string', value: '<time>', doc: `how far back, such as 1d, 2w, 3m (default ${DEFAULT_DAYS}d)` },
+    since: {
+      type: 'string',
+      value: '<time>',
+      doc: `how far back, such as 1d, 2w, 3m (default ${DEFAULT_DAYS}d; --sessions ${DEFAULT_SESSION_DAYS}d)`,
+    },
     project: { type: 'string', value: '<name>', doc: 'only this project' },
     json: { type: 'boolean', doc: 'print JSON' },
     html: { type: 'string', value: '<file>', doc: 'write one HTML file that needs nothing else' },
     from: { type: 'string', value: '<file>', doc: 'compare the conversations of a file with its control group' },
+    share: { type: 'boolean', doc: 'with --sessions: a block of figures to post, without paths, names or texts' },
     sessions: { type: 'boolean', doc: 'what pruning would have changed in the sessions on this machine' },
   },
   arguments: { least: 0, most: 0 },
 
   async run(call, io) {
-    const days = daysOf(call);
     if (call.values.sessions === true) {
       const { reportSessions } = await import('./sessions/report.ts');
-      return reportSessions(call, io, io.clock.nowMs() - days * DAY_MS);
+      return reportSessions(call, io, daysOf(call, DEFAULT_SESSION_DAYS));
     }
+    if (call.values.share === true) throw new UsageError('--share is of report --sessions');
+    const days = daysOf(call, DEFAULT_DAYS);
     const from = textOption(call, 'from');
     if (from !== undefined) {
       const [{ holdoutFrom }, { comparedText }] = await Promise.all([
@@ -79,8 +86,8 @@ function writeHtml(call: Call, io: Io, told: LedgerReport): void {
   io.out(`${path}\n`);
 }
 
-function daysOf(call: Call): number {
-  const text = textOption(call, 'since') ?? `${DEFAULT_DAYS}d`;
+function daysOf(call: Call, usual: number): number {
+  const text = textOption(call, 'since') ?? `${usual}d`;
   const [, digits, unit = 'd'] = /^(\d{1,5})([dwmy]?)$/.exec(text) ?? [];
   const days = Number(digits ?? 0) * (DAYS_BY_UNIT[unit || 'd'] ?? 1);
   if (days < 1) throw new UsageError(`--since ${JSON.stringify(text)} is not a time such as 7d, 2w or 3m`);

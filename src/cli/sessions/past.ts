@@ -1,9 +1,9 @@
 import type { Settings } from '../../config/settings.ts';
 import type { Clock } from '../../core/ports.ts';
-import type { SessionFile } from '../../eval/sessions/find.ts';
 import type { Session, SessionRequest } from '../../eval/sessions/recorded.ts';
 import { ENOUGH_TOKENS, ownScales, Scales } from '../../eval/sessions/scale.ts';
 import type { Prices } from '../../ledger/prices.ts';
+import type { SessionFile } from './found.ts';
 import { PastBill, wentThroughProxy } from './past-bill.ts';
 import type { SessionsReport } from './past-report.ts';
 import { Rehearsal, type Rehearsed } from './rehearsal.ts';

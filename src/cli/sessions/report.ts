@@ -1,16 +1,20 @@
 import type { Settings } from '../../config/settings.ts';
 import { ProgressBar } from '../../eval/progress.ts';
-import { sessionFiles } from '../../eval/sessions/find.ts';
 import type { Call, Io } from '../command.ts';
 import { readSettings } from '../read-settings.ts';
 import { painter } from '../terminal.ts';
+import { sessionFiles } from './places.ts';
+import { shareText } from './share.ts';
 import { nothingText, sessionsText } from './text.ts';
+
+const DAY_MS = 86_400_000;
 
 /**
  * `report --sessions`: what the sessions on this machine cost, and what pruning would have changed. Files are read where they
  * lie; nothing is sent and nothing is written.
  */
-export async function reportSessions(call: Call, io: Io, sinceMs: number): Promise<number> {
+export async function reportSessions(call: Call, io: Io, days: number): Promise<number> {
+  const sinceMs = io.clock.nowMs() - days * DAY_MS;
   const files = sessionFiles(io.homeDir, sinceMs);
   const { settings } = readSettings(call, io);
   const [{ pricesOf }, { Past }] = await Promise.all([import('../../app/ledger.ts'), import('./past.ts')]);
@@ -26,7 +30,11 @@ export async function reportSessions(call: Call, io: Io, sinceMs: number): Promi
     bar.clear();
     if (call.values.json === true) io.out(`${JSON.stringify(found, null, 2)}\n`);
     else if (found.report.totals.requests === 0) io.out(nothingText(sinceMs));
-    else io.out(sessionsText(found, painter(io), io.columns));
+    else if (call.values.share === true) {
+      const builtIn = pricesOf({ prices: null });
+      const isPublic = (model: string): boolean => builtIn.of(model, io.clock.nowMs()) !== null;
+      io.out(shareText(found, days, io.version, isPublic));
+    } else io.out(sessionsText(found, painter(io), io.columns));
     return 0;
   } finally {
     bar.clear();

@@ -1,9 +1,9 @@
 import type { MissCause } from '../../core/ports/ledger.ts';
-import { PLACES } from '../../eval/sessions/find.ts';
 import { table, wrap } from '../../eval/table.ts';
-import { count, money, percent } from '../report-words.ts';
+import { count, money, percent, plural } from '../report-words.ts';
 import { type Paint, printable } from '../terminal.ts';
 import type { PastReport, PastTotals, SessionsReport } from './past-report.ts';
+import { PLACES } from './places.ts';
 
 /** One screen: no line is longer, on whichever terminal. */
 const MOST_COLUMNS = 80;
@@ -12,6 +12,7 @@ const MAX_ROWS = 5;
 /** Why a cache was cold, in words for a person who sees them for the first time. */
 const COLD: Readonly<Partial<Record<MissCause, string>>> = {
   expired: 'pauses longer than the cache lives',
+  unknown: 'for a reason that the files do not show',
   model_changed: 'another model was asked',
   message_changed: 'the agent changed an earlier message',
   tools_changed: 'the agent changed its tools',
@@ -21,8 +22,8 @@ const COLD: Readonly<Partial<Record<MissCause, string>>> = {
 /** What is said where there is nothing to report. */
 export function nothingText(sinceMs: number): string {
   const since = new Date(sinceMs).toISOString().slice(0, 10);
-  const places = PLACES.map(({ folder }) => `~/${folder}`).join(', ');
-  return `${wrap(`no session since ${since} in ${places}: --since 3m looks further back`, MOST_COLUMNS, 2)}\n`;
+  const agents = [...new Set(PLACES.map(({ agent }) => agent))].join(', ');
+  return `${wrap(`no session of ${agents} since ${since} below your home folder: --since 1y looks further back`, MOST_COLUMNS, 2)}\n`;
 }
 
 /** What the sessions cost and what pruning would have changed, as one page of text. @param columns - of the terminal */
@@ -62,8 +63,8 @@ export function sessionsText(found: SessionsReport, paint: Paint, columns = MOST
 
 function whoWords({ sessions, agents, skipped }: SessionsReport): string {
   const who = Object.entries(agents).map(([agent, requests]) => `${agent} ${count(requests)}`);
-  const unread = skipped > 0 ? `; ${count(skipped)} files could not be read` : '';
-  return `${count(sessions)} sessions, requests: ${who.join(', ')}${unread}`;
+  const unread = skipped > 0 ? `; ${plural(skipped, 'file')} could not be read` : '';
+  return `${plural(sessions, 'session')}, requests: ${who.join(', ')}${unread}`;
 }
 
 function share(part: number, whole: number): string {
@@ -74,9 +75,9 @@ function share(part: number, whole: number): string {
 function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const went =
-    throughProxy > 0 ? `${count(throughProxy)} of the sessions went through the proxy already: not in "saved"` : '';
+    throughProxy > 0 ? `${plural(throughProxy, 'session')} went through the proxy already: not in "saved"` : '';
   const priced = totals.unpriced < totals.requests;
-  const spent = `spent ${money(totals.dollars)}, by the usage in the files${totals.estimated > 0 ? ` (${count(totals.estimated)} requests shared out)` : ''}`;
+  const spent = `spent ${money(totals.dollars)}, by the usage in the files${totals.estimated > 0 ? ` (${plural(totals.estimated, 'request')} shared out)` : ''}`;
   const saved = `with pruning ${money(totals.dollarsWith)}: ${money(totals.saved)} saved (${share(totals.saved, totals.dollars)})`;
   const tokens = `${count(totals.removed)} of ${count(input)} input tokens less (${share(totals.removed, input)})`;
   const lost =
@@ -92,14 +93,15 @@ function costLines({ misses, compactions, rereads, offered }: PastReport): strin
   const cold = misses
     .filter(({ cause, dollars }) => COLD[cause] !== undefined && dollars > 0)
     .map(
-      ({ cause, requests, dollars }) => `cold cache, ${COLD[cause]}: ${money(dollars)} in ${count(requests)} requests`,
+      ({ cause, requests, dollars }) =>
+        `cold cache, ${COLD[cause]}: ${money(dollars)} in ${plural(requests, 'request')}`,
     );
   const lines = [...cold];
   if (compactions.count > 0) {
     lines.push(`compactions: ${count(compactions.count)}; with pruning ${count(compactions.withCuts)}`);
   }
   if (rereads.count > 0) {
-    lines.push(`the same call with the same result: ${count(rereads.count)} times, ${money(rereads.dollars)}`);
+    lines.push(`the same call with the same result: ${plural(rereads.count, 'time')}, ${money(rereads.dollars)}`);
   }
   const { neverCalled } = offered;
   if (neverCalled.length > 0) {

@@ -1,0 +1,114 @@
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { ClaudeSession } from '../../eval/sessions/claude.ts';
+import { clineTask } from '../../eval/sessions/cline.ts';
+import { CodexSession } from '../../eval/sessions/codex.ts';
+import { CopilotSession } from '../../eval/sessions/copilot.ts';
+import { geminiSession } from '../../eval/sessions/gemini.ts';
+import { linesOf } from '../../eval/sessions/lines.ts';
+import type { SessionReader } from '../../eval/sessions/recorded.ts';
+import { type FoundSession, filesBelow, type SessionFile } from './found.ts';
+import { openCodeFiles } from './opencode-files.ts';
+
+/** An agent, the folder of its sessions below the user's home, and how they are found there. */
+interface SessionPlace {
+  readonly agent: string;
+  readonly folder: string;
+  files(folder: string): readonly FoundSession[];
+}
+
+/** A larger file is not read at once. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const CLINE = 'saoudrizwan.claude-dev';
+
+/** Where editors keep what their extensions store. */
+const EDITORS = [
+  '.config/Code/User/globalStorage',
+  '.vscode-server/data/User/globalStorage',
+  'Library/Application Support/Code/User/globalStorage',
+  'AppData/Roaming/Code/User/globalStorage',
+];
+
+/** Where the agents keep their sessions. */
+export const PLACES: readonly SessionPlace[] = [
+  {
+    agent: 'Claude Code',
+    folder: '.claude/projects',
+    files: (folder) => jsonLines(filesBelow(folder, '.jsonl'), () => new ClaudeSession()),
+  },
+  {
+    agent: 'Codex',
+    folder: '.codex/sessions',
+    files: (folder) => jsonLines(filesBelow(folder, '.jsonl'), () => new CodexSession()),
+  },
+  { agent: 'opencode', folder: '.local/share/opencode', files: openCodeFiles },
+  { agent: 'Gemini CLI', folder: '.gemini/tmp', files: geminiFiles },
+  {
+    agent: 'Copilot CLI',
+    folder: '.copilot/session-state',
+    files: (folder) => jsonLines(filesBelow(folder, 'events.jsonl'), () => new CopilotSession()),
+  },
+  { agent: 'Cline', folder: '.cline/data/tasks', files: clineFiles },
+  ...EDITORS.map((editor) => ({ agent: 'Cline', folder: `${editor}/${CLINE}/tasks`, files: clineFiles })),
+];
+
+/** The sessions of a machine that were written since then, oldest first. */
+export function sessionFiles(homeDir: string, sinceMs: number): SessionFile[] {
+  return PLACES.flatMap(({ agent, folder, files }) =>
+    files(join(homeDir, folder)).map((file) => ({ ...file, agent, atMs: file.atMs ?? writtenAt(file.path) })),
+  )
+    .filter(({ atMs }) => atMs >= sinceMs)
+    .sort((a, b) => a.atMs - b.atMs || (a.path < b.path ? -1 : 1));
+}
+
+function writtenAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+/** @throws Error where a file cannot be read, or is too large to be read at once */
+function wholeText(path: string): string {
+  if (statSync(path).size > MAX_BYTES) throw new Error('the file is too large');
+  return readFileSync(path, 'utf8');
+}
+
+function jsonLines(paths: readonly string[], open: () => SessionReader): FoundSession[] {
+  return paths.map((path) => ({
+    path,
+    async read(onRead) {
+      const size = Math.max(1, statSync(path).size);
+      const reader = open();
+      for await (const line of linesOf(path, (bytes) => onRead(Math.min(1, bytes / size)))) reader.line(line);
+      return reader.end();
+    },
+  }));
+}
+
+/** `<project>/chats/session-….json` or `.jsonl`; the project's folder may name the one it stands for. */
+function geminiFiles(folder: string): FoundSession[] {
+  return [...filesBelow(folder, '.json'), ...filesBelow(folder, '.jsonl')]
+    .filter((path) => basename(path).startsWith('session-') && basename(dirname(path)) === 'chats')
+    .map((path) => ({
+      path,
+      async read() {
+        return geminiSession(wholeText(path), geminiProject(dirname(dirname(path))));
+      },
+    }));
+}
+
+function geminiProject(folder: string): string {
+  try {
+    return basename(readFileSync(join(folder, '.project_root'), 'utf8').trim());
+  } catch {
+    return basename(folder).slice(0, 12); // older versions name it by a hash
+  }
+}
+
+function clineFiles(folder: string): FoundSession[] {
+  return filesBelow(folder, 'api_conversation_history.json').map((path) => ({
+    path,
+    async read() {
+      const id = basename(dirname(path));
+      return clineTask({ id, history: wholeText(path), shown: wholeText(join(dirname(path), 'ui_messages.json')) });
+    },
+  }));
+}

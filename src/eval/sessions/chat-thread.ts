@@ -1,0 +1,29 @@
+import { Thread } from './recorded.ts';
+
+/** A call of a tool by the model. */
+export interface ChatCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: unknown;
+}
+
+/** A conversation of an agent whose files hold no wire's messages, put together in the shape of chat completions. */
+export class ChatThread extends Thread {
+  user(text: string): void {
+    if (text !== '') this.add({ role: 'user', content: text }, false);
+  }
+
+  assistant(text: string, calls: readonly ChatCall[]): void {
+    if (text === '' && calls.length === 0) return;
+    const made = calls.map(({ id, name, args }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) },
+    }));
+    this.add({ role: 'assistant', content: text, ...(made.length > 0 && { tool_calls: made }) }, true);
+  }
+
+  result(id: string, text: string): void {
+    this.add({ role: 'tool', tool_call_id: id, content: text }, false);
+  }
+}
