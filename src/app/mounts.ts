@@ -14,7 +14,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { PageAccess } from '../page/access.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { sendError } from '../proxy/openai-error.ts';
-import { scopeOf } from '../proxy/scope.ts';
+import { contextOf } from '../proxy/request-context.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 import type { Hops } from '../proxy/upstream/hops.ts';
@@ -147,7 +147,7 @@ function mountRpc(
     server,
     maxBodyBytes,
     onFailure: failures.of('rpc'),
-    scopeOf: (headers) => scopeOf(headers, ''),
+    scopeOf: (req) => contextOf(req, '').scope,
     ...(chargeTexts && { chargeTexts }),
   });
   app.use(['/rpc', '/mcp'], guard, router);

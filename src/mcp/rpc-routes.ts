@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import express, { type ErrorRequestHandler, type Request, type Response, type Router } from 'express';
 import { PrunerError } from '../errors.ts';
 import type { FailureReporter } from '../failures.ts';
@@ -22,8 +22,8 @@ export interface RpcRouterDeps {
   readonly maxUploadBytes?: number;
   /** Counts texts to be pruned against limits of the client. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
-  /** The project and the task that the headers of a request name. */
-  readonly scopeOf?: (headers: IncomingHttpHeaders) => NonNullable<ToolContext['scope']>;
+  /** The project and the task of a request. */
+  readonly scopeOf?: (req: IncomingMessage) => NonNullable<ToolContext['scope']>;
   /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
   readonly onFailure?: FailureReporter;
 }
@@ -65,7 +65,7 @@ async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res
 
   const connection = server.connect({
     ...askedTools(req.url),
-    ...(scopeOf && { scope: scopeOf(req.headers) }),
+    ...(scopeOf && { scope: scopeOf(req) }),
     ...(chargeTexts && { chargeTexts: (texts) => chargeTexts(req, texts) }),
   });
   res.once('close', () => connection.close()); // a client that hangs up no longer needs its answer

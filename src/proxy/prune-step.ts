@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { ResultKeeper } from '../core/recall/keeper.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -13,7 +12,7 @@ import type { FailureReporter } from '../failures.ts';
 import { JsonShapeError } from '../json/cursor.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { decodeBody } from './decode-body.ts';
-import { scopeOf } from './scope.ts';
+import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
 
 export interface PruneStepOptions {
@@ -42,10 +41,8 @@ export interface PruneStepOptions {
 
 /** A request as it came, in a body or in a frame. */
 export interface CameIn {
-  readonly requestId: string;
+  readonly context: RequestContext;
   readonly body: Buffer;
-  /** Of the request itself, or of the one that opened its connection. */
-  readonly headers: IncomingHttpHeaders;
   /** As in `content-encoding`; `''` for plain JSON. */
   readonly encoding: string;
   readonly purpose: Purpose;
@@ -96,9 +93,9 @@ export class PruneStep {
   async #show(came: CameIn, rewritten: Rewritten | null): Promise<void> {
     const { results, enabled, dialect, maxBodyBytes, hasProjects: isOwned = false } = this.#options;
     if (!results || !enabled || came.purpose !== 'generate') return;
-    const scope = scopeOf(came.headers, came.requestId);
+    const { scope } = came.context;
     if (rewritten) results.see({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
-    else if (this.#isOff(came.headers) && came.body.length <= maxBodyBytes) {
+    else if (this.#isOff(came.context) && came.body.length <= maxBodyBytes) {
       const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);
       if (body !== null) results.see({ body, dialect, scope, isOwned, read: null });
     }
@@ -106,7 +103,7 @@ export class PruneStep {
 
   #pruneIfAsked(came: CameIn): Promise<Pruned> {
     const { maxBodyBytes, storeWait } = this.#options;
-    if (this.#isOff(came.headers) && !this.#isChecked) return Promise.resolve(asItCame());
+    if (this.#isOff(came.context) && !this.#isChecked) return Promise.resolve(asItCame());
     if (came.body.length > maxBodyBytes) return Promise.resolve(asItCame('body_too_large' satisfies FallbackCode));
     // a request whose history was refused has waited already
     if (storeWait === undefined || came.historyRefused === true) return this.#prune(came, false);
@@ -146,10 +143,11 @@ export class PruneStep {
     }
   }
 
-  async #pruned({ headers, requestId }: CameIn, body: Buffer, { policy, situation, fallbacks }: Plan): Promise<Pruned> {
+  async #pruned({ context }: CameIn, body: Buffer, { policy, situation, fallbacks }: Plan): Promise<Pruned> {
     const time = new AbortController();
     const { dialect } = this.#options;
-    const request = { body, dialect, scope: scopeOf(headers, requestId), signal: time.signal };
+    const { requestId, scope } = context;
+    const request = { body, dialect, scope, signal: time.signal };
     const rewritten = await this.#rewrite(requestId, request, policy, time, fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));
@@ -214,12 +212,12 @@ export class PruneStep {
     return within(rewriter.rewriteDry(request), timeoutMs, failed).catch(failed);
   }
 
-  #modeOf({ headers }: CameIn): Pick<Situation, 'isOff' | 'isShadow'> {
-    return { isOff: this.#isOff(headers), isShadow: this.#options.shadow };
+  #modeOf({ context }: CameIn): Pick<Situation, 'isOff' | 'isShadow'> {
+    return { isOff: this.#isOff(context), isShadow: this.#options.shadow };
   }
 
-  #isOff({ 'x-mcp-pruner': off }: IncomingHttpHeaders): boolean {
-    return !this.#options.enabled || (typeof off === 'string' && off.trim().toLowerCase() === 'off');
+  #isOff({ isOff }: RequestContext): boolean {
+    return !this.#options.enabled || isOff;
   }
 }
 

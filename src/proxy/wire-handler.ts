@@ -11,14 +11,13 @@ import type { FallbackCode } from '../errors.ts';
 import type { ProviderName } from '../providers/facts.ts';
 import type { Enclosed, Operation } from '../providers/provider.ts';
 import { collectBody } from './body.ts';
-import { childOf } from './doors/child-door.ts';
 import { sendError } from './openai-error.ts';
 import { type CameIn, type Pruned, PruneStep, type PruneStepOptions } from './prune-step.ts';
 import { REFUSALS, Refusal } from './refusal.ts';
 import { factsOf, type OpenFacts, shadowFacts } from './report/ledger-facts.ts';
 import { contentOf, type RequestReport } from './report/request-report.ts';
 import { UsageTap } from './report/usage.ts';
-import { callerOf, scopeOf } from './scope.ts';
+import { contextOf, type RequestContext } from './request-context.ts';
 import type { AwsSigning, SigningScope, Treatment } from './upstream/aws-signing.ts';
 import type { Destination } from './upstream/destinations.ts';
 import type { ExactCounts } from './upstream/exact-counts.ts';
@@ -60,7 +59,7 @@ export class WireHandler {
   /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();
-    const exchange = new WireExchange(this.#options, this.#step, req, res, requestId, to);
+    const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId), to);
     try {
       await exchange.run();
     } catch (cause) {
@@ -77,6 +76,7 @@ class WireExchange {
   readonly #step: PruneStep;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
+  readonly #context: RequestContext;
   readonly #requestId: string;
   readonly #to: ModelDestination;
   readonly #startedAt = performance.now();
@@ -95,14 +95,15 @@ class WireExchange {
     step: PruneStep,
     req: IncomingMessage,
     res: ServerResponse,
-    requestId: string,
+    context: RequestContext,
     to: ModelDestination,
   ) {
     this.#options = options;
     this.#step = step;
     this.#req = req;
     this.#res = res;
-    this.#requestId = requestId;
+    this.#context = context;
+    this.#requestId = context.requestId;
     this.#to = to;
     this.#tap = new UsageTap(to.operation.answer?.() ?? options.dialect.answer());
   }
@@ -186,7 +187,7 @@ class WireExchange {
     const startedAt = performance.now();
     const { headers } = this.#req;
     const { open, purpose } = this.#to.operation;
-    const came = { requestId: this.#requestId, headers, purpose, historyRefused };
+    const came = { context: this.#context, purpose, historyRefused };
     const encoding = headers['content-encoding'] ?? '';
     const pruned = open
       ? await this.#pruneEnclosed(open, original, { ...came, encoding })
@@ -250,10 +251,10 @@ class WireExchange {
     if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#to.operation.purpose !== 'generate')
       return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
-    const { project } = scopeOf(this.#req.headers, this.#requestId);
+    const { caller, scope } = this.#context;
+    const { project } = scope;
     const { shadow, dialect } = this.#options;
     const { model } = this.#to.operation;
-    const caller = callerOf(this.#req.headers);
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller };
     const about = { requestId: this.#requestId, forwardedOriginal, ...of };
     try {
@@ -279,8 +280,8 @@ class WireExchange {
     const content = contentOf(rewritten);
     const known: EndedRequest = {
       requestId: this.#requestId,
-      childId: childOf(this.#req),
-      project: this.#options.hasProjects ? scopeOf(this.#req.headers, '').project : undefined,
+      childId: this.#context.childId,
+      project: this.#options.hasProjects ? this.#context.scope.project : undefined,
       foreign: this.#foreign,
       wire: this.#options.dialect.name,
       cloud: this.#options.cloud,

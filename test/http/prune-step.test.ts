@@ -7,6 +7,7 @@ import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts'
 import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type CameIn, PruneStep, type PruneStepOptions } from '../../src/proxy/prune-step.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
+import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
@@ -56,7 +57,7 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
     ...over,
   });
   const prune = (came: Buffer, more: Partial<CameIn> = {}) =>
-    step.prune({ requestId: 'id', body: came, headers: {}, encoding: '', purpose: 'generate', ...more });
+    step.prune({ context: NO_CONTEXT, body: came, encoding: '', purpose: 'generate', ...more });
   return { prune, hanging };
 }
 

@@ -8,6 +8,7 @@ import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 import { type CameIn, PruneStep } from '../../src/proxy/prune-step.ts';
 import { StoreWait } from '../../src/proxy/store-wait.ts';
 import { chatBody, oneResult } from '../helpers/chat.ts';
+import { NO_CONTEXT } from '../helpers/context.ts';
 import { openPipeline, openStore } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
@@ -72,7 +73,7 @@ class SharedStore {
       onFailure: () => {},
     });
     return (body: Buffer, more: Partial<CameIn> = {}) =>
-      step.prune({ requestId: 'id', body, headers: {}, encoding: '', purpose: 'generate', ...more });
+      step.prune({ context: NO_CONTEXT, body, encoding: '', purpose: 'generate', ...more });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../../core/ports/key-gate.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { sendError } from '../openai-error.ts';
-import { scopeOf } from '../scope.ts';
+import { projectNamed } from '../request-context.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 import { readAway } from '../upstream/unread-upload.ts';
 import { admitted } from './admitted.ts';
@@ -12,7 +12,6 @@ import { ChildUsage } from './child-usage.ts';
 import { type IncomingContext, pathOf } from './gatekeeper.ts';
 
 const HEADER = 'x-mcp-pruner-key';
-const PROJECT = 'x-mcp-pruner-project';
 /** A whole key: what a provider gives out may hold its first letters by chance. */
 const KEY = /(?<![\w-])mpk_[\w-]{43}(?![\w-])/;
 /** `…/k/<key>/v1`: whatever stands in the place of the key goes no further. */
@@ -34,8 +33,8 @@ export interface KeyDoorOptions {
 type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
 
 /**
- * Where requests come in that must name a key. The key is taken off the request here, and neither header nor path goes any
- * further; in the place of the project that the request names stands from here on one that the key opens.
+ * Admits requests that must name a key. The key is taken off the request, and neither its header nor its path is forwarded.
+ * The context of an admitted request has a project that the key opens.
  */
 export class KeyDoor {
   readonly #options: KeyDoorOptions;
@@ -63,7 +62,7 @@ export class KeyDoor {
     else if (shown === null && this.#isAmong(OWN_DOOR, req)) next();
     else if (shown === null) this.#refuse(coming, 'key_missing');
     else {
-      const found = gate.admit(shown, projectNamed(req));
+      const found = gate.admit(shown, projectNamed(req.headers));
       if (!(found instanceof Promise)) this.#answered(coming, found);
       else {
         found.then(
@@ -81,7 +80,6 @@ export class KeyDoor {
     if (typeof found === 'string') this.#refuse(coming, found);
     else {
       admitted.set(coming.req, found);
-      coming.req.headers[PROJECT] = Buffer.from(found.viewer.project, 'utf8').toString('latin1');
       this.#withinLimits(coming, found);
     }
   }
@@ -157,8 +155,4 @@ function takeKey(req: IncomingMessage): string | null {
 
 function isMisplaced(req: IncomingMessage): boolean {
   return PROVIDERS.some((name) => KEY.test(String(req.headers[name] ?? ''))) || KEY.test(req.url ?? '');
-}
-
-function projectNamed({ headers }: IncomingMessage): string {
-  return headers[PROJECT] === undefined ? '' : scopeOf(headers, '').project;
 }

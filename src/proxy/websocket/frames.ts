@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { reasonOf } from '../../core/failure-reason.ts';
 import type { RequestPipeline } from '../../core/request/pipeline.ts';
 import type { RefusedConversations } from '../../core/request/refused-conversations.ts';
@@ -6,7 +5,7 @@ import type { ProviderName } from '../../providers/facts.ts';
 import { PruneStep, type PruneStepOptions } from '../prune-step.ts';
 import { REFUSALS } from '../refusal.ts';
 import type { RequestReport } from '../report/request-report.ts';
-import { callerOf, scopeOf } from '../scope.ts';
+import { type RequestContext, withRequestId } from '../request-context.ts';
 import type { BridgeWatch } from './bridge.ts';
 import { errorEventIn } from './error-event.ts';
 import { FrameExchange } from './exchange.ts';
@@ -29,13 +28,11 @@ export interface FrameOptions extends PruneStepOptions {
 /** What a connection is for. */
 export interface Connected {
   /** Of the request that opened it. */
-  readonly headers: IncomingHttpHeaders;
+  readonly context: RequestContext;
   /** A web page of somebody else may have opened it: nothing is read or stored. */
   readonly foreign: boolean;
   /** The provider at its other end. */
   readonly cloud: ProviderName;
-  /** The child that opened it, or `null`. */
-  readonly childId: string | null;
   /** Sends the upstream what the client did not. */
   readonly send: (text: Buffer) => void;
   /** The connection has ended. */
@@ -97,17 +94,16 @@ export class Frames implements BridgeWatch {
     this.#end(200, 'answered', null);
     const requestId = newRequestId();
     const startedAt = performance.now();
+    const context = withRequestId(this.#connected.context, requestId);
     const pruned = await this.#step.prune({
-      requestId,
+      context,
       body: frame,
-      headers: this.#connected.headers,
       encoding: '',
       purpose: 'generate',
     });
     const pruneMs = performance.now() - startedAt;
-    const project = this.#options.keepsLedger ? scopeOf(this.#connected.headers, requestId).project : null;
-    const { headers, cloud } = this.#connected;
-    const about = { project, cloud, caller: callerOf(headers) };
+    const project = this.#options.keepsLedger ? context.scope.project : null;
+    const about = { project, cloud: this.#connected.cloud, caller: context.caller };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;
@@ -157,8 +153,9 @@ export class Frames implements BridgeWatch {
         void rewriter.accepted(rewritten);
       }
       const report = exchange.report(status, end, upstreamError);
-      const of = this.#options.hasProjects ? { project: scopeOf(this.#connected.headers, '').project } : {};
-      const { childId, cloud } = this.#connected;
+      const of = this.#options.hasProjects ? { project: this.#connected.context.scope.project } : {};
+      const { cloud } = this.#connected;
+      const { childId } = this.#connected.context;
       onReport(() => ({ ...report, ...of, childId, cloud }));
     } catch (cause) {
       onFailure('not_reported', cause, { requestId: exchange.requestId });

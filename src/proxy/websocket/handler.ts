@@ -4,8 +4,9 @@ import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
 import type { ProviderName } from '../../providers/facts.ts';
-import { childOf, meteredByChild } from '../doors/child-door.ts';
+import { meteredByChild } from '../doors/child-door.ts';
 import { sendError, sendUpstreamError } from '../openai-error.ts';
+import { contextOf } from '../request-context.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
 import { pairsOf, responseHeaders } from '../upstream/headers.ts';
 import { bareAnswer } from './bare-answer.ts';
@@ -126,8 +127,7 @@ export class WebSocketHandler {
   }
 
   #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, cloud: ProviderName): void {
-    const { headers } = req;
-    const foreign = this.#options.isForeign(headers);
+    const foreign = this.#options.isForeign(req.headers);
     const onReport: FrameOptions['onReport'] = (report) => {
       this.#options.onReport(report);
       // one more event may be on its way to the client: it goes before the end
@@ -136,10 +136,9 @@ export class WebSocketHandler {
     const frames = new Frames(
       { ...this.#options, onReport },
       {
-        headers,
+        context: contextOf(req, ''),
         foreign,
         cloud,
-        childId: childOf(req),
         send: (text) => open.bridge.send(text),
         onClosed: () => this.#open.delete(open),
       },

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { keyOf } from '../core/hash.ts';
+import type { Viewer } from '../core/ports/projects.ts';
+import type { RequestScope } from '../core/ports/segments.ts';
+import { viewerOf } from './doors/admitted.ts';
+import { childOf } from './doors/child-door.ts';
+
+/** Who sends a request, and where it belongs. Created once when a request is admitted, and handed down. */
+export interface RequestContext {
+  readonly requestId: string;
+  /** The viewer of the key that the request was admitted with; `null` without keys. */
+  readonly viewer: Viewer | null;
+  /** The viewer's project, else the one that the header names, else `default`; and the task. */
+  readonly scope: RequestScope;
+  /** The child of the fleet that sends it, or `null`. */
+  readonly childId: string | null;
+  /** Hash of the provider keys that the request came with; never a part of a key. */
+  readonly caller: string;
+  /** `x-mcp-pruner: off`: the request asks not to be pruned. */
+  readonly isOff: boolean;
+}
+
+const DEFAULT_PROJECT = 'default';
+const MAX_NAME_CHARS = 200;
+const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
+/** Reads the context of an admitted request from its headers and from what its gatekeeper found. */
+export function contextOf(req: IncomingMessage, requestId: string): RequestContext {
+  const { headers } = req;
+  const viewer = viewerOf(req);
+  const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
+  const off = headers['x-mcp-pruner'];
+  return {
+    requestId,
+    viewer,
+    scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId },
+    childId: childOf(req),
+    caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),
+    isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
+  };
+}
+
+/** The context of one request in a connection that was admitted as a whole. */
+export function withRequestId(connection: RequestContext, requestId: string): RequestContext {
+  return { ...connection, requestId, scope: { ...connection.scope, requestId } };
+}
+
+/** The project that `x-mcp-pruner-project` names, or `''`. The header is not forwarded. */
+export function projectNamed(headers: IncomingHttpHeaders): string {
+  return nameIn(headers['x-mcp-pruner-project']);
+}
+
+/** Node reads header bytes as latin-1; names beyond ASCII come as UTF-8. */
+function nameIn(value: string | string[] | undefined): string {
+  if (value === undefined) return '';
+  const raw = (Array.isArray(value) ? value[0] : value)?.trim() ?? '';
+  const text = Buffer.from(raw, 'latin1').toString('utf8');
+  return (text.includes('\ufffd') ? raw : text).slice(0, MAX_NAME_CHARS);
+}

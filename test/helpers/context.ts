@@ -1,0 +1,11 @@
+import type { RequestContext } from '../../src/proxy/request-context.ts';
+
+/** The context of a request that names nothing. */
+export const NO_CONTEXT: RequestContext = {
+  requestId: 'id',
+  viewer: null,
+  scope: { project: 'default', task: '', requestId: 'id' },
+  childId: null,
+  caller: '',
+  isOff: false,
+};

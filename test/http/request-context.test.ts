@@ -1,0 +1,42 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { admitted } from '../../src/proxy/doors/admitted.ts';
+import { contextOf, withRequestId } from '../../src/proxy/request-context.ts';
+
+function request(headers: Readonly<Record<string, string>>): IncomingMessage {
+  const req = new IncomingMessage(new Socket());
+  Object.assign(req.headers, headers);
+  return req;
+}
+
+describe('the context of a request', () => {
+  it('has the project and the task that its headers name, beyond ASCII too', () => {
+    const name = Buffer.from('café', 'utf8').toString('latin1');
+    const { scope } = contextOf(request({ 'x-mcp-pruner-project': name, 'x-mcp-pruner-task': ' t1 ' }), 'r1');
+    expect(scope).toEqual({ project: 'café', task: 't1', requestId: 'r1' });
+    expect(contextOf(request({}), 'r2').scope.project).toBe('default');
+  });
+
+  it('has the project of the key that it was admitted with, and its headers stay as the client sent them', () => {
+    const req = request({ 'x-mcp-pruner-project': 'theirs' });
+    admitted.set(req, { keyId: 'k', viewer: { projects: ['ours'], project: 'ours' }, limited: 'no' });
+    expect(contextOf(req, 'r').scope.project).toBe('ours');
+    expect(req.headers['x-mcp-pruner-project']).toBe('theirs');
+  });
+
+  it('tells clients apart by their provider keys, of which it holds a hash only', () => {
+    const callers = ['sk-secret-1', 'sk-secret-2', 'sk-secret-1'].map(
+      (key) => contextOf(request({ authorization: `Bearer ${key}` }), '').caller,
+    );
+    expect(callers[0]).toBe(callers[2]);
+    expect(callers[0]).not.toBe(callers[1]);
+    expect(callers.join()).not.toContain('secret');
+  });
+
+  it('of a connection is that of each of its requests, but for the id', () => {
+    const connection = contextOf(request({ 'x-mcp-pruner': ' OFF ' }), '');
+    const one = withRequestId(connection, 'r1');
+    expect([one.isOff, one.requestId, one.scope.requestId]).toEqual([true, 'r1', 'r1']);
+  });
+});
