@@ -30,8 +30,13 @@ const rowSchema = z.object({
 const bandSchema = z.object({ above: tokens, ...rates }).partial({ input: true, output: true });
 const bandsSchema = z.array(bandSchema).max(20);
 
-/** A row as it stands in a file; a band of a row is a row of its own, with `above`. */
-export type PriceRow = z.infer<typeof rowSchema>;
+type OneRow = z.infer<typeof rowSchema>;
+
+/** A row as it stands in a file. One with `above` is a band of the others that fit a model. */
+export type PriceRow = OneRow & {
+  /** The row with what its own bands change of it. */
+  readonly bands: readonly OneRow[];
+};
 
 /** What a file of prices holds. */
 export interface PriceFile {
@@ -88,7 +93,8 @@ function readRow(value: unknown, path: string): ReadRow {
   for (const [i, band] of (Array.isArray(bands) ? bands : []).entries()) {
     warnings.push(...unknownKeys(`${path}.${BAND}.${i}.`, isTable(band) ? band : {}, Object.keys(bandSchema.shape)));
   }
-  return { rows: [row.data, ...above.data.map((band) => ({ ...row.data, ...defined(band) }))], problems: [], warnings };
+  const inBands = above.data.map((band) => ({ ...row.data, ...defined(band) }));
+  return { rows: [{ ...row.data, bands: inBands }], problems: [], warnings };
 }
 
 /** A table without the keys that hold nothing, so that they do not hide those of the row. */

@@ -48,7 +48,7 @@ interface Entry {
 
 /** Looks prices up by model and day. */
 export class Prices {
-  /** Rows of each file, those that are tried first in front; bands are rows of their own. */
+  /** Rows of each file, those that are tried first in front. */
   readonly #tables: readonly (readonly Entry[])[];
   readonly #known = new Map<string, readonly (readonly PriceRow[])[]>();
   /** Files and rows that are left out: `price file broken: <path>: <reason>`. */
@@ -81,7 +81,9 @@ export class Prices {
   /** All prices, those that are tried first in front. */
   rows(): readonly Price[] {
     return this.#tables.flatMap((table) =>
-      table.filter(({ row }) => row.above === undefined).map(({ row }) => priceOf(row, bandsOf(row, table))),
+      table
+        .filter(({ row }) => row.above === undefined)
+        .map(({ row }) => priceOf(row, [...row.bands, ...apartOf(row, table)])),
     );
   }
 
@@ -100,11 +102,8 @@ export class Prices {
     for (const rows of this.#fitting(model)) {
       const base = latest(rows, day, undefined);
       if (base === undefined) continue;
-      const bands = [...new Set(rows.flatMap(({ above }) => above ?? []))].map((above) => latest(rows, day, above));
-      return priceOf(
-        base,
-        bands.filter((band) => band !== undefined),
-      );
+      const apart = [...new Set(rows.flatMap(({ above }) => above ?? []))].map((above) => latest(rows, day, above));
+      return priceOf(base, [...base.bands, ...apart.filter((band) => band !== undefined)]);
     }
     return null;
   }
@@ -141,14 +140,14 @@ function latest(rows: readonly PriceRow[], day: string, above: number | undefine
   return best;
 }
 
-/** The bands that stand for the same names and the same day as a row. */
-function bandsOf({ model, from }: PriceRow, table: readonly Entry[]): readonly PriceRow[] {
+/** Bands that are rows of their own, of the same names and the same day as a row. */
+function apartOf({ model, from }: PriceRow, table: readonly Entry[]): readonly PriceRow[] {
   return table
     .map(({ row }) => row)
     .filter((row) => row.above !== undefined && row.model === model && row.from === from);
 }
 
-function ratesOf(row: PriceRow): Rates {
+function ratesOf(row: PriceRow['bands'][number]): Rates {
   return {
     input: row.input,
     write5m: row.cache_write_5m ?? row.input,
@@ -158,7 +157,7 @@ function ratesOf(row: PriceRow): Rates {
   };
 }
 
-function priceOf(row: PriceRow, bands: readonly PriceRow[]): Price {
+function priceOf(row: PriceRow, bands: PriceRow['bands']): Price {
   return {
     model: row.model,
     provider: row.provider,

@@ -158,6 +158,13 @@ describe('a file of own prices', () => {
     }
   });
 
+  it('has the bands of the price that holds on the day, and no older ones', () => {
+    const before = 'input = 1\noutput = 10\n[[price.band]]\nabove = 1_000\ninput = 2';
+    const prices = own(row('m', before) + row('m', 'from = "2026-06-01"\ninput = 3\noutput = 10'));
+    expect(prices.of('m', Date.parse('2026-05-31'))?.bands).toMatchObject([{ above: 1_000, input: 2, output: 10 }]);
+    expect(prices.of('m', Date.parse('2026-06-01'))).toMatchObject({ input: 3, bands: [] });
+  });
+
   it('bills what a request would have cost without cuts in its own band', () => {
     const facts = {
       ...{
