@@ -9,11 +9,11 @@ export interface ConversationState {
   readonly project: string;
   /** Dollars of a new token in its newest request. */
   readonly entering: number;
-  /** As in `RequestFacts`, of its newest request. */
+  /** What stands for the last messages of its newest requests, the newest last. */
   readonly newest: readonly string[];
 }
 
-/** Newest requests of one conversation that may be gone on from. */
+/** Newest requests of one conversation that are remembered. */
 const MAX_BRANCHES = 4;
 /** Form of the data; another one is another version's, and counts as unknown. */
 const FORM = 1;
@@ -62,7 +62,12 @@ export function nextState(
   entering: number,
 ): ConversationState {
   const others = (state?.branches ?? []).filter((other) => other !== from).slice(0, MAX_BRANCHES - 1);
-  return { branches: [known, ...others], project, entering, newest };
+  return {
+    branches: [known, ...others],
+    project,
+    entering,
+    newest: [...(state?.newest ?? []), ...newest].slice(-MAX_BRANCHES),
+  };
 }
 
 /** The remembered request that a new one goes on from: the one that it shares most with. */

@@ -75,7 +75,7 @@ async function textOf(
   });
   return {
     ...{ id, row, ordinal, turn: segment.firstTurn, role, type, effect, tool, path, startLine, endLine },
-    ...{ tokens, lines, createdMs: segment.createdMs, directed, left: segment.seenTurn < baseTurn, cuts },
+    ...{ tokens, lines, atMs: segment.createdMs, directed, left: segment.seenTurn < baseTurn, cuts },
     stash: stash !== null && (await store.findPrune(stash)) !== null ? stash : null,
   };
 }

@@ -89,7 +89,8 @@ export interface TextOfTurn {
   readonly endLine: number;
   readonly tokens: number;
   readonly lines: number;
-  readonly createdMs: number;
+  /** Time of the request of its turn, in epoch milliseconds. */
+  readonly atMs: number;
   readonly directed: 'pin' | 'stash' | 'delete' | null;
   /** It is no longer part of what the client sends. */
   readonly left: boolean;

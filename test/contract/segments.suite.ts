@@ -127,6 +127,25 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await segments.conversations('p', 'never')).toHaveLength(0);
       });
 
+      it('has the time and turn of the request that said it last, where it is said again or in another conversation', async () => {
+        const { segments } = await open({});
+        const goesOn = { whole: false } as const;
+        const seen = async (id: string) => (await segments.findSegments('p', [id])).get(id);
+        await segments.note([
+          aBatch([aSegment('seg_1', { ordinal: 0 }), aSegment('seg_2', { ordinal: 2 })], { atMs: 1 }),
+        ]);
+        await segments.note([aBatch([aSegment('seg_3', { ordinal: 4 })], { ...goesOn, atMs: 2 })]);
+        await segments.note([aBatch([aSegment('seg_1', { ordinal: 6 })], { ...goesOn, atMs: 3 })]);
+        expect(await seen('seg_1')).toMatchObject({ createdMs: 3, firstTurn: 3 });
+        // the client left out older messages: what stays was said when it was said
+        const shorter = [aSegment('seg_3', { ordinal: 0 }), aSegment('seg_1', { ordinal: 8 })];
+        await segments.note([aBatch(shorter, { atMs: 4 })]);
+        expect(await seen('seg_1')).toMatchObject({ createdMs: 3 });
+        await segments.note([aBatch([aSegment('seg_3', { ordinal: 1 })], { conversationId: 'another', atMs: 5 })]);
+        expect(await seen('seg_3')).toMatchObject({ createdMs: 5, firstTurn: 1 });
+        expect(await seen('seg_2')).toMatchObject({ createdMs: 1, firstTurn: 1 });
+      });
+
       it('stands in the order of its message, a page at a time', async () => {
         const { segments } = await open({});
         const many = Array.from({ length: 25 }, (_, i) => aSegment(`seg_${i}`, { ordinal: i % 10 }));

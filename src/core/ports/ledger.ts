@@ -509,7 +509,7 @@ export interface RequestFacts extends NamedRequest {
   readonly regrets: readonly RegretFacts[];
   /** Common to requests of the same project, key, model, tools and system; `''` or absent: unknown. */
   readonly lineage?: string;
-  /** Stand for the last messages as they came, the newest last. */
+  /** Stands for the last message as it came. */
   readonly newest?: readonly string[];
   /** The first message carries the summary of another conversation. */
   readonly summarised?: boolean;

@@ -72,7 +72,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
       caller === ''
         ? ''
         : keyOf(project, caller, wire, about.model ?? rewritten.model, tools, system).slice(0, LINEAGE_CHARS),
-    newest: newestOf(rewritten),
+    newest: [newestOf(rewritten)],
     ...(isSummary(rewritten) && { summarised: true }),
     fresh: freshOf(rewritten, messages, tail, forwardedOriginal),
   };
@@ -244,15 +244,17 @@ function mayBeNewFrom({ outcomes, newFrom }: Rewritten, tail: number): number {
   return behind < 0 ? newFrom : Math.min(newFrom, behind);
 }
 
-/** Stand for the last messages as they came; where the cache is to end is no part of them. */
-function newestOf({ received, messages }: Rewritten): string[] {
-  return messages.slice(-LAST_MESSAGES).map(({ span }) => {
-    const bytes = received.subarray(span.start, span.end);
-    const text = bytes.includes(CACHE_CONTROL)
-      ? bytes.toString('latin1').replaceAll(/,?"cache_control":\{[^{}]*\}/g, '')
-      : bytes;
-    return crc32(text).toString(36);
-  });
+/** Bytes at both ends of a message that stand for it, with its length. */
+const END_BYTES = 2_048;
+
+/** Stands for the last message as it came; where the cache is to end is no part of it. */
+function newestOf({ received, messages }: Rewritten): string {
+  const { start, end } = messages.at(-1)?.span ?? { start: 0, end: 0 };
+  const bytes = received.subarray(start, end);
+  const at = bytes.lastIndexOf(CACHE_CONTROL);
+  const length = at < 0 ? bytes.length : at;
+  const first = crc32(bytes.subarray(0, Math.min(length, END_BYTES)));
+  return crc32(bytes.subarray(Math.max(0, length - END_BYTES), length), first).toString(36);
 }
 
 /** How clients introduce the summary of a conversation that they go on from. */
@@ -260,8 +262,12 @@ const SUMMARY =
   /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far/i;
 const SUMMARY_BYTES = 4_096;
 
-/** Whether the first message of the user's carries the summary of another conversation. */
+/** Messages of the first request of a conversation at most: a later one is not searched for a summary. */
+const FIRST_MESSAGES = 4;
+
+/** Whether a conversation begins with a message of the user's that carries the summary of another one. */
 function isSummary({ received, messages }: Rewritten): boolean {
+  if (messages.length > FIRST_MESSAGES) return false;
   const first = messages.find(({ role }) => role === 'user');
   if (!first) return false;
   const { start, end } = first.span;

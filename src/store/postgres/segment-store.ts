@@ -139,6 +139,7 @@ async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> 
     noted.id,
     noted.turns,
     ...columnsOf(segments.map(segmentValues), SEGMENT_COLUMNS.split(', ').length),
+    whole,
   ]);
   const rowOf = new Map(rows.map(({ id, name }) => [name, id]));
   const pairs = segments.flatMap(({ id, pruneIds }) =>
@@ -151,6 +152,8 @@ async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> 
   );
 }
 
+// in a conversation that simply goes on, a text further down was said again
+const SAID_BEFORE = 's.conversation = excluded.conversation AND ($21::boolean OR excluded.ordinal <= s.ordinal)';
 /** In the order of their names, so that two that note the same segments never wait for each other in a circle. */
 const NOTE = `
   INSERT INTO mcp_pruner.segment AS s (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
@@ -158,7 +161,8 @@ const NOTE = `
     $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::bigint[], $16::bigint[], $17::bigint[],
     $18::bytea[], $19::bytea[], $20::bytea[]) x (name) ORDER BY 7
   ON CONFLICT (project, name) DO UPDATE SET
-    first_turn = CASE WHEN s.conversation = excluded.conversation THEN s.first_turn ELSE excluded.first_turn END,
+    first_turn = CASE WHEN ${SAID_BEFORE} THEN s.first_turn ELSE excluded.first_turn END,
+    created_ms = CASE WHEN ${SAID_BEFORE} THEN s.created_ms ELSE excluded.created_ms END,
     conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
     type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
     mentions = excluded.mentions, edited = excluded.edited

@@ -45,11 +45,14 @@ const ONE = `${SELECT} WHERE s.project = ? AND s.name = ?`;
 const OLDEST = 'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1';
 const REMOVE =
   'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)';
+// in a conversation that simply goes on, a text further down was said again
+const SAID_BEFORE = 'conversation = excluded.conversation AND (@whole = 1 OR excluded.ordinal <= ordinal)';
 const NOTE = `
   INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
   VALUES (${Array(21).fill('?').join(', ')})
   ON CONFLICT (project, name) DO UPDATE SET
-    first_turn = CASE conversation WHEN excluded.conversation THEN first_turn ELSE excluded.first_turn END,
+    first_turn = CASE WHEN ${SAID_BEFORE} THEN first_turn ELSE excluded.first_turn END,
+    created_ms = CASE WHEN ${SAID_BEFORE} THEN created_ms ELSE excluded.created_ms END,
     conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
     type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
     mentions = excluded.mentions, edited = excluded.edited
@@ -78,7 +81,16 @@ export class Segments {
     if (!noted) return;
     const { id, turns: turn } = noted;
     for (const segment of batch.segments) {
-      const row = this.#sql.value(NOTE, [project, task, atMs, id, turn, turn, ...segmentValues(segment)]);
+      const row = this.#sql.value(NOTE, [
+        project,
+        task,
+        atMs,
+        id,
+        turn,
+        turn,
+        ...segmentValues(segment),
+        { whole: whole ? 1 : 0 },
+      ]);
       for (const pruneId of row === undefined ? [] : segment.pruneIds)
         this.#sql.run('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)', [row, pruneId]);
     }

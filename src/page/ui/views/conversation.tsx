@@ -101,7 +101,7 @@ function Turns({ texts, project, onChange }: { texts: readonly TextOfTurn[]; pro
             {own[0] && (
               <span class="quiet">
                 {' '}
-                <Time ms={own[0].createdMs} />
+                <Time ms={own[0].atMs} />
               </span>
             )}
           </h2>
