@@ -25,6 +25,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'check that everything is in order, and say what to do',
     load: async () => (await import('./doctor.ts')).doctor,
   },
+  status: {
+    summary: 'say in one line whether the proxy runs and what it saved',
+    load: async () => (await import('./status.ts')).status,
+  },
   config: { summary: 'print the effective configuration', load: async () => (await import('./config.ts')).config },
   recover: {
     summary: 'print the original behind a prune id',

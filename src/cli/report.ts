@@ -65,7 +65,8 @@ export const report: Command = {
   },
 };
 
-async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport> {
+/** The ledger of so many days, today included. @throws UserError where there is no store */
+export async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport> {
   const [{ readReport }, { pricesOf }] = await Promise.all([import('../ledger/ledger.ts'), import('../app/ledger.ts')]);
   const { problems } = pricesOf(readSettings(call, io).settings);
   const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);

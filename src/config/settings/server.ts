@@ -72,6 +72,11 @@ export const serverSettings = {
     fallbackWords: 'true on loopback, else false',
     doc: 'Serves the page at /, on which a browser shows what was cut and saved. Beyond loopback it is off unless it is set.',
   }),
+  startFromHook: setting({
+    rule: onOff(),
+    fallback: false,
+    doc: 'Whether the session-start hook of an agent plugin may start the proxy where the agent is set up for it and it does not run.',
+  }),
   httpProxy: setting({
     env: ['http_proxy', 'HTTP_PROXY'],
     rule: optional(proxyUrl()),

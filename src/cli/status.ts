@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { makeFolder } from '../store/sqlite/make-folder.ts';
+import { type Command, configOption, type Io } from './command.ts';
+import { readSettings } from './read-settings.ts';
+import { readLedger } from './report.ts';
+import { proxyHealth, proxyUrl } from './run-proxy.ts';
+
+const DAYS = 7;
+/** How long a hook waits for a proxy that it started; the agent waits meanwhile. */
+const START_MS = 5_000;
+const POLL_MS = 100;
+/** Variables by which agents learn their provider's address. */
+const BASE_URLS = ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'];
+
+/** `mcp-pruner status`: whether the proxy runs and what it saved, in one line. */
+export const status: Command = {
+  usage: 'status [--hook]',
+  about: [
+    `Prints one line: whether the proxy runs, and what it saved in ${DAYS} days. Exit code 1 where it does not run.`,
+    'With --hook, the answer is what a session-start hook of an agent prints: the line for the user, and always exit code 0.',
+    'If the agent is set up for a proxy that does not run, the line says how to start it or how to undo the set-up.',
+    'MCP_PRUNER_START_FROM_HOOK=true starts the proxy instead.',
+  ].join('\n'),
+  options: { ...configOption, hook: { type: 'boolean', doc: 'answer as a session-start hook' } },
+  arguments: { least: 0, most: 0 },
+
+  async run(call, io) {
+    const { settings } = readSettings(call, io);
+    const hook = call.values.hook === true;
+    const isUp = (await proxyHealth(proxyUrl(settings))) !== null;
+    const started = !isUp && hook && settings.startFromHook && (await startProxy(settings, io));
+    const line = isUp || started ? await lineWhenUp(call, io, settings) : lineWhenDown(settings, io);
+    if (!hook) io.out(`${line}\n`);
+    // an agent that is not set up for the proxy needs no word about one that does not run
+    else if (isUp || started || leadsHere(settings, io)) io.out(`${JSON.stringify({ systemMessage: line })}\n`);
+    return isUp || started || hook ? 0 : 1;
+  },
+};
+
+async function lineWhenUp(call: Parameters<Command['run']>[0], io: Io, settings: Settings): Promise<string> {
+  const up = `mcp-pruner: the proxy runs at ${proxyUrl(settings)}`;
+  const report = await readLedger(call, io, DAYS).catch(() => null); // the proxy may use a store that is not on this machine
+  if (report === null || report.totals.requests === 0) return `${up}; no request in ${DAYS} days`;
+  const { removedNew, gross, unpriced, requests } = report.totals;
+  const dollars = unpriced < requests ? ` ($${gross.toFixed(2)})` : '';
+  return `${up}; ${compact(removedNew)} tokens saved${dollars} in ${DAYS} days`;
+}
+
+function lineWhenDown(settings: Settings, io: Io): string {
+  const url = proxyUrl(settings);
+  if (!leadsHere(settings, io)) return `mcp-pruner: no proxy runs at ${url}; mcp-pruner serve starts one`;
+  return (
+    `mcp-pruner: this agent sends its requests to ${url}, where no proxy runs. ` +
+    'Start it with: mcp-pruner serve. Or undo the set-up with: mcp-pruner setup <agent> --undo'
+  );
+}
+
+/** Whether the agent that calls is set up for the proxy of these settings. */
+function leadsHere(settings: Settings, { env }: Io): boolean {
+  const own = proxyUrl(settings);
+  return BASE_URLS.some((name) => {
+    const url = env[name] ?? '';
+    return URL.canParse(url) && new URL(url).origin === own;
+  });
+}
+
+/** Starts the proxy in the background, with its log beside the store. @returns whether it answers */
+async function startProxy(settings: Settings, io: Io): Promise<boolean> {
+  const [program = ''] = process.argv.slice(1);
+  const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);
+  makeFolder(folder);
+  const log = openSync(join(folder, 'serve.log'), 'a', 0o600);
+  try {
+    const child = spawn(process.execPath, [program, 'serve'], { detached: true, stdio: ['ignore', log, log] });
+    child.on('error', () => undefined); // the answer below says that it does not run
+    child.unref();
+  } finally {
+    closeSync(log);
+  }
+  const endMs = io.clock.nowMs() + START_MS;
+  while (io.clock.nowMs() < endMs) {
+    if ((await proxyHealth(proxyUrl(settings))) !== null) return true;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  return false;
+}
+
+function compact(tokens: number): string {
+  if (tokens < 10_000) return String(Math.round(tokens));
+  return tokens < 1_000_000 ? `${Math.round(tokens / 1_000)}k` : `${(tokens / 1_000_000).toFixed(1)}M`;
+}

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { afterwards, tempFolder } from '../helpers/afterwards.ts';
+import { compiled } from '../helpers/built.ts';
+import { completion, startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { run } from './fake-io.ts';
+
+/** A port of loopback that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+const clock = { nowMs: () => Date.now() };
+
+describe('mcp-pruner status', () => {
+  it('says that the proxy runs and what it saved, to a person and to a hook', async () => {
+    const proxy = await startProxy(await startUpstream(completion()));
+    const env = { MCP_PRUNER_PORT: new URL(proxy.url).port, MCP_PRUNER_DB_PATH: proxy.dbPath };
+    const idle = await run(['status'], { env, clock });
+    expect(idle).toEqual({
+      code: 0,
+      out: `mcp-pruner: the proxy runs at ${proxy.url}; no request in 7 days\n`,
+      err: '',
+    });
+    const body = { model: 'gpt-5', messages: [{ role: 'user', content: 'hello' }] };
+    await (await fetch(`${proxy.url}/v1/chat/completions`, { method: 'POST', body: JSON.stringify(body) })).text();
+    await expect
+      .poll(async () => (await run(['status', '--hook'], { env, clock })).out)
+      .toMatch(/^\{"systemMessage":"mcp-pruner: the proxy runs at \S+; 0 tokens saved.* in 7 days"\}\n$/);
+  });
+
+  it('warns an agent whose requests lead to a proxy that does not run, and no other agent', async () => {
+    const port = await freePort();
+    const env = { MCP_PRUNER_PORT: String(port), MCP_PRUNER_DB_PATH: join(tempFolder(), 'store.db') };
+    expect(await run(['status'], { env })).toMatchObject({ code: 1, out: expect.stringContaining('no proxy runs') });
+    expect(await run(['status', '--hook'], { env })).toEqual({ code: 0, out: '', err: '' });
+    const led = { ...env, ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}` };
+    const { code, out } = await run(['status', '--hook'], { env: led });
+    expect([code, JSON.parse(out)]).toEqual([
+      0,
+      { systemMessage: expect.stringMatching(/serve.*setup <agent> --undo/) },
+    ]);
+  });
+
+  it('starts the proxy from a hook where the user allowed it', async () => {
+    const home = tempFolder();
+    mkdirSync(join(home, 'data'));
+    const port = await freePort();
+    const env = {
+      ...{ PATH: process.env.PATH ?? '', HOME: home, MCP_PRUNER_START_FROM_HOOK: 'true' },
+      ...{ MCP_PRUNER_PORT: String(port), MCP_PRUNER_DB_PATH: join(home, 'data/store.db') },
+    };
+    const hook = spawn(process.execPath, [compiled('cli.js'), 'status', '--hook'], { env, cwd: home });
+    let out = '';
+    hook.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    await once(hook, 'close');
+    const log = (): string => readFileSync(join(home, 'data/serve.log'), 'utf8');
+    await expect.poll(log).toContain('\n');
+    const { pid } = JSON.parse(log().split('\n', 1)[0] ?? '') as { pid: number };
+    afterwards(() => process.kill(pid, 'SIGTERM'));
+    expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
+    expect(out).toContain(`the proxy runs at http://127.0.0.1:${port}`);
+    expect(pid).toBeTypeOf('number');
+  });
+});

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+// @ts-expect-error: a script of the project without types
+import * as script from '../../release/manifests.mjs';
+import { projectRoot } from '../helpers/project-files.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const { manifests, differing } = script as {
+  manifests: (manifest: Json) => Readonly<Record<string, Json>>;
+  differing: () => readonly (readonly [string, Json])[];
+};
+const own = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8')) as Json & {
+  name: string;
+  description: string;
+  version: string;
+  mcpName: string;
+  files: readonly string[];
+};
+
+/** Every value under a key, at any depth. */
+function valuesOf(value: unknown, key: string): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => [...(name === key ? [inner] : []), ...valuesOf(inner, key)]);
+}
+
+describe('the manifests of plugins and registries', () => {
+  it('are those that package.json makes: npm run manifests writes them', () => {
+    expect(differing().map(([path]) => path)).toEqual([]);
+  });
+
+  it('have one version, one name and one description of at most 100 characters', () => {
+    const all = manifests(own);
+    expect(own.description.length).toBeLessThanOrEqual(100);
+    for (const [path, manifest] of Object.entries(all)) {
+      for (const version of valuesOf(manifest, 'version')) expect([path, version]).toEqual([path, own.version]);
+      for (const description of valuesOf(manifest, 'description'))
+        expect([path, description]).toEqual([path, own.description]);
+    }
+    expect(all['server.json']).toMatchObject({ name: own.mcpName });
+    expect(own.mcpName.split('/')).toEqual([expect.stringMatching(/^io\.github\./), own.name]);
+    for (const path of ['plugin.json', 'gemini-extension.json', 'plugins/mcp-pruner/.claude-plugin/plugin.json']) {
+      expect(all[path]).toMatchObject({ name: own.name, version: own.version, description: own.description });
+    }
+    for (const args of valuesOf(all, 'args')) expect(args).toContain(`${own.name}@${own.version}`);
+  });
+
+  it('are in the package', () => {
+    const packed = (path: string): boolean => own.files.some((part) => path === part || path.startsWith(`${part}/`));
+    expect(Object.keys(manifests(own)).filter((path) => !packed(path))).toEqual([]);
+    expect(packed('plugins/mcp-pruner/skills/report/SKILL.md')).toBe(true);
+  });
+});
