@@ -81,6 +81,8 @@ async function checkClient(client: Client, own: string, machine: Machine): Promi
   if (broken !== null) return { level: 'failure', what: `${title}: ${broken}`, advice: again };
   const missing = missingExport(client, machine);
   if (missing !== null) return { level: 'failure', ...missing };
+  const past = pastProxy(client, machine);
+  if (past !== null) return { level: 'failure', ...past };
   const misled = otherUpstream(client, machine);
   if (misled !== null) return { level: 'failure', ...misled };
   const refused = await refusal(own);
@@ -111,6 +113,23 @@ function missingExport(
     what: `${client.title} has the MCP server, but ${variable} does not lead to the proxy: nothing is pruned`,
     advice: `export ${variable}=${address} (mcp-pruner setup ${client.name} prints all that it needs)`,
   };
+}
+
+/** A cloud to which requests go without the proxy. */
+function pastProxy(
+  { title, name, cloud: cloudOf }: Client,
+  { url, place }: Machine,
+): { readonly what: string; readonly advice: string } | null {
+  const cloud = cloudOf?.(place) ?? null;
+  if (cloud === null) return null;
+  const what = `${title} uses ${cloud.title} past the proxy: nothing is pruned`;
+  if (cloud.signing === 'unknown') {
+    const advice =
+      'its requests are signed: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+    return { what, advice };
+  }
+  if (cloud.current.startsWith(url)) return null;
+  return { what, advice: `mcp-pruner setup ${name} --write sets ${cloud.variable}, mcp-pruner run ${name} as well` };
 }
 
 /** A login that is good for another provider than the one that the proxy forwards to. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AgentProcess } from '../agents/agent-process.ts';
 import { anyProgram, clients, findClient } from '../agents/clients/all.ts';
-import type { Client, ClientPlace, Launch } from '../agents/clients/client.ts';
+import type { Client, ClientCloud, ClientPlace, Launch } from '../agents/clients/client.ts';
 import { listenForPresence } from '../agents/presence.ts';
 import { RunLifecycle } from '../agents/run-states.ts';
 import type { Loaded } from '../config/load.ts';
@@ -21,6 +21,9 @@ import { mcpAccess } from './run-mcp.ts';
 import { isProxy, keepsOriginalsHere, namedProxy, openProxy, proxyUrl, type RunProxy } from './run-proxy.ts';
 import { serverEnv } from './server-env.ts';
 import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
+
+/** Why requests that are signed with keys of AWS may have to go without the proxy. */
+const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign them anew';
 
 /** A server may close its connection a moment before its agent ends. */
 const LOST_MS = 500;
@@ -53,7 +56,9 @@ export const run: Command = {
 
     const told = new HeldLines(io);
     const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io), listFolder };
-    const { loaded, shared, upstream } = settingsOf(call, io, client, place);
+    const cloud = client.cloud?.(place) ?? null;
+    const { loaded, shared, upstream } = settingsOf(call, io, client, place, cloud);
+    const passes = cloud !== null && passesProxy(cloud, namedProxy(call) !== null);
     const proxy = (await otherProxy(call, loaded.settings, io)) ?? (await openProxy(loaded.settings, io, shared));
     const childLog = await openChildLog(loaded.settings, client.name, io);
     const isRunner = Object.keys(io.env).some((variable) => variable.startsWith('JEEVES_'));
@@ -70,10 +75,14 @@ export const run: Command = {
       const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
       const origin = withKey(proxy.url, proxy.key);
       const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
-      const wired = launch({ baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed }, place, folder);
+      const wired = launch(
+        { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, passesCloud: passes },
+        place,
+        folder,
+      );
       writeLaunchFiles(folder, wired);
       const before = shared ? '' : `; the proxy forwards to ${upstream}, which ${client.name} is set up for`;
-      told.say(`${describeStart(client, proxy)}${before}`);
+      told.say(cloud && passes ? describeBypass(client, cloud) : `${describeStart(client, proxy, cloud)}${before}`);
       return await runAgent(client, wired, args, socket, lifecycle, io, told, childLog);
     } finally {
       await childLog.close();
@@ -95,8 +104,9 @@ interface RunSettings {
  * The settings of a proxy for this run. Where the agent's own configuration sends requests is where its user's key is
  * good for: unless an upstream is configured or that is the proxy, it becomes the upstream.
  */
-function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace): RunSettings {
+function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, cloud: ClientCloud | null): RunSettings {
   const loaded = readSettings(call, io);
+  if (cloud !== null) return cloudSettings(call, io, loaded, cloud);
   const { settings, origins } = loaded;
   const { key, path } = providerOfWire(client.wire);
   const variable = key === 'upstreamUrl' ? io.env.OPENAI_BASE_URL?.trim() : undefined;
@@ -104,6 +114,25 @@ function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace): Run
   const known = ['', settings[key], proxyUrl(settings) + path].includes(upstream);
   if (known || origins[key].from !== 'default') return { loaded, shared: true, upstream: null };
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
+}
+
+/** Requests that are signed need a proxy with the credentials of this environment: one for this run alone. */
+function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream, signing }: ClientCloud): RunSettings {
+  const { settings, origins } = loaded;
+  const ownUrl = proxyUrl(settings);
+  const known = upstream === null || [settings[key], ownUrl, ownUrl + path].includes(upstream);
+  const isSet = known || origins[key].from !== 'default';
+  if (isSet) return { loaded, shared: signing === 'none', upstream: settings[key] ?? 'the cloud' };
+  return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
+}
+
+/** Whether requests to a cloud go there without the proxy: it cannot sign for them. */
+function passesProxy({ signing }: ClientCloud, isNamed: boolean): boolean {
+  return signing === 'unknown' || (signing === 'own' && isNamed);
+}
+
+function describeBypass({ title, command }: Client, cloud: ClientCloud): string {
+  return `${title} (${command}): messages go straight to ${cloud.title}, unpruned: ${SIGNED}`;
 }
 
 /** The proxy that `--proxy` names. */
@@ -143,7 +172,8 @@ function listFolder(path: string): readonly string[] {
   }
 }
 
-function describeStart({ title, command, wire }: Client, { url, about }: RunProxy): string {
+function describeStart({ title, command, wire }: Client, { url, about }: RunProxy, cloud: ClientCloud | null): string {
+  if (cloud !== null) return `${title} (${command}): messages to ${cloud.title} through ${url}${cloud.path}, ${about}`;
   const format = { chat: 'chat completions', messages: 'messages', responses: 'responses', gemini: 'generateContent' };
   return `${title} (${command}): ${format[wire]} through ${url}${providerOfWire(wire).path}, ${about}`;
 }

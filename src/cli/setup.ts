@@ -1,10 +1,11 @@
 import { clients, findClient } from '../agents/clients/all.ts';
-import type { Client, Edit, McpAccess, Wiring } from '../agents/clients/client.ts';
+import type { Client, ClientCloud, ClientPlace, Edit, McpAccess, Wiring } from '../agents/clients/client.ts';
 import { type EditOutcome, undoEdits, writeEdits } from '../agents/edit-file.ts';
 import { snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
 import type { Loaded } from '../config/load.ts';
 import { UserError } from '../errors.ts';
+import { providerFacts } from '../providers/facts.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { fileReader } from './file-reader.ts';
 import { accessToken, rpcAddress } from './local-access.ts';
@@ -52,7 +53,8 @@ export const setup: Command = {
     const key = teamKey(io);
     const shownKey = key !== null && purpose !== 'write' ? HIDDEN_KEY : key;
     const wiring = wiringOf(call, io, loaded, client, purpose, shownKey);
-    const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
+    const place = placeOf(io);
+    const cloud = client.cloud?.(place) ?? null;
     const edits = client
       .edits(wiring, place)
       .filter((edit) => !isEmpty(edit))
@@ -63,11 +65,15 @@ export const setup: Command = {
     else for (const edit of edits) io.out(`# in ${edit.file}\n${snippet(edit)}\n\n`);
     if (purpose === 'undo') return 0;
     // as a shell reads it: what is printed may be pasted anywhere
-    explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), io);
+    explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), cloud, io);
     if (loaded.settings.markerStyle === 'full') io.out(wrapped(SHORT_MARKERS, '# ', io));
     return 0;
   },
 };
+
+function placeOf(io: Io): ClientPlace {
+  return { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
+}
 
 type Purpose = 'print' | 'write' | 'undo';
 
@@ -80,10 +86,25 @@ function purposeOf({ values }: Call): Purpose {
 const SHORT_MARKERS =
   'The proxy writes markers in full; MCP_PRUNER_MARKER_STYLE=short takes another 0.6 % off the bill and cuts nothing more.';
 
-function explain(client: Client, wiring: Wiring, io: Io): void {
+/** @param cloud - that the client was set to use before its files were changed */
+function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: Io): void {
   const exports = Object.entries(client.exports?.(wiring) ?? {});
   for (const [variable, value] of exports) io.out(`export ${variable}=${value}\n`);
   for (const note of client.notes) io.out(wrapped(note, '# ', io));
+  if (cloud !== null) io.out(wrapped(cloudNote(cloud, wiring.origin), '# ', io));
+}
+
+/** What the proxy must know of the cloud that a client is set to use. */
+function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: string): string {
+  if (signing === 'unknown') {
+    return `Requests to ${title} are signed, so that they go past the proxy: set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for the client and for serve.`;
+  }
+  const address =
+    upstream === null || upstream.startsWith(origin)
+      ? ''
+      : ` ${providerFacts.find((one) => one.key === key)?.variable}=${upstream}`;
+  const keys = signing === 'own' ? ' and the AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of the client' : '';
+  return `Requests to ${title} go through the proxy: start serve with${address || ' its defaults'}${keys}.`;
 }
 
 /** How a client is to be connected, from the settings of the proxy that runs on this machine. */
@@ -94,7 +115,8 @@ function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: P
   }
   const origin = withKey(namedProxy(call) ?? proxyUrl(loaded.settings), key);
   const mcp = mcpAccess(call, io, loaded, client, purpose, { origin, hasKey: key !== null });
-  return { baseUrl: `${origin}/v1`, origin, mcp, model };
+  const passesCloud = client.cloud?.(placeOf(io))?.signing === 'unknown';
+  return { baseUrl: `${origin}/v1`, origin, mcp, model, passesCloud };
 }
 
 function mcpAccess(

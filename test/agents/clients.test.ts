@@ -144,6 +144,47 @@ describe('Cline on a fresh home', () => {
   });
 });
 
+describe('Claude Code on a cloud', () => {
+  const claude = findClient('claude');
+  const variablesIn = (env: Record<string, string>, passesCloud = false): Record<string, string> => ({
+    ...claude?.launch?.({ ...http, passesCloud }, { ...place, env }, '/tmp/run').env,
+  });
+
+  it('gets the base URL of that cloud alone, and what excludes one is emptied', () => {
+    const foundry = { CLAUDE_CODE_USE_FOUNDRY: '1', ANTHROPIC_FOUNDRY_RESOURCE: 'mine' };
+    expect(variablesIn(foundry)).toEqual({
+      ANTHROPIC_FOUNDRY_BASE_URL: `${http.origin}/anthropic`,
+      ANTHROPIC_FOUNDRY_RESOURCE: '',
+      ENABLE_TOOL_SEARCH: 'true',
+    });
+    expect(claude?.cloud?.({ ...place, env: foundry })).toMatchObject({
+      key: 'azureUrl',
+      upstream: 'https://mine.services.ai.azure.com',
+    });
+    expect(variablesIn({ CLAUDE_CODE_USE_VERTEX: 'true' })).toMatchObject({
+      ANTHROPIC_VERTEX_BASE_URL: `${http.origin}/v1`,
+    });
+    expect(variablesIn({ CLAUDE_CODE_USE_BEDROCK: '0' })).toMatchObject({ ANTHROPIC_BASE_URL: http.origin });
+    expect(variablesIn({ CLAUDE_CODE_USE_BEDROCK: '1' }, true)).toEqual({});
+  });
+
+  it.each([
+    [{}, 'unknown'],
+    [{ AWS_BEARER_TOKEN_BEDROCK: 'x' }, 'none'],
+    [{ CLAUDE_CODE_SKIP_BEDROCK_AUTH: '1' }, 'none'],
+    [{ AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 's' }, 'own'],
+  ])('signs its requests to Bedrock with %j by keys that are %s', (env, signing) => {
+    const cloud = claude?.cloud?.({ ...place, env: { CLAUDE_CODE_USE_BEDROCK: '1', AWS_REGION: 'eu-west-1', ...env } });
+    expect(cloud).toMatchObject({ signing, upstream: 'https://bedrock-runtime.eu-west-1.amazonaws.com' });
+  });
+
+  it('is written into its settings, which win over the environment', () => {
+    const readFile = (): string => '{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}';
+    const [edit] = claude?.edits(http, { ...place, readFile }) ?? [];
+    expect(edit && snippet(edit)).toContain(`"ANTHROPIC_VERTEX_BASE_URL": "${http.origin}/v1"`);
+  });
+});
+
 describe('where an agent sends requests today', () => {
   const upstream = (name: string, files: Readonly<Record<string, string>>, env: Record<string, string> = {}) =>
     findClient(name)?.upstream?.({ ...place, env, readFile: (path) => files[path] ?? null });

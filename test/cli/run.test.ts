@@ -258,6 +258,45 @@ describe('mcp-pruner run', () => {
     expect(err).toContain(`the proxy forwards to ${upstreamUrl}, which claude is set up for`);
   });
 
+  it.each([
+    ['CLAUDE_CODE_USE_BEDROCK', 'ANTHROPIC_BEDROCK_BASE_URL', '', '/model/m/invoke', { AWS_BEARER_TOKEN_BEDROCK: 'b' }],
+    ['CLAUDE_CODE_USE_VERTEX', 'ANTHROPIC_VERTEX_BASE_URL', '/v1', '/projects/p/locations/global/x', {}],
+    ['CLAUDE_CODE_USE_FOUNDRY', 'ANTHROPIC_FOUNDRY_BASE_URL', '/anthropic', '/v1/messages', {}],
+    [
+      'CLAUDE_CODE_USE_MANTLE',
+      'ANTHROPIC_BEDROCK_MANTLE_BASE_URL',
+      '/anthropic',
+      '/v1/messages',
+      { AWS_BEARER_TOKEN_BEDROCK: 'b' },
+    ],
+  ])('sends Claude Code through the proxy to its cloud: %s', async (flag, variable, base, path, more) => {
+    const at = machine({
+      claude: `
+        const url = process.env.${variable};
+        fetch(url + '${path}', { method: 'POST', headers: { authorization: 'Bearer mine' }, body: '{}' })
+          .then((answer) => answer.json())
+          .then((answer) => console.log(JSON.stringify({ url, answer, other: process.env.ANTHROPIC_BASE_URL })));`,
+    });
+    const origin = upstreamUrl.replace('/v1', '');
+    const { out, err } = await run(at, ['run', 'claude'], { [flag]: '1', [variable]: origin + base, ...more });
+    const seen = JSON.parse(out) as { url: string; answer: unknown };
+    expect(seen).toEqual({ url: expect.stringMatching(/^http:\/\/127/), answer: { from: 'upstream' } });
+    expect(seen.url.endsWith(base)).toBe(true);
+    expect(seen.url).not.toContain(origin);
+    expect(err).toMatch(/messages to .* through http:/);
+  });
+
+  it('leads Claude Code past the proxy where its requests are signed with keys that the proxy has not', async () => {
+    const at = machine({
+      claude: `console.log(JSON.stringify([process.env.ANTHROPIC_BEDROCK_BASE_URL ?? null, process.argv.join(' ')]));`,
+    });
+    const { out, err } = await run(at, ['run', 'claude'], { CLAUDE_CODE_USE_BEDROCK: '1', AWS_PROFILE: 'work' });
+    const [address, args] = JSON.parse(out) as [unknown, string];
+    expect([address, args.includes('BASE_URL')]).toEqual([null, false]);
+    const lines = err.split('\n').filter((line) => line.includes('unpruned'));
+    expect(lines).toEqual([expect.stringContaining('go straight to Amazon Bedrock')]);
+  });
+
   it('sends Gemini CLI through the proxy to where it was sent before', async () => {
     const at = machine({
       gemini: `

@@ -242,6 +242,21 @@ describe('mcp-pruner doctor', () => {
     ]);
   });
 
+  it('names a cloud that Claude Code reaches past the proxy, and is content once it leads there', async () => {
+    const at = machine();
+    const env = await running(at);
+    await run(at, ['setup', 'claude', '--write'], env);
+    const bedrock = { ...env, CLAUDE_CODE_USE_BEDROCK: '1', AWS_REGION: 'us-east-1' };
+    const past = await run(at, ['doctor'], { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: 'b' });
+    expect(past).toMatchObject({ code: 1, out: expect.stringMatching(/FAIL {2}Claude Code uses Amazon Bedrock past/) });
+    const signed = await run(at, ['setup', 'claude'], bedrock);
+    expect(signed.out.replace(/\n# /g, ' ')).toContain('Requests to Amazon Bedrock are signed');
+    const written = await run(at, ['setup', 'claude', '--write'], { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: 'b' });
+    expect(written.out).toContain('MCP_PRUNER_BEDROCK_URL=https://bedrock-runtime.us-east-1.amazonaws.com');
+    const through = await run(at, ['doctor'], { ...bedrock, AWS_BEARER_TOKEN_BEDROCK: 'b' });
+    expect(through.out).toMatch(/Claude Code is set up/);
+  });
+
   it('does not call Copilot set up while its variables lead elsewhere', async () => {
     const at = machine();
     const env = await running(at);

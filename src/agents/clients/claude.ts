@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import { readLooseJson } from '../edit-json.ts';
+import { claudeCloud, type Variables } from './claude-clouds.ts';
 import {
   type Client,
+  type ClientCloud,
   type ClientPlace,
   type Edit,
   headersJson,
   holdsToken,
+  type JsonEntry,
   type JsonValue,
   type McpAccess,
   serverEdits,
@@ -34,26 +37,44 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
  * Behind an address that is not Anthropic's, Claude Code sends the descriptions of all MCP tools with every request
  * unless it is told to go on searching for them.
  */
-function environment({ origin }: Wiring, { env }: ClientPlace) {
-  return { ANTHROPIC_BASE_URL: origin, ENABLE_TOOL_SEARCH: env.ENABLE_TOOL_SEARCH || 'true' };
+function environment(wiring: Wiring, place: ClientPlace): Record<string, string> {
+  const variables = addresses(wiring, place);
+  if (Object.keys(variables).length === 0) return variables;
+  return { ...variables, ENABLE_TOOL_SEARCH: place.env.ENABLE_TOOL_SEARCH || 'true' };
+}
+
+/** The variables by which it reaches the proxy; none where its requests go to a cloud without the proxy. */
+function addresses({ origin, passesCloud }: Wiring, place: ClientPlace): Record<string, string> {
+  const cloud = cloudOf(place);
+  if (cloud === null) return { ANTHROPIC_BASE_URL: origin };
+  if (passesCloud) return {};
+  const emptied = cloud.without.filter((name) => variablesOf(place)(name) !== '').map((name) => [name, '']);
+  return { [cloud.variable]: origin + cloud.path, ...Object.fromEntries(emptied) };
 }
 
 function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
-  return {
-    format: 'json',
-    file: settingsFile(place),
-    entries: [
-      { path: ['env', 'ANTHROPIC_BASE_URL'], value: wiring.origin },
-      { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'true', ifAbsent: true },
-    ],
+  const variables = Object.entries(addresses(wiring, place));
+  const entries = variables.map(([name, value]): JsonEntry => ({ path: ['env', name], value }));
+  const search: JsonEntry = { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'true', ifAbsent: true };
+  return { format: 'json', file: settingsFile(place), entries: entries.length === 0 ? [] : [...entries, search] };
+}
+
+/** Its settings win over its environment. */
+function variablesOf(place: ClientPlace): Variables {
+  const settings = readLooseJson(place.readFile(settingsFile(place)));
+  return (name) => {
+    const written = settings === null ? undefined : valueAt(settings, ['env', name]);
+    return typeof written === 'string' ? written.trim() : (place.env[name]?.trim() ?? '');
   };
+}
+
+function cloudOf(place: ClientPlace): ClientCloud | null {
+  return claudeCloud(variablesOf(place));
 }
 
 /** What its settings or its environment say of where it sends requests; the settings win. */
 function upstreamOf(place: ClientPlace): string | null {
-  const settings = readLooseJson(place.readFile(settingsFile(place)));
-  const written = settings === null ? undefined : valueAt(settings, ['env', 'ANTHROPIC_BASE_URL']);
-  const url = typeof written === 'string' && written !== '' ? written : place.env.ANTHROPIC_BASE_URL?.trim();
+  const url = variablesOf(place)('ANTHROPIC_BASE_URL') || place.env.ANTHROPIC_BASE_URL?.trim();
   return url ? `${url.replace(/(?<!\/)\/+$/, '')}/v1` : null;
 }
 
@@ -86,6 +107,7 @@ export const claude: Client = {
   },
   edits: (wiring, place) => [providerEdit(wiring, place), ...serverEdits(stateFile(place), wiring.mcp, serverJson)],
   upstream: upstreamOf,
+  cloud: cloudOf,
   notes: [
     'Logins with a subscription and API keys go through as they are.',
     'Close Claude Code before a change to its files: it writes there itself.',

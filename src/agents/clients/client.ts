@@ -26,6 +26,8 @@ export interface Wiring {
   readonly keyed?: { readonly origin: string; readonly variable: string };
   /** The model to ask for, where the client's configuration has to name it. */
   readonly model: string | null;
+  /** `true`: requests to a cloud keep going there straight. */
+  readonly passesCloud?: boolean;
 }
 
 /** The user's machine, as far as clients keep their files on it. */
@@ -79,6 +81,23 @@ export type TomlTable = Readonly<
 /** Tables by their dotted names. */
 export type TomlTables = Readonly<Record<string, TomlTable>>;
 
+/** A cloud by which a client reaches its models, instead of the provider of its wire. */
+export interface ClientCloud {
+  readonly title: string;
+  /** The variable that holds its base URL, the path behind the origin there, and its value; `''` where it is not set. */
+  readonly variable: string;
+  readonly path: string;
+  readonly current: string;
+  /** Variables that must be empty beside it. */
+  readonly without: readonly string[];
+  /** The proxy's setting for its address. */
+  readonly key: 'bedrockUrl' | 'vertexUrl' | 'azureUrl';
+  /** Where requests go today; `null` where each request says it. */
+  readonly upstream: string | null;
+  /** Whether requests are signed with keys of AWS: `own`, those of its environment; `unknown`, of a profile or a login. */
+  readonly signing: 'none' | 'own' | 'unknown';
+}
+
 /** An agent that this product knows how to start and to set up. */
 export interface Client {
   /** As on the command line of `run` and `setup`. */
@@ -97,6 +116,8 @@ export interface Client {
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];
   /** Where it sends requests today, ending in `/v1` or the like: what its key is good for. `null` when it does not say. */
   readonly upstream?: (place: ClientPlace) => string | null;
+  /** The cloud that it is set to use; `null` for none. */
+  readonly cloud?: (place: ClientPlace) => ClientCloud | null;
   /** Variables that its environment must have, because no file of the client can hold them. */
   readonly exports?: (wiring: Wiring) => Readonly<Record<string, string>>;
   /** What keeps a set-up in its files from working, in words; `null` when nothing does. */

@@ -1,0 +1,86 @@
+import type { ClientCloud } from './client.ts';
+
+/** The variables that Claude Code sees: those of its settings file, which win, and those of its environment. */
+export type Variables = (name: string) => string;
+
+interface Row {
+  readonly title: string;
+  /** Switches the cloud on. */
+  readonly flag: string;
+  /** Holds the base URL, with what follows the origin of the proxy there. */
+  readonly variable: string;
+  readonly path: '' | '/v1' | '/anthropic';
+  readonly key: ClientCloud['key'];
+  /** Where requests go without a base URL; `null` where the request itself says it. */
+  readonly upstream: (variables: Variables) => string | null;
+  /** Variables that exclude a base URL. */
+  readonly without?: readonly string[];
+  /** `true`: requests are signed with keys of AWS unless one of these variables is set. */
+  readonly unsignedBy?: readonly string[];
+}
+
+const region = (variables: Variables): string =>
+  variables('AWS_REGION') || variables('AWS_DEFAULT_REGION') || 'us-east-1';
+
+/** In the order in which Claude Code looks at them. Source: https://code.claude.com/docs/en/third-party-integrations */
+const rows: readonly Row[] = [
+  {
+    title: 'Amazon Bedrock',
+    flag: 'CLAUDE_CODE_USE_BEDROCK',
+    variable: 'ANTHROPIC_BEDROCK_BASE_URL',
+    path: '',
+    key: 'bedrockUrl',
+    upstream: (variables) => `https://bedrock-runtime.${region(variables)}.amazonaws.com`,
+    unsignedBy: ['AWS_BEARER_TOKEN_BEDROCK', 'CLAUDE_CODE_SKIP_BEDROCK_AUTH'],
+  },
+  {
+    title: 'Microsoft Foundry',
+    flag: 'CLAUDE_CODE_USE_FOUNDRY',
+    variable: 'ANTHROPIC_FOUNDRY_BASE_URL',
+    path: '/anthropic',
+    key: 'azureUrl',
+    upstream: (variables) => {
+      const resource = variables('ANTHROPIC_FOUNDRY_RESOURCE');
+      return resource === '' ? null : `https://${resource}.services.ai.azure.com`;
+    },
+    without: ['ANTHROPIC_FOUNDRY_RESOURCE'],
+  },
+  {
+    title: 'Bedrock Mantle',
+    flag: 'CLAUDE_CODE_USE_MANTLE',
+    variable: 'ANTHROPIC_BEDROCK_MANTLE_BASE_URL',
+    path: '/anthropic',
+    key: 'azureUrl',
+    upstream: (variables) => `https://bedrock-mantle.${region(variables)}.api.aws`,
+    unsignedBy: ['AWS_BEARER_TOKEN_BEDROCK', 'ANTHROPIC_BEDROCK_MANTLE_API_KEY', 'CLAUDE_CODE_SKIP_MANTLE_AUTH'],
+  },
+  {
+    title: 'Vertex AI',
+    flag: 'CLAUDE_CODE_USE_VERTEX',
+    variable: 'ANTHROPIC_VERTEX_BASE_URL',
+    path: '/v1',
+    key: 'vertexUrl',
+    upstream: () => null,
+  },
+];
+
+/** The cloud by which Claude Code reaches its models, `null` where it is set to none. */
+export function claudeCloud(variables: Variables): ClientCloud | null {
+  const row = rows.find(({ flag }) => /^(?:1|true|yes|on)$/i.test(variables(flag)));
+  if (row === undefined) return null;
+  const { title, variable, path, key, without = [] } = row;
+  const current = variables(variable).replace(/(?<!\/)\/+$/, '');
+  const origin = path !== '' && current.endsWith(path) ? current.slice(0, -path.length) : current;
+  const isSigned = row.unsignedBy?.every((name) => variables(name) === '') ?? false;
+  const hasKeys = variables('AWS_ACCESS_KEY_ID') !== '' && variables('AWS_SECRET_ACCESS_KEY') !== '';
+  return {
+    title,
+    variable,
+    path,
+    key,
+    without,
+    current,
+    upstream: origin === '' ? row.upstream(variables) : origin,
+    signing: !isSigned ? 'none' : hasKeys ? 'own' : 'unknown',
+  };
+}
