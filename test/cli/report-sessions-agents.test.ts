@@ -3,6 +3,9 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
+import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { messagesBody, oneCall } from '../helpers/messages.ts';
+import { startProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { run } from './fake-io.ts';
 
@@ -153,5 +156,51 @@ describe('report --sessions', () => {
     const { agents, report } = await told(home);
     expect(agents).toEqual({ opencode: 1 });
     expect(report.totals.dollars).toBeCloseTo((10_000 * 0.6 + 100 * 3) / 1e6, 9);
+  });
+
+  it('knows a session by the store of this machine where it has no marker: agents keep what they sent, not what went on', async () => {
+    const upstream = await startUpstream((_, res) => {
+      json(res, 200, {
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-opus-5',
+        content: [],
+        usage: { input_tokens: 9 },
+      });
+    });
+    const env = { MCP_PRUNER_ANTHROPIC_URL: `http://127.0.0.1:${upstream.port}/v1` };
+    const proxy = await startProxy(upstream, { env });
+    const messages = oneCall(serverLog(900));
+    const body = messagesBody(messages, { model: 'claude-opus-5' });
+    const headers = { 'content-type': 'application/json' };
+    await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', headers, body })).text();
+    await proxy.stop();
+    const home = tempFolder();
+    const line = (type: string, message: object): string =>
+      JSON.stringify({ type, timestamp: AT, cwd: '/home/me/shop', requestId: JSON.stringify(message).length, message });
+    const usage = (input: number) => ({ input_tokens: input, output_tokens: 50 });
+    const said = { id: 'a', role: 'assistant', model: 'claude-opus-5', usage: usage(5_000) };
+    const path = join(home, '.claude/projects/shop/s.jsonl');
+    mkdirSync(dirname(path), { recursive: true });
+    const [asked = {}, called = {}, result = {}] = messages;
+    const last = { ...said, id: 'b', content: [{ type: 'text', text: 'It is the payment.' }], usage: usage(45_000) };
+    const lines = [
+      line('user', asked),
+      line('assistant', { ...said, ...called }),
+      line('user', result),
+      line('assistant', last),
+    ];
+    writeFileSync(path, lines.join('\n'));
+    const here = { homeDir: home, cwd: home, clock: { nowMs } };
+    const seen = await run(['report', '--sessions', '--json'], { ...here, env: { MCP_PRUNER_DB_PATH: proxy.dbPath } });
+    const unseen = await run(['report', '--sessions', '--json'], here);
+    const of = (out: string) => {
+      const { throughProxy, report } = JSON.parse(out) as Told & { readonly throughProxy: number };
+      return [throughProxy, (report.totals.saved ?? 0) > 0];
+    };
+    expect([of(seen.out), of(unseen.out)]).toEqual([
+      [1, false],
+      [0, true],
+    ]);
   });
 });

@@ -1,6 +1,5 @@
-import { pruneIdsIn } from '../../core/hash.ts';
+import { markedIn } from '../../core/marked-in.ts';
 import type { MissCause, RequestFacts } from '../../core/ports/ledger.ts';
-import { mayHoldShortMarker } from '../../engine/text/marker.ts';
 import type { SessionRequest } from '../../eval/sessions/recorded.ts';
 import { UsedLines } from '../../eval/sessions/used-lines.ts';
 import { type Bill, billOf, entering } from '../../ledger/bill.ts';
@@ -18,9 +17,7 @@ const NAMES = /"name":"([^"\\]{1,120})"/g;
 export function wentThroughProxy(requests: readonly SessionRequest[]): boolean {
   const histories = new Set(requests.map(({ history }) => history));
   return [...histories].some((history) =>
-    history.some(({ json, made }) =>
-      made ? RECOVERS.test(json) : pruneIdsIn(json, 1).length > 0 || mayHoldShortMarker(json),
-    ),
+    history.some(({ json, made }) => (made ? RECOVERS.test(json) : markedIn(json).length > 0)),
   );
 }
 
@@ -29,8 +26,6 @@ interface Place {
   readonly sizes: Size[];
   readonly lines: { readonly history: SessionRequest['history']; readonly until: number } | null;
 }
-
-const NOWHERE: Place = { known: null, sizes: [], lines: null };
 
 /** Bills the requests of sessions that are over, one session after the other. */
 export class PastBill {
@@ -53,12 +48,12 @@ export class PastBill {
 
   /** Bills one request. @param rehearsed - `null` where nothing would have been cut */
   add(request: SessionRequest, rehearsed: Rehearsed | null, { counts, bytesPerToken }: AddOptions): void {
-    const place = this.#places.get(request.thread) ?? NOWHERE;
+    const place: Place = this.#places.get(request.thread) ?? { known: null, sizes: [], lines: null };
     const price = this.#prices.of(request.model, request.atMs);
     const facts = rehearsed?.facts ?? plainFacts(request);
     const bill = billOf(facts, place.known, { price, calibration: 1 });
     const removed = (rehearsed?.cutBytes ?? 0) / bytesPerToken;
-    const sizes = [...place.sizes];
+    const { sizes } = place;
     if (counts) {
       this.#count(request, bill, rehearsed !== null);
       sizes.push({ tokens: request.usage.input ?? 0, removed, history: request.history });
