@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { newTag, processesWith } from './command-tag.ts';
+import { type CommandTag, CommandTags, processesWith } from './command-tag.ts';
 import { GroupWatchdog } from './group-watchdog.ts';
 import { OutputCollector, WireBudget } from './output.ts';
-
-type Tag = ReturnType<typeof newTag>;
 
 /** What a command left behind. */
 export interface Finished {
@@ -27,13 +25,14 @@ const CANCEL_GRACE_MS = 2_000;
 
 /**
  * Runs commands without a time limit and without a limit on their output. Each is the head of a process group of its
- * own, so that whatever it started ends with it, and with this process, however that ends. What left the group (`setsid`)
- * ends with it on Linux, unless this process is killed by SIGKILL.
+ * own, so that whatever it started ends with it, and with this process, however that ends. On Linux this includes what left
+ * the group (`setsid`), and what commands left behind that have ended: these end with this process.
  */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
-  readonly #running = new Map<ChildProcess, Tag>();
-  readonly #watchdog = new GroupWatchdog();
+  readonly #running = new Map<ChildProcess, CommandTag>();
+  readonly #tags = new CommandTags();
+  readonly #watchdog = new GroupWatchdog(this.#tags.entry);
 
   constructor(options: CommandRunnerOptions) {
     this.#options = options;
@@ -48,7 +47,7 @@ export class CommandRunner {
     signal.throwIfAborted();
     const { cwd, env } = this.#options;
     // its stdin must not be the protocol's stream
-    const tag = newTag();
+    const tag = this.#tags.next();
     const options = { cwd, env: { ...env, ...tag }, detached: hasGroups } as const;
     const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
     const budget = new WireBudget();
@@ -95,7 +94,7 @@ export class CommandRunner {
     this.#ended(child);
   }
 
-  #started(child: ChildProcess, tag: Tag): void {
+  #started(child: ChildProcess, tag: CommandTag): void {
     this.#running.set(child, tag);
     if (hasGroups && child.pid !== undefined) this.#watchdog.watch(child.pid);
   }
@@ -123,7 +122,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
 }
 
 /** Sends a signal to a command's group, and to what it started outside of it. @returns the latter */
-function signalTree(child: ChildProcess, tag: Tag | undefined, signal: NodeJS.Signals): number[] {
+function signalTree(child: ChildProcess, tag: CommandTag | undefined, signal: NodeJS.Signals): number[] {
   const tagged = tag === undefined ? [] : processesWith(tag); // before their parents end
   signalGroup(child, signal);
   for (const pid of tagged) signalOne(pid, signal);

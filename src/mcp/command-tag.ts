@@ -4,16 +4,33 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Marks the environment of a command, and with it of all that it starts, in whatever process group or session. */
 const VARIABLE = 'MCP_COMMAND_TAG';
 
-/** A variable for the environment of one command. */
-export function newTag(): Readonly<Record<typeof VARIABLE, string>> {
-  return { [VARIABLE]: randomBytes(9).toString('base64url') };
+/** Random letters of a tag: 72 bits. */
+function letters(): string {
+  return randomBytes(9).toString('base64url');
 }
+
+/** Makes the tags of the commands of one server; all begin alike. */
+export class CommandTags {
+  readonly #server = letters();
+
+  /** How the entry of each of these tags begins in an environment. */
+  get entry(): string {
+    return `${VARIABLE}=${this.#server}.`;
+  }
+
+  /** A variable for the environment of one command. */
+  next(): Readonly<Record<typeof VARIABLE, string>> {
+    return { [VARIABLE]: `${this.#server}.${letters()}` };
+  }
+}
+
+export type CommandTag = ReturnType<CommandTags['next']>;
 
 /**
  * The processes whose environment carries a tag: those that left the command's process group (`setsid`, a daemon) too.
  * Linux only; elsewhere none are found, and only the process group ends with a command.
  */
-export function processesWith(tag: ReturnType<typeof newTag>): number[] {
+export function processesWith(tag: CommandTag): number[] {
   if (process.platform !== 'linux') return [];
   const entry = Buffer.from(`${VARIABLE}=${tag[VARIABLE]}`);
   return entriesOf('/proc')
