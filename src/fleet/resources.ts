@@ -3,6 +3,19 @@ import type { Fleet } from './fleet.ts';
 
 export type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace';
 
+const GRAPHS = 'sc://graphs/';
+
+/** The beginning of a graph's id that a beginning of a URI names; `''` where it may be any. */
+function graphIdIn(uriPrefix: string): string {
+  if (!uriPrefix.startsWith(GRAPHS)) return '';
+  const [id = ''] = uriPrefix.slice(GRAPHS.length).split('@', 1);
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return ''; // it ends within an escape
+  }
+}
+
 /** What is shown of the fleet under `sc://`. */
 export class FleetResources {
   readonly #fleet: Fleet;
@@ -13,29 +26,33 @@ export class FleetResources {
     this.#store = store;
   }
 
-  /** The newest of each kind; a URI is made of its kind and its ids. */
-  async list(limit: number) {
+  /**
+   * The newest of each kind; a URI is made of its kind and its ids.
+   *
+   * @param uriPrefix - what the URIs begin with that are asked for; others may come as well
+   */
+  async list(limit: number, uriPrefix: string) {
     const all = { prefix: '', limit };
-    const [heads, snapshots, namespaces] = await Promise.all([
-      this.#store.graphs.heads(all),
+    const ofGraphs = { prefix: graphIdIn(uriPrefix), limit };
+    const [heads, versions, snapshots, namespaces] = await Promise.all([
+      this.#store.graphs.heads(ofGraphs),
+      this.#store.graphs.versions(ofGraphs),
       this.#store.graphs.snapshots(all),
       this.#store.board.namespaces(all),
     ]);
     return [
-      ...heads.flatMap(({ graphId, version, committedMs }) => [
-        {
-          kind: 'graph' as const,
-          uri: `sc://graphs/${encodeURIComponent(graphId)}`,
-          atMs: committedMs,
-          metadata: { graphId, latest_version: version, committedAt: committedMs },
-        },
-        {
-          kind: 'graph_version' as const,
-          uri: `sc://graphs/${encodeURIComponent(graphId)}@v${version}`,
-          atMs: committedMs,
-          metadata: { graphId, version, committedAt: committedMs },
-        },
-      ]),
+      ...heads.map(({ graphId, version, committedMs }) => ({
+        kind: 'graph' as const,
+        uri: `${GRAPHS}${encodeURIComponent(graphId)}`,
+        atMs: committedMs,
+        metadata: { graphId, latest_version: version, committedAt: committedMs },
+      })),
+      ...versions.map(({ graphId, version, committedMs }) => ({
+        kind: 'graph_version' as const,
+        uri: `${GRAPHS}${encodeURIComponent(graphId)}@v${version}`,
+        atMs: committedMs,
+        metadata: { graphId, version, committedAt: committedMs },
+      })),
       ...snapshots.map(({ graphId, txId, state, owner, note, startedMs, expiresMs, baseVersion, finalVersion }) => ({
         kind: 'snapshot' as const,
         uri: `sc://snapshots/${encodeURIComponent(graphId)}/${encodeURIComponent(txId)}`,

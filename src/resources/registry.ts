@@ -48,7 +48,7 @@ export interface ResourcesOptions {
 
 /** Resources of another part of the product, listed and read beside these; they cannot be watched. */
 export interface FurtherResources {
-  list(limit: number): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
+  list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
   /** @returns `null` for what is not there */
   read(
     kind: 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace',
@@ -111,7 +111,7 @@ export class Resources {
         metadata: { childId, lastSeq, lastTs: lastMs },
       })),
     );
-    const further = ((await this.#further?.list(limit)) ?? []).map(({ atMs, ...item }) => ({ item, atMs }));
+    const further = ((await this.#further?.list(limit, prefix)) ?? []).map(({ atMs, ...item }) => ({ item, atMs }));
     return [...runs, ...prunes, ...children, ...further]
       .filter(({ item }) => item.uri.startsWith(prefix))
       .sort((a, b) => b.atMs - a.atMs)

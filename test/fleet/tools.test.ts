@@ -96,6 +96,16 @@ describe('the fleet by its tools', () => {
     expect(same).toMatchObject({ changed: false, patch: [], to: { source: 'latest', version: 3 } });
     const { payload } = await client.call('resources_read', { uri: 'sc://graphs/g@v1' });
     expect(payload).toMatchObject({ graphId: 'g', version: 1, graph: { graphVersion: 1 } });
+    const listed = async (args: object): Promise<string[]> =>
+      (await client.call('resources_list', args)).items.map(({ uri }: { uri: string }) => uri);
+    const versions = ['sc://graphs/g@v1', 'sc://graphs/g@v2', 'sc://graphs/g@v3'];
+    expect((await listed({ prefix: 'sc://graphs/g' })).sort()).toEqual(['sc://graphs/g', ...versions]);
+    for (const uri of versions) expect(await client.call('resources_read', { uri })).toHaveProperty('payload');
+    await client.call('graph_mutate', {
+      graph: { graph_id: 'other', nodes: [] },
+      operations: [{ op: 'add_node', node: { id: 'x' } }],
+    });
+    expect(await listed({ prefix: 'sc://graphs/g@v', limit: 3 })).toEqual([...versions].reverse());
     expect(
       (await client.fails('graph_batch_mutate', { graph_id: 'x', operations: [{ op: 'remove_node', id: 'a' }] }))
         .message,

@@ -44,6 +44,14 @@ export class GraphTable {
     );
   }
 
+  *versions(prefix: string, limit: number): Steps<GraphHead[]> {
+    return yield* all(
+      `SELECT ${HEAD} FROM fleet_graph_version
+       WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id, version DESC LIMIT ?`,
+      [prefix, prefix, limit],
+    );
+  }
+
   *version(graphId: string, version: number): Steps<(StoredText & { readonly committedMs: number }) | null> {
     return yield* one(
       `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM fleet_graph_version

@@ -31,6 +31,10 @@ export class StoredGraphs implements GraphStore {
     return this.#access.read(() => graphs.heads(prefix, limit));
   }
 
+  versions({ prefix, limit }: Parameters<GraphStore['versions']>[0]): Promise<readonly GraphHead[]> {
+    return this.#access.read(() => graphs.versions(prefix, limit));
+  }
+
   async version(graphId: string, version: number): Promise<GraphVersion | null> {
     const stored = await this.#access.read(() => graphs.version(graphId, version));
     return stored && { text: await unpacked(stored), committedMs: stored.committedMs };
