@@ -29,6 +29,9 @@ export interface RewriterParts {
   readonly boldness?: BoldnessSteps;
 }
 
+/** Tools whose results pass whole: Anthropic's memory tool, whose notes are kept to be read as they are. */
+const ALWAYS_WHOLE = ['memory'];
+
 /** The pipeline of a request as the settings ask for it. */
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
   const { store, clock, once, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut, boldness } =
@@ -64,7 +67,7 @@ export function findSettingsOf(settings: Settings): FindSettings {
     maxInputChars: settings.maxInputChars,
     limits: { maxPruneRatio: settings.maxPruneRatio, minKeepLines: settings.minKeepLines },
     reasonLanguage: settings.reasonLanguage,
-    neverPruneTool: globs(settings.neverPruneTools),
+    neverPruneTool: globs([...ALWAYS_WHOLE, ...settings.neverPruneTools]),
     neverPrunePath: globs(settings.neverPrunePaths),
   };
 }

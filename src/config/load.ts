@@ -1,7 +1,7 @@
 import { nearest } from './nearest.ts';
 import { absolutePath, defaultConfigFile, defaultDbPath, folderOf, type Place } from './paths.ts';
 import type { Setting } from './settings/setting.ts';
-import { otherVariables, rows, type SettingKey, type Settings } from './settings.ts';
+import { otherVariables, rows, type SettingKey, type Settings, table } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';
@@ -75,6 +75,8 @@ export function loadSettings(input: LoadInput): Loaded {
   };
 }
 
+const DEFAULT_MIN_PRUNE_CHARS = table.minPruneChars.fallback;
+
 /** Fills in what depends on the machine or on another setting, and freezes the whole. */
 function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
   const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
@@ -89,6 +91,8 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   // whoever opens a shared store to other machines must say so to let all of them in
   if (isOpen && values.databaseUrl !== null) imply('requireKey', true, 'host');
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
+  // a user who raises the least size of texts means what commands print as well
+  if (values.minPruneChars > DEFAULT_MIN_PRUNE_CHARS) imply('minOutputChars', values.minPruneChars, 'minPruneChars');
   const entries = Object.entries(implied);
   const settings: Settings = {
     ...values,

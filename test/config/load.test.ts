@@ -316,6 +316,17 @@ describe('the choice of the backend', () => {
   });
 });
 
+describe('the least size of what commands print', () => {
+  it.each([
+    [{}, 1_000],
+    [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000' }, 100_000],
+    [{ MCP_PRUNER_MIN_PRUNE_CHARS: '2000' }, 1_000],
+    [{ MCP_PRUNER_MIN_PRUNE_CHARS: '100000', MCP_PRUNER_MIN_OUTPUT_CHARS: '3000' }, 3_000],
+  ])('follows that of all texts where a user raises it and names no other: %j', (env, expected) => {
+    expect(loadSettings(machine({ env })).settings.minOutputChars).toBe(expected);
+  });
+});
+
 describe('warnings', () => {
   it.each([
     [{ MCP_PRUNER_PROT: '1' }, 'MCP_PRUNER_PROT is not a setting and is ignored: did you mean MCP_PRUNER_PORT?'],

@@ -24,7 +24,8 @@ export const pruningSettings = {
     rule: wholeNumber(0),
     fallback: 1000,
     unit: 'characters',
-    doc: 'Logs, test runs and listings that a command printed are looked at from here on, where that is less.',
+    fallbackWords: '1000, or MCP_PRUNER_MIN_PRUNE_CHARS where that is raised',
+    doc: 'Logs, test runs and listings that a command printed are looked at from here on, where that is less than MCP_PRUNER_MIN_PRUNE_CHARS.',
   }),
   maxInputChars: setting({
     rule: wholeNumber(1),

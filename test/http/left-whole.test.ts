@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { chatBody, contentAt, oneResult } from '../helpers/chat.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { messagesBody, oneCall } from '../helpers/messages.ts';
+import { startProxy } from '../helpers/proxy.ts';
+import { serverLog } from '../helpers/texts.ts';
+
+describe('what is left whole by default', () => {
+  it("results of Anthropic's memory tool", async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const send = async (name: string, input: { readonly command: string; readonly path: string }): Promise<boolean> => {
+      const body = messagesBody(oneCall(serverLog(200, 1), { name, input }));
+      await (await fetch(`${proxy.url}/v1/messages`, { method: 'POST', body: new Uint8Array(body) })).text();
+      return upstream.last.body.equals(body);
+    };
+    expect(await send('memory', { command: 'view', path: '/memories/server.log' })).toBe(true);
+    expect(await send('view_file', { command: 'view', path: '/memories/server.log' })).toBe(false);
+  });
+
+  it('outputs shorter than a least size that a user raised', async () => {
+    const short = serverLog(60, 1);
+    const sent = async (env: Readonly<Record<string, string>>): Promise<string> => {
+      const upstream = await startUpstream();
+      const proxy = await startProxy(upstream, { env });
+      await (await proxy.chat(chatBody(oneResult(short)))).text();
+      return contentAt(upstream.last.body, -1);
+    };
+    expect(short.length).toBeLessThan(4_000);
+    expect(await sent({})).not.toBe(short);
+    expect(await sent({ MCP_PRUNER_MIN_PRUNE_CHARS: '100000' })).toBe(short);
+  });
+});
