@@ -83,7 +83,7 @@ export async function play(
         promptTokens: usage.input,
         completionTokens: usage.output,
         cachedTokens: usage.read,
-        cacheWriteTokens: usage.written,
+        ...(cacheControl && { cacheWriteTokens: usage.written }),
         ...(wire !== 'messages' && { reasoningTokens: thought }),
       };
       const about = { requestId: `${number}/${at}`, project: 'p', wire, forwardedOriginal: false };

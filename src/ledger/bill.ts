@@ -60,7 +60,7 @@ const UNPRICED = { minPrefix: 1_024, cacheStep: 1, automatic: false, cacheMs: MI
  */
 export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasis): Bill {
   const { price, calibration, removedFrom = ({ removed }) => removed * calibration } = basis;
-  const rules = price ?? UNPRICED;
+  const rules = rulesFor(facts, price);
   const usage = facts.usage === null ? expected(facts, known, calibration, rules) : countsOf(facts.usage);
   const total = inputOf(usage);
   const common = known === null ? 0 : shared(known, facts.messages, true);
@@ -187,6 +187,14 @@ function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
 }
 
 type CacheRules = Pick<Price, 'minPrefix' | 'cacheStep' | 'automatic' | 'cacheMs'>;
+
+/** How the provider's cache works. One that is not asked to cache and reports no writes caches by itself, if at all. */
+function rulesFor({ cacheUpTo, usage }: RequestFacts, price: Price | null): CacheRules {
+  const rules = price ?? UNPRICED;
+  if (rules.automatic || cacheUpTo !== null || usage === null || usage.written !== null) return rules;
+  const { minPrefix, cacheStep, cacheMs } = rules;
+  return { minPrefix, cacheStep, cacheMs, automatic: true };
+}
 
 /** Tokens that stand in the cache after a request. */
 function standing(usage: TokenCounts, rules: CacheRules): number {

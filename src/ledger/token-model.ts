@@ -3,8 +3,8 @@ import { FEATURES } from '../engine/text/features.ts';
 type Vector = readonly number[];
 
 /**
- * How many tokens each feature of a text costs, in the order of `FEATURES`, by tokenisers that are public: fitted to
- * sessions of agents, logs and source code, as they came and as they were cut (`npm run bench -- ledger-exact`).
+ * How many tokens each feature of a text costs, in the order of `FEATURES`, by tokenisers that are public: least squares over
+ * recorded sessions of agents, logs and source code, as they came and as they were cut. The last two count characters.
  */
 const TOKENISERS: Readonly<Record<string, Vector>> = {
   o200k: [0.005, 1.061, -0.051, 1.718, 0.211, 0.456, 0.777, 1.413, 0.067, 0.389, 1.254, 1.567, 0.007],
@@ -15,6 +15,8 @@ const TOKENISERS: Readonly<Record<string, Vector>> = {
   deepseek: [0.021, 0.984, 0.031, 1.538, 0.246, 0.558, 0.842, 1.127, 0.074, 0.161, 1.453, -8.059, 0.082],
   qwen3: [0.014, 1.019, 0.741, 1.11, 0.204, 0.45, 0.878, 1.159, 0.062, 0.341, 1.189, -2.141, 0.025],
   llama2: [0.097, 0.714, 0.963, 0.626, 0.201, 0.755, 1.849, 1.007, 0.067, 0.826, 1.284, -1.097, 0.032],
+  fourCharacters: [0.25, 0.2, 0.25, 0.1, 0.25, 0.1, 0.25, 0.25, 0.25, 0.25, 0, 0, 0],
+  threeCharacters: [0.333, 0.266, 0.333, 0.133, 0.333, 0.133, 0.333, 0.333, 0.333, 0.333, 0, 0, 0],
 };
 
 /** Behind the features of texts: messages, each of which has a frame, and hidden reasoning that may come back. */

@@ -30,6 +30,23 @@ describe('the saving of a model that was never seen before', () => {
   );
 });
 
+describe('the saving of the first three conversations with a model', () => {
+  const characters = (text: string): number => Math.ceil(text.length / 4);
+
+  it.each(['chat', 'messages'] as const)(
+    'over %s lies in its range where tokens are like no tokeniser’s',
+    async (wire) => {
+      for (const first of [5_100, 6_700, 8_300]) {
+        const conversations = Array.from({ length: 3 }, (_, i) => conversation(first + i));
+        const { told, really, range } = await play({ wire, count: characters, thinks: true }, conversations);
+        const [low, high] = range ?? [Number.NaN, Number.NaN];
+        expect([low <= really, really <= high]).toEqual([true, true]);
+        expect(Math.abs(told / really - 1)).toBeLessThan(0.1);
+      }
+    },
+  );
+});
+
 describe('what a model’s tokens are learned from', () => {
   const text = fc.array(fc.nat(500), { minLength: FEATURES.length - 2, maxLength: FEATURES.length - 2 });
   const costs = fc.array(fc.double({ min: 0.01, max: 2, noNaN: true }), {
