@@ -43,6 +43,17 @@ const CLASSES = new Uint8Array(256)
   .fill(SMALL, 97, 123);
 CLASSES[0x0a] = LINE_END;
 
+/** Where a text stands in a run of blanks that has begun. */
+const BLANKS = 8;
+/** What stands behind a class or state (times 8) and a class: the state that it leads to. */
+const NEXT = new Uint8Array(72);
+for (let state = 0; state < 9; state++) {
+  for (let kind = 0; kind < 8; kind++) {
+    const inBlanks = kind === BLANK && (state === BLANK || state === BLANKS);
+    NEXT[state * 8 + kind] = kind === CONTINUED ? state : inBlanks ? BLANKS : kind;
+  }
+}
+
 const BACKSLASH = 0x5c;
 /** How `⟦` and `⟧` begin and end in UTF-8. */
 const BRACKET = [0xe2, 0x9f] as const;
@@ -67,51 +78,53 @@ export function addFeatures(
   [start, end]: readonly [start: number, end: number],
   { times = 1, marked = false } = {},
 ): void {
-  const counts = new Float64Array(8);
-  let [words, numbers, signRuns, indents, humps, markers, markerChars] = [0, 0, 0, 0, 0, 0, 0];
-  let previous = LINE_END;
-  let run = 0;
-  let markerEnds = start;
-  for (let i = start; i < end; i++) {
-    const byte = json[i] ?? 0;
-    let kind = CLASSES[byte] ?? OTHER;
-    if (kind === CONTINUED) continue;
-    if (byte === BACKSLASH) {
-      kind = escaped(json[i + 1]);
-      i += json[i + 1] === UNICODE ? 5 : 1;
-    } else if (marked && byte === BRACKET[0] && json[i + 1] === BRACKET[1] && json[i + 2] === OPEN) {
-      markerEnds = markerEnd(json, i, end);
-      markers++;
+  const steps = new Int32Array(72);
+  scan(json, start, end, steps);
+  const [markers, markerChars] = marked ? markersIn(json, start, end) : [0, 0];
+  const to = (kind: number, from?: readonly number[]): number => {
+    let sum = 0;
+    for (let state = 0; state < 9; state++) {
+      if (!from || from.includes(state)) sum += steps[state * 8 + kind] ?? 0;
     }
-    if (i < markerEnds) markerChars++;
-    if (kind !== previous) {
-      const inWord = previous === SMALL || previous === CAPITAL;
-      if (kind === SMALL || kind === CAPITAL) {
-        if (!inWord) words++;
-        else if (kind === CAPITAL) humps++;
-      } else if (kind === DIGIT) numbers++;
-      else if (kind === SIGN) signRuns++;
-      run = 0;
-    }
-    if (kind === BLANK && ++run === 2) indents++;
-    if (kind !== BLANK || run > 1) counts[kind] = (counts[kind] ?? 0) + 1;
-    previous = kind;
-  }
-  const of = (kind: number): number => counts[kind] ?? 0;
-  const all = [
-    of(SMALL) + of(CAPITAL),
-    words,
-    of(DIGIT),
-    numbers,
-    of(SIGN),
-    signRuns,
-    of(LINE_END),
-    of(OTHER),
-    of(BLANK),
+    return sum;
+  };
+  const [small, capital, digits, signs] = [to(SMALL), to(CAPITAL), to(DIGIT), to(SIGN)];
+  const inside = to(SMALL, [SMALL, CAPITAL]) + to(CAPITAL, [SMALL, CAPITAL]);
+  const counts = [
+    ...[small + capital, small + capital - inside, digits, digits - to(DIGIT, [DIGIT])],
+    ...[signs, signs - to(SIGN, [SIGN]), to(LINE_END), to(OTHER)],
+    ...[to(BLANK, [BLANK, BLANKS]), to(BLANK, [BLANK]), to(CAPITAL, [SMALL]), markers, markerChars],
   ];
-  [...all, indents, humps, markers, markerChars].forEach((value, at) => {
-    into[at] = (into[at] ?? 0) + times * value;
-  });
+  for (const [i, count] of counts.entries()) into[i] = (into[i] ?? 0) + times * count;
+}
+
+/** Counts which class stands behind which. Nothing else: it runs over every byte. */
+function scan(json: Uint8Array, start: number, end: number, steps: Int32Array): void {
+  let state = LINE_END;
+  for (let i = start; i < end; i++) {
+    const byte = json[i] as number;
+    let kind = CLASSES[byte] as number;
+    if (byte === BACKSLASH) {
+      const letter = json[i + 1];
+      kind = escaped(letter);
+      i += letter === UNICODE ? 5 : 1;
+    }
+    const step = state * 8 + kind;
+    steps[step] = (steps[step] as number) + 1;
+    state = NEXT[step] as number;
+  }
+}
+
+/** The markers in a text, and their characters. */
+function markersIn(json: Uint8Array, start: number, end: number): readonly [markers: number, chars: number] {
+  let [markers, chars] = [0, 0];
+  for (let at = json.indexOf(BRACKET[0], start); at >= 0 && at < end; at = json.indexOf(BRACKET[0], at + 1)) {
+    if (json[at + 1] !== BRACKET[1] || json[at + 2] !== OPEN) continue;
+    markers++;
+    for (const close = markerEnd(json, at, end); at < close; at++) if (CLASSES[json[at] ?? 0] !== CONTINUED) chars++;
+    at--;
+  }
+  return [markers, chars];
 }
 
 const UNICODE = 0x75;
