@@ -95,10 +95,9 @@ export class Settlement {
     const fresh = own.filter(({ requestId }) => !settling.seen.has(requestId));
     const open = [...stored, ...fresh.map((facts): Open => ({ facts, sinceMs: null }))];
     open.sort((a, b) => a.facts.atMs - b.facts.atMs);
-    const mayWait = settling.others
-      ? ({ sinceMs }: Open): boolean => sinceMs === null || nowMs - sinceMs < SETTLE_MS
-      : (): boolean => false;
-    const left = billInOrder(billing, open, mayWait);
+    const mayWait = ({ sinceMs }: Open): boolean => sinceMs === null || nowMs - sinceMs < SETTLE_MS;
+    const left = settling.others ? billInOrder(billing, open, mayWait) : [];
+    if (!settling.others) for (const { facts } of open) billing.bill(facts);
     const billed = open.filter((one) => !left.includes(one));
     const alive = { name: process, lineage: PROCESSES, atMs: nowMs, version: 1, data: '' };
     this.#result = {

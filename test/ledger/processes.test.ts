@@ -55,7 +55,7 @@ async function play(place: Place, processes: number, restarts = false, verify = 
       const proxy = proxies[Math.floor(next() * proxies.length)];
       if (proxy) await upstream.send(proxy.url, messages.slice(0, 2 * turn - 1));
     }
-    if (restarts && turn % 3 === 0) await Promise.all(proxies.map((proxy) => proxy.restart()));
+    if (restarts && turn === TURNS / 2) await Promise.all(proxies.map((proxy) => proxy.restart()));
   }
   await Promise.all(proxies.map((proxy) => proxy.stop()));
   const figures = await figuresOf(await place.open());
