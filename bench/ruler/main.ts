@@ -10,7 +10,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/recovery-hint.ts';
+import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/decision.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { estimateTokens } from '../../src/engine/text/tokens.ts';
 import type { Cut, Origin, Plan, PruneInput, SourceType } from '../../src/engine/types.ts';

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/recovery-hint.ts';
+import { addRecoveryHint, type RecoveryHint } from '../../src/core/decide/decision.ts';
 import { planPrune } from '../../src/engine/plan.ts';
 import { lineAt, splitLines } from '../../src/engine/text/lines.ts';
 import { annotate, renderRanges, renderText } from '../../src/engine/text/render.ts';

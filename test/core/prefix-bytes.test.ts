@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PrefixBytes } from '../../src/core/request/prefix-bytes.ts';
+import { PrefixBytes } from '../../src/core/request/prefix-memo.ts';
 
 it('a conversation that grows is kept in room that does not move at each turn', () => {
   const body = Buffer.alloc(40_000, 'abcdefg');

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { PrefixBytes } from '../../src/core/request/prefix-bytes.ts';
-import { PrefixMemo, type RememberedBody } from '../../src/core/request/prefix-memo.ts';
+import { PrefixBytes, PrefixMemo, type RememberedBody } from '../../src/core/request/prefix-memo.ts';
 import { Conversation } from '../../src/goal/conversation.ts';
 
 const HEAD = 'one system prompt for all conversations of a client. '.repeat(20);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Job } from '../../src/core/decide/decision.ts';
+import { addRecoveryHint } from '../../src/core/decide/decision.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
-import { addRecoveryHint } from '../../src/core/decide/recovery-hint.ts';
 import { textHash } from '../../src/core/hash.ts';
 import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { FailureReporter } from '../../failures.ts';
 import type { Store } from '../ports.ts';
 import type { SentMemory } from '../sent/memory.ts';
-import { takenPrefix, wholeRecord } from '../sent/whole.ts';
+import { takenPrefix, wholeRecord } from '../sent/records.ts';
 import { newCutPrefixes, type Rewritten } from './rewritten.ts';
 
 /** Messages whose accepted cuts are remembered here; once the conversation goes on, it shows by itself that they were accepted. */

@@ -18,8 +18,7 @@ import {
   namesRecovery,
   type ToolCall,
 } from '../../transcript/tools.ts';
-import type { Job } from '../decide/decision.ts';
-import type { RecoveryHint } from '../decide/recovery-hint.ts';
+import type { Job, RecoveryHint } from '../decide/decision.ts';
 import { fingerprint, keyOf, textHash } from '../hash.ts';
 import { markedIn } from '../marked-in.ts';
 import type { TextPlace } from '../ports/sent.ts';

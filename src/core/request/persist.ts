@@ -9,12 +9,12 @@ import type { Decision, NewDecision } from '../ports.ts';
 import { adoptRecords } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import type { SentMemory } from '../sent/memory.ts';
-import { recordsOf } from '../sent/record.ts';
-import { mayBeCut, wholeRecord } from '../sent/whole.ts';
+import { mayBeCut, recordsOf, wholeRecord } from '../sent/records.ts';
 import { TIMED_OUT } from '../within.ts';
 import type { DecideStage } from './decide.ts';
 import type { FoundText } from './find-texts.ts';
-import { bindsHistory, type DecidedRequest, type DirectedRequest, type PersistedRequest } from './request.ts';
+import { bindsHistory } from './policy.ts';
+import type { DecidedRequest, DirectedRequest, PersistedRequest } from './request.ts';
 import { type Spliced, splice } from './splice.ts';
 
 export interface PersistOptions {

@@ -15,7 +15,7 @@ import { SegmentReporter } from '../segments/reporter.ts';
 import { NOTHING_KNOWN, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { SentMemory } from '../sent/memory.ts';
-import { controlPrefix, wholeRecord } from '../sent/whole.ts';
+import { controlPrefix, wholeRecord } from '../sent/records.ts';
 import { TIMED_OUT } from '../within.ts';
 import { AcceptedCuts, NOTE_WAIT_MS } from './accepted.ts';
 import { AnsweredConversations } from './answered-conversations.ts';

@@ -50,3 +50,14 @@ export function policyFor({ binding }: Pick<Dialect, 'binding'>, situation: Situ
     dryRun: isShadow && !isVerified && hasBudget,
   };
 }
+
+/** Whether messages that go whole leave a record, because the provider verifies that they never change. */
+export function bindsHistory({
+  dialect,
+  policy,
+}: {
+  readonly dialect: Pick<Dialect, 'binding'>;
+  readonly policy: Policy;
+}): boolean {
+  return dialect.binding === 'must' && policy.newTexts !== 'pass';
+}

@@ -1,5 +1,5 @@
-import { PrefixBytes } from './prefix-bytes.ts';
 import type { Checkpoint, RememberedBody } from './prefix-memo.ts';
+import { PrefixBytes } from './prefix-memo.ts';
 import { CHECKPOINTS } from './read.ts';
 import type { PersistedRequest } from './request.ts';
 import { hasRawHistory } from './rewritten.ts';

@@ -70,8 +70,3 @@ export interface PersistedRequest {
   /** No new decisions were made. */
   readonly failed: boolean;
 }
-
-/** Whether messages that go whole leave a record, because the provider verifies that they never change. */
-export function bindsHistory({ dialect, policy }: Pick<ReadRequest, 'dialect' | 'policy'>): boolean {
-  return dialect.binding === 'must' && policy.newTexts !== 'pass';
-}

@@ -1,9 +1,10 @@
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 import type { Conversation } from '../../goal/conversation.ts';
 import type { Span } from '../../json/cursor.ts';
+import { bindsHistory } from './policy.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import { tailOf } from './read.ts';
-import { bindsHistory, type DirectedRequest, type PersistedRequest } from './request.ts';
+import type { DirectedRequest, PersistedRequest } from './request.ts';
 
 /** A request after pruning. `body` is the very Buffer that came in when nothing was cut. */
 export interface Rewritten {

@@ -6,8 +6,8 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './memory.ts';
+import { controlPrefix, holdsResultOrWords, mayBeCut, takenPrefix } from './records.ts';
 import { inOrder, isAt, replay } from './replay.ts';
-import { controlPrefix, holdsResultOrWords, mayBeCut, takenPrefix } from './whole.ts';
 
 /** The new part of a request with what was sent of it before. */
 export interface KnownHistory {
