@@ -58,9 +58,10 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
   const port = await checkPort(settings);
   const running = port.health;
   const agents = await checkAgents(settings, io, running);
-  const [upstreams, store, addresses, keys, teamKeys] = await Promise.all([
+  const [upstreams, store, prices, addresses, keys, teamKeys] = await Promise.all([
     checkUpstreams(loaded, running, agents.wires),
     checkStore(settings, io, running),
+    checkPrices(settings, io),
     checkAddresses(settings, io, agents.own),
     checkKeys(settings, io),
     checkTeamKeys(io),
@@ -74,7 +75,7 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
     ...checkUnread(running),
     ...upstreams,
     store,
-    ...checkPrices(settings),
+    ...prices,
     ...agents.findings,
     ...teamKeys,
     ...addresses,

@@ -169,6 +169,7 @@ describe('a file of prices that was named', () => {
     expect(out).toContain('1 request of gpt-test without a price');
     const checked = await run(['doctor', '--json'], { env });
     expect([checked.code, checked.out]).toEqual([1, expect.stringContaining(line)]);
+    expect(checked.out).toContain('1 request of gpt-test without a price');
   });
 });
 
