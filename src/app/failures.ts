@@ -8,6 +8,7 @@ const parts = {
   forwarding: { level: 'warn', message: 'forwarded as it came' },
   segments: { level: 'warn', message: 'context not kept' },
   recall: { level: 'warn', message: 'results could not be kept for recall' },
+  compactions: { level: 'warn', message: 'a compaction could not be noted' },
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
   ledger: { level: 'error', message: 'the ledger' },

@@ -87,6 +87,7 @@ function viewPartsOf(
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
     isNarrow: true,
+    viewerProject: viewer.project,
     health: () => withoutAddresses(parts.health()),
   };
   return { ...narrowed, tools: openTools(narrowed, face), pageLedger: ledgerOf(parts, store), pageAccess, chargeTexts };

@@ -6,6 +6,7 @@ import type { BulkPruner, Pruner } from '../core/calls/api.ts';
 import type { LedgerSink } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
+import { AvoidedCompactions } from '../ledger/compactions.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
 import { type PriceSource, Prices } from '../ledger/prices.ts';
@@ -40,6 +41,7 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
   const { settings, store, events, failures, clock, log } = storage;
   const onFailure = failures.of('ledger');
   const learner = settings.learn ? learnerOver(storage) : null;
+  const avoided = new AvoidedCompactions(store.compactions, onFailure);
   const ledger = new Ledger({
     store: store.ledger,
     prices: loggedPrices(storage),
@@ -50,6 +52,10 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
     conversationOf: (pruneId) => events.runOf(pruneId),
     ...(learner && { learner }),
     ...counters,
+    onBilled: (turn) => {
+      counters.onBilled?.(turn);
+      if (avoided.billed(turn)) counters.onCompaction?.('avoided');
+    },
     onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
       log.warn({ figures }, 'the day has too many figures: those of further projects are added to (others)'),
     ),
@@ -62,7 +68,10 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
 }
 
 /** What is counted of bills, for metrics. */
-export type LedgerCounters = Pick<LedgerOptions, 'onBilled' | 'onFolded'>;
+export interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
+  /** A client compacted a conversation, or was spared it. */
+  readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
+}
 
 const HOUR_MS = 3_600_000;
 

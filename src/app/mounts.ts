@@ -48,6 +48,8 @@ export interface ViewParts extends MountParts {
   readonly pageLedger?: LedgerReader;
   /** Counts texts to be pruned against the limits of the key that a request came with. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
+  /** The project that the viewer works in, where there are keys. */
+  readonly viewerProject?: string;
   /** The viewer sees some projects only: neither the fleet nor what concerns the whole server. */
   readonly isNarrow?: boolean;
 }

@@ -5,6 +5,7 @@ import { toolsSettings } from '../config/settings/tools.ts';
 import { rows, type Settings } from '../config/settings.ts';
 import { HIDDEN } from '../config/show.ts';
 import { allowedCallers } from '../core/origin.ts';
+import { readContexts } from '../ledger/compactions.ts';
 import { hasFleet } from '../mcp/info.ts';
 import { PageAccess } from '../page/access.ts';
 import { openPage } from '../page/page.ts';
@@ -34,6 +35,9 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     },
     onWritten: (listener) => events.onWritten(listener),
     ledger: parts.pageLedger ?? parts.ledger,
+    contexts: (query) => readContexts(store.compactions, query),
+    recall: parts.recall,
+    project: parts.viewerProject ?? 'default',
     health: parts.health,
     settings: () => settingsShown(settings, loaded, isNarrow),
     warnings: isNarrow ? [] : (loaded?.warnings ?? []),

@@ -48,6 +48,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const services = openServices(storage, (result) => countPruned(metrics, result), {
     onBilled: (turn) => metrics.billed(turn),
     onFolded: (figures) => metrics.folded(figures),
+    onCompaction: (kind) => metrics.compaction(kind),
   });
   const face = httpFace(settings, port);
   const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;

@@ -2,6 +2,7 @@ import type { OpenScorer } from '../backends/open-scorer.ts';
 import type { BulkPruner, Pruner, PruneTextResult } from '../core/calls/api.ts';
 import { createPruner } from '../core/calls/prune-text.ts';
 import { prunerWithEvents } from '../core/calls/pruner-events.ts';
+import { CompactionWatch } from '../core/compactions/watch.ts';
 import { DecideHere } from '../core/decide/decider.ts';
 import type { DecideOnce } from '../core/decide/once.ts';
 import { Turns } from '../core/decide/turns.ts';
@@ -51,6 +52,8 @@ export interface Services extends Storage {
   readonly idempotency: Idempotency;
   /** Keeps the results of tools that requests show. */
   readonly keeper: ResultKeeper;
+  /** Notices where clients compact their histories. */
+  readonly compactionWatch: CompactionWatch;
   /** Searches what was kept. */
   readonly recall: Recall;
   /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
@@ -76,6 +79,12 @@ export function openServices(
   const once = decideOnceOf(settings, store, clock, decider);
   const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure: failures.of('segments') });
   const keeper = openKeeper(storage, turns);
+  const compactionWatch = new CompactionWatch({
+    store: store.compactions,
+    clock,
+    onSeen: () => counters?.onCompaction?.('seen'),
+    onFailure: failures.of('compactions'),
+  });
   const contextGc = openContextGc(storage, async () => {
     await Promise.all([recorder.flush(), keeper.flush()]);
   });
@@ -100,6 +109,7 @@ export function openServices(
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
     keeper,
+    compactionWatch,
     recall: openRecall(storage, keeper),
     onRequest: () => upkeep.request(),
     health: () => storage.health(scorer?.state),
@@ -109,6 +119,7 @@ export function openServices(
       await scorer?.close();
       await recorder.flush();
       await keeper.flush();
+      await compactionWatch.flush();
       await ledger.close();
       await events.flush();
       await store.close();

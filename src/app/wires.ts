@@ -209,6 +209,7 @@ async function handlerOptions(
     onReport: (report) => reporter.report(report),
     keepsLedger: true,
     results: services.keeper,
+    compactions: services.compactionWatch,
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };

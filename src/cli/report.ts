@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LedgerReport } from '../core/ports/ledger.ts';
 import { UserError } from '../errors.ts';
+import type { ContextReport } from '../ledger/compactions.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { contextText } from './context-text.ts';
 import { withStore } from './open-store.ts';
 import { readSettings } from './read-settings.ts';
 import { reportHtml } from './report-html.ts';
@@ -60,20 +62,26 @@ export const report: Command = {
     const told = await readLedger(call, io, days);
     if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);
     else if (textOption(call, 'html') !== undefined) writeHtml(call, io, told);
-    else io.out(reportText(told, painter(io), io.columns));
+    else io.out(reportText(told, painter(io), io.columns) + contextText(told));
     return 0;
   },
 };
 
 /** The ledger of so many days, today included. @throws UserError where there is no store */
-export async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport> {
-  const [{ readReport }, { pricesOf }] = await Promise.all([import('../ledger/ledger.ts'), import('../app/ledger.ts')]);
+export async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport & ContextReport> {
+  const [{ readReport }, { pricesOf }, { readContexts }] = await Promise.all([
+    import('../ledger/ledger.ts'),
+    import('../app/ledger.ts'),
+    import('../ledger/compactions.ts'),
+  ]);
   const { problems } = pricesOf(readSettings(call, io).settings);
   const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const project = textOption(call, 'project');
-  return withStore(call, io, ({ ledger }) =>
-    readReport(ledger, { sinceDay, ...(project !== undefined && { project }) }, problems),
-  );
+  const query = { sinceDay, ...(project !== undefined && { project }) };
+  return withStore(call, io, async ({ ledger, compactions }) => ({
+    ...(await readReport(ledger, query, problems)),
+    ...(await readContexts(compactions, query)),
+  }));
 }
 
 function writeHtml(call: Call, io: Io, told: LedgerReport): void {

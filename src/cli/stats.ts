@@ -3,6 +3,7 @@ import type { UsageTotal } from '../core/ports.ts';
 import { groupBy } from '../engine/group-by.ts';
 import { table } from '../eval/table.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { contextText } from './context-text.ts';
 import { withStore } from './open-store.ts';
 import { type Paint, painter, printable } from './terminal.ts';
 
@@ -21,15 +22,20 @@ export const stats: Command = {
 
   async run(call, io) {
     const since = firstDay(daysOf(call), io.clock.nowMs());
-    const [totals, wires] = await withStore(call, io, async (store) => [
+    const { readContexts } = await import('../ledger/compactions.ts');
+    const [totals, wires, contexts] = await withStore(call, io, async (store) => [
       await store.usage(since),
       wiresOf(await store.ledger.sums({ sinceDay: since, slice: 'wire' })),
+      await readContexts(store.compactions, { sinceDay: since }),
     ]);
-    if (call.values.json === true) io.out(`${JSON.stringify(asJson(since, totals, wires), null, 2)}\n`);
+    const { compactions } = contexts;
+    if (call.values.json === true)
+      io.out(`${JSON.stringify({ ...asJson(since, totals, wires), compactions }, null, 2)}\n`);
     else if (totals.length === 0) io.out(`nothing was recorded since ${since}: requests through the proxy count\n`);
     else {
       writeTables(totals, io, painter(io));
       writeWires(wires, io, painter(io));
+      io.out(contextText(contexts));
     }
     return 0;
   },

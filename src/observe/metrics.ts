@@ -89,6 +89,8 @@ export interface Metrics {
   billed(sample: BillSample): void;
   /** Counts figures of the ledger that were added to the project `(others)`. Never throws. */
   folded(figures: number): void;
+  /** Counts a compaction of a client, or one that cuts have avoided. Never throws. */
+  compaction(kind: 'seen' | 'avoided'): void;
   /** The page that Prometheus scrapes. */
   /** Once the library is loaded. */
   loaded(): Promise<void>;
@@ -167,6 +169,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     folded(figures) {
       record((to) => to.folded(figures));
+    },
+    compaction(kind) {
+      record((to) => to.compaction(kind));
     },
     async loaded() {
       await load();

@@ -70,6 +70,8 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
     'ledger_folded_figures_total',
     'Figures added to the project (others), as a day had too many.',
   );
+  const compactions = counter('compactions_total', 'Compactions of clients, and those that cuts have avoided.', 'kind');
+  for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
   // without labels it is there from the beginning, so that nothing need not be added
   const add = (counter: Counter, value: number): void => {
     if (value > 0) counter.inc(value);
@@ -118,6 +120,9 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
     },
     folded(figures: number) {
       add(folded, figures);
+    },
+    compaction(kind: 'seen' | 'avoided') {
+      compactions.inc({ kind });
     },
     async page() {
       await readStore(); // before the scrape, which reads all gauges at once

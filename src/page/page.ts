@@ -17,7 +17,7 @@ import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
 import { requestsBefore } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
-import { childLog, fleetView, ledgerView, prunesFrom, storeView, turnsFrom } from './views.ts';
+import { childLog, contextsView, fleetView, found, ledgerView, prunesFrom, storeView, turnsFrom } from './views.ts';
 
 /** Actions say little; a list of segments is the most. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -69,6 +69,17 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
   why: (parts) => (req) => whyOf(parts.store, queryOf(req, z.object({ id: pruneId })).id),
   store: (parts) => () => storeView(parts),
   prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
+  recall: (parts) => (req) => {
+    const asked = queryOf(
+      req,
+      z.object({ query: z.string().max(2_000), project: name.optional(), limit: count.default(20) }),
+    );
+    return found(parts, asked);
+  },
+  contexts: (parts) => (req) => {
+    const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
+    return contextsView(parts, days, project);
+  },
   settings: (parts) => () => ({ settings: parts.settings(), warnings: parts.warnings }),
   fleet: (parts) => async () => (parts.fleet === null ? { off: true } : fleetView(await parts.fleet())),
   'child-log': (parts) => (req) => childLog(parts, queryOf(req, z.object({ id: name })).id),

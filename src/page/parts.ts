@@ -4,8 +4,10 @@ import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
+import type { Recall } from '../core/recall/recall.ts';
 import type { FailureReporter } from '../failures.ts';
 import type { ContextGc } from '../gc/context-gc.ts';
+import type { ContextReport } from '../ledger/compactions.ts';
 import type { PageAccess } from './access.ts';
 import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
 
@@ -22,6 +24,11 @@ export interface PageParts {
   readonly pruner: Pick<Pruner, 'recover'>;
   readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
   readonly ledger: LedgerReader;
+  /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
+  readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
+  readonly recall: Pick<Recall, 'search'>;
+  /** The project that is searched where none is named. */
+  readonly project: string;
   readonly health: () => object;
   readonly settings: () => readonly SettingShown[];
   readonly warnings: readonly string[];

@@ -262,3 +262,18 @@ export interface ChildLogShown {
     readonly text: string;
   }[];
 }
+
+/** What a search of the results of tools found. */
+export interface RecallShown {
+  readonly hits: readonly {
+    readonly prune_id: string;
+    readonly lines: string;
+    readonly tool: string | null;
+    readonly path: string | null;
+    readonly when: string;
+    readonly superseded?: true;
+    readonly text: string;
+  }[];
+  readonly more: boolean;
+  readonly hint?: string;
+}

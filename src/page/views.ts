@@ -1,5 +1,7 @@
 import type { ChildRecord, FleetStore } from '../core/ports/fleet.ts';
 import type { LedgerReport, LedgerTurn } from '../core/ports/ledger.ts';
+import { MOST_HITS, type RecallAnswer } from '../core/recall/recall.ts';
+import type { ContextReport } from '../ledger/compactions.ts';
 import type { PageParts } from './parts.ts';
 import type { ChildLogShown, ChildShown, FleetShown, PrunePage, StoreShown } from './shapes.ts';
 
@@ -18,6 +20,28 @@ export async function ledgerView(
 ): Promise<LedgerReport> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   return ledger.report({ sinceDay, ...(project !== undefined && { project }) });
+}
+
+/** Compactions seen and avoided, and what pauses cost, in the last days. @throws StoreUnavailable */
+export async function contextsView(
+  { contexts, clock }: PageParts,
+  days: number,
+  project: string | undefined,
+): Promise<ContextReport> {
+  const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  return contexts({ sinceDay, ...(project !== undefined && { project }) });
+}
+
+/** Results of tools that hold the words of a query. @throws StoreUnavailable */
+export function found(
+  { recall, project: own }: PageParts,
+  {
+    query,
+    project = own,
+    limit,
+  }: { readonly query: string; readonly project?: string | undefined; readonly limit: number },
+): Promise<RecallAnswer> {
+  return recall.search({ query, scope: 'project', limit: Math.min(Math.max(1, limit), MOST_HITS), project, task: '' });
 }
 
 /** The requests of a conversation as the ledger has them, in their order. @throws StoreUnavailable */

@@ -1,3 +1,4 @@
+import type { CompactionWatch } from '../core/compactions/watch.ts';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { ResultKeeper } from '../core/recall/keeper.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
@@ -33,6 +34,8 @@ export interface PruneStepOptions {
   readonly storeWait?: Pick<StoreWait, 'wait'>;
   /** Keeps the tool results that requests show; absent: nothing is kept. */
   readonly results?: Pick<ResultKeeper, 'see'>;
+  /** Notices compactions of clients. */
+  readonly compactions?: Pick<CompactionWatch, 'see'>;
   /** Whether things belong to projects. */
   readonly hasProjects?: boolean;
   /** Told of a fault that the client does not see. */
@@ -91,9 +94,11 @@ export class PruneStep {
    * that itself. The kill switch keeps nothing.
    */
   async #show(came: CameIn, rewritten: Rewritten | null): Promise<void> {
-    const { results, enabled, dialect, maxBodyBytes, hasProjects: isOwned = false } = this.#options;
-    if (!results || !enabled || came.purpose !== 'generate') return;
-    const { scope } = came.context;
+    const { results, compactions, enabled, dialect, maxBodyBytes, hasProjects: isOwned = false } = this.#options;
+    const { purpose } = came;
+    const { scope, session } = came.context;
+    if (rewritten && enabled) compactions?.see({ session, purpose, scope, read: rewritten });
+    if (!results || !enabled || purpose !== 'generate') return;
     if (rewritten) results.see({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
     else if (this.#isOff(came.context) && came.body.length <= maxBodyBytes) {
       const body = came.encoding === '' ? came.body : await decodeBody(came.body, came.encoding, maxBodyBytes);

@@ -18,10 +18,22 @@ export interface RequestContext {
   readonly caller: string;
   /** `x-mcp-pruner: off`: the request asks not to be pruned. */
   readonly isOff: boolean;
+  /** The client's own id of its session, or `''`. */
+  readonly session: string;
 }
 
 const DEFAULT_PROJECT = 'default';
 const MAX_NAME_CHARS = 200;
+/** Claude Code, Codex, opencode and others. */
+const SESSION_HEADERS = [
+  'x-claude-code-session-id',
+  'session_id',
+  'session-id',
+  'conversation_id',
+  'x-opencode-session',
+  'x-session-affinity',
+  'x-session-id',
+] as const;
 const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 /** Reads the context of an admitted request from its headers and from what its gatekeeper found. */
@@ -37,6 +49,7 @@ export function contextOf(req: IncomingMessage, requestId: string): RequestConte
     childId: childOf(req),
     caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
+    session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
   };
 }
 

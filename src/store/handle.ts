@@ -1,3 +1,4 @@
+import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
@@ -61,6 +62,8 @@ export interface StoreHandle extends Store {
   readonly records: Records;
   /** What requests cost and what pruning changed. */
   readonly ledger: LedgerStore;
+  /** Where clients compacted their histories, and how long conversations were. */
+  readonly compactions: CompactionStore;
   /** What tool results hold, by word. */
   readonly recall: RecallStore;
   /** What the fleet keeps. */

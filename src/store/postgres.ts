@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
@@ -19,6 +20,7 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
+import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { noteName } from './ledger-rows.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
@@ -36,6 +38,7 @@ import {
   LOOK_UP,
   type LookUpRow,
 } from './postgres/decisions.ts';
+import { DatabaseFleet } from './postgres/fleet.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
 import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
@@ -70,6 +73,8 @@ export interface PostgresStore extends StoreHandle {
   look(): Promise<void>;
 }
 
+/** Whoever notes compactions holds this advisory lock of the database ("mcpk"). */
+const COMPACTION_LOCK = 0x6d63706b;
 const BACKGROUND_WAIT_MS = 5_000;
 /** Prunes and decisions whose expiry this process has seen: a use of them needs no question. */
 const MAX_SEEN = 200_000;
@@ -90,6 +95,7 @@ class DatabaseStore implements PostgresStore {
   readonly records: Records;
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
+  readonly compactions: CompactionStore;
   readonly #options: PostgresStoreOptions;
   readonly #lifetimes: Lifetimes;
   readonly #database: Database;
@@ -139,6 +145,7 @@ class DatabaseStore implements PostgresStore {
     this.segments = new DatabaseSegments(this.#parts);
     this.ledger = new DatabaseLedger(this.#parts);
     this.recall = new DatabaseRecall(this.#parts, log);
+    this.compactions = new StoredCompactions(this.#rows, new DatabaseFleet(this.#parts, 0, COMPACTION_LOCK));
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();

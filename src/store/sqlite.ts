@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
@@ -20,6 +21,7 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
+import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
@@ -29,6 +31,7 @@ import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
+import { FileFleet } from './sqlite/fleet.ts';
 import { exchangeNote, FileLedger } from './sqlite/ledger-store.ts';
 import { addEvents } from './sqlite/logs.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
@@ -74,6 +77,7 @@ class FileStore implements SqliteStore {
   readonly records: Records;
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
+  readonly compactions: CompactionStore;
   /** Originals by the hash of their text, which never changes; that a prune still has them is looked up each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -112,7 +116,7 @@ class FileStore implements SqliteStore {
     this.segments = new FileSegmentStore(this.#access, this.#holder);
     this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.recall = new FileRecall(this.#access);
-    this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
+    this.compactions = new StoredCompactions(this.#access, new FileFleet(this.#access, 0));
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
+import type { LedgerTurn } from '../../src/core/ports/ledger.ts';
 import type { NotedResult } from '../../src/core/ports/recall.ts';
 import { keptText } from '../../src/core/recall/kept.ts';
 import { Recall, type RecallAnswer, type RecallInput } from '../../src/core/recall/recall.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
+import { aTurn } from './ledger-store.suite.ts';
 import { aBatch, aSegment, type Open } from './segments.suite.ts';
 import { manualClock } from './store.suite.ts';
 
@@ -197,6 +199,51 @@ export function recallContract(name: string, open: Open): void {
       expect(idsOf(await search(next, 'needle'))).toEqual([]);
       while (await next.sweep());
       expect((await next.recall.frequencies('p', ['needle'])).withTerm.get('needle') ?? 0).toBe(0);
+    });
+
+    it('notes compactions once with their retries, and links what goes on from them within the project', async () => {
+      const { compactions } = await open({});
+      const one = { project: 'p', continues: 'a', client: 'codex', model: 'm', session: 's', tokens: 9, atMs: 1_000 };
+      expect([await compactions.add(one), await compactions.add({ ...one, atMs: 2_000 })]).toEqual([true, false]);
+      const by = { project: 'p', session: 's', conversation: 'b', atMs: 3_000 };
+      expect(await compactions.follow({ ...by, project: 'q' })).toBeNull();
+      expect(await compactions.follow({ ...by, session: 'other' })).toBeNull();
+      expect([await compactions.follow(by), await compactions.follow(by)]).toEqual(['a', null]);
+      expect(await compactions.add({ ...one, atMs: 4_000 })).toBe(true);
+      expect(await compactions.follow({ ...by, session: '', conversation: 'c', atMs: 5_000 })).toBe('a');
+      const listed = await compactions.since({ sinceMs: 0, project: 'p' });
+      expect(listed.map(({ continues, conversation, tokens }) => [continues, conversation, tokens])).toEqual([
+        ['a', 'b', 9],
+        ['a', 'c', 9],
+      ]);
+      expect(await compactions.since({ sinceMs: 0, project: 'q' })).toEqual([]);
+      expect(await compactions.peaks({ sinceMs: 0, limit: 10 })).toEqual([]);
+      expect(await compactions.cold({ sinceMs: 0 })).toEqual({
+        requests: 0,
+        usd: 0,
+        hour_cache: { cost: 0, saved: 0 },
+      });
+    });
+
+    it('says how long conversations were, and what their pauses cost', async () => {
+      const store = await open({});
+      const turn = (requestId: string, atMs: number, read: number, over: Partial<LedgerTurn> = {}): LedgerTurn => ({
+        ...aTurn(requestId, { atMs, project: 'p', conversationId: 'c', model: 'm' }),
+        ...{ fresh: 10, write5m: 100, write1h: 0, read, output: 5, removed: 40, dollars: 1 },
+        ...over,
+      });
+      const minute = 60_000;
+      const expired = { miss: 'expired' as const, missTokens: 500, missDollars: 0.5 };
+      await store.ledger.add(
+        [turn('1', 0, 500), turn('2', 10 * minute, 0, expired), turn('3', 200 * minute, 900, expired)],
+        [],
+      );
+      const [peak] = await store.compactions.peaks({ sinceMs: 0, limit: 5 });
+      expect(peak).toMatchObject({ conversationId: 'c', turns: 3, sent: 1_010, whole: 1_050 });
+      const { requests, usd, hour_cache } = await store.compactions.cold({ sinceMs: 0, project: 'p' });
+      expect([requests, usd, hour_cache.saved]).toEqual([2, 1, 0.5]);
+      expect(hour_cache.cost).toBeGreaterThan(0.5);
+      expect(hour_cache.cost).toBeLessThan(2);
     });
   });
 }

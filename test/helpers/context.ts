@@ -8,4 +8,5 @@ export const NO_CONTEXT: RequestContext = {
   childId: null,
   caller: '',
   isOff: false,
+  session: '',
 };

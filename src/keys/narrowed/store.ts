@@ -1,3 +1,4 @@
+import type { CompactionStore } from '../../core/ports/compactions.ts';
 import type { LedgerStore } from '../../core/ports/ledger.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
 import type { RecallStore } from '../../core/ports/recall.ts';
@@ -16,6 +17,7 @@ import type {
 } from '../../core/ports.ts';
 import type { StoreUnavailable } from '../../errors.ts';
 import type { StoreHandle } from '../../store/handle.ts';
+import { NarrowedCompactions } from './compactions.ts';
 import { NarrowedLedger } from './ledger.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
@@ -41,6 +43,7 @@ export class NarrowedStore implements StoreHandle {
   readonly records: Records;
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
+  readonly compactions: CompactionStore;
   readonly #unscoped: Wide;
   readonly #ownProjects: readonly string[];
   readonly #viewer: Viewer;
@@ -54,6 +57,7 @@ export class NarrowedStore implements StoreHandle {
     this.segments = new NarrowedSegments(store.segments, ownProjects, unscoped);
     this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
     this.ledger = new NarrowedLedger(store.ledger, ownProjects);
+    this.compactions = new NarrowedCompactions(store.compactions, ownProjects);
     this.recall = new NarrowedRecall(store.recall, ownProjects, (ids) => this.#owned(ids));
   }
 

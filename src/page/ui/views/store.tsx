@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { PrunePage, StoreShown } from '../../shapes.ts';
+import type { PrunePage, RecallShown, StoreShown } from '../../shapes.ts';
 import { ago, bytes, number, plural, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Bar, Card, Empty, Figure, Head, Table, Time } from '../parts/pieces.tsx';
@@ -44,11 +44,63 @@ export function StoreView() {
                 in <code class="breaks">{now.place}</code>
               </span>
             </p>
+            <Search nowMs={now.nowMs} />
             <Prunes nowMs={now.nowMs} />
           </>
         )}
       </Show>
     </>
+  );
+}
+
+/** Looks for words in the results of tools that were seen, cut or not. */
+function Search({ nowMs }: { nowMs: number }) {
+  const [words, setWords] = useState('');
+  const [query, setQuery] = useState('');
+  const answer = useLoaded<RecallShown>('recall', { query });
+  return (
+    <Card title="Search what tools returned">
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          setQuery(words.trim());
+        }}
+      >
+        <input
+          type="search"
+          aria-label="Words, names or paths"
+          placeholder="Words, names or paths"
+          value={words}
+          onInput={(event) => setWords(event.currentTarget.value)}
+        />
+        <button type="submit">Search</button>
+      </form>
+      {query !== '' && (
+        <Show of={answer}>
+          {({ hits, hint }) =>
+            hits.length === 0 ? (
+              <p class="quiet">{hint}</p>
+            ) : (
+              <ol class="hits">
+                {hits.map((hit) => (
+                  <li key={hit.prune_id}>
+                    <a href={to('text', hit.prune_id)}>
+                      <code>{hit.path ?? hit.tool ?? hit.prune_id}</code>
+                    </a>{' '}
+                    <span class="quiet">
+                      lines {hit.lines}, <Time ms={Date.parse(hit.when)}>{ago(Date.parse(hit.when), nowMs)}</Time>
+                      {hit.superseded && ', superseded'}
+                    </span>
+                    <pre>{hit.text}</pre>
+                  </li>
+                ))}
+              </ol>
+            )
+          }
+        </Show>
+      )}
+    </Card>
   );
 }
 

@@ -1,0 +1,25 @@
+import type { ContextReport } from '../ledger/compactions.ts';
+import { count, money } from './report-words.ts';
+import { printable } from './terminal.ts';
+
+const MOST_SHOWN = 10;
+
+/** Compactions, the longest conversations about them, and what pauses cost; `''` where there is nothing of it. */
+export function contextText({ compactions, cold }: ContextReport): string {
+  const { seen, avoided, conversations } = compactions;
+  const lines: string[] = [];
+  if (seen + avoided > 0) {
+    lines.push('', `Compactions: ${seen} seen, ${avoided} avoided`);
+    for (const one of conversations.slice(0, MOST_SHOWN)) {
+      const what = one.avoided ? 'avoided' : one.compacted_by ? `compacted by ${one.compacted_by}` : 'continues';
+      const lengths = `${count(one.peak_sent)} tokens sent of ${count(one.peak_whole)}, threshold ${count(one.threshold)}`;
+      lines.push(`  ${printable(one.id).slice(0, 12)}  ${lengths}: ${what}`);
+    }
+  }
+  if (cold.requests > 0) {
+    const { cost, saved } = cold.hour_cache;
+    lines.push('', `Pauses: ${count(cold.requests)} requests found their cache expired, ${money(cold.usd)}`);
+    lines.push(`  a cache lifetime of an hour would have cost ${money(cost)} and saved ${money(saved)}`);
+  }
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}

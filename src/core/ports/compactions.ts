@@ -1,0 +1,64 @@
+/** A client replaced the history of a conversation by a summary. */
+export interface Compaction {
+  readonly project: string;
+  /** The conversation that was summarised. */
+  readonly continues: string;
+  readonly client: string;
+  readonly model: string;
+  /** The client's own id of its session, or `''`. */
+  readonly session: string;
+  /** Length of the request that asked for the summary, estimated; the store prefers what the provider counted before it. */
+  readonly tokens: number;
+  readonly atMs: number;
+}
+
+/** A compaction with the conversation that goes on from it, `''` while there is none. */
+export interface StoredCompaction extends Compaction {
+  readonly conversation: string;
+}
+
+/** How long a conversation was, in tokens: at most as it was sent, and at most with all that was cut. */
+export interface ContextPeak {
+  readonly project: string;
+  readonly conversationId: string;
+  readonly model: string;
+  readonly turns: number;
+  readonly sent: number;
+  readonly whole: number;
+  readonly lastMs: number;
+}
+
+/** Requests behind a pause that found no cache, in dollars. */
+export interface ColdFigures {
+  readonly requests: number;
+  readonly usd: number;
+  /** What a cache lifetime of an hour would have cost more for what was written, and saved behind pauses of 5 to 60 minutes. */
+  readonly hour_cache: { readonly cost: number; readonly saved: number };
+}
+
+/** Where compactions live. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
+export interface CompactionStore {
+  /** Adds a compaction. @returns `false` for a retry: the same conversation was compacted a moment ago, and nothing goes on from it */
+  add(compaction: Compaction): Promise<boolean>;
+  /**
+   * Links a conversation to the newest compaction that it can go on from: of its session, or, where it names none, of its
+   * project within the last hour.
+   *
+   * @returns the conversation that it continues, or `null`
+   */
+  follow(by: {
+    readonly project: string;
+    readonly session: string;
+    readonly conversation: string;
+    readonly atMs: number;
+  }): Promise<string | null>;
+  /** Compactions since then, oldest first, at most 10,000. */
+  since(query: { readonly sinceMs: number; readonly project?: string }): Promise<readonly StoredCompaction[]>;
+  /** Conversations with a billed request since then, the longest first, at most `limit`. */
+  peaks(query: {
+    readonly sinceMs: number;
+    readonly project?: string;
+    readonly limit: number;
+  }): Promise<readonly ContextPeak[]>;
+  cold(query: { readonly sinceMs: number; readonly project?: string }): Promise<ColdFigures>;
+}

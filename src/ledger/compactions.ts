@@ -1,0 +1,165 @@
+import { LRUCache } from 'lru-cache';
+import type { ColdFigures, CompactionStore, ContextPeak, StoredCompaction } from '../core/ports/compactions.ts';
+import type { LedgerTurn } from '../core/ports/ledger.ts';
+import type { FailureReporter } from '../failures.ts';
+
+/** Tokens at which a client is taken to compact while too few of its compactions were seen. */
+const DEFAULT_THRESHOLD = 160_000;
+const ENOUGH_COMPACTIONS = 3;
+const MAX_PEAKS = 10_000;
+const MAX_LISTED = 100;
+
+/** A conversation that was compacted, goes on from one that was, or was spared it. Lengths are tokens. */
+export interface ContextShown {
+  readonly id: string;
+  /** The conversation whose summary it begins with; `null` where it begins by itself. */
+  readonly continues: string | null;
+  readonly project: string;
+  readonly model: string;
+  /** The client that compacted it; `null` where none did. */
+  readonly compacted_by: string | null;
+  /** Its whole texts would have passed the threshold, and what was sent never did. */
+  readonly avoided: boolean;
+  readonly peak_sent: number;
+  readonly peak_whole: number;
+  readonly threshold: number;
+}
+
+export interface CompactionReport {
+  readonly seen: number;
+  readonly avoided: number;
+  /** The longest first, at most 100. */
+  readonly conversations: readonly ContextShown[];
+}
+
+/** Compactions, and what pauses cost, as `report`, `stats` and the page show them. */
+export interface ContextReport {
+  readonly compactions: CompactionReport;
+  readonly cold: ColdFigures;
+}
+
+/** @throws StoreUnavailable */
+export async function readContexts(
+  store: CompactionStore,
+  { sinceDay, project }: { readonly sinceDay: string; readonly project?: string },
+): Promise<ContextReport> {
+  const query = { sinceMs: Date.parse(sinceDay), ...(project !== undefined && { project }) };
+  const [seen, all, peaks, cold] = await Promise.all([
+    store.since(query),
+    store.since({ ...query, sinceMs: 0 }),
+    store.peaks({ ...query, limit: MAX_PEAKS }),
+    store.cold(query),
+  ]);
+  return { compactions: compactionsOf(seen, all, peaks), cold };
+}
+
+/** @param all - those of any time, which the thresholds are learnt from */
+export function compactionsOf(
+  seen: readonly StoredCompaction[],
+  all: readonly StoredCompaction[],
+  peaks: readonly ContextPeak[],
+): CompactionReport {
+  const thresholds = thresholdsOf(all);
+  const compacted = new Map(seen.map((one) => [keyOf(one.project, one.continues), one]));
+  const continued = new Map(seen.map((one) => [keyOf(one.project, one.conversation), one]));
+  const known = new Map(peaks.map((peak) => [keyOf(peak.project, peak.conversationId), peak]));
+  const shownOf = (of: Pick<ContextPeak, 'project' | 'conversationId' | 'model' | 'sent' | 'whole'>): ContextShown => {
+    const key = keyOf(of.project, of.conversationId);
+    const threshold = thresholds(of.project, of.model);
+    const before = continued.get(key);
+    return {
+      id: of.conversationId,
+      continues: before && before.continues !== of.conversationId ? before.continues : null,
+      project: of.project,
+      model: of.model,
+      compacted_by: compacted.get(key)?.client ?? null,
+      avoided: of.whole > threshold && of.sent <= threshold,
+      peak_sent: Number(of.sent),
+      peak_whole: Number(of.whole),
+      threshold,
+    };
+  };
+  const shown = peaks.map(shownOf);
+  // conversations of a compaction of which nothing was billed
+  const unbilled = seen.flatMap(({ project, model, continues, conversation }): ContextShown[] =>
+    [continues, conversation]
+      .filter((id) => id !== '' && !known.has(keyOf(project, id)))
+      .map((conversationId) => shownOf({ project, model, conversationId, sent: 0, whole: 0 })),
+  );
+  const told = [...shown, ...unbilled].filter(
+    (one) => one.avoided || one.continues !== null || one.compacted_by !== null,
+  );
+  return {
+    seen: seen.length,
+    avoided: shown.filter(({ avoided }) => avoided).length,
+    conversations: [...new Map(told.map((one) => [keyOf(one.project, one.id), one])).values()].slice(0, MAX_LISTED),
+  };
+}
+
+/** The length at which a client compacts with a model in a project: the median of what was seen there. */
+function thresholdsOf(all: readonly StoredCompaction[]): (project: string, model: string) => number {
+  const groups = new Map<string, number[]>();
+  for (const { project, client, model, tokens } of all) {
+    const key = keyOf(project, model, client);
+    groups.set(key, [...(groups.get(key) ?? []), tokens]);
+  }
+  const medians = new Map<string, number>();
+  for (const [key, lengths] of groups) {
+    if (lengths.length < ENOUGH_COMPACTIONS) continue;
+    const sorted = lengths.toSorted((a, b) => a - b);
+    const [project = '', model = ''] = key.split('\n');
+    medians.set(keyOf(project, model), sorted[sorted.length >> 1] ?? DEFAULT_THRESHOLD);
+  }
+  return (project, model) => medians.get(keyOf(project, model)) ?? DEFAULT_THRESHOLD;
+}
+
+function keyOf(...parts: readonly string[]): string {
+  return parts.join('\n');
+}
+
+/** Thresholds are read anew after this time. */
+const LEARN_MS = 600_000;
+const MAX_CONVERSATIONS = 10_000;
+
+/** Notices, request by request, conversations that pass the threshold only with what was cut from them. */
+export class AvoidedCompactions {
+  readonly #store: Pick<CompactionStore, 'since'>;
+  readonly #onFailure: FailureReporter;
+  /** Conversations that are beyond the threshold with their whole texts. */
+  readonly #beyond = new LRUCache<string, true>({ max: MAX_CONVERSATIONS });
+  #thresholds = thresholdsOf([]);
+  #learntMs = Number.NEGATIVE_INFINITY;
+
+  constructor(store: Pick<CompactionStore, 'since'>, onFailure: FailureReporter) {
+    this.#store = store;
+    this.#onFailure = onFailure;
+  }
+
+  /** Whether this request is the one with which its conversation would have been compacted and was not. */
+  billed({ project, conversationId, model, fresh, write5m, write1h, read, removed }: LedgerTurn): boolean {
+    if (conversationId === '') return false;
+    this.#learn();
+    const key = keyOf(project, conversationId);
+    const threshold = this.#thresholds(project, model);
+    const sent = fresh + write5m + write1h + read;
+    if (sent + Math.max(0, removed) <= threshold) {
+      this.#beyond.delete(key);
+      return false;
+    }
+    const isNew = !this.#beyond.has(key);
+    this.#beyond.set(key, true);
+    return isNew && sent <= threshold;
+  }
+
+  #learn(): void {
+    const now = performance.now();
+    if (now - this.#learntMs < LEARN_MS) return;
+    this.#learntMs = now;
+    this.#store.since({ sinceMs: 0 }).then(
+      (all) => {
+        this.#thresholds = thresholdsOf(all);
+      },
+      (cause: unknown) => this.#onFailure('thresholds_not_read', cause),
+    );
+  }
+}

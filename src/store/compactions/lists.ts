@@ -1,0 +1,111 @@
+import type {
+  ColdFigures,
+  Compaction,
+  CompactionStore,
+  ContextPeak,
+  StoredCompaction,
+} from '../../core/ports/compactions.ts';
+import { change, type FleetAccess, one, type Steps } from '../fleet/steps.ts';
+import { bounded, type Rows } from '../rows.ts';
+
+/** A compaction asked for again within this time is a retry, unless a conversation went on from the first one. */
+const RETRY_MS = 600_000;
+/** A conversation that names no session goes on from a compaction of its project at most so long ago. */
+const FOLLOW_MS = 3_600_000;
+const MAX_LISTED = 10_000;
+const SENT = 'fresh + write5m + write1h + read';
+const PAUSE_MS = 300_000;
+const LONG_PAUSE_MS = 3_600_000;
+/** Dollars of a turn by the weights of its tokens: input 1, written 1.25 or 2, read 0.1, output 5. */
+const WEIGHT = 'fresh + 1.25 * write5m + 2.0 * write1h + 0.1 * read + 5.0 * output';
+
+interface Query {
+  readonly sinceMs: number;
+  readonly project?: string;
+}
+
+/** `CompactionStore` on the tables of either database. */
+export class StoredCompactions implements CompactionStore {
+  readonly #rows: Rows;
+  readonly #steps: Pick<FleetAccess, 'write'>;
+
+  constructor(rows: Rows, steps: Pick<FleetAccess, 'write'>) {
+    this.#rows = rows;
+    this.#steps = steps;
+  }
+
+  add(compaction: Compaction): Promise<boolean> {
+    return this.#steps.write(() => add(compaction));
+  }
+
+  follow(by: Parameters<CompactionStore['follow']>[0]): Promise<string | null> {
+    return this.#steps.write(() => follow(by));
+  }
+
+  since({ sinceMs, project }: Query): Promise<readonly StoredCompaction[]> {
+    return this.#rows.all(
+      `SELECT project, continues, conversation, client, model, session, tokens, at_ms AS "atMs" FROM main.compaction
+       WHERE at_ms >= ? AND project = coalesce(?, project) ORDER BY id LIMIT ${MAX_LISTED}`,
+      [Math.trunc(sinceMs), project ?? null],
+    );
+  }
+
+  peaks({ sinceMs, project, limit }: Query & { readonly limit: number }): Promise<readonly ContextPeak[]> {
+    return this.#rows.all(
+      `SELECT project, conversation AS "conversationId", max(model) AS model, count(*) AS turns, max(${SENT}) AS sent,
+         max(${SENT} + CASE WHEN removed > 0 THEN removed ELSE 0 END) AS whole, max(at_ms) AS "lastMs"
+       FROM main.ledger_turn WHERE at_ms >= ? AND project = coalesce(?, project) AND conversation <> ''
+       GROUP BY project, conversation ORDER BY whole DESC LIMIT ?`,
+      [Math.trunc(sinceMs), project ?? null, bounded(limit)],
+    );
+  }
+
+  async cold({ sinceMs, project }: Query): Promise<ColdFigures> {
+    const [row] = await this.#rows.all<{ requests: number; usd: number; cost: number; saved: number }>(
+      `SELECT coalesce(sum(CASE WHEN miss = 'expired' THEN 1 ELSE 0 END), 0) AS requests,
+         coalesce(sum(CASE WHEN miss = 'expired' THEN miss_dollars ELSE 0.0 END), 0.0) AS usd,
+         coalesce(sum(CASE WHEN wire = 'messages' AND write5m > 0 THEN dollars * 0.75 * write5m / (${WEIGHT}) ELSE 0.0 END), 0.0) AS cost,
+         coalesce(sum(CASE WHEN wire = 'messages' AND miss = 'expired' AND at_ms - before_ms BETWEEN ${PAUSE_MS} AND ${LONG_PAUSE_MS}
+           THEN miss_dollars ELSE 0.0 END), 0.0) AS saved
+       FROM (SELECT *, lag(at_ms) OVER (PARTITION BY project, conversation ORDER BY id) AS before_ms FROM main.ledger_turn
+             WHERE at_ms >= ? AND project = coalesce(?, project)) t`,
+      [Math.trunc(sinceMs), project ?? null],
+    );
+    const { requests = 0, usd = 0, cost = 0, saved = 0 } = row ?? {};
+    return { requests: Number(requests), usd: Number(usd), hour_cache: { cost: Number(cost), saved: Number(saved) } };
+  }
+}
+
+function* add({ project, continues, client, model, session, tokens, atMs }: Compaction): Steps<boolean> {
+  const open = yield* one(
+    "SELECT 1 AS found FROM main.compaction WHERE project = ? AND continues = ? AND conversation = '' AND at_ms > ?",
+    [project, continues, atMs - RETRY_MS],
+  );
+  if (open) return false;
+  const counted = yield* one<{ tokens: number }>(
+    `SELECT ${SENT} AS tokens FROM main.ledger_turn WHERE project = ? AND conversation = ? ORDER BY id DESC LIMIT 1`,
+    [project, continues],
+  );
+  yield* change(
+    `INSERT INTO main.compaction (project, continues, conversation, client, model, session, summary, tokens, at_ms)
+     VALUES (?, ?, '', ?, ?, ?, '', ?, ?)`,
+    [project, continues, client, model, session, Math.round(counted?.tokens ?? tokens), atMs],
+  );
+  return true;
+}
+
+function* follow({
+  project,
+  session,
+  conversation,
+  atMs,
+}: Parameters<CompactionStore['follow']>[0]): Steps<string | null> {
+  const found = yield* one<{ id: number; continues: string }>(
+    `SELECT id, continues FROM main.compaction WHERE project = ? AND conversation = ''
+       AND ((session = ? AND session <> '') OR ((session = '' OR ? = '') AND at_ms > ?)) ORDER BY id DESC LIMIT 1`,
+    [project, session, session, atMs - FOLLOW_MS],
+  );
+  if (!found) return null;
+  yield* change('UPDATE main.compaction SET conversation = ? WHERE id = ?', [conversation, found.id]);
+  return found.continues;
+}

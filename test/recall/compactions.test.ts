@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { bringsSummary, compactingClient } from '../../src/core/compactions/prompts.ts';
+import type { ContextPeak, StoredCompaction } from '../../src/core/ports/compactions.ts';
+import { compactionsOf } from '../../src/ledger/compactions.ts';
+import { run } from '../cli/fake-io.ts';
+import { aResult } from '../contract/recall.suite.ts';
+import { chatBody, type Message, oneResult } from '../helpers/chat.ts';
+import { startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+
+describe('a prompt for a compaction', () => {
+  it.each([
+    ['claude-code', 'Your task is to create a detailed summary of the conversation so far, paying close attention'],
+    [
+      'claude-code',
+      'CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.\n\n- Tool calls will be REJECTED\n\nYour task is to create a detailed summary of the RECENT portion of the conversation',
+    ],
+    ['codex', 'You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary for another LLM'],
+    [
+      'opencode',
+      'Here is the conversation so far:\n\n<conversation>\nuser: hi\n</conversation>\n\nCreate a new anchored summary from the conversation history in the <conversation> tags above so another',
+    ],
+    [
+      'gemini-cli',
+      'Generate a new <state_snapshot> based on the provided history.\n\nFirst, reason in your scratchpad. Then, generate the updated <state_snapshot>.',
+    ],
+    ['cline', 'Summarize this session for continuation. Be concise and factual.\n\nuser: hi'],
+  ])('of %s is recognised', (client, text) => {
+    expect(compactingClient(text)).toBe(client);
+  });
+
+  it.each([
+    'Please create a detailed summary of the conversation so far.',
+    'What does "Your task is to create a detailed summary of the conversation so far" mean?',
+    'Summarize this session for me',
+    'Compact the context of this file',
+    '',
+  ])("is none of a user's own words: %s", (text) => {
+    expect(compactingClient(text)).toBeNull();
+  });
+
+  it('is followed by a history that begins with the summary', () => {
+    expect(bringsSummary('This session is being continued from a previous conversation that ran out of context.')).toBe(
+      true,
+    );
+    expect(bringsSummary('Continue the session')).toBe(false);
+  });
+});
+
+describe('the compactions of a report', () => {
+  const peak = (id: string, sent: number, whole: number): ContextPeak => ({
+    ...{ project: 'p', conversationId: id, model: 'm', turns: 3, sent, whole, lastMs: 1 },
+  });
+  const compaction = (continues: string, conversation: string, tokens: number): StoredCompaction => ({
+    ...{ project: 'p', continues, conversation, client: 'claude-code', model: 'm', session: 's', tokens, atMs: 1 },
+  });
+
+  it('counts as avoided what passes the threshold only with what was cut', () => {
+    const { seen, avoided, conversations } = compactionsOf(
+      [],
+      [],
+      [peak('a', 150_000, 170_000), peak('b', 150_000, 155_000), peak('c', 165_000, 200_000)],
+    );
+    expect([seen, avoided, conversations.map(({ id }) => id)]).toEqual([0, 1, ['a']]);
+  });
+
+  it('learns the threshold from three compactions on, and links conversations', () => {
+    const two = [compaction('a', 'b', 90_000), compaction('b', 'c', 100_000)];
+    const peaks = [peak('d', 95_000, 120_000), peak('b', 100_000, 100_000)];
+    expect(compactionsOf(two, two, peaks).avoided).toBe(0);
+    const three = [...two, compaction('c', '', 110_000)];
+    const { seen, avoided, conversations } = compactionsOf(three, three, peaks);
+    expect([seen, avoided]).toEqual([3, 1]);
+    expect(conversations.find(({ id }) => id === 'd')).toMatchObject({
+      avoided: true,
+      threshold: 100_000,
+      continues: null,
+    });
+    expect(conversations.find(({ id }) => id === 'b')).toMatchObject({ continues: 'a', compacted_by: 'claude-code' });
+    expect(conversations.find(({ id }) => id === 'c')).toMatchObject({ continues: 'b', compacted_by: 'claude-code' });
+  });
+});
+
+const PROMPT = 'Your task is to create a detailed summary of the conversation so far, paying close attention to it.';
+const SUMMARY = 'This session is being continued from a previous conversation that ran out of context. Summary: fish.';
+
+async function sends(proxy: TestProxy, messages: readonly Message[], headers: Record<string, string> = {}) {
+  const answer = await proxy.chat(chatBody(messages), headers);
+  expect(answer.status).toBe(200);
+  await answer.text();
+}
+
+async function reported(
+  proxy: TestProxy,
+): Promise<{ seen: number; avoided: number; conversations: { id: string; continues: string | null }[] }> {
+  const given = { env: { MCP_PRUNER_DB_PATH: proxy.dbPath }, clock: { nowMs: () => Date.now() } };
+  const [report, stats] = await Promise.all([run(['report', '--json'], given), run(['stats', '--json'], given)]);
+  const { compactions, cold } = JSON.parse(report.out);
+  expect(cold).toEqual({ requests: 0, usd: 0, hour_cache: { cost: expect.any(Number), saved: 0 } });
+  expect(JSON.parse(stats.out).compactions).toEqual(compactions);
+  return compactions;
+}
+
+describe('a compaction of a client', () => {
+  it('is counted once with its retries, and the conversation behind it is linked and searched with it', async () => {
+    const proxy = await startProxy(await startUpstream());
+    const session = { 'x-claude-code-session-id': 's1', 'x-mcp-pruner-task': 'fish' };
+    const before = oneResult(aResult('needle'), { tool: 'read_file', args: { path: 'src/a.ts' } });
+    await sends(proxy, before, session);
+    const asked = [...before, { role: 'assistant', content: 'ok' }, { role: 'user', content: PROMPT }];
+    await sends(proxy, asked, session);
+    await sends(proxy, asked, session);
+    const after: Message[] = [{ role: 'user', content: SUMMARY }];
+    const later = { 'x-claude-code-session-id': 's1', 'x-mcp-pruner-task': 'later' };
+    await sends(proxy, after, later);
+    const other = oneResult(aResult('other'), { tool: 'read_file', args: { path: 'src/b.ts' } }).slice(-2);
+    await sends(proxy, [...after, ...other], later);
+    const { hits } = await searched(proxy, later);
+    expect(hits.map(({ path }) => path)).toEqual(['src/a.ts']);
+    await proxy.stop();
+    const { seen, conversations } = await reported(proxy);
+    expect(seen).toBe(1);
+    const linked = conversations.filter(({ continues }) => continues !== null);
+    expect(linked).toHaveLength(1);
+    expect(conversations.map(({ id }) => id)).toContain(linked[0]?.continues);
+  });
+
+  it('is none when a user asks for a summary', async () => {
+    const proxy = await startProxy(await startUpstream());
+    await sends(proxy, [{ role: 'user', content: 'Give me a detailed summary of the conversation so far' }]);
+    await proxy.stop();
+    expect(await reported(proxy)).toEqual({ seen: 0, avoided: 0, conversations: [] });
+  });
+
+  it('shows in the metrics', async () => {
+    const proxy = await startProxy(await startUpstream());
+    await sends(proxy, [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'ok' },
+      { role: 'user', content: PROMPT },
+    ]);
+    await proxy.call('recall', { query: 'x' });
+    await expect
+      .poll(async () => (await fetch(`${proxy.url}/metrics`)).text())
+      .toContain('mcp_pruner_compactions_total{kind="seen"} 1');
+    expect(await (await fetch(`${proxy.url}/metrics`)).text()).toContain(
+      'mcp_pruner_compactions_total{kind="avoided"} 0',
+    );
+  });
+
+  it('of Codex is a trigger as the last item, as it was recorded', async () => {
+    const upstream = await startUpstream();
+    const proxy = await startProxy(upstream);
+    const folder = new URL('../fixtures/wires/', import.meta.url);
+    for (const n of ['003', '005']) {
+      const body = gunzipSync(readFileSync(new URL(`codex-compaction-trigger/${n}.request.json.gz`, folder)));
+      const answer = await fetch(`${proxy.url}/v1/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
+      await answer.text();
+    }
+    await proxy.stop();
+    expect((await reported(proxy)).seen).toBeGreaterThanOrEqual(1);
+  });
+});
+
+async function searched(proxy: TestProxy, headers: Record<string, string>): Promise<{ hits: { path: string }[] }> {
+  const params = { name: 'recall', arguments: { query: 'needle', scope: 'conversation' } };
+  const answer = await fetch(`${proxy.url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  });
+  const { result } = (await answer.json()) as { result: { content: [{ text: string }] } };
+  return JSON.parse(result.content[0].text) as { hits: { path: string }[] };
+}
