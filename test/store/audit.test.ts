@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
+import { stashId } from '../../src/core/segments/text-segments.ts';
+import { ContextGc } from '../../src/gc/context-gc.ts';
 import { Agent } from '../gc/agent.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
 import { startProxy } from '../helpers/proxy.ts';
@@ -31,8 +34,21 @@ describe('the audit trail', () => {
     expect((await signIn('wrong')).status).toBe(401);
     expect((await signIn(TOKEN)).status).toBeLessThan(300);
     await proxy.stop();
-    const events = await openStore(dbPath).events({ fromSeq: 0, limit: 99 });
-    expect(events.map(({ kind }) => kind)).toEqual(['settings_changed', 'signed_in']);
+    const store = openStore(dbPath);
+    const [conversation] = await store.segments.recentConversations({ limit: 1 });
+    if (!conversation) throw new Error('no conversation');
+    const [segment] = await store.segments.segments(conversation, { limit: 1 });
+    const gc = new ContextGc({
+      ...{ store: store.segments, events: store, clock: { nowMs: () => Date.now() }, stashId, immutableHistoryProject },
+      flush: () => Promise.resolve(),
+      onFailure: (_, cause) => {
+        throw cause;
+      },
+    });
+    await gc.prune('default', [segment?.id ?? ''], 'delete', 'user');
+    const events = await store.events({ fromSeq: 0, limit: 99 });
+    expect(events.map(({ kind }) => kind)).toEqual(['settings_changed', 'signed_in', 'deleted', 'erased']);
+    expect(events[3]?.payload).toMatchObject({ project: 'default', by: 'user' });
     const changed = String(events[0]?.payload.settings).split(', ');
     expect(changed).toEqual(expect.arrayContaining(['MCP_PRUNER_MIN_PRUNE_CHARS', 'MCP_PRUNER_AUTH_TOKEN']));
     expect(changed).not.toContain('MCP_PRUNER_MAX_EVENTS');
