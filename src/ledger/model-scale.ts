@@ -67,9 +67,11 @@ export class ModelScale {
     return guessed < 10 * MIN_GUESSED || reported <= 0 ? 1 : Math.min(MOST, Math.max(LEAST, reported / guessed));
   }
 
-  /** The provider's tokens that were cut from a message; below 0 where its markers cost more. */
+  /** The provider's tokens that were cut from a message, as in `MessageFacts`: below 0 only where they count that way. */
   removedFrom({ cut, removed }: MessageFacts): number {
-    return cut === undefined ? removed * this.calibration : this.#tokens.tokens(cutFrom([{ cut }]));
+    if (cut === undefined) return removed * this.calibration;
+    const tokens = this.#tokens.tokens(cutFrom([{ cut }]));
+    return removed < 0 ? Math.min(0, tokens) : Math.max(0, tokens);
   }
 
   /** How far the sum of the tokens that were cut from some messages may be off: its standard deviation, as a share of it. */

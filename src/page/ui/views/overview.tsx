@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { CheckedShare, LedgerReport } from '../../../core/ports/ledger.ts';
+import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../core/ports/ledger.ts';
 import { compact, dollars, number, plural, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Empty, Figure, Head } from '../parts/pieces.tsx';
@@ -102,12 +102,19 @@ function Report({ report, days }: { report: LedgerReport; days: number }) {
   );
 }
 
+/** The range that holds the saving while removed tokens are estimates. */
+function rangeWords(range: LedgerTotals['savedRange']): string {
+  if (range === null || range[0] === range[1]) return '';
+  return ` (estimated, ${dollars(range[0])} to ${dollars(range[1])})`;
+}
+
 function Totals({ report: { totals } }: { report: LedgerReport }) {
   const {
     dollars: bill,
     dollarsWithout,
     net,
     gross,
+    savedRange,
     regretDollars,
     missDollars,
     requests,
@@ -130,7 +137,7 @@ function Totals({ report: { totals } }: { report: LedgerReport }) {
             <Figure
               name="Regret"
               value={dollars(regretDollars)}
-              about={`of ${dollars(gross)} gross: cut, and needed later`}
+              about={`of ${dollars(gross)} gross${rangeWords(savedRange)}: cut, and needed later`}
             />
             <Figure
               name="Cache misses"
