@@ -8,13 +8,13 @@ export interface EventLogOptions {
   readonly store: Pick<Store, 'addEvents'>;
   /** How many events the store keeps; with 0 none is taken but those of the audit class. */
   readonly maxEvents: number;
-  /** Told when events are lost because they could not be written. */
+  /** Reports events that are lost because they could not be written. */
   readonly onFailure: FailureReporter;
 }
 
-/** Events that wait to be written; beyond it the oldest go, never a request. */
+/** Most events that wait to be written; beyond it the oldest are dropped. */
 const MAX_WAITING = 5_000;
-/** Prunes whose run is remembered, so that what happens to them later is told in the same run. */
+/** Prunes whose run is remembered, so that later events about them belong to the same run. */
 const MAX_PRUNES = 10_000;
 
 /** Events that happened outside any conversation: calls of tools by their clients. */
@@ -24,7 +24,7 @@ export const CONNECTION_RUN = 'connection';
 /** Events of the store's upkeep. */
 export const STORE_RUN = 'store';
 
-/** Takes events as they happen and writes them a moment later, many together: nobody waits for it. */
+/** Takes events as they happen and writes them a moment later in batches; no caller waits for the write. */
 export class EventLog implements EventSink {
   readonly #options: EventLogOptions;
   readonly #runOfPrune = new LRUCache<string, string>({ max: MAX_PRUNES });
@@ -51,7 +51,7 @@ export class EventLog implements EventSink {
     return this.#runOfPrune.peek(pruneId) ?? MCP_RUN;
   }
 
-  /** Writes what waits. Never rejects: what cannot be kept is lost, and that is told. */
+  /** Writes waiting events. Never rejects: events that cannot be written are dropped, and their loss is reported. */
   flush(): Promise<void> {
     return this.#behind.flush();
   }

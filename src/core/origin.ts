@@ -12,7 +12,7 @@ export interface Allowed {
   readonly hosts: ReadonlySet<string>;
   /** Origins of other pages, lower case. */
   readonly origins: ReadonlySet<string>;
-  /** Programs may address us by any name: other machines reach us under names that nobody told us. */
+  /** Programs may use any host name: other machines reach this one under names that are not configured. */
   readonly anyHost: boolean;
 }
 
@@ -31,7 +31,7 @@ export function allowedCallers(hosts: readonly string[], origins: readonly strin
 }
 
 /**
- * Whether a web page of somebody else may have sent this. A page can post to 127.0.0.1 from anywhere, and it can point a
+ * Whether a foreign web page may have sent this. A page can post to 127.0.0.1 from anywhere, and it can point a
  * name of its own there (DNS rebinding), but a browser then says so: in `Origin` on every post, else in
  * `Sec-Fetch-Site` or `Host`. A request without these is a program's.
  */

@@ -22,7 +22,7 @@ export interface ScoreRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What a backend said. */
+/** The opinion of a backend. */
 export interface Scored {
   /** As `PruneInput.externalScores`; `null` when it could not say anything, and the engine ranks alone. */
   readonly opinions: Float64Array | null;
@@ -102,7 +102,7 @@ export interface StoreBatch {
   readonly wholeOrNothing?: true;
   /** Whose originals these are: they count against its share of the store. Absent: they count against none. */
   readonly conversation?: string;
-  /** The project that owns them from now on, beside others that do. Absent: nobody does. */
+  /** The project that owns them from now on, beside other owners. Absent: no owner is added. */
   readonly owner?: string;
 }
 
@@ -140,12 +140,12 @@ export interface EventRecord {
   /** The request (its ulid) or `null`. */
   readonly opId: string | null;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** What else it belongs to, as far as somebody said so. */
+  /** The job, graph, node and child that it belongs to, as far as they are known. */
   readonly jobId?: string | null;
   readonly graphId?: string | null;
   readonly nodeId?: string | null;
   readonly childId?: string | null;
-  /** Whose it is, where that is asked for: nobody else's key shows it. */
+  /** The project that it belongs to; only keys of this project show it. */
   readonly project?: string | undefined;
   /** Of the audit class: kept by age, and not pushed out by other events. */
   readonly audit?: true;
@@ -161,7 +161,7 @@ export interface StoredEvent extends EventRecord {
   readonly seq: number;
 }
 
-/** What became of a batch. */
+/** The outcome of a commit. */
 export interface Committed {
   /** Ids of `touch` that are unknown or expired. */
   readonly missing: readonly string[];

@@ -1,10 +1,10 @@
-/** The time for a request is over. */
+/** The time limit of a request has passed. */
 export const TIMED_OUT = new Error('deciding took too long');
 
 /**
- * What work gives, or `null` when it takes longer than `ms` milliseconds; it goes on then and nobody hears of its end.
+ * Result of `work`, or `null` after `ms` milliseconds. The work is not cancelled; its late result is dropped.
  *
- * @param onLate - told when it fails after that
+ * @param onLate - called with the error of work that fails after that
  */
 export function within<T>(work: Promise<T>, ms: number, onLate: (cause: unknown) => void): Promise<T | null> {
   return new Promise((resolve, reject) => {

@@ -21,11 +21,11 @@ export interface PrunerOptions {
   readonly maxInputChars: number;
   /** Language of the reasons in markers and annotations, French where it is absent. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Told when a fault was turned into a whole text; `reason` is a short constant code. */
+  /** Reports a fault because of which a text is returned whole; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;
   /** The backend that has a say; without one the engine ranks alone. */
   readonly scorer?: LineScorer;
-  /** Makes originals those of whoever calls, where they belong to projects; rejects when that cannot be kept. */
+  /** Makes the caller's project an owner of originals; rejects when that cannot be stored. Absent without projects. */
   readonly own?: (pruneIds: readonly string[]) => Promise<void>;
 }
 

@@ -4,9 +4,9 @@ import type { Clock, EventRecord } from '../ports.ts';
 import type { BulkPruner, Pruner, PruneTextInput, PruneTextResult, RecoverInput } from './api.ts';
 
 /**
- * A pruner whose work is told as events: names, numbers and codes, never what a client wrote freely.
+ * A pruner that reports its work as events: names, numbers and codes, never free text of a client.
  *
- * @param onPruned - told of each text that was pruned or went back whole
+ * @param onPruned - called for each text that was pruned or returned whole
  */
 export function prunerWithEvents(
   pruner: Pruner & BulkPruner,
@@ -91,7 +91,7 @@ export function prunerWithEvents(
   };
 }
 
-/** A client may send anything as an id: only what looks like one is told. */
+/** A client may send anything as an id: only a string that looks like one is reported. */
 function shownId(pruneId: string): string {
   return /^prn_[0-9A-Za-z]{12}$/.test(pruneId) ? pruneId : '';
 }

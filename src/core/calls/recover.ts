@@ -9,13 +9,13 @@ import type { RecoverInput } from './api.ts';
 
 export interface RecoverOptions {
   readonly store: Store;
-  /** Told of a fault that costs the caller nothing; `reason` is a short constant code. */
+  /** Reports a fault that does not affect the caller; `reason` is a short constant code. */
   readonly onFailure: FailureReporter;
 }
 
 /** What to do instead of repeating a call for lines that cannot be had. */
 const ELSEWHERE = 'Do not retry; read the file again or run the command again.';
-/** Ranges may overlap and repeat, but in all bring at most so many times the text, or so many characters. */
+/** Ranges may overlap and repeat. Together they return at most this multiple of the text, or this many characters. */
 const MOST_TIMES = 4;
 const MOST_CHARS = 4_000_000;
 

@@ -16,7 +16,7 @@ export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 
 /** A run of lines with one fate. */
 export interface WhyRegion extends LineRange {
   readonly kept: boolean;
-  /** `unknown` where scores would have to tell, and cannot. */
+  /** `unknown` where only the missing scores could show it. */
   readonly because: Because | 'asked' | 'unknown';
   readonly rule: Rule;
   /** As the marker gives it, `''` for what stays. */
@@ -90,7 +90,7 @@ function ranked({ cuts }: Decision, { terms, threshold, budget, regions }: Expla
   };
 }
 
-/** What holds whoever ranked: the cuts as they are stored, and the rules by which lines must stay. */
+/** The part that does not depend on the ranking: the stored cuts, and the rules by which lines must stay. */
 function byRules(decision: Decision, told: Certainty, { regions, budget }: Explanation): Why {
   const rules = regions.filter(({ because }) => because === 'rule');
   const out: WhyRegion[] = [];

@@ -27,7 +27,7 @@ export async function askBackend(
     text: job.text,
     textHash: job.textHash,
     goal: job.goal,
-    // named or recognised, so that one question is one question whoever asks
+    // named or recognised, so that equal questions share a cache entry
     sourceType:
       job.sourceType ?? recogniseKind(viewText(job.text, job.hints.frameHead ?? 0), undefined, job.hints).sourceType,
     sample: (limit) => sampleLines(job, limit),

@@ -13,7 +13,7 @@ export interface DecisionMakerOptions {
   readonly scorer?: LineScorer;
 }
 
-/** What was decided about jobs, in their order. Nothing of it may go out before `makeDurable`. */
+/** Decisions about jobs, in their order. They must be durable before anything of them is sent. */
 export interface Decided {
   readonly decisions: readonly Decision[];
   /** Those of them that the store does not have. */
@@ -23,7 +23,7 @@ export interface Decided {
 }
 
 /**
- * Decides about the texts of requests. A backend is asked only about what was never decided, and what it says then holds:
+ * Decides about the texts of requests. A backend is asked only about texts without a decision, and its first opinion holds:
  * the key names the backend, not its opinion.
  */
 export class DecisionMaker {
@@ -54,7 +54,7 @@ export class DecisionMaker {
    * backend says later.
    *
    * @param deadline - until when the deciding may take, of `performance.now()`; several calls for one request share it
-   * @throws StoreUnavailable when it cannot be told what was decided before
+   * @throws StoreUnavailable when earlier decisions cannot be read
    */
   async decideAll(jobs: readonly Job[], deadline = this.deadline()): Promise<Decided> {
     const keys = jobs.map((job) => this.#keyOf(job));
@@ -98,7 +98,7 @@ export class DecisionMaker {
     );
   }
 
-  /** The same without a store: what would be decided, for a proxy that only watches. */
+  /** Decisions without the store, for a dry run. */
   async decideDry(jobs: readonly Job[]): Promise<readonly Decision[]> {
     const keys = jobs.map((job) => this.#keyOf(job));
     const { fresh } = await this.#decideNew(jobs, keys, new Map(), this.deadline());

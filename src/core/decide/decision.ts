@@ -35,7 +35,7 @@ export interface Job {
   readonly keepWhole?: string;
   /** What the first marker says of having lines back; absent: nothing. Part of the decision. */
   readonly recoveryHint?: RecoveryHint;
-  /** The whole text gives way to one marker, because somebody asked for it. */
+  /** The whole text gives way to one marker, because a directive asks for it. */
   readonly cutWhole?: CutWhole;
 }
 
@@ -242,14 +242,14 @@ function tokensIn({ text, lines, costs }: View, from: number, end: number): numb
 }
 
 /**
- * How whoever reads a marker has its lines back. `tool`: the request offers `recover_text`. `shell`: it does not, but an
+ * How the reader of a marker gets its lines back. `tool`: the request offers `recover_text`. `shell`: it does not, but an
  * agent with a shell can run `mcp-pruner recover`.
  */
 export type RecoveryHint = 'tool' | 'shell';
 
 /**
- * Said once per text, for models take a marker for damage to the source and act on that. The prune id and the lines stand
- * in the marker already.
+ * Stated once per text, because models take a marker for damage to the source and act on that. The marker already has the
+ * prune id and the lines.
  */
 const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<RecoveryHint, string>>>> = {
   fr: {
@@ -262,7 +262,7 @@ const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<RecoveryHint, strin
   },
 };
 
-/** Adds to the reason of the first cut that nothing is lost and how lines come back; what it says already gives way. */
+/** Adds to the reason of the first cut that the source is whole and how lines come back; the reason is shortened for it. */
 export function addRecoveryHint(
   cuts: readonly Cut[],
   way: RecoveryHint,

@@ -6,30 +6,30 @@ import { decide, type Job } from './decision.ts';
 import type { Decided, DecisionMaker } from './decision-maker.ts';
 import { ripeTexts } from './own-markers.ts';
 
-/** What became of the texts of one request. */
+/** Decisions about the texts of one request. */
 export interface Settled {
   readonly results: ReadonlyMap<FoundText, Decision>;
   /** Decisions that must be made durable before anything of them is sent. */
   readonly fresh: readonly NewDecision[];
-  /** Codes of what a backend failed at. */
+  /** Codes of backends that failed. */
   readonly fallbacks: readonly string[];
 }
 
-/** Who decides, and what is settled already. */
+/** What decisions are made from, and the texts that are settled already. */
 export interface Settlers {
   readonly store: Pick<Store, 'wasServed' | 'knownPruneIds'>;
   readonly decisions: DecisionMaker;
-  /** What was sent of texts before: it holds. */
+  /** Recorded cuts: they hold. */
   readonly sent: ReadonlyMap<FoundText, Decision>;
-  /** Texts that stay as they are unless they were decided about before. */
+  /** Texts that stay whole unless a decision is stored. */
   readonly past: ReadonlySet<FoundText>;
 }
 
 /**
- * Decides about all texts; those that carry markers of ours, or that we served ourselves, stay whole, unless they
- * were pruned before that was so.
+ * Decides about all texts. Texts that carry our markers, and texts that `recover_text` has returned, stay whole unless a
+ * decision was made before.
  *
- * @param outcomesBefore - what became of the texts of earlier messages
+ * @param outcomesBefore - the outcomes of texts of earlier messages
  * @throws StoreUnavailable
  */
 export async function settleTexts(
@@ -42,7 +42,7 @@ export async function settleTexts(
   const fallbacks: string[] = [];
   const fresh: NewDecision[] = [];
   const settled = { results, fallbacks, fresh };
-  // what was deleted must not come into the store again
+  // a deleted text must not be stored again
   for (const text of found) {
     const { job } = text;
     if (job.cutWhole?.kind === 'deleted') results.set(text, decide(job, job.cutWhole.key, NEVER));

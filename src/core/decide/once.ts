@@ -3,7 +3,7 @@ import type { Clock, Decision, NewDecision, Store, StoreBatch } from '../ports.t
 import { DecideHere, type Decider } from './decider.ts';
 import type { Job } from './decision.ts';
 
-/** A decision with what is known of its being stored. */
+/** A cached decision, and whether it is stored. */
 interface Remembered {
   readonly decision: Decision;
   /** The store's epoch in which it was last known to be stored; `''`: it is not. */
@@ -28,9 +28,9 @@ export interface Question {
   readonly opinions: Float64Array | null;
 }
 
-/** What became of decisions that were to be stored. */
+/** The outcome of a commit of decisions. */
 export interface Stored {
-  /** The decision that holds in the place of one of them, by its key: another was stored first. */
+  /** Decisions that were stored first and hold instead, by key. */
   readonly instead: ReadonlyMap<string, Decision>;
   /** Keys of those that could not be stored: their texts go whole. */
   readonly refused: ReadonlySet<string>;
@@ -44,8 +44,8 @@ const NOTHING_STORED: Stored = { instead: new Map(), refused: new Set(), sentBef
 const SLIDE_SHARE = 1 / 8;
 
 /**
- * Makes each decision once and replays it for ever, for requests and for calls: memory first, then the store, and only
- * then the engine. What it made must be durable before anything of it leaves the process.
+ * Makes each decision once and replays it for ever, for requests and for calls: from memory, else from the store, else by
+ * the engine. A new decision must be durable before anything of it leaves the process.
  */
 export class DecideOnce {
   readonly #options: DecideOnceOptions;
@@ -91,13 +91,13 @@ export class DecideOnce {
     return known;
   }
 
-  /** Whether something is remembered under a key, stored or not: then nobody need be asked about it. */
+  /** Whether a decision is cached under a key, stored or not; then no backend is asked. */
   remembers(key: string): boolean {
     return this.#memory.has(key);
   }
 
   /**
-   * Decides under a key that the store does not have; what is remembered there holds.
+   * Decides under a key that the store does not have; a cached decision holds.
    *
    * @param deadline - until when it may take, of `performance.now()`
    */
@@ -106,7 +106,7 @@ export class DecideOnce {
     return { decision: known ?? (await this.#decider.decide(job, key, deadline, opinions)), text: job.text };
   }
 
-  /** Takes note of what was made: it holds even where it cannot be stored now. */
+  /** Caches new decisions: they hold even where they cannot be stored now. */
   remember(made: readonly NewDecision[]): void {
     for (const { decision } of made) this.#memory.set(decision.key, { decision, epoch: '', storedAtMs: 0 });
   }

@@ -14,7 +14,7 @@ function isNamed(limits: object): boolean {
 }
 const NONE_NAMED = { error: 'name at least one limit' };
 
-/** The limits of a child: none of them is needed, one is, and what nobody enforces is refused. */
+/** The limits of a child: none of them is needed, one is, and a limit that is not enforced is refused. */
 const limits = z
   .strictObject({
     messages: count.optional(),

@@ -25,7 +25,7 @@ export interface OverLimit {
   readonly retryAfterS: number;
 }
 
-/** A request that was counted, with so many tokens until it is known what it came to. */
+/** A request that was counted, with estimated tokens until its usage is known. */
 export interface Counted {
   readonly tokens: number;
   /** It goes alone: what requests of its key come to is not known yet. */
@@ -51,7 +51,7 @@ export interface KeyGate {
   take(admitted: Admitted, tokens: number): Promise<OverLimit | Counted>;
   /** As `take` for calls that ask no model: they count as requests of the minute, and as no tokens. */
   takeCalls(admitted: Admitted, calls: number): Promise<OverLimit | null>;
-  /** Tells what a request came to. */
+  /** Reports the usage of a request. */
   settle(admitted: Admitted, counted: Counted, tokens: number): Promise<void>;
   /** Takes note of a request that was refused. */
   refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void;

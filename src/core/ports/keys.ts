@@ -6,7 +6,7 @@ export type LimitedSpan = 'minute' | 'day' | 'first';
 
 /** A key as the store has it: never its text, which its holder alone has. */
 export interface AccessKey {
-  /** `key_` and 12 characters; may be told and logged. */
+  /** `key_` and 12 characters; may be shown and logged. */
   readonly id: string;
   /** SHA-256 of its text, 64 hex digits. */
   readonly hash: string;

@@ -20,8 +20,8 @@ export interface ProjectStore {
   /** Makes prunes a project's too; unknown ids are passed over. */
   claim(project: string, pruneIds: readonly string[]): Promise<void>;
   /**
-   * Gives prunes that belong to nobody to the projects of the conversations that they were seen in, or to `default` where
-   * there was none. Each is looked at once in the life of a store: nobody can later say that it was theirs.
+   * Gives prunes without an owner to the projects of the conversations that they were seen in, or to `default` where
+   * there was none. Each prune is looked at once in the life of a store, so that no project can claim it later.
    */
   adopt(): Promise<void>;
   events(

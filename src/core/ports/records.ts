@@ -83,7 +83,7 @@ export interface Records {
   /** Prunes that have not expired, the one made last first, made before the one at `before` if given, at most `limit`. */
   prunesByAge(page: { readonly before?: number; readonly limit: number }): Promise<readonly ListedPrune[]>;
   ages(): Promise<StoreAges>;
-  /** Whether a prune can be had, could be had, or was never there as far as the store can tell. */
+  /** Whether a prune can be had, could be had, or was never there as far as the store knows. */
   pruneState(pruneId: string): Promise<'alive' | 'expired' | 'unknown'>;
   /** Agents, the one that said something last first. */
   children(query: { readonly prefix: string; readonly limit: number }): Promise<readonly ChildSummary[]>;
@@ -103,7 +103,7 @@ export interface Records {
    * @returns what the key stands for already, or `null` when it is the caller's now
    */
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null>;
-  /** Holds a claim for which no answer was kept for so much longer. */
+  /** Extends a claim without an answer by `ttlMs`. */
   holdReply(tool: string, key: string, ttlMs: number): Promise<void>;
   /** Keeps the answer; the first one that is kept under a key stays. @returns the answer that counts */
   keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string>;

@@ -245,7 +245,7 @@ export interface SegmentPorts {
   readonly directives: Directives;
   /**
    * Takes what a request showed, once it was read; must neither throw nor wait. Called when the request is on its way, in
-   * the order of requests; a promise that rejects is told elsewhere.
+   * the order of requests; a rejected promise is reported elsewhere.
    */
   readonly onSeen: (request: Promise<SeenRequest>) => void;
   /** Keeps conversations within a budget of tokens. */

@@ -5,12 +5,12 @@ import { Conversation } from '../../goal/conversation.ts';
 import type { KeptAnswers } from '../ports/answers.ts';
 import { foldAnswer } from './find-texts.ts';
 
-/** Answers kept by the provider that may still be gone on from. */
+/** Most answers that requests may still continue from. */
 const MAX_ANSWERS = 2_000;
-/** Calls that these answers may name together, some 100 bytes a piece where they are not shared. */
+/** Most calls of these answers together, some 100 bytes each where they are not shared. */
 const MAX_ANSWER_NOTES = 200_000;
 
-/** What was said up to answers that the provider keeps, for requests that go on from one without repeating it. */
+/** Conversations up to answers that the provider stores, for requests that continue from one without repeating it. */
 export class AnsweredConversations {
   readonly #durable: KeptAnswers | undefined;
   readonly #onFailure: FailureReporter;
@@ -20,7 +20,7 @@ export class AnsweredConversations {
     sizeCalculation: (conversation) => 1 + conversation.notes,
   });
 
-  /** @param durable - where they are kept beside the memory of this process */
+  /** @param durable - a store beside the memory of this process */
   constructor(durable: KeptAnswers | undefined, onFailure: FailureReporter) {
     this.#durable = durable;
     this.#onFailure = onFailure;
@@ -30,20 +30,20 @@ export class AnsweredConversations {
     return this.#memory.get(answerId);
   }
 
-  /** Takes note of an answer: known at once, durable when it resolves. Never rejects. */
+  /** Records an answer: known here at once, durable when it resolves. Never rejects. */
   async add(before: Conversation, { id, items }: AnswerTurn): Promise<void> {
     const after = before.fork();
     for (const { said, calls } of items) {
       const made = calls.map(({ id: callId, name, args }) => ({ id: callId, call: { name, args } }));
       foldAnswer(after, said, made);
     }
-    // the very same as another proxy will read it
+    // exactly as another process will read it
     this.#memory.set(id, after.kept());
     const failed = (cause: unknown): void => this.#onFailure('answer_not_kept', cause);
     await this.#durable?.keep(id, after.toText()).catch(failed);
   }
 
-  /** Looks up an answer that a request goes on from. @returns whether something was learnt */
+  /** Looks up an answer that a request continues from. @returns whether it was found in the store */
   async learn(answerId: string): Promise<boolean> {
     if (answerId === '' || !this.#durable || this.#memory.has(answerId)) return false;
     const text = await this.#durable.find(answerId).catch((cause: unknown) => {

@@ -25,10 +25,10 @@ import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
 import { type UserText, userTexts } from './user-texts.ts';
 
-/** What of the configuration decides which texts are looked at, and how. */
+/** The settings that decide which texts are candidates. */
 export interface FindSettings {
   readonly minPruneChars: number;
-  /** Of what programs print, the kinds that repeat themselves are cut from here on; as `minPruneChars` where it is absent. */
+  /** Minimum size of program output, whose repetitive kinds are cut earlier. Default: `minPruneChars`. */
   readonly minOutputChars?: number;
   readonly maxInputChars: number;
   readonly limits: Limits;
@@ -62,20 +62,20 @@ export interface FoundText {
   readonly around: readonly string[];
 }
 
-/** Arguments longer than this (whole files written) say nothing about what the agent is after. */
+/** Longer arguments (whole files that are written) do not describe the goal of the call. */
 const MAX_ARGS_BYTES = 64 * 1024;
 /** How much of a tool's name is recorded. */
 const MAX_NAME = 200;
 /** How deep JSON in strings of JSON is looked into. */
 const MAX_NESTING = 3;
 
-/** A message that is read, and what is known up to it. */
+/** A message that is being read, with the conversation up to it. */
 export interface Reading {
   /** The body. */
   readonly bytes: Buffer;
   readonly message: ScannedMessage;
   readonly messageIndex: number;
-  /** What was said before it; takes note of what the message says. */
+  /** The messages before it; the message is folded into it. */
   readonly conversation: Conversation;
   readonly settings: FindSettings;
 }
@@ -86,7 +86,7 @@ export interface Reading {
  */
 export function findTexts(reading: Reading): FoundText[] {
   const { bytes, message, conversation } = reading;
-  // names of tools that are looked up first, and Codex's tools, stand in messages of the client's own
+  // deferred tools, and Codex's tools, are listed in messages of role `other`
   if (message.role === 'other' && namesRecovery(bytes, message.span)) conversation.offerRecovery();
   const found = byCall(message.texts).flatMap((texts) => readResult(reading, texts));
   if (message.role === 'tool') conversation.toolAnswered();
@@ -145,14 +145,14 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   });
 }
 
-/** The call that a result answers; one that moved a viewer's window with the file that the window shows. */
+/** The call that a result answers. A call that moves a viewer's window is completed with the file that the window shows. */
 function callAnswered({ bytes, conversation }: Reading, { callId, name, literal }: ScannedText) {
   const call = conversation.callOf(callId, name);
   if (!call || !movesWindow(call)) return call;
   return withWindowFile(call, decodeString(bytes, literal.start, literal.end) ?? '');
 }
 
-/** What decides about the texts of one result beside these themselves. */
+/** The context in which the texts of one result are decided. */
 interface ResultInContext {
   readonly call: ToolCall | undefined;
   readonly facts: CallFacts;
@@ -174,7 +174,7 @@ function leastChars({ minPruneChars, minOutputChars = minPruneChars }: FindSetti
   return Math.min(minPruneChars, minOutputChars);
 }
 
-/** From where on a result is looked at: what a program printed sooner than a file that was read. */
+/** Minimum size of a result: smaller for program output than for a file. */
 function leastCharsOf({ facts }: ResultInContext, settings: FindSettings): number {
   const { origin } = facts.hints;
   return origin === 'command' || origin === 'listing' || origin === 'search'

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Dialect, RequestHead, ScannedMessage } from '../../dialects/dialect.ts';
 import type { Conversation } from '../../goal/conversation.ts';
 
-/** One text that was judged, as the request's report tells it. */
+/** The outcome for one text, as it appears in the request's report. */
 export interface TextOutcome {
   readonly messageIndex: number;
   readonly tool: string;
@@ -18,32 +18,32 @@ export interface TextOutcome {
   readonly boldness?: number;
 }
 
-/** A string of the body that gives way: `[start, end)` are bytes between its quotes. */
+/** A replacement inside a string of the body: `[start, end)` are bytes between its quotes. */
 export interface BodyEdit {
   readonly start: number;
   readonly end: number;
   readonly bytes: Buffer;
 }
 
-/** All that is known after a number of messages; what follows can go on from here. */
+/** The state after a number of messages, from which a later body can be read on. */
 export interface Checkpoint {
   /** Byte right behind the last of the messages. */
   readonly at: number;
   readonly messages: number;
   readonly edits: number;
   readonly outcomes: number;
-  /** Of all messages so far as they came, estimated; 0 where nobody asks for it. */
+  /** Estimated tokens of all messages so far, unpruned; 0 where no collector is configured. */
   readonly tokens: number;
-  /** Never changed once it stands here; going on takes a fork. */
+  /** Immutable here; later requests continue with a fork. */
   readonly conversation: Conversation;
 }
 
-/** A body that was rewritten, kept to recognise it at the start of the next one. */
+/** A rewritten body, kept to recognise it as the beginning of a later one. */
 export interface RememberedBody {
   /** The body as received, up to the end of its last message. */
   readonly prefix: PrefixBytes;
   readonly dialect: Dialect['name'];
-  /** What stood before its messages. */
+  /** The fields before its messages. */
   readonly before: RequestHead;
   readonly messages: readonly ScannedMessage[];
   /** For each message what stands for it and all before it. */
@@ -52,12 +52,12 @@ export interface RememberedBody {
   readonly outcomes: readonly TextOutcome[];
   /** Some of the last message ends, ascending. */
   readonly checkpoints: readonly Checkpoint[];
-  /** Some of what was answered before went as it came, and nothing said whether that is how it was sent. */
+  /** Answered texts went whole although no record said that they were sent so. */
   readonly rawHistory: boolean;
   /** The store's epoch in which every decision in it is durable, and since when. */
   readonly epoch: string;
   readonly storedAtMs: number;
-  /** The directives that it was rewritten by, and which of the proxy's own steps held (scopes, joined by a space). */
+  /** The mark of the directives, and the scopes of the collection steps that held, joined by a space. */
   readonly directives: string;
   readonly steps: string;
 }
@@ -68,7 +68,7 @@ export interface PrefixMatch {
   readonly checkpoint: Checkpoint;
 }
 
-/** Bytes that say which remembered bodies are worth comparing. */
+/** Length of the beginning by which bodies are grouped before they are compared. */
 const HEAD_BYTES = 512;
 /** Bodies with the same head that are kept side by side (sub-agents share their system prompt). */
 const MAX_SIBLINGS = 12;
@@ -123,7 +123,7 @@ function headOf(body: Buffer): string {
   return body.toString('latin1', 0, HEAD_BYTES);
 }
 
-/** Of a call or a result that a conversation has taken note of, estimated: what it says stands in it once. */
+/** Estimated memory of a call or a result that a conversation has recorded. */
 const NOTE_BYTES = 400;
 
 function costOf(body: RememberedBody): number {
@@ -142,10 +142,10 @@ function furthest(body: Buffer, { prefix, checkpoints }: RememberedBody): Checkp
   return checkpoints.findLast(({ at }) => at <= body.length && body.compare(prefix.bytes, 0, at, 0, at) === 0) ?? null;
 }
 
-/** Most room that is left free behind bytes that have gone on once, and may go on again. */
+/** Most spare capacity behind bytes that have grown once and may grow again. */
 const MAX_SPARE_BYTES = 1024 * 1024;
 
-/** Room that several `PrefixBytes` share, each as far as it reaches. What is written in it is never written again. */
+/** A buffer that several `PrefixBytes` share, each up to its own length. Written bytes never change. */
 interface Room {
   readonly buffer: Buffer;
   used: number;

@@ -3,11 +3,11 @@ import type { Conversation } from '../../goal/conversation.ts';
 import { keyOf } from '../hash.ts';
 
 /**
- * For each message what stands for it and all before it, as they are meant. Instructions do not count: agents put the
- * date or the state of a repository there, and what was sent of the other messages stays sent.
+ * For each message a hash of the meaning of it and of all messages before it. Instructions do not count: agents put the date
+ * or the state of a repository there, and the records of the other messages must be found all the same.
  *
  * @param known - those of the first messages
- * @param start - what stands for all that was said before the first message
+ * @param start - a hash of the history before the first message, or `''`
  */
 export function prefixesOf(
   dialect: Dialect,

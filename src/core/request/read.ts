@@ -16,40 +16,40 @@ import type { BodyEdit, PrefixMatch, TextOutcome } from './prefix-memo.ts';
 import { prefixesOf, resultKeyOf } from './prefixes.ts';
 import { type IncomingRequest, NO_SCOPE, type ReadRequest, type StoreState } from './request.ts';
 
-/** A message end that the next request may go on from. */
+/** A message end from which the next request may be read on. */
 export interface Mark {
   readonly message: number;
   readonly conversation: Conversation;
   readonly tokens: number;
 }
 
-/** What a request says, from the first message on that is not remembered. */
+/** A request as read, from the first message that is not remembered. */
 export interface ReadBody {
   readonly scanned: ScannedBody;
   readonly messages: readonly ScannedMessage[];
-  /** For each message what stands for it and all before it. */
+  /** For each message a hash of it and all messages before it. */
   readonly prefixes: readonly string[];
   /** Second keys of new messages, by their prefixes: see `resultKeyOf`. */
   readonly resultKeys: ReadonlyMap<string, string>;
   readonly conversation: Conversation;
   readonly conversationId: string;
-  /** The remembered body that it goes on from. */
+  /** The remembered body that it begins with. */
   readonly match: PrefixMatch | null;
   /** Index of the first message that is new. */
   readonly first: number;
-  /** Index of the first message that no answer of the model's stands behind. */
+  /** Index of the first message without an answer of the model behind it. */
   readonly tail: number;
   readonly found: readonly FoundText[];
   /** The call that a text of a new message answers. */
   readonly callOf: (text: ScannedText) => CallInContext | undefined;
   readonly marks: readonly Mark[];
-  /** Of all messages as they came; 0 when nobody keeps a budget. */
+  /** Estimated tokens of all messages, unpruned; 0 where no collector is configured. */
   readonly tokens: number;
   readonly editsBefore: readonly BodyEdit[];
   readonly outcomesBefore: readonly TextOutcome[];
 }
 
-/** Index of the first message that no answer of the model's stands behind. */
+/** Index of the first message without an answer of the model behind it. */
 export function tailOf(messages: readonly ScannedMessage[]): number {
   return messages.findLastIndex(({ role }) => role === 'assistant') + 1;
 }

@@ -4,8 +4,8 @@ import type { ReadBody } from './read.ts';
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Conversations that go as they came, because an upstream refused one of their pruned requests. A conversation
- * is known by its messages: every later request of it begins with those of the refused one.
+ * Conversations that are forwarded as they come, because a provider refused one of their pruned requests. A conversation is
+ * recognised by its messages: every later request begins with those of the refused one.
  */
 export class RefusedConversations {
   readonly #store: Store;
@@ -15,7 +15,7 @@ export class RefusedConversations {
     this.#store = store;
   }
 
-  /** Reads what earlier runs and other processes noted. */
+  /** Reads what earlier runs and other processes recorded. */
   async load(): Promise<void> {
     for (const hash of await this.#store.refusedConversations()) this.#hashes.add(hash);
   }
@@ -27,9 +27,9 @@ export class RefusedConversations {
   }
 
   /**
-   * From now on the conversation of a refused request goes as it came; durable when it resolves.
+   * Leaves the conversation of a refused request alone from now on; durable when it resolves.
    *
-   * @throws StoreUnavailable when it holds for this process only
+   * @throws StoreUnavailable when it is recorded in this process only
    */
   async add(keys: readonly string[]): Promise<void> {
     for (const key of keys) {

@@ -12,34 +12,34 @@ export interface Rewritten {
   readonly model: string;
   readonly stream: boolean;
   readonly messages: readonly ScannedMessage[];
-  /** For each message what stands for it and all before it. */
+  /** For each message a hash of it and all messages before it. */
   readonly prefixes: readonly string[];
-  /** What later requests of the conversation are known by, should this one be refused. */
+  /** Keys by which later requests of the conversation are recognised, should the provider refuse this one. */
   readonly refusalKeys: readonly string[];
-  /** Stands for the conversation: a hash of how it begins. */
+  /** A hash of the beginning of the conversation. */
   readonly conversationId: string;
-  /** An upstream refused a pruned request of this conversation before: all of it goes as it came. */
+  /** The provider refused a pruned request of this conversation before: it is forwarded as it came. */
   readonly refusedBefore: boolean;
-  /** An upstream took cuts of this conversation before: the whole request is no way out of a refusal any more. */
+  /** The provider accepted cuts of this conversation before: the unpruned request is no way out of a refusal. */
   readonly acceptedBefore: boolean;
   /** Large answered texts went whole although no record says that they were sent so. */
   readonly rawHistory: boolean;
   /** Prefixes of those messages that are to be recorded as whole once the provider accepts the request. */
   readonly rawPrefixes: readonly string[];
-  /** What was said so far, for an answer that the provider keeps. */
+  /** The conversation so far, for an answer that the provider stores. */
   readonly conversation: Conversation;
   /** Every text that was large enough, also those of messages seen before. */
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
-  /** Codes of what could not be done: a backend that failed, a budget that was not kept. */
+  /** Codes of failures and of limits that were not kept. */
   readonly fallbacks: readonly string[];
-  /** The body as it came, and what was put in place of parts of it. */
+  /** The body as it came, and the replacements in it. */
   readonly received: Buffer;
   readonly edits: readonly BodyEdit[];
   /** Of `received`: tools and instructions beside the messages. */
   readonly beside: readonly Span[];
-  /** The conversation is one of those that are left whole, to compare the others with. */
+  /** The conversation belongs to the control group, which is left whole. */
   readonly heldOut: boolean;
 }
 
@@ -100,7 +100,7 @@ export function hasRawHistory({ read: { match }, known: { rawHistory } }: Direct
   return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
-/** What stands for the messages in which something was cut, and which no answer stands behind. */
+/** Prefixes of the messages with cuts that have no answer behind them yet. */
 export function newCutPrefixes({ outcomes, prefixes, messages }: Rewritten): string[] {
   const tail = tailOf(messages);
   const cut = new Set<number>();
@@ -112,7 +112,7 @@ export function newCutPrefixes({ outcomes, prefixes, messages }: Rewritten): str
   return [...cut].reverse().flatMap((index) => prefixes[index] ?? []);
 }
 
-/** Whether the model answered something that was cut: then its provider took it. */
+/** Whether the model answered a message with cuts, so that its provider has accepted them. */
 function wasAccepted({ read: { outcomesBefore, tail }, known: { sent, taken } }: DirectedRequest): boolean {
   return (
     taken ||

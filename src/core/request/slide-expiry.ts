@@ -3,7 +3,7 @@ import { pruneIdsIn } from '../hash.ts';
 import type { Ownership } from '../ownership.ts';
 import type { Store } from '../ports.ts';
 
-/** Markers of others in one request whose expiry slides: more than a window of a million tokens holds. */
+/** Most prune ids of one request whose expiry slides: more than a context of a million tokens holds. */
 const MAX_TOUCHED = 30_000;
 
 interface SlideOptions {
@@ -14,7 +14,7 @@ interface SlideOptions {
 }
 
 /**
- * Slides the expiry of every prune that a marker in the new part of a body names, whoever wrote it there. Never rejects.
+ * Slides the expiry of every prune id that stands in the new part of a body, in our markers or in quoted text. Never rejects.
  *
  * @param from - byte from which on the body is new
  */

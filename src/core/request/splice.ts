@@ -7,7 +7,7 @@ import type { Decision } from '../ports.ts';
 import type { FoundText } from './find-texts.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 
-/** A body that was read: what is new in it, and what became of the messages before. */
+/** A body that was read: its new texts, and the edits and outcomes of earlier messages. */
 export interface SpliceInput {
   readonly found: readonly FoundText[];
   readonly editsBefore: readonly BodyEdit[];
@@ -26,7 +26,7 @@ export interface Spliced {
 /**
  * Puts decisions into effect: only the bytes of the cuts change.
  *
- * @param unsettled - why a text that nothing was decided about stays whole
+ * @param unsettled - the reason recorded for a text without a decision
  */
 export function splice(
   body: Buffer,
@@ -54,17 +54,17 @@ export function splice(
   return { body: edits.length > 0 ? applyToBody(body, edits) : body, edits, outcomes, counts };
 }
 
-/** A body that brings no text: all that is done in it was done before. */
+/** A body without new texts: only the edits of earlier messages apply. */
 function again(body: Buffer, { editsBefore, outcomesBefore }: SpliceInput): Spliced {
   const counts = [{ edits: editsBefore.length, outcomes: outcomesBefore.length }];
   const result = editsBefore.length > 0 ? applyToBody(body, editsBefore) : body;
   return { body: result, edits: editsBefore, outcomes: outcomesBefore, counts };
 }
 
-/** A text that somebody set aside leaves a marker whatever the settings say: nothing else would lead back to it. */
+/** A text that was set aside always leaves a marker: without it nothing would lead back to the text. */
 const MARKED: RenderOptions = { annotateLines: false, includeMarkers: true };
 
-/** What a decision does to its text; `null` when line numbers on the kept lines cost more than the cuts save. */
+/** The edits of a decision; `null` when line numbers on the kept lines cost more than the cuts save. */
 function cutBy(
   body: Buffer,
   { job, literal, lift, render: sent }: FoundText,

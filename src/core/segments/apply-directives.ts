@@ -9,17 +9,17 @@ import type { PrefixMatch } from '../request/prefix-memo.ts';
 import { shift } from '../sent/text-place.ts';
 import { holds, segmentsIn, stashKey, type TextSegment } from './text-segments.ts';
 
-/** The answers where nobody keeps segments. */
+/** The directives where no segments are kept. */
 export const NO_DIRECTIVES: DirectivesView = { mark: '', empty: true, stepsOf: () => [], of: () => null };
 
-/** The steps of the proxy's own that hold for a request, and a mark that differs when they do. */
+/** The collection steps that hold for a request, and a mark of them. */
 export interface HeldSteps {
   readonly scopes: ReadonlySet<string>;
   readonly mark: string;
 }
 
 /**
- * Which steps hold: those whose messages the request begins with.
+ * The collection steps that hold: those whose messages the request begins with.
  *
  * @param prefixes - for each message what stands for it and all before it
  * @param match - a remembered body with the same directives, where those steps hold which it shares the messages of
@@ -44,7 +44,7 @@ export interface NewTexts {
   readonly toolOf: (text: ScannedText) => string;
 }
 
-/** The texts to decide about once directives have had their say: pinned ones go whole, others give way to a marker. */
+/** The texts to decide about once directives are applied: pinned ones go whole, others give way to a marker. */
 export function applyDirectives(
   body: Buffer,
   texts: NewTexts,
@@ -97,7 +97,7 @@ function givenWay(
     textHash,
     goal: '',
     hints: { origin: 'unknown' },
-    // nobody is to be asked about its lines
+    // its lines are not ranked
     limits: { maxPruneRatio: 0, minKeepLines: 0 },
     tool,
     scope: 'proxy',

@@ -12,17 +12,17 @@ interface ReportedBody {
 const MAX_BODIES = 5_000;
 
 /**
- * How far small bodies have been told of. They are not remembered whole, and most requests only send again what was
- * sent before: a hash of it is cheaper than taking it apart.
+ * How far small bodies have been reported. They are not remembered whole, and most requests repeat earlier messages: hashing
+ * those is cheaper than reading them.
  */
 export class ReportedBodies {
   readonly #reported = new LRUCache<string, ReportedBody>({ max: MAX_BODIES });
 
   /**
-   * Takes note that a body is told of.
+   * Records that a body is reported.
    *
    * @param key - the conversation, and whatever else must be the same
-   * @returns index of the first message that was not told of before
+   * @returns index of the first message that was not reported before
    */
   firstUnreported(key: string, body: Buffer, messages: readonly ScannedMessage[]): number {
     const known = this.#reported.get(key);

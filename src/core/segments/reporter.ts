@@ -19,26 +19,26 @@ export interface ReportedRequest extends Omit<ReadMessages, 'directed'> {
 export interface SegmentReporterOptions {
   readonly segments: SegmentPorts;
   readonly find: FindSettings;
-  /** A body of this size is remembered by its bytes, so that what was read of it is what is new. */
+  /** Larger bodies are remembered by their bytes, so that only their new messages were read. */
   readonly rememberedFrom: number;
   readonly onFailure: FailureReporter;
   /** Shared by all that works long on this thread. */
   readonly turns: Turns;
 }
 
-/** From this size on the first request of a conversation may hold something that can be collected. */
-const MIN_TOLD_BYTES = 4 * 1024;
+/** A smaller first request of a conversation holds nothing that could be collected. */
+const MIN_REPORTED_BYTES = 4 * 1024;
 
 /** Characters of texts that are described in one go: some 5 ms. */
 const PIECE_CHARS = 128 * 1024;
-/** Requests that wait to be told of: each holds its body, so that more of them do not queue. */
+/** Requests that wait to be reported in order. Each holds its body, so that further ones do not queue. */
 const MAX_WAITING = 32;
 
-/** Tells those who keep segments what requests show, once these are on their way. */
+/** Reports the segments of requests to their observers, once the requests are on their way. */
 export class SegmentReporter {
   readonly #options: SegmentReporterOptions;
   readonly #reported = new ReportedBodies();
-  /** The requests that were told of so far, in their order. */
+  /** Resolves when all requests so far are reported. */
   #last: Promise<void> = Promise.resolve();
   #waiting = 0;
 
@@ -46,10 +46,10 @@ export class SegmentReporter {
     this.#options = options;
   }
 
-  /** Tells of what is new in a request; neither throws nor waits. */
+  /** Reports the new segments of a request; neither throws nor waits. */
   report(request: ReportedRequest): void {
     if (hasOnlyBegun(request)) return;
-    const first = this.#firstUntold(request);
+    const first = this.#firstUnreported(request);
     if (first === request.messages.length) return;
     const done = this.#waiting < MAX_WAITING ? this.#last : Promise.resolve();
     this.#waiting++;
@@ -63,7 +63,7 @@ export class SegmentReporter {
     segments.onSeen(seen);
   }
 
-  /** Text by text where it is much, so that others are served in between. */
+  /** Describes the texts piece by piece, so that other requests are served in between. */
   async #seenInTurns(request: ReportedRequest): Promise<SeenRequest> {
     const { turns } = this.#options;
     const messages = this.#byMessage(request);
@@ -82,7 +82,7 @@ export class SegmentReporter {
     return seenRequest(request, seen);
   }
 
-  /** What the messages of a request show, from `first` on. */
+  /** The segments of a request's messages, from `first` on. */
   seen(request: ReportedRequest): SeenRequest {
     return seenRequest(request, [...this.#byMessage(request)].flat());
   }
@@ -94,7 +94,7 @@ export class SegmentReporter {
     return seenSegments(body, read, scope.project, this.#options.find);
   }
 
-  #firstUntold({ body, messages, first, conversationId, scope, directives, steps }: ReportedRequest): number {
+  #firstUnreported({ body, messages, first, conversationId, scope, directives, steps }: ReportedRequest): number {
     if (first > 0 || body.length >= this.#options.rememberedFrom) return first;
     const key = [conversationId, scope.task, directives.mark, steps.mark, scope.project].join(' ');
     return this.#reported.firstUnreported(key, body, messages);
@@ -109,8 +109,8 @@ function seenRequest(request: ReportedRequest, segments: readonly SeenSegment[])
   return { project: scope.project, task, conversationId, messages: messages.length, whole: first === 0, segments };
 }
 
-/** A small request that brings the user's first words: there is nothing in it that could be collected. */
+/** A small request with the first words of a user: it holds nothing that could be collected. */
 function hasOnlyBegun({ body, first, found, messages }: ReportedRequest): boolean {
-  if (first > 0 || found.length > 0 || body.length >= MIN_TOLD_BYTES) return false;
+  if (first > 0 || found.length > 0 || body.length >= MIN_REPORTED_BYTES) return false;
   return messages.every(({ role }) => role !== 'assistant' && role !== 'tool');
 }

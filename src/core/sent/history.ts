@@ -101,11 +101,11 @@ export async function recallHistory(
   return { found: all.sort(inOrder), sent, past, taken, control, rawHistory, unknown, failure };
 }
 
-/** What is not decided about: where the provider does not check, a decision that was made before still holds. */
+/** A text that is not decided about. Where the provider does not verify the history, an earlier decision still holds. */
 function leave(text: FoundText, { binding }: Dialect, past: Set<FoundText>): FoundText {
   const left = asPast(text);
   if (binding === 'must') return left;
-  // the client rewrote what stands before it, or an older program kept no records: a decision says that it was cut
+  // the client rewrote earlier messages, or an older version kept no records: a stored decision shows that it was cut
   past.add(left);
   return left;
 }
@@ -144,11 +144,11 @@ export function adoptRecords(request: DirectedRequest, records: ReadonlyMap<stri
 }
 
 /**
- * Originals of what was sent before that the store no longer has: they come back from the request. Slides the expiry of
- * the others. A text that gave way to a directive is none of them: what was deleted must not come back.
+ * Originals of replayed cuts that the store no longer has: they are stored again from the request. Slides the expiry of the
+ * others. A text that gave way to a directive is not among them: what was deleted must not come back.
  *
- * @param found - the texts of the request once directives have had their say
- * @throws StoreUnavailable when it cannot be told
+ * @param found - the texts of the request once directives are applied
+ * @throws StoreUnavailable
  */
 export async function lostOriginals(
   found: readonly FoundText[],

@@ -2,16 +2,16 @@ import { LRUCache } from 'lru-cache';
 import type { SentMessage } from '../ports/sent.ts';
 import type { Store } from '../ports.ts';
 
-/** What was sent of messages, as far as it is known. */
+/** Records of messages that were sent, as far as they are known. */
 export interface Known {
   readonly sent: ReadonlyMap<string, SentMessage>;
-  /** Why the store could not be asked about those that are not in memory; `null` when it was. */
+  /** Why the store could not be asked about messages that are not in memory; `null` when it was. */
   readonly failure: unknown;
 }
 
 /**
- * Knows what was sent of messages: the store does, and what this process sent or looked up is remembered, for the store
- * may not answer when it is needed most.
+ * Records of messages that were sent. The store has them; those that this process wrote or looked up are cached, for the
+ * store may fail when they are needed.
  */
 export class SentMemory {
   readonly #store: Pick<Store, 'findSent'>;
@@ -65,7 +65,7 @@ export class SentMemory {
     return sent;
   }
 
-  /** Remembers what was stored and is about to be sent. */
+  /** Caches records that were stored and are about to be sent. */
   add(messages: readonly SentMessage[]): void {
     for (const message of messages) this.#memory.set(message.prefix, message);
   }

@@ -6,11 +6,11 @@ import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { TextOutcome } from '../request/prefix-memo.ts';
 
-/** A text below this many bytes is cut by no setting that makes sense. */
+/** No sensible setting cuts a smaller text, in bytes. */
 const MIN_BYTES = 200;
 const CUT: ReadonlySet<string> = new Set(['result', 'words', 'document']);
 
-/** Whether a message holds texts of a kind that is ever cut. */
+/** Whether a message holds texts of a kind that can be cut. */
 export function holdsResultOrWords({ texts }: ScannedMessage): boolean {
   return texts.some(({ use }) => CUT.has(use));
 }
@@ -22,32 +22,32 @@ export function mayBeCut({ role, opaque, texts }: ScannedMessage): boolean {
 }
 
 /**
- * The record of a message that goes whole. Where the provider checks the past that must be kept as well: an answer that
- * was made from the whole text holds for the whole text, though another answer to it may be asked for later.
+ * The record of a message that goes whole. Where the provider verifies the history it is needed as well: an answer that was
+ * made from the whole text is bound to the whole text, although the client may ask for another answer to it later.
  */
 export function wholeRecord(prefix: string): SentMessage {
   return { prefix, annotateLines: false, includeMarkers: true, texts: [] };
 }
 
 /**
- * The prefix under which stands that a provider took the cuts of a message: a record of its own, for the message's is
+ * The key that records that a provider accepted the cuts of a message. A record of its own, for that of the message is
  * written before anything is sent.
  */
 export function takenPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 
-/** The prefix under which stands that a conversation is left whole, to compare others with: it stays so. */
+/** The key that records that a conversation belongs to the control group, for ever. */
 export function controlPrefix(conversationId: string): string {
   return keyOf('control', conversationId);
 }
 
 /**
- * What is about to be sent of messages, as it is kept: the cuts that the proxy decided about. What somebody asked for
- * (a segment set aside) is none of it, for that somebody may ask for it back.
+ * Records of the messages that are about to be sent: the cuts that the proxy decided about. Segments that were set aside on
+ * request are not recorded, for they may be asked back.
  *
  * @param found - texts with their outcomes, in the same order; `null` for one that stands in a record already
- * @param prefixOf - what stands for a message and all before it
+ * @param prefixOf - the prefix of a message
  */
 export function recordsOf(
   found: readonly (FoundText | null)[],

@@ -7,16 +7,16 @@ import type { Decision } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import { textAt } from './text-place.ts';
 
-/** A text that was cut when it was sent first. */
+/** A text that was cut when it was first sent. */
 export interface Replayed {
   readonly text: FoundText;
   readonly decision: Decision;
 }
 
 /**
- * The texts that were cut in a message when it was sent first, whatever would be found or decided today.
+ * The texts of a message that were cut when it was first sent, whatever would be found or decided today.
  *
- * @param found - what is found in it today, for what the request alone can tell
+ * @param found - the texts that are found in it today, for fields that no record has
  */
 export function replay(
   bytes: Buffer,
@@ -49,7 +49,7 @@ function replayOne(
   const literal = message.texts[place.text]?.literal;
   const decoded = literal ? decodeString(bytes, literal.start, literal.end) : null;
   const placed = decoded === null ? null : textAt(decoded, place);
-  // under one prefix there is one text; should it be another all the same, its lines are not ours to cut
+  // one prefix stands for one text; if the text differs all the same, it must not be cut
   if (!literal || decoded === null || !placed || textHash(placed.text) !== decision.textHash) return null;
   const job = jobOf(placed.text, decision);
   const text: FoundText = {
@@ -87,7 +87,7 @@ export function inOrder(a: FoundText, b: FoundText): number {
 }
 
 function jobOf(text: string, { textHash: hash, tool }: SentDecision): FoundText['job'] {
-  // what decided is settled: nobody is asked about it
+  // the decision exists: limits and hints are not used
   return {
     text,
     textHash: hash,

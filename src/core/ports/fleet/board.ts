@@ -29,7 +29,7 @@ export interface BoardEvent {
   readonly previous: BoardEntry | null;
 }
 
-/** Told of each change with its version. */
+/** Called for each change with its version. */
 export type BoardEvents = (change: Pick<BoardEvent, 'kind' | 'key' | 'version'>) => readonly FleetEvent[];
 
 /** Key → value, with one sequence of versions over all changes. Expired entries are never served. */
@@ -52,7 +52,7 @@ export interface BoardStore {
     /** The highest version that is no longer kept, 0 for none. */
     readonly dropped: number;
   }>;
-  /** Tells what has expired; returns whether there was anything. */
+  /** Reports expired entries; returns whether there were any. */
   expire(events: BoardEvents): Promise<boolean>;
   namespaces(query: {
     readonly prefix: string;

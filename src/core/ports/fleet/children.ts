@@ -31,7 +31,7 @@ export interface ChildRecord {
   /** The server that started it. */
   readonly instanceId: string;
   readonly pid: number | null;
-  /** When the process began, as the system counts; tells it from a later one of the same number. */
+  /** When the process began, as the system counts; it distinguishes it from a later one of the same number. */
   readonly processStart: string | null;
   readonly createdMs: number;
   readonly startedMs: number | null;
@@ -42,7 +42,7 @@ export interface ChildRecord {
   readonly stopReason: string | null;
   readonly starts: number;
   readonly usage: ChildUsage;
-  /** Limits that were told to be reached. */
+  /** Limits that were reported as reached. */
   readonly limitsTold: readonly string[];
 }
 

@@ -60,7 +60,7 @@ export interface GraphCommit {
   readonly txId: string;
   /** Whether `txId` is an open transaction. */
   readonly isTransaction: boolean;
-  /** Told with the version that the graph has afterwards. */
+  /** Reported with the version that the graph has afterwards. */
   readonly events: (version: number) => readonly FleetEvent[];
 }
 
@@ -114,7 +114,7 @@ export interface GraphStore {
     | { readonly kind: 'conflict'; readonly found: number }
     | { readonly kind: 'full' }
   >;
-  /** An open transaction; one whose time is over becomes `expired` and is told once. */
+  /** An open transaction; one whose time is over becomes `expired` and is reported once. */
   transaction(
     txId: string,
     expired: (snapshot: GraphSnapshot) => readonly FleetEvent[],
