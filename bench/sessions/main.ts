@@ -4,8 +4,9 @@
  *   node bench/run.mjs sessions /home/me
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { Prices } from '../../src/ledger/prices.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -117,13 +118,22 @@ interface Told {
   };
 }
 
-const told = JSON.parse(
-  execFileSync(process.execPath, [join(root, 'dist/cli.js'), 'report', '--sessions', '--since', '90y', '--json'], {
-    encoding: 'utf8',
-    maxBuffer: 1 << 28,
-    env: { ...process.env, HOME: home, USERPROFILE: home },
-  }),
-) as Told;
+/** The report of a home that has the files of these two agents alone. */
+function reported(): Told {
+  const alone = mkdtempSync(join(tmpdir(), 'mcp-pruner-sessions-'));
+  try {
+    for (const name of ['.claude', '.codex']) {
+      if (existsSync(join(home, name))) symlinkSync(resolve(home, name), join(alone, name));
+    }
+    const args = [join(root, 'dist/cli.js'), 'report', '--sessions', '--since', '90y', '--json'];
+    const env = { ...process.env, HOME: alone, USERPROFILE: alone };
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8', maxBuffer: 1 << 28, env })) as Told;
+  } finally {
+    rmSync(alone, { recursive: true });
+  }
+}
+
+const told = reported();
 
 const counted = new Map<string, { requests: number; dollars: number }>();
 for (const { model, dollars } of bills.values()) {
