@@ -23,19 +23,19 @@ export async function writeInParts<Row>(
 export function untilCalled(
   on: (listener: () => void) => () => void,
   atMostMs: number,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
       forget();
-      signal.removeEventListener('abort', done);
+      signal?.removeEventListener('abort', done);
       resolve();
     };
     const timer = setTimeout(done, atMostMs);
     const forget = on(done);
-    signal.addEventListener('abort', done, { once: true });
-    if (signal.aborted) done();
+    signal?.addEventListener('abort', done, { once: true });
+    if (signal?.aborted) done();
   });
 }
 

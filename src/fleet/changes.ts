@@ -15,7 +15,7 @@ export class Changes {
   }
 
   /** Waits for a change, at most for a time. */
-  next(atMostMs: number, signal: AbortSignal): Promise<void> {
+  next(atMostMs: number, signal?: AbortSignal): Promise<void> {
     return untilCalled((listener) => this.on(listener), atMostMs, signal);
   }
 }

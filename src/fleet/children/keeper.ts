@@ -27,7 +27,6 @@ const SECOND_MS = 1_000;
 const HEARTBEAT_MS = 2_000;
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 const KILL_WAIT_MS = 5_000;
-const NEVER = new AbortController().signal;
 
 /** Looks after the children of this server: their output, their limits, their end. Adopts those of servers that died. */
 export class Keeper {
@@ -163,12 +162,12 @@ export class Keeper {
     };
     if (graceMs > 0) {
       signalled('SIGTERM');
-      const ended = await this.untilEnded(childId, graceMs, NEVER);
+      const ended = await this.untilEnded(childId, graceMs);
       if (pid !== null && hasEnded(ended)) processes.signal(pid, 'SIGKILL'); // those it had started
       if (hasEnded(ended)) return ended;
     }
     signalled('SIGKILL');
-    return this.untilEnded(childId, KILL_WAIT_MS, NEVER);
+    return this.untilEnded(childId, KILL_WAIT_MS);
   }
 
   /** A child whose request was refused may end by itself first. */
@@ -181,12 +180,12 @@ export class Keeper {
   }
 
   /** Waits until a child has ended, at most for a time. @returns its record then */
-  async untilEnded(childId: string, waitMs: number, signal: AbortSignal): Promise<ChildRecord> {
+  async untilEnded(childId: string, waitMs: number, signal?: AbortSignal): Promise<ChildRecord> {
     const endMs = performance.now() + waitMs;
     for (;;) {
       const record = await this.#records.get(childId);
       const leftMs = endMs - performance.now();
-      if (!isActive(record) || leftMs <= 0 || signal.aborted) return record;
+      if (!isActive(record) || leftMs <= 0 || signal?.aborted) return record;
       if (this.#isClosed) await this.#lookFor(childId);
       await this.#records.changes.next(Math.min(leftMs, LOOK_MS / 2), signal);
     }
