@@ -2,7 +2,8 @@ import type { AgentTurn } from './conversation.ts';
 
 /** How a wire writes a conversation. */
 interface WireForm {
-  readonly bodyOf: (turns: readonly AgentTurn[]) => object;
+  /** @param carries - hidden reasoning is sent back, four characters a token, where the wire has items for it */
+  readonly bodyOf: (turns: readonly AgentTurn[], carries?: boolean) => object;
   /** What asks for the cache, where the provider does not cache by itself. */
   readonly cacheControl?: object;
 }
@@ -60,12 +61,13 @@ export const WIRES: Readonly<Record<'chat' | 'messages' | 'responses' | 'gemini'
     }),
   },
   responses: {
-    bodyOf: (turns) => ({
+    bodyOf: (turns, carries = false) => ({
       store: false,
       instructions: SYSTEM,
-      input: turns.flatMap(({ said, heard }, i): object[] =>
+      input: turns.flatMap(({ said, heard, thinks }, i): object[] =>
         said
           ? [
+              ...(carries ? [{ type: 'reasoning', summary: [], encrypted_content: 'xY9z'.repeat(thinks) }] : []),
               { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: said.words }] },
               { type: 'function_call', call_id: `call_${i}`, name: said.tool, arguments: JSON.stringify(said.args) },
               { type: 'function_call_output', call_id: `call_${i}`, output: heard },

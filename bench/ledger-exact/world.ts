@@ -44,6 +44,8 @@ export interface World {
   readonly wire: keyof typeof WIRES;
   readonly count: Count;
   readonly thinks: boolean;
+  /** Hidden reasoning is sent back, and the provider reads it or leaves it out. Default: it is not. */
+  readonly carried?: 'read' | 'left out';
 }
 
 /** What was saved over some conversations, in dollars: by the ledger and by two bills of the provider. */
@@ -58,7 +60,7 @@ export interface Outcome {
 
 /** Plays conversations with a provider that bills them, pruned and whole, and a ledger that never saw its model. */
 export async function play(
-  { wire, count, thinks }: World,
+  { wire, count, thinks, carried }: World,
   conversations: readonly (readonly AgentTurn[])[],
 ): Promise<Outcome> {
   const dialect = DIALECTS[wire];
@@ -70,15 +72,22 @@ export async function play(
     const [provider, twin] = [new FakeProvider(rules), new FakeProvider(rules)];
     for (let at = 0; at < turns.length; at++) {
       clock.now += TURN_MS;
-      const body = Buffer.from(JSON.stringify({ model: MODEL, ...bodyOf(turns.slice(0, at + 1)), ...cacheControl }));
+      const body = Buffer.from(
+        JSON.stringify({ model: MODEL, ...bodyOf(turns.slice(0, at + 1), carried !== undefined), ...cacheControl }),
+      );
       const rewritten = await rewriter.rewrite({ body, dialect });
       await rewriter.accepted(rewritten);
       // what the model answers now is what the next request repeats
       const next = turns[at + 1];
       const said = next ? count(JSON.stringify(next.said)) : 40;
       const thought = thinks ? (next?.thinks ?? 0) : 0;
-      const usage = provider.request(MODEL, piecesOf(rewritten.body, count), said + thought, clock.now);
-      twin.request(MODEL, piecesOf(body, count), said + thought, clock.now);
+      const usage = provider.request(
+        MODEL,
+        piecesOf(rewritten.body, count, carried === 'read'),
+        said + thought,
+        clock.now,
+      );
+      twin.request(MODEL, piecesOf(body, count, carried === 'read'), said + thought, clock.now);
       const reported: ProviderUsage = {
         promptTokens: usage.input,
         completionTokens: usage.output,
@@ -131,13 +140,18 @@ async function openProxy() {
 const READ = new Set(['system', 'systemInstruction', 'instructions', 'messages', 'input', 'contents']);
 
 /** The pieces of a body as the provider counts them: what stands beside the messages, and each message. */
-function piecesOf(body: Buffer, count: Count): Piece[] {
+function piecesOf(body: Buffer, count: Count, readsThoughts: boolean): Piece[] {
   const fields = Object.entries(JSON.parse(body.toString()) as Readonly<Record<string, unknown>>);
   const read = fields.flatMap(([name, value]) => (READ.has(name) ? value : []));
   return read.map((one) => {
     const says = textsOf(one);
+    if (isThought(one)) return { says, tokens: readsThoughts ? says.length / 4 : 0 };
     return { says, tokens: FRAME + count(says) };
   });
+}
+
+function isThought(one: unknown): boolean {
+  return typeof one === 'object' && one !== null && 'encrypted_content' in one;
 }
 
 /** All strings in a value, but for what frames them. */

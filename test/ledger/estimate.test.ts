@@ -30,6 +30,17 @@ describe('the saving of a model that was never seen before', () => {
   );
 });
 
+describe('hidden reasoning that is sent back', () => {
+  it.each(['read', 'left out'] as const)('does not turn the scale where the provider has it %s', async (carried) => {
+    const conversations = Array.from({ length: 8 }, (_, i) => conversation(2_000 + i));
+    const { told, really } = await play(
+      { wire: 'responses', count: TOKENISERS.dense, thinks: true, carried },
+      conversations,
+    );
+    expect(Math.abs(told / really - 1)).toBeLessThan(0.03);
+  });
+});
+
 describe('the saving of the first three conversations with a model', () => {
   const characters = (text: string): number => Math.ceil(text.length / 4);
 

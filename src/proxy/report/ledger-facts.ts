@@ -13,7 +13,7 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../dialects/dialect.ts';
-import { addedIn, messagesOf, negated } from './message-facts.ts';
+import { addedIn, isAnswer, messagesOf, negated } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** What the ledger is told beside what the request itself says. */
@@ -222,7 +222,7 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
 
 /** Of large texts the estimate is there, the rest is told by its bytes. @param whole - it went out as it came */
 function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: number, whole: boolean): FreshFacts {
-  const { messages: scanned, outcomes } = rewritten;
+  const { outcomes } = rewritten;
   const judged = new Set<number>();
   let tokens = 0;
   for (const { messageIndex, tokensBefore, tokensAfter } of outcomes) {
@@ -234,7 +234,7 @@ function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: 
     if (!judged.has(i)) tokens += (messages[i]?.bytes ?? 0) / BYTES_PER_TOKEN;
   }
   let answerFrom = from;
-  while (answerFrom > 0 && scanned[answerFrom - 1]?.role === 'assistant') answerFrom--;
+  while (answerFrom > 0 && isAnswer(rewritten, answerFrom - 1)) answerFrom--;
   return { from, answerFrom, tokens, added: addedIn(rewritten, answerFrom, whole) };
 }
 

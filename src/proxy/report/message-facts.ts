@@ -104,6 +104,17 @@ const CARRIERS = [
   '"reasoning_details"',
 ];
 
+/** How an item of the Responses wire says that it is hidden reasoning. */
+const REASONING = '"reasoning"';
+
+/** Whether a message is part of a model's answer: the Responses wire sends hidden reasoning back as items of its own. */
+export function isAnswer({ messages, received }: Rewritten, index: number): boolean {
+  const message = messages[index];
+  if (message?.role !== 'other') return message?.role === 'assistant';
+  const bytes = received.subarray(message.span.start, message.span.end);
+  return bytes.includes(REASONING) && message.texts.length === 0;
+}
+
 /**
  * The messages from the model's last answer on.
  *
@@ -118,7 +129,7 @@ export function addedIn(rewritten: Rewritten, since: number, whole: boolean): Ad
   for (let i = since < FEW_MESSAGES ? 0 : since; i < messages.length; i++) {
     const message = messages[i];
     if (message === undefined) break;
-    const isSaid = message.role === 'assistant';
+    const isSaid = isAnswer(rewritten, i);
     addMessage(i < since ? before : isSaid ? said : texts, received, message, edits.upTo(message.span.end));
     const bytes = received.subarray(message.span.start, isSaid ? message.span.end : message.span.start);
     carriesThoughts ||= CARRIERS.some((key) => bytes.includes(key));
