@@ -34,6 +34,8 @@ export interface FindSettings {
   readonly limits: Limits;
   /** Language of the reasons in markers, French where it is absent. */
   readonly reasonLanguage?: ReasonLanguage;
+  /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` where it is absent. */
+  readonly recoverCommand?: string;
   readonly neverPruneTool: (name: string) => boolean;
   readonly neverPrunePath: (path: string) => boolean;
 }
@@ -313,7 +315,7 @@ function jobOf(
   way: RecoveryHint,
   keepWhole?: string,
 ): Job {
-  const { limits, reasonLanguage } = settings;
+  const { limits, reasonLanguage, recoverCommand } = settings;
   const base = {
     text,
     textHash: textHash(text),
@@ -324,6 +326,7 @@ function jobOf(
     scope: 'proxy' as const,
     recoveryHint: way,
     ...(reasonLanguage && { reasonLanguage }),
+    ...(recoverCommand && way === 'shell' && { recoverCommand }),
   };
   return keepWhole === undefined ? base : { ...base, keepWhole };
 }
