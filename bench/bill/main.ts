@@ -53,6 +53,7 @@ function messagesBill(messages: readonly Message[]): number {
 
 /** What cuts of one kind of result won and lost. */
 interface KindSums {
+  cost: number;
   saved: number;
   lines: number;
   lost: number;
@@ -62,7 +63,7 @@ interface KindSums {
 const byKind = new Map<string, KindSums>();
 
 function kindSums(kind: string): KindSums {
-  const known = byKind.get(kind) ?? { saved: 0, lines: 0, lost: 0, editsLost: 0 };
+  const known = byKind.get(kind) ?? { cost: 0, saved: 0, lines: 0, lost: 0, editsLost: 0 };
   byKind.set(kind, known);
   return known;
 }
@@ -74,7 +75,11 @@ async function measure(recording: Recording, forwarder: Forwarder): Promise<Sums
   const sent = new Sent(forwarded);
   const bill = realBillOf(recording, forwarded, charsPerToken(recording, USUAL[agent] ?? 3.5));
   const kinds = kindsOf(messages);
-  for (const [i, saved] of bill.savedBy) kindSums(kinds[i] ?? '').saved += saved;
+  for (const [i, { cost, saved }] of bill.costBy) {
+    const sums = kindSums(kinds[i] ?? '');
+    sums.cost += cost;
+    sums.saved += saved;
+  }
   for (const line of needs.lines) {
     const kind = kinds[line.from.at(-1) ?? -1] ?? '';
     kindSums(kind).lines++;
@@ -137,11 +142,12 @@ if (values.kinds === true) {
     .toSorted(([, a], [, b]) => b.saved - a.saved)
     .map(([kind, sums]) => [
       kind,
+      points(sums.cost, bill),
       points(sums.saved, bill),
       points(sums.lost, lines),
       `${sums.lost}/${sums.lines}`,
       String(sums.editsLost),
     ]);
-  const head = ['', 'points of the bill won', 'points of lines lost', 'lines lost', 'edits lost'];
+  const head = ['', 'points of the bill', 'won', 'points of lines lost', 'lines lost', 'edits lost'];
   process.stdout.write(`\n${table([head, ...kinds])}\n`);
 }

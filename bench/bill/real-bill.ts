@@ -19,8 +19,8 @@ export interface RealBill {
   readonly requests: number;
   readonly before: number;
   readonly after: number;
-  /** By message: what its cuts save over all requests. */
-  readonly savedBy: ReadonlyMap<number, number>;
+  /** By message: what it costs over all requests, and what its cuts save of that. */
+  readonly costBy: ReadonlyMap<number, { readonly cost: number; readonly saved: number }>;
   /** What one recovery costs at an answer, by its index. */
   readonly recoveryAt: (at: number) => number;
   readonly peakBefore: number;
@@ -62,6 +62,9 @@ function sumsOf(messages: readonly Message[]): number[] {
   return sums;
 }
 
+/** Shorter messages are never cut, and are not looked at one by one. */
+const LEAST_CHARS = 600;
+
 /** A step brings so many characters of results and words at least to show how many make a token. */
 const TELLING_CHARS = 1_000;
 /** No tokeniser puts fewer or more characters into a token over a whole step: such steps bring images, or lose history. */
@@ -89,11 +92,12 @@ export function charsPerToken({ messages, usage = [] }: Recording, fallback: num
 export function realBillOf(recording: Recording, sent: readonly Message[], perToken: number): RealBill {
   const { messages, usage = [], outputPrice = 5 } = recording;
   const sums = sumsOf(messages);
-  const removed = messages.flatMap((message, i) => {
-    const tokens = (contentOf(message).length - contentOf(sent[i] ?? message).length) / perToken;
-    return tokens === 0 ? [] : [{ i, tokens }];
+  const results = messages.flatMap((message, i) => {
+    const chars = contentOf(message).length;
+    const gone = chars - contentOf(sent[i] ?? message).length;
+    return chars < LEAST_CHARS ? [] : [{ i, tokens: chars / perToken, gone: gone / perToken }];
   });
-  const savedBy = new Map<number, number>();
+  const costBy = new Map<number, { cost: number; saved: number }>();
   const sizesBefore: number[] = [];
   const sizesAfter: number[] = [];
   let before = 0;
@@ -102,13 +106,15 @@ export function realBillOf(recording: Recording, sent: readonly Message[], perTo
     const input = inputOf(one);
     before += costOf(one, outputPrice);
     let gone = 0;
-    for (const { i, tokens } of removed) {
+    for (const result of results) {
+      const { i } = result;
       if (i >= one.at) break;
       const place = input - ((sums[one.at] ?? 0) - ((sums[i] ?? 0) + (sums[i + 1] ?? 0)) / 2) / perToken;
-      const worth = tokens * priceAt(Math.max(0, place), one);
-      savedBy.set(i, (savedBy.get(i) ?? 0) + worth);
-      saved += worth;
-      gone += tokens;
+      const price = priceAt(Math.max(0, place), one);
+      const known = costBy.get(i) ?? { cost: 0, saved: 0 };
+      costBy.set(i, { cost: known.cost + price * result.tokens, saved: known.saved + price * result.gone });
+      saved += price * result.gone;
+      gone += result.gone;
     }
     sizesBefore.push(input);
     sizesAfter.push(input - gone);
@@ -119,7 +125,7 @@ export function realBillOf(recording: Recording, sent: readonly Message[], perTo
     requests: usage.length,
     before,
     after: before - saved,
-    savedBy,
+    costBy,
     recoveryAt: (at) =>
       CACHED * (byAnswer.get(at) ?? sizesAfter.at(-1) ?? 0) + outputPrice * RECOVERY_OUTPUT + WRITTEN * RECOVERY_INPUT,
     peakBefore: Math.max(0, ...sizesBefore),

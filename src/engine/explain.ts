@@ -48,7 +48,7 @@ export interface Explanation {
 /** Explains `planPrune(input)` region by region; `plan` is that very plan. Costs about two plans. */
 export function explainPlan(input: PruneInput): Explanation {
   const analysis = isNearlyBlank(input.text) ? null : analyse(input);
-  if (analysis === null || budgetOf(analysis.view.n, input.limits) < 1) {
+  if (analysis === null || budgetOf(analysis.view, input) < 1) {
     return { plan: planPrune(input), terms: [], threshold: 0, budget: 0, regions: [] };
   }
   const choice = choiceFor(analysis, input);

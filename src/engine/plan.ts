@@ -14,12 +14,8 @@ import type { Cut, Plan, PlanWarning, PruneInput } from './types.ts';
 /** Cuts that save less in all are not worth a marker in the conversation. Chosen. */
 const LEAST_SAVED_TOKENS = 150;
 const LEAST_SAVED_SHARE = 0.1;
-/**
- * The same for a file of code or a document that is read, unless somebody asked for the cut. A file that goes with what is looked for loses few
- * lines, and those are used later as often as the others: on recorded conversations cuts that leave more than half of a file
- * win less than a point of the bill for each point of the used lines, deeper ones several. Chosen by `bench -- bill`.
- */
-const LEAST_SAVED_SHARE_OF_READ = 0.3;
+/** Cuts that save so much pay whatever share of a very large text it is. Chosen. */
+const ENOUGH_SAVED_TOKENS = 8_000;
 /** The same for short texts: about two markers. Chosen. */
 const LEAST_SAVED_OF_SMALL = 60;
 
@@ -51,8 +47,9 @@ export function kindOf({ text, sourceType, hints }: Pick<PruneInput, 'text' | 's
 const UNREAD = 'unknown';
 
 function planOfAnalysis(analysis: Analysis, input: PruneInput): Plan {
-  if (input.limits.minKeepLines > analysis.view.n) return planOf(analysis, [], ['constraints_unmet']);
-  if (budgetOf(analysis.view.n, input.limits) < 1) return planOf(analysis, []);
+  const budget = budgetOf(analysis.view, input);
+  if (budget < 0) return planOf(analysis, [], ['constraints_unmet']);
+  if (budget < 1) return planOf(analysis, []);
   return planFrom(analysis, choiceFor(analysis, input), input);
 }
 
@@ -123,10 +120,10 @@ function leastSaved(
   { kind }: Analysis,
   { small, hints, asked }: Pick<PruneInput, 'small' | 'hints' | 'asked'>,
 ): LeastSaved {
-  const isRead = hints?.origin === 'read' && kind.boldness.readSize !== undefined && asked !== true;
+  const ofRead = hints?.origin === 'read' && asked !== true ? kind.boldness.leastOfRead : undefined;
   return {
     tokens: small === true ? LEAST_SAVED_OF_SMALL : LEAST_SAVED_TOKENS,
-    share: isRead ? LEAST_SAVED_SHARE_OF_READ : LEAST_SAVED_SHARE,
+    share: ofRead ?? LEAST_SAVED_SHARE,
   };
 }
 
@@ -140,7 +137,8 @@ function worthwhile({ tokens }: Choice, cuts: readonly Cut[], least: LeastSaved)
     saved += net;
     paying.push(cut);
   }
-  return saved < least.tokens || saved < least.share * sumBetween(tokens, 0, tokens.length) ? [] : paying;
+  const share = Math.min(least.share * sumBetween(tokens, 0, tokens.length), ENOUGH_SAVED_TOKENS);
+  return saved < Math.max(least.tokens, share) ? [] : paying;
 }
 
 function markerTokens(cut: Cut): number {

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../transcript/tools.ts';
+import { MAX_NAMING_CHARS, namesFile } from './named-files.ts';
 import { SharedLog } from './shared-log.ts';
 
 /** Longest goal handed to the ranking, in characters. */
@@ -28,6 +29,8 @@ interface Kept {
   readonly spoken?: string;
   /** Files that were shown; absent where there were none. */
   readonly shown?: readonly string[];
+  /** The user's words and the plan, where files may be named; absent where they are no longer than `asked`. */
+  readonly naming?: readonly [words: string, plan: string];
 }
 
 /** Calls that later results may still answer, and how much of what they were made with. */
@@ -56,6 +59,9 @@ interface Result {
  */
 export class Conversation {
   #asked = '';
+  /** The user's newest words, more of them than `#asked`, and the newest plan: files that they name are wanted. */
+  #words = '';
+  #plan = '';
   #id = '';
   #recovers = false;
   #spoken = '';
@@ -80,6 +86,8 @@ export class Conversation {
   fork(): Conversation {
     const fork = new Conversation(this.#calls.fork(), this.#results.fork(), this.#shown.fork());
     fork.#asked = this.#asked;
+    fork.#words = this.#words;
+    fork.#plan = this.#plan;
     fork.#id = this.#id;
     fork.#recovers = this.#recovers;
     fork.#spoken = this.#spoken;
@@ -89,7 +97,8 @@ export class Conversation {
 
   /** How many calls and results it has taken note of. */
   get notes(): number {
-    return this.#calls.size + this.#results.size + this.#shown.size + (this.#spoken.length >> 5);
+    const chars = this.#spoken.length + this.#words.length + this.#plan.length;
+    return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
   }
 
   /** As text: its newest calls and words, for a request that goes on from here without repeating them. */
@@ -104,6 +113,7 @@ export class Conversation {
       calls,
       ...(this.#spoken !== '' && { spoken: this.#spoken }),
       ...(shown.length > 0 && { shown }),
+      ...((this.#words !== this.#asked || this.#plan !== '') && { naming: [this.#words, this.#plan] as const }),
     } satisfies Kept);
   }
 
@@ -125,11 +135,13 @@ export class Conversation {
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
-      const { id, asked, calls, recovers = false, spoken = '', shown = [] } = JSON.parse(text) as Kept;
+      const kept = JSON.parse(text) as Kept;
+      const { id, asked, calls, recovers = false, spoken = '', shown = [], naming = [asked, ''] } = kept;
       for (const path of shown) conversation.#shown.add(nameOf(path), path);
       for (const [callId, call] of calls) conversation.#calls.add(callId, call);
       conversation.#id = id;
       conversation.#asked = asked;
+      [conversation.#words, conversation.#plan] = naming;
       conversation.#recovers = recovers;
       conversation.#spoken = spoken;
     } catch {
@@ -164,6 +176,17 @@ export class Conversation {
     if (trimmed === '') return;
     const needsMore = trimmed.length < SHORT_WORDS && this.#asked !== '';
     this.#asked = (needsMore ? `${trimmed}\n${this.#asked}` : trimmed).slice(0, MAX_GOAL_CHARS);
+    this.#words = (needsMore ? `${trimmed}\n${this.#words}` : trimmed).slice(0, MAX_NAMING_CHARS);
+  }
+
+  /** The model laid down what it is about to do. */
+  planned(plan: string): void {
+    this.#plan = plan.slice(0, MAX_NAMING_CHARS);
+  }
+
+  /** Whether the user's newest words or the model's newest plan name one of these files. */
+  names(paths: readonly string[]): boolean {
+    return paths.some((path) => namesFile(this.#words, path) || namesFile(this.#plan, path));
   }
 
   /** What the model said right before, where it called no tool natively; otherwise `''`. */

@@ -1,6 +1,7 @@
 import type { Hints, Origin } from '../engine/types.ts';
 import { parsed } from '../json/value.ts';
 import { scriptArgs } from './script-args.ts';
+import { shellParts, withoutLoops } from './shell.ts';
 
 /** A tool call as far as the pruner reads it. */
 export interface ToolCall {
@@ -46,14 +47,15 @@ const QUESTION_KEYS = ['context_focus_question', 'contextFocusQuestion'];
 const MAX_ARGS_CHARS = 200_000;
 const MAX_SAID_CHARS = 1_200;
 
-const SHELL_NAME = /(?:^|[^a-z])(?:bash|shell|exec|terminal|run|command|cmd|powershell|execute)(?:$|[^a-z])/i;
+const SHELL_NAME = /(?:^|[^a-z])(?:bash|shell|exec|terminal|run|command|cmd|powershell|execute|stdin)(?:$|[^a-z])/i;
 const READ_NAME = /(?:^|[^a-z])(?:read|view|open|cat|get_file|file_read|load)(?:$|[^a-z])/i;
 const SEARCH_NAME = /(?:^|[^a-z])(?:grep|search|rg|ripgrep|find_in|codebase|lookup)(?:$|[^a-z])/i;
 const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i;
 
 /** Reads a tool call: where its result comes from and what the model wanted with it. */
 export function callFacts(call: ToolCall | undefined): CallFacts {
-  if (!call) return { hints: { origin: 'unknown' }, question: '', said: '' };
+  // what nobody knows the call of may be a file that is about to be edited
+  if (!call) return { hints: { origin: 'read' }, question: '', said: '' };
   const args = parseArgs(call.args);
   const verb = fileVerb(args);
   const command = verb === null ? words(args, COMMAND_KEYS) : '';
@@ -138,7 +140,9 @@ function originOfName(name: string, hasPath: boolean): Origin {
 }
 
 const SEARCH_PROGRAMS = new Set(['grep', 'rg', 'ag', 'ack', 'egrep', 'fgrep', 'ripgrep']);
-const LIST_PROGRAMS = new Set(['ls', 'find', 'tree', 'fd', 'dir', 'du']);
+const LIST_PROGRAMS = new Set(['ls', 'find', 'tree', 'fd', 'dir', 'du', 'git ls-files', 'git ls-tree']);
+/** A search that prints names of files alone. */
+const NAMES_ONLY = /\s(?:--files(?:-with-matches)?|-[a-zA-Z]{0,8}l[a-zA-Z]{0,8})(?=\s|$)/;
 const READ_PROGRAMS = new Set(['cat', 'head', 'tail', 'sed', 'nl', 'bat', 'less', 'more', 'awk', 'type']);
 const WRAPPERS = new Set([
   'sudo',
@@ -157,25 +161,45 @@ const WRAPPERS = new Set([
   '-i',
 ]);
 
-/** What a shell command prints, told by the last program of its last pipeline that decides the output. */
+/** What a shell command prints, as the last program of its last pipeline that decides the output shows. */
 function originOfCommand(command: string): Origin {
-  const programs = pipeline(command);
-  const first = programs[0] ?? '';
-  if (programs.some((program) => SEARCH_PROGRAMS.has(program) || program === 'git grep')) return 'search';
-  const base = first.split(' ')[0] ?? '';
-  if (LIST_PROGRAMS.has(base)) return 'listing';
-  if (READ_PROGRAMS.has(base) && programs.every((program) => READ_PROGRAMS.has(program.split(' ')[0] ?? ''))) {
-    return base === 'sed' && /\s-i\b/.test(command) ? 'command' : 'read';
+  const stages = decidingStages(command);
+  const [first = ''] = stages;
+  if (shownByScript(first) !== '' || shownByGit(first) !== '') return 'read';
+  const programs = stages.map(programOf);
+  const search = programs.findIndex((program) => SEARCH_PROGRAMS.has(program) || program === 'git grep');
+  if (search >= 0) return NAMES_ONLY.test(stages[search] ?? '') ? 'listing' : 'search';
+  const [program = ''] = programs;
+  if (LIST_PROGRAMS.has(program)) return 'listing';
+  if (READ_PROGRAMS.has(program) && programs.every((one) => READ_PROGRAMS.has(one))) {
+    return program === 'sed' && /\s-i\b/.test(command) ? 'command' : 'read';
   }
   return 'command';
 }
 
-/** Program names of the last `;`/`&&` part of a command, in pipe order. */
-function pipeline(command: string): string[] {
-  const parts = command.slice(0, 2_000).split(/&&|\|\||;|\n/);
-  const last =
-    parts.filter((part) => part.trim() !== '' && !/^\s*(?:cd|export|set|source|echo)\b/.test(part)).at(-1) ?? '';
-  return last.split('|').map((stage) => programOf(stage));
+const SAYS_LITTLE = /^\s*(?:cd|export|set|source|echo|printf|true)\b/;
+
+/** The pipeline of the last part of a command that prints more than a heading. */
+function decidingStages(command: string): readonly string[] {
+  return withoutLoops(shellParts(command)).findLast(([first = '']) => !SAYS_LITTLE.test(first)) ?? [];
+}
+
+const GIT_SHOW = /^\s*git\s+(?:-C\s+\S{1,400}\s+|--no-pager\s+)?show\s+["']?[^\s"':]{1,200}:([^\s"':]{1,500})["']?\s*$/;
+
+/** The file that `git show <commit>:<path>` prints, or `''`. */
+function shownByGit(stage: string): string {
+  return GIT_SHOW.exec(stage)?.[1] ?? '';
+}
+
+const SCRIPT = /^\s*(?:python3?|node)\s+-[ce]\s/;
+const OPENED = /(?:\bopen|\bPath|\breadFileSync)\(\s{0,4}\\?["']([^"'\\]{1,500})\\?["']/;
+/** What a script does that prints something else than the file. */
+const WORKS = /\b(?:json|re|csv|yaml|ast|subprocess|len|count|JSON|match)\b|['"][wa]b?['"]/;
+
+/** The file that a script on the command line prints, or `''`. */
+function shownByScript(stage: string): string {
+  if (!SCRIPT.test(stage) || WORKS.test(stage) || !/\bprint\(|console\.log\(|stdout\.write\(/.test(stage)) return '';
+  return OPENED.exec(stage)?.[1] ?? '';
 }
 
 function programOf(stage: string): string {
@@ -193,24 +217,32 @@ function programOf(stage: string): string {
   return program === 'git' ? `git ${tokens[i + 1] ?? ''}` : program;
 }
 
-/** The file that `cat`, `sed -n`, `head` and their like print: the last word of the stage that looks like a path. */
+/** The file that a command prints: what a script or `git show` names, else the last word of the stage that looks like a path. */
 function fileOfCommand(command: string): string {
-  const stage = command.split('|')[0] ?? '';
-  const tokens = stage.split(/\s+/).map((token) => token.replaceAll(/["'`]/g, ''));
-  return tokens.findLast(isFile) ?? '';
+  const [stage = ''] = decidingStages(command);
+  return shownByScript(stage) || shownByGit(stage) || (wordsOf(stage).findLast(isFile) ?? '');
+}
+
+function wordsOf(stage: string): string[] {
+  return stage
+    .split(/\s+/)
+    .map((word) => word.replaceAll(/["'`]/g, ''))
+    .filter((word) => !/[<>]/.test(word));
 }
 
 /** The files that the parts of a command print (`cat a b && sed -n 1,9p c`), in order; from where `cd` went. */
 export function filesOfCommand(command: string): string[] {
   let folder = '';
   const files: string[] = [];
-  for (const part of command.slice(0, 2_000).split(/&&|\|\||;|\n/)) {
-    const [stage = ''] = part.split('|');
-    const words = stage.split(/\s+/).map((word) => word.replaceAll(/["'`]/g, ''));
+  for (const stages of withoutLoops(shellParts(command))) {
+    const [stage = ''] = stages;
+    const words = wordsOf(stage);
     const program = programOf(stage);
     const at = words.findIndex((word) => word === program || word.endsWith(`/${program}`)) + 1;
     if (program === 'cd') folder = within(folder, words[at] ?? '');
-    if (!READ_PROGRAMS.has(program) || /[<>]/.test(part) || (program === 'sed' && /\s-i\b/.test(stage))) continue;
+    const shown = shownByScript(stage) || shownByGit(stage);
+    if (shown !== '') files.push(within(folder, shown));
+    if (!READ_PROGRAMS.has(program) || stages.some(writes) || (program === 'sed' && /\s-i\b/.test(stage))) continue;
     files.push(
       ...words
         .slice(at)
@@ -221,12 +253,32 @@ export function filesOfCommand(command: string): string[] {
   return files;
 }
 
+/** Whether a stage reads its input from elsewhere or writes its output to a file; errors that go elsewhere are none of that. */
+function writes(stage: string): boolean {
+  return /[<>]/.test(stage.replaceAll(/\d?>{1,2}\s?(?:\/dev\/null|&\d)/g, ''));
+}
+
 function within(folder: string, path: string): string {
   return folder === '' || path.startsWith('/') ? path : `${folder.replace(/\/$/, '')}/${path}`;
 }
 
 function isFile(word: string): boolean {
   return /^[^-].*\.[A-Za-z0-9]{1,8}$/.test(word) || /^[^-]*\/[^/]+$/.test(word);
+}
+
+const PLAN = /^(?:update_plan|todo_?write|write_?todos|(?:update|manage)_todo_list|exit_?plan_?mode|plan)$/i;
+
+/** Whether a call lays down what the model is about to do. */
+export function isPlan({ name }: ToolCall): boolean {
+  return PLAN.test(name);
+}
+
+const REPORT =
+  /^(?:task|agent|sub_?agent|use_subagents|new_task|spawn_agent|wait_agent|delegate(?:_task)?|(?:task|agent)_?output(?:_?tool)?)$/i;
+
+/** Whether a call's result is what another agent reports. */
+export function isReport(call: ToolCall | undefined): boolean {
+  return call !== undefined && REPORT.test(call.name);
 }
 
 const RECOVER = /(?:^|[^a-z])recover_(?:text|range|batch)$|(?:^|__)recall$/i;

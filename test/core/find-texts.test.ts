@@ -155,10 +155,10 @@ describe('what is told of a result', () => {
     expect(found.job).toMatchObject({ tool: 'run', hints: { command: 'npm test' } });
   });
 
-  it('is nothing where no call is known', () => {
+  it('is that of a file that is read where no call is known', () => {
     expect(only([asked, { role: 'tool', tool_call_id: 'lost', content: LOG }]).job).toMatchObject({
       tool: '',
-      hints: { origin: 'unknown' },
+      hints: { origin: 'read' },
       goal: ASKED,
     });
   });

@@ -22,8 +22,8 @@ interface Recording {
 }
 
 const recordings: readonly Recording[] = [
-  { name: 'claude-sonnet', dialect: anthropicMessages, counts: 1, cut: 3 },
-  { name: 'claude-mcp', dialect: anthropicMessages, counts: 1, cut: 3 },
+  { name: 'claude-sonnet', dialect: anthropicMessages, counts: 1, cut: 2 },
+  { name: 'claude-mcp', dialect: anthropicMessages, counts: 1, cut: 2 },
   { name: 'codex-post', dialect: openaiResponses, cut: 2 },
   { name: 'codex-compressed', dialect: openaiResponses, cut: 2 },
   { name: 'codex-compaction-trigger', dialect: openaiResponses, cut: 1 },

@@ -27,6 +27,6 @@ it('a short file that is read is not even looked at, and short code that a comma
   expect(file.length).toBeLessThan(4_000);
   const read = chatBody([ASKED, ...toolTurn('c1', 'read_file', { path: 'src/a.ts' }, file)]);
   expect(verdicts(await openRewriter(SIZES).rewrite(read))).toEqual([]);
-  const printed = chatBody([ASKED, ...toolTurn('c1', 'bash', { command: 'git show HEAD:src/a.ts' }, file)]);
+  const printed = chatBody([ASKED, ...toolTurn('c1', 'bash', { command: './print-sources src' }, file)]);
   expect(verdicts(await openRewriter(SIZES).rewrite(printed))).toEqual(['too_little_saved']);
 });

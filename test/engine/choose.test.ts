@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { budgetOf } from '../../src/engine/choose/choice.ts';
 import { type Choice, chooseRuns } from '../../src/engine/choose/runs.ts';
+import { type View, viewText } from '../../src/engine/text/view.ts';
+import type { Limits } from '../../src/engine/types.ts';
 
 /** Lines of ten tokens each; `value` is what each is worth, with a price of 0.1 a token. */
 function choice(value: readonly number[], more: Partial<Choice> = {}): Choice {
@@ -50,8 +52,18 @@ describe('the runs that go', () => {
   });
 });
 
-it('the budget is the smaller of both limits', () => {
-  expect(budgetOf(100, { maxPruneRatio: 0.9, minKeepLines: 20 })).toBe(80);
-  expect(budgetOf(100, { maxPruneRatio: 0.29, minKeepLines: 20 })).toBe(29);
-  expect(budgetOf(10, { maxPruneRatio: 0.9, minKeepLines: 20 })).toBe(-10);
+describe('the budget', () => {
+  const view = (lines: number, chars = 10): View => viewText(`${'x'.repeat(chars - 1)}\n`.repeat(lines), 0);
+  const limits = (maxPruneRatio: number): Limits => ({ maxPruneRatio, minKeepLines: 20 });
+
+  it('is the smaller of both limits', () => {
+    expect(budgetOf(view(100), { limits: limits(0.9) })).toBe(80);
+    expect(budgetOf(view(100), { limits: limits(0.29) })).toBe(29);
+    expect(budgetOf(view(10), { limits: limits(0.9) })).toBe(-10);
+  });
+
+  it('counts a very long line as the lines that a person sees, unless the caller named the limits', () => {
+    expect(budgetOf(view(10, 1_000), { limits: limits(0.9) })).toBe(6);
+    expect(budgetOf(view(10, 1_000), { limits: limits(0.9), asked: true })).toBe(-10);
+  });
 });

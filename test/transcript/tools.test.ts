@@ -47,8 +47,8 @@ describe('where a result comes from', () => {
     expect({ origin: hints.origin, path: hints.path }).toEqual({ origin, path });
   });
 
-  it('is unknown without a call', () => {
-    expect(callFacts(undefined)).toEqual({ hints: { origin: 'unknown' }, question: '', said: '' });
+  it('is taken for a file without a call, which is cut with most care', () => {
+    expect(callFacts(undefined)).toEqual({ hints: { origin: 'read' }, question: '', said: '' });
   });
 
   it('keeps the command for whoever recognises kinds', () => {

@@ -31,6 +31,9 @@ const WHOLE: Readonly<Record<string, string>> = {
   input_too_large: 'it is larger than max_input_chars',
   internal_error: 'ranking it failed',
   reread: 'the agent asked for it, or for the same file, a second time',
+  named: 'the user or the plan names the file',
+  report: 'another agent reports in it',
+  window: 'the agent asked for these lines by their number',
 };
 
 /** Measures of the ranking: those of `LEARNED`. */

@@ -13,6 +13,7 @@ import { findFrame } from '../../transcript/frames.ts';
 import {
   type CallFacts,
   callFacts,
+  isPlan,
   isRecovery,
   listsRecovery,
   namesRecovery,
@@ -24,6 +25,7 @@ import { markedIn } from '../marked-in.ts';
 import type { TextPlace } from '../ports/sent.ts';
 import { shift } from '../sent/text-place.ts';
 import { type UserText, userTexts } from './user-texts.ts';
+import { whyWhole } from './why-whole.ts';
 
 /** The settings that decide which texts are candidates. */
 export interface FindSettings {
@@ -34,8 +36,6 @@ export interface FindSettings {
   readonly limits: Limits;
   /** Language of the reasons in markers, French where it is absent. */
   readonly reasonLanguage?: ReasonLanguage;
-  /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` where it is absent. */
-  readonly recoverCommand?: string;
   readonly neverPruneTool: (name: string) => boolean;
   readonly neverPrunePath: (path: string) => boolean;
 }
@@ -117,6 +117,7 @@ export function foldAnswer(
   calls: readonly { readonly id: string; readonly call: ToolCall }[],
 ): void {
   if (calls.some(({ call }) => isRecovery(call))) conversation.offerRecovery();
+  for (const { call } of calls) if (isPlan(call)) conversation.planned(call.args);
   conversation.assistantSaid(said, calls);
 }
 
@@ -131,7 +132,8 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
   const [first] = texts;
   if (!first) return [];
   const call = callAnswered(reading, first);
-  const again = conversation.isShownAgain(shownFiles(call));
+  const files = shownFiles(call);
+  const shown = conversation.isShownAgain(files);
   const may = texts.filter(({ literal }) => literal.end - literal.start - 2 >= leastChars(settings));
   if (may.length === 0 || message.opaque) return [];
   const result = resultOf(call, first.name, conversation);
@@ -141,9 +143,9 @@ function readResult(reading: Reading, texts: readonly ScannedText[]): FoundText[
     const decoded = decodeString(bytes, literal.start, literal.end);
     if (decoded === null) return [];
     const index = message.texts.findIndex((one) => one.literal === literal);
-    const reread = isReread(reading, literal, result) || again;
+    const again = isReread(reading, literal, result) || shown;
     const piece = { messageIndex, literal, index, start: 0, text: decoded, entire: true };
-    return textsOf(piece, result, reread, settings);
+    return textsOf(piece, result, whyWhole({ call, files, again, text: decoded, conversation }), settings);
   });
 }
 
@@ -202,7 +204,7 @@ interface Piece {
   readonly entire: boolean;
 }
 
-function textsOf(piece: Piece, result: ResultInContext, reread: boolean, settings: FindSettings): FoundText[] {
+function textsOf(piece: Piece, result: ResultInContext, keepWhole: string, settings: FindSettings): FoundText[] {
   const { messageIndex, literal, index, start } = piece;
   const { facts, tool, goal, way } = result;
   const { path } = facts.hints;
@@ -216,7 +218,7 @@ function textsOf(piece: Piece, result: ResultInContext, reread: boolean, setting
         : text.length > settings.maxInputChars
           ? 'input_too_large'
           : '';
-    const whole = jobOf(text, goal, withFrame(facts, text), tool, settings, way, reread ? 'reread' : undefined);
+    const whole = jobOf(text, goal, withFrame(facts, text), tool, settings, way, keepWhole);
     const job = text.length < settings.minPruneChars ? { ...whole, small: true } : whole;
     const [outermost, ...inner] = json;
     const at = outermost === undefined ? start : 0;
@@ -269,17 +271,19 @@ function readTextResult(reading: Reading, { result, text, literal, index }: User
   const may = result?.ranges.filter(({ start, end }) => end - start >= leastChars(settings)) ?? [];
   if (!result) return [];
   const call = result.call ? conversation.textCall(withWindowFile(result.call, text)) : undefined;
-  const again = conversation.isShownAgain(shownFiles(call));
+  const files = shownFiles(call);
+  const shown = conversation.isShownAgain(files);
   if (may.length === 0) return [];
   const context = resultOf(call, '', conversation);
   const least = leastCharsOf(context, settings);
   const large = may.filter(({ start, end }) => end - start >= least);
-  const reread = isReread(reading, literal, context) || again;
+  const again = isReread(reading, literal, context) || shown;
   return large.flatMap(({ start, end, path }) => {
     const { facts } = context;
     const named = path === undefined ? facts : { ...facts, hints: { ...facts.hints, path } };
     const piece = { messageIndex, literal, index, start, text: text.slice(start, end), entire: false };
-    return textsOf(piece, { ...context, facts: named }, reread, settings);
+    const whole = whyWhole({ call, files: path === undefined ? files : [path], again, text: piece.text, conversation });
+    return textsOf(piece, { ...context, facts: named }, whole, settings);
   });
 }
 
@@ -313,9 +317,9 @@ function jobOf(
   tool: string,
   settings: FindSettings,
   way: RecoveryHint,
-  keepWhole?: string,
+  keepWhole = '',
 ): Job {
-  const { limits, reasonLanguage, recoverCommand } = settings;
+  const { limits, reasonLanguage } = settings;
   const base = {
     text,
     textHash: textHash(text),
@@ -326,9 +330,8 @@ function jobOf(
     scope: 'proxy' as const,
     recoveryHint: way,
     ...(reasonLanguage && { reasonLanguage }),
-    ...(recoverCommand && way === 'shell' && { recoverCommand }),
   };
-  return keepWhole === undefined ? base : { ...base, keepWhole };
+  return keepWhole === '' ? base : { ...base, keepWhole };
 }
 
 interface InnerText extends Pick<FoundText, 'around' | 'lift'>, Pick<TextPlace, 'json'> {

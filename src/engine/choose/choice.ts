@@ -2,7 +2,8 @@ import type { Analysis, Boldness, Structure } from '../kinds/kind.ts';
 import { sumOf } from '../rank/columns.ts';
 import { formatMarker } from '../text/marker.ts';
 import { estimateTokens } from '../text/tokens.ts';
-import type { Limits, PruneInput } from '../types.ts';
+import type { View } from '../text/view.ts';
+import type { Hints, Limits, PruneInput } from '../types.ts';
 import { withOpinions } from './opinions.ts';
 import { type Choice, chooseRuns } from './runs.ts';
 
@@ -19,9 +20,31 @@ const MILD = 0.75;
 /** Makes up for `0.9 * 10` being a hair less than 9. */
 const ROUNDING = 1e-9;
 
-/** The largest number of lines that may go, and whether the limits can be met at all. */
-export function budgetOf(lines: number, { maxPruneRatio, minKeepLines }: Limits): number {
-  return Math.min(Math.floor(maxPruneRatio * lines + ROUNDING), lines - minKeepLines);
+/**
+ * The largest number of lines that may go, whichever they are; below 0 where the limits cannot be met. A caller that names the
+ * limits counts lines as they stand; in what an agent reads, a long line is as many as a person would see.
+ */
+export function budgetOf(view: View, { limits, asked }: Pick<PruneInput, 'limits' | 'asked'>): number {
+  const { maxPruneRatio, minKeepLines } = limits;
+  const stay = asked === true || view.n === 0 ? minKeepLines : linesThatMake(view, minKeepLines);
+  return Math.min(Math.floor(maxPruneRatio * view.n + ROUNDING), view.n - stay);
+}
+
+/** Characters that a person would call a line. Chosen: a wide window of a terminal. */
+const SEEN_LINE_CHARS = 200;
+
+/** How many lines of a text are as many as asked for, or more, as a person sees them: of its shortest ones, so of any. */
+function linesThatMake({ n, lines: { starts } }: View, asked: number): number {
+  if (n * SEEN_LINE_CHARS >= (starts[n] ?? 0) && n >= asked) return asked;
+  const seen = Uint32Array.from({ length: n }, (_, i) =>
+    Math.ceil(((starts[i + 1] ?? 0) - (starts[i] ?? 0)) / SEEN_LINE_CHARS),
+  ).sort();
+  let count = 0;
+  for (let sum = 0; sum < asked; count++) {
+    if (count === n) return asked;
+    sum += seen[count] ?? 0;
+  }
+  return count;
 }
 
 /**
@@ -38,17 +61,23 @@ const STEP = 2;
  * asked for this very text to be cut. So a larger ratio never saves less.
  */
 function boldness(limits: Limits, own: Boldness, caution: Caution, size: number): number {
-  const { atCeiling, mild, deep, readSize = size } = own;
+  const { atCeiling, large, mild, deep, readSize = size } = own;
   const { hints, asked, boldness: steps = 0 } = caution;
   const ratio = Math.min(limits.maxPruneRatio, CEILING);
   const bold = STEP ** steps * ((ratio > MILD ? deep : mild) / (1 - ratio));
   if (asked === true) return bold;
-  const origin = hints?.origin ?? 'unknown';
+  const origin = isManual(hints) ? 'read' : (hints?.origin ?? 'unknown');
   const bySize = origin === 'read' && size < readSize ? size / readSize : 1;
-  return Math.min(bold, STEP ** steps * atCeiling[origin] * bySize);
+  const ceiling = large !== undefined && size >= large.size ? large.atCeiling : atCeiling[origin];
+  return Math.min(bold, STEP ** steps * ceiling * bySize);
 }
 
 type Caution = Pick<PruneInput, 'hints' | 'asked' | 'boldness'>;
+
+/** Whether a program prints how it is used: that is looked things up in, like a file. */
+function isManual(hints: Hints | undefined): boolean {
+  return /\s--help\b|^\s*(?:man|tldr)\s/.test(hints?.command ?? '');
+}
 
 /** About what a token of code or of a log has. Chosen. */
 const CHARS_PER_TOKEN = 3.3;
@@ -86,7 +115,7 @@ function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: Choic
   const { view, units, kind, value } = analysis;
   const { limits, hints } = input;
   const { tokens } = view;
-  const size = sizesOf(tokens, view.lines.starts);
+  const size = sizesOf(view);
   const total = sumOf(size);
   const price = boldness(limits, kind.boldness, input, total) / Math.max(1, total);
   const marker = `${formatMarker({ pruneId: SAMPLE_ID, startLine: view.n, endLine: view.n, reason: 'hors focus' })}\n`;
@@ -102,14 +131,14 @@ function choiceWith(analysis: Analysis, { keep, glued }: Structure, input: Choic
     glued: isRead ? wholeBlocks(units.unit, keep, glued) : glued,
     markerSize,
     price,
-    budget: budgetOf(view.n, limits),
+    budget: budgetOf(view, input),
   });
 }
 
-/** The size of each line. */
-function sizesOf(tokens: Float64Array, starts: Uint32Array): Float64Array {
+/** The size of each line, without a number in front of it. */
+function sizesOf({ tokens, judged, lines: { starts } }: View): Float64Array {
   const size = new Float64Array(tokens.length);
-  for (let i = 0; i < size.length; i++) size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (starts[i] ?? 0));
+  for (let i = 0; i < size.length; i++) size[i] = sizeOf(tokens[i] ?? 0, (starts[i + 1] ?? 0) - (judged[i] ?? 0));
   return size;
 }
 

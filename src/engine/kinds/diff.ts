@@ -4,6 +4,7 @@ import { UnitBuilder, type Units } from '../text/units.ts';
 import { isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind } from './kind.ts';
+import { keepBestMatches } from './named.ts';
 
 const HEADER = new LinePattern(
   /^(?:diff |index [0-9a-f]|--- |\+\+\+ |@@|(?:new|deleted|old) |rename |similarity |Binary |commit [0-9a-f]|Author:|Date:)/,
@@ -32,8 +33,9 @@ export const diff: Kind = {
       if (!isBlankLine(view, i) && HEADER.fits(view, i, READ_CHARS)) protect(i, 'diff-header');
     }
   },
+  protectMatches: keepBestMatches,
   rank: (reading) => rankHunks(reading),
-  boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
+  boldness: { atCeiling: always(1), large: { size: 6_000, atCeiling: 1.4 }, mild: 0.27, deep: 0.27 },
 };
 
 /** Hunks, which hold together behind their header unless they are long. */

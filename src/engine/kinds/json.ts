@@ -3,7 +3,8 @@ import type { Units } from '../text/units.ts';
 import type { View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { findElements } from './json-elements.ts';
-import { always, type Kind } from './kind.ts';
+import { always, type Kind, READ_SIZE } from './kind.ts';
+import { protectFailures } from './log/protect.ts';
 
 /** Pretty-printed JSON. */
 export const json: Kind = {
@@ -21,11 +22,12 @@ export const json: Kind = {
   units: elements,
   protect(text, protect) {
     protectByContract(text, protect);
+    protectFailures(text, protect);
     const { frame } = findElements(text.view);
     for (let i = text.inner.first; i < text.inner.end; i++) if (frame[i]) protect(i, 'structure');
   },
   rank: (reading) => rankEntries(reading, { evenShare: EVEN_SHARE, inTree: true }),
-  boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
+  boldness: { atCeiling: { ...always(1.4), read: 1 }, readSize: READ_SIZE, mild: 0.27, deep: 0.27 },
 };
 
 /** Elements, each held together. */

@@ -79,11 +79,15 @@ export type CutNature =
 export interface Boldness {
   /** At most, by how the text came, unless the caller asked for this very text to be cut. */
   readonly atCeiling: Readonly<Record<Origin, number>>;
+  /** The same for large texts, from this size on, however they came: of many entries more are like others. */
+  readonly large?: { readonly size: number; readonly atCeiling: number };
   /**
    * Size, as a choice counts it, from which on a file is cut this boldly where it is read. In smaller ones a line is as dear
    * as in one of this size: less is won there, and more of it is come back to. Absent: the size has no say.
    */
   readonly readSize?: number;
+  /** The share of its tokens that all cuts of a file that is read have to save; absent: as of any text. */
+  readonly leastOfRead?: number;
   /** For each unit of `1 / (1 - ratio)`: in a mild cut, and in a deep one. */
   readonly mild: number;
   readonly deep: number;
@@ -146,6 +150,13 @@ export interface Kind {
 export function always(boldness: number): Record<Origin, number> {
   return { read: boldness, command: boldness, search: boldness, listing: boldness, unknown: boldness };
 }
+
+/**
+ * A file that goes with what is looked for loses few lines, and those are used later as often as the others: on recorded conversations
+ * cuts that leave more than half of a file win less than a point of the bill for each point of the used lines, deeper ones several.
+ * Chosen by `bench -- bill`.
+ */
+export const LEAST_OF_READ = 0.25;
 
 /** About 26,000 characters. Chosen by `bench -- bill`. */
 export const READ_SIZE = 8_000;

@@ -44,7 +44,6 @@ export const listing: Kind = {
   },
   protectMatches: keepTouchedFolders,
   rank: (reading) => rankEntries(withFolders(reading), { evenShare: EVEN_SHARE, inTree: true }),
-  cutWhenSmall: true,
   boldness: { atCeiling: always(1), mild: 0.27, deep: 0.27 },
 };
 

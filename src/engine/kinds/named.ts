@@ -30,3 +30,19 @@ export function keepNamed({ view, terms, words, match }: Reading, keep: Uint8Arr
     left--;
   }
 }
+
+/** A line that matches the goal so well, measured by the best match of the text, is what was looked for. Chosen. */
+const STRONG = 0.8;
+/** So many lines may stay for that at most. Chosen: an answer is a line or two. */
+const MOST_ANSWERS = 3;
+
+/** Keeps the few lines that match the goal best; a hunk or an element that holds together stays with its line. */
+export function keepBestMatches({ view, match: { raw } }: Reading, keep: Uint8Array): void {
+  let best = 0;
+  for (let i = 0; i < view.n; i++) best = Math.max(best, raw[i] ?? 0);
+  if (best === 0) return;
+  const strong: number[] = [];
+  for (let i = 0; i < view.n; i++) if ((raw[i] ?? 0) >= STRONG * best) strong.push(i);
+  strong.sort((a, b) => (raw[b] ?? 0) - (raw[a] ?? 0) || a - b);
+  for (const i of strong.slice(0, MOST_ANSWERS)) if (keep[i] === 0) keep[i] = RULES.indexOf('named');
+}

@@ -3,6 +3,7 @@ import { evenUnits } from '../text/units.ts';
 import { contentOf, isBlankLine, type View } from '../text/view.ts';
 import { protectByContract } from './contract.ts';
 import { always, type Kind, type Protectable } from './kind.ts';
+import { keepBestMatches } from './named.ts';
 import type { Protect } from './protection.ts';
 
 /** What of the worth is spread evenly over hits. Chosen. */
@@ -28,10 +29,11 @@ export const search: Kind = {
     protectByContract(text, protect);
     protectFirstHits(text, protect);
   },
+  protectMatches: keepBestMatches,
   // a search may be after something that the goal does not spell: most of the worth is spread evenly
   rank: (reading) => rankEntries(reading, { evenShare: MOSTLY_EVEN, inTree: false }),
   // every hit may be the one that was looked for
-  boldness: { atCeiling: always(0.95), mild: 0.27, deep: 0.27 },
+  boldness: { atCeiling: always(0.95), large: { size: 5_000, atCeiling: 2 }, mild: 0.27, deep: 0.27 },
 };
 
 const HIT_FILE = /^((?:[A-Za-z]:)?[^:\n]+?)[:-]\d+[:-]|^((?:[A-Za-z]:)?[^:\n]+?):/;

@@ -1,9 +1,12 @@
 import { isDigit, SPACE, TAB } from './chars.ts';
 import { type Lines, lineAt, startOf } from './lines.ts';
 
-/** How a text's lines are numbered by the tool that listed it (`cat -n`, an agent's `12|`, `12: `, `12→`). */
+/** How a text's lines are numbered by the tool that listed it (`cat -n`, an agent's `12|`, `12: `, `12→`, `12. `). */
 export interface Numbering {
-  /** Offset behind the prefix of the line in `[start, end)`, or `start` when the line has none. */
+  /**
+   * Offset behind the prefix of the line in `[start, end)`, or `start` when the line has none. `end` is behind the last sign
+   * that is no blank, so the offset lies beyond it where the line holds nothing else.
+   */
   contentStart(text: string, start: number, end: number): number;
 }
 
@@ -17,7 +20,7 @@ const CONSECUTIVE_SHARE = 0.9;
 /** Blanks before a number, and what shows a number with its separator. */
 const MOST_BLANKS = 8;
 const READ_CHARS = 24;
-const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|│ ?| ?\| ?| {2}|$)/;
+const PREFIX = /^ {0,8}(\d{1,7})(\t|→|: ?|\. ?|│ ?| ?\| ?| {2}|$)/;
 
 /** Finds out whether most lines begin with consecutive numbers and one same separator, or returns `null`. */
 export function findNumbering(lines: Lines, skip: number): Numbering | null {
@@ -59,6 +62,9 @@ function mayBeNumbered(text: string, start: number): boolean {
   return isDigit(text.charCodeAt(at));
 }
 
+/** Separators with a blank behind them. */
+const PADDED: ReadonlySet<string> = new Set([':', '.', '|', '│']);
+
 function behindPrefix(text: string, start: number, end: number, separator: string): number {
   let at = start;
   while (at < end && text.charCodeAt(at) === SPACE) at++;
@@ -68,7 +74,6 @@ function behindPrefix(text: string, start: number, end: number, separator: strin
   if (separator === '|' && text.charCodeAt(at) === SPACE) at++;
   if (!text.startsWith(separator, at)) return at === end ? end : start;
   at += separator.length;
-  const padded = separator === ':' || separator === '|' || separator === '│';
   // a blank behind the separator belongs to the prefix; `cat -n` and arrows have none
-  return padded && at < end && text.charCodeAt(at) === SPACE && text.charCodeAt(at - 1) !== TAB ? at + 1 : at;
+  return PADDED.has(separator) && text.charCodeAt(at) === SPACE && text.charCodeAt(at - 1) !== TAB ? at + 1 : at;
 }

@@ -2,7 +2,7 @@ import { isBlankSign, TAB } from './chars.ts';
 import { codesOf } from './codes.ts';
 import type { Lines } from './lines.ts';
 import { findNumbering, type Numbering } from './numbering.ts';
-import { estimateLines } from './tokens.ts';
+import { estimateLines, estimateTokens } from './tokens.ts';
 
 /** A text as the engine looks at it: where each line's judged content lies, without number prefix and line ending. */
 export interface View {
@@ -10,9 +10,12 @@ export interface View {
   readonly text: string;
   /** The text's UTF-16 units. */
   readonly codes: Uint16Array;
-  /** Estimated tokens of each line, its ending included; and the same unrounded, in thousandths. */
+  /** Estimated tokens of each line's judged content with its ending: a number in front is what a tool added, and counts for nothing. */
   readonly tokens: Float64Array;
+  /** The same of whole lines, unrounded, in thousandths. */
   readonly costs: Float64Array;
+  /** Where the judged content of each line begins, beyond its last sign where it has none; and at last where the text ends. */
+  readonly judged: Uint32Array;
   /** Number of lines; arrays below are indexed from 0 for line 1. */
   readonly n: number;
   /** Offset behind a number prefix (`12→`), where the content with its indentation begins. */
@@ -38,11 +41,34 @@ export function viewText(text: string, skip: number): View {
   const { count: n, starts, firstNonBlank, to, tokens, costs } = estimateLines(text, codes);
   const lines: Lines = { text, count: n, starts };
   const numbering = findNumbering(lines, skip);
-  const from = numbering === null ? starts.subarray(0, n) : new Uint32Array(n);
-  if (numbering !== null) skipNumbers(text, codes, starts, numbering, from, firstNonBlank, to);
+  const numbered = numbering !== null;
+  const from = numbered ? new Uint32Array(n) : starts.subarray(0, n);
+  const judged = numbered ? starts.slice() : starts;
+  if (numbered) {
+    skipNumbers(text, codes, starts, numbering, from, firstNonBlank, to);
+    judgeContent(text, starts, numbering, to, judged, tokens);
+  }
   const indent = new Uint8Array(n);
   measureIndents(codes, from, firstNonBlank, to, indent);
-  return { lines, text, codes, tokens, costs, n, from, firstNonBlank, to, indent, numbered: numbering !== null };
+  return { lines, text, codes, tokens, costs, judged, n, from, firstNonBlank, to, indent, numbered };
+}
+
+/** Counts each numbered line without its number, as if it had none. */
+function judgeContent(
+  text: string,
+  starts: Uint32Array,
+  numbering: Numbering,
+  to: Uint32Array,
+  judged: Uint32Array,
+  tokens: Float64Array,
+): void {
+  for (let i = 0; i < tokens.length; i++) {
+    const start = starts[i] ?? 0;
+    const at = numbering.contentStart(text, start, to[i] ?? 0);
+    if (at === start) continue;
+    judged[i] = at;
+    tokens[i] = estimateTokens(text, at, starts[i + 1] ?? 0);
+  }
 }
 
 /** The same text with every line judged from another offset on: behind what a tool put in front of it. */

@@ -68,11 +68,10 @@ export class FileRecall implements RecallStore {
       },
       { waitMs: BACKGROUND_WAIT_MS },
     );
-    await this.#merge();
+    this.#isSplit = true;
     return true;
   }
 
-  /** Each result that is indexed adds a piece to the index, so that merging must keep pace with it. */
   async #merge(): Promise<boolean> {
     this.#isSplit = await this.#access.write(
       ({ recall }) => {

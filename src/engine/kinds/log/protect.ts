@@ -42,6 +42,15 @@ export function protectLog({ view, templates, inner }: Protectable, protect: Pro
   protectEdge(view, inner, true, protect);
 }
 
+/** Keeps the line of every failure that is no habit, and nothing that stands around it. */
+export function protectFailures({ view, templates, inner }: Protectable, protect: Protect): void {
+  const maySay = maySayOf(view);
+  for (let i = inner.first; i < inner.end; i++) {
+    const may = (maySay[i] ?? 0) & FAILURE;
+    if (may !== 0 && templates.seenBefore(i) < HABIT && says(view, i, may) !== 0) protect(i, 'failure');
+  }
+}
+
 /** Which lines are frames of a trace; each is looked at once. */
 class Frames {
   readonly #view: View;

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { whyWhole } from '../../src/core/request/why-whole.ts';
+import { Conversation } from '../../src/goal/conversation.ts';
+
+const lines = (count: number): string => 'const value = 1;\n'.repeat(count);
+
+function why(name: string, args: object, { said = 'please go on with it', count = 150, files = [] as string[] } = {}) {
+  const conversation = new Conversation();
+  conversation.userSaid(said);
+  const call = { name, args: JSON.stringify(args) };
+  return whyWhole({ call, files, again: false, text: lines(count), conversation });
+}
+
+describe('a result passes whole', () => {
+  it('where the user names its file, unless it is a log', () => {
+    const said = 'fix parse-args.ts, and look at server.log';
+    expect(why('Read', {}, { said, files: ['src/parse-args.ts'] })).toBe('named');
+    expect(why('Read', {}, { said, files: ['logs/server.log'] })).toBe('');
+  });
+
+  it('where the newest plan names its file', () => {
+    const conversation = new Conversation();
+    conversation.planned('{"step":"edit store.ts"}');
+    const again = Conversation.fromText(conversation.toText());
+    for (const one of [conversation, again]) expect(one.names(['src/store.ts'])).toBe(true);
+  });
+
+  it('where another agent reports', () => {
+    expect(why('Task', { prompt: 'look' })).toBe('report');
+    expect(why('task_list', {})).toBe('');
+  });
+
+  it('where the agent asked for up to 200 lines by where they begin', () => {
+    expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 150 })).toBe('window');
+    expect(why('shell', { command: "sed -n '300,450p' a.ts" })).toBe('window');
+    expect(why('Read', { file_path: 'a.ts', offset: 300, limit: 900 }, { count: 900 })).toBe('');
+    expect(why('Read', { file_path: 'a.ts' })).toBe('');
+  });
+});
