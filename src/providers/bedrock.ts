@@ -11,6 +11,9 @@ const MODEL = /^\/model\/([^/]+)\/([a-z-]+)$/;
 const REGION = /^(?!cn-)[a-z]{2,3}(?:-[a-z]{2,12}){1,3}-\d{1,2}$/;
 /** Service of AWS that offers models in the formats of their makers. */
 const MANTLE = 'bedrock-mantle';
+/** Claude Code asks its base URL for these as well; they have a host of their own. */
+const CONTROL = '/inference-profiles';
+const ROOTS = ['/model', '/guardrail', CONTROL];
 /** How API keys of Bedrock begin. */
 const API_KEY = /^Bearer (?:ABSK|bedrock-api-key-)/;
 const RUNTIME_HOST = /^https:\/\/bedrock-runtime\b/;
@@ -28,17 +31,19 @@ export const bedrock: Provider = {
   takes(path, { method, url, headers: { authorization } }, { azureUrl }) {
     const isOfAws = credentialScope(authorization) !== null || (azureUrl === null && API_KEY.test(authorization ?? ''));
     const isMantle = isMantlePath(path) && isOfAws;
-    if (!isMantle && !isBelow(path, '/model') && !isBelow(path, '/guardrail')) return null;
+    if (!isMantle && !ROOTS.some((root) => isBelow(path, root))) return null;
     if (method !== 'POST') return { operation: null, rest: url };
     return { operation: isMantle ? mantleOperation(path) : modelOperation(path), rest: url };
   },
   baseUrl(path, { headers }, { bedrockUrl, azureUrl, awsRegion }) {
     const isMantle = isMantlePath(path);
     // the hosts of the vendors themselves serve one of the APIs each; a gateway may serve both
-    if (bedrockUrl !== null && !(isMantle && RUNTIME_HOST.test(bedrockUrl))) return bedrockUrl;
+    const isControl = isBelow(path, CONTROL);
+    if (bedrockUrl !== null && !((isMantle || isControl) && RUNTIME_HOST.test(bedrockUrl))) return bedrockUrl;
     if (isMantle && azureUrl !== null && !AZURE_HOST.test(azureUrl)) return azureUrl;
     const region = credentialScope(headers.authorization)?.region ?? awsRegion;
     if (region === null || !REGION.test(region)) return null;
+    if (isControl) return `https://bedrock.${region}.amazonaws.com`;
     return isMantle ? `https://${MANTLE}.${region}.api.aws` : `https://bedrock-runtime.${region}.amazonaws.com`;
   },
 };

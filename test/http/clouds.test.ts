@@ -224,6 +224,7 @@ describe('Bedrock', () => {
       '',
       'https://bedrock-mantle.us-east-1.api.aws',
     ],
+    ['/inference-profiles?type=SYSTEM_DEFINED', 'Bearer key', 'us-west-2', 'https://bedrock.us-west-2.amazonaws.com'],
     ['/anthropic/v1/messages', 'Bearer ABSKexample', 'us-west-2', 'https://bedrock-mantle.us-west-2.api.aws'],
     [INVOKE, signature('evil.example/x', 'bedrock'), '', null],
     [INVOKE, signature('evil.example', 'bedrock'), '', null],

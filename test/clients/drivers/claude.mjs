@@ -13,7 +13,7 @@ const calls = {
   log: shellCall(['Bash']),
 };
 
-async function run({ folder, home, work, bareUrl, rpcUrl, apiKey, task, env, start }, mcp) {
+async function run({ folder, home, work, bareUrl, rpcUrl, apiKey, task, env, start }, mcp, cloud) {
   mkdirSync(join(home, '.claude'), { recursive: true });
   writeFileSync(join(home, '.claude.json'), '{ "hasCompletedOnboarding": true }');
   const servers = mcp && rpcUrl !== null ? { pruner: { type: 'http', url: rpcUrl } } : {};
@@ -23,8 +23,7 @@ async function run({ folder, home, work, bareUrl, rpcUrl, apiKey, task, env, sta
     cwd: work,
     env: {
       ...env,
-      ANTHROPIC_BASE_URL: bareUrl,
-      ANTHROPIC_API_KEY: apiKey,
+      ...(cloud?.(bareUrl, apiKey) ?? { ANTHROPIC_BASE_URL: bareUrl, ANTHROPIC_API_KEY: apiKey }),
       ENABLE_TOOL_SEARCH: 'true',
       DISABLE_AUTOUPDATER: '1',
       DISABLE_TELEMETRY: '1',
@@ -66,7 +65,39 @@ function answerIn(stdout) {
   }
 }
 
+/** The environment of each cloud: where it is, and a key or token in place of a login. */
+const clouds = {
+  bedrock: (origin, key) => ({
+    CLAUDE_CODE_USE_BEDROCK: '1',
+    ANTHROPIC_BEDROCK_BASE_URL: origin,
+    AWS_BEARER_TOKEN_BEDROCK: key,
+    AWS_REGION: 'us-east-1',
+    ANTHROPIC_MODEL: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+  }),
+  vertex: (origin) => ({
+    CLAUDE_CODE_USE_VERTEX: '1',
+    ANTHROPIC_VERTEX_BASE_URL: `${origin}/v1`,
+    CLAUDE_CODE_SKIP_VERTEX_AUTH: '1',
+    ANTHROPIC_VERTEX_PROJECT_ID: 'p-1',
+    CLOUD_ML_REGION: 'us-east5',
+    ANTHROPIC_MODEL: 'claude-sonnet-4-5@20250929',
+  }),
+  foundry: (origin, key) => ({
+    CLAUDE_CODE_USE_FOUNDRY: '1',
+    ANTHROPIC_FOUNDRY_BASE_URL: `${origin}/anthropic`,
+    ANTHROPIC_FOUNDRY_API_KEY: key,
+    ANTHROPIC_MODEL: 'claude-sonnet-4-5',
+  }),
+};
+
 export const claudeDrivers = [
+  ...Object.entries(clouds).map(([name, cloud]) => ({
+    name: `claude-${name}`,
+    packages: 'claude',
+    steps: ['read', 'log', 'answer'],
+    calls,
+    run: (session) => run(session, false, cloud),
+  })),
   {
     name: 'claude',
     packages: 'claude',

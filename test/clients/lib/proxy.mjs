@@ -49,6 +49,9 @@ export async function startProxy({ upstream, folder, settings = {} }) {
       MCP_PRUNER_UPSTREAM_URL: `${upstream}/v1`,
       MCP_PRUNER_ANTHROPIC_URL: `${upstream}/v1`,
       MCP_PRUNER_GEMINI_URL: `${upstream}/v1beta`,
+      MCP_PRUNER_VERTEX_URL: upstream,
+      MCP_PRUNER_BEDROCK_URL: upstream,
+      MCP_PRUNER_AZURE_URL: upstream,
       MCP_PRUNER_DB_PATH: `${folder}/pruner.db`,
       // what a run shows must not depend on how busy the machine is
       MCP_PRUNER_TIMEOUT_MS: '30000',

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { HOP_HEADER } from './hop.mjs';
 import { listen, readAll } from './http.mjs';
 import { textOf } from './wire.mjs';
@@ -90,13 +91,44 @@ export async function startUpstream({ nonce, steps, calls, work, port = 0 }) {
     const turn = turnFor(received.step, conversation, String(parsed.model ?? 'scripted'));
     const streams = wire.streams?.(path) ?? parsed.stream === true;
     if (!streams) return reply(200, 'application/json', JSON.stringify(wire.plain(turn)));
-    res.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+    const framed = path.endsWith('/invoke-with-response-stream');
+    const type = framed ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+    res.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache' });
     for (const event of wire.events(turn, parsed)) {
-      received.answer += event;
-      res.write(event);
+      const bytes = framed ? chunkFrame(event) : Buffer.from(event);
+      received.answer += bytes.toString('utf8');
+      res.write(bytes);
       await new Promise((resolve) => setImmediate(resolve));
     }
     res.end();
   }, port);
   return { url: server.url, seen, close: server.close };
+}
+
+/** An event of Anthropic's as Bedrock streams it: in base64, in a frame `chunk` of AWS's event stream. */
+function chunkFrame(event) {
+  const data = event.slice(event.indexOf('data: ') + 6).trim();
+  const payload = Buffer.from(JSON.stringify({ bytes: Buffer.from(data).toString('base64') }));
+  const headers = Buffer.concat(
+    [
+      [':event-type', 'chunk'],
+      [':content-type', 'application/json'],
+      [':message-type', 'event'],
+    ].map(([name, value]) =>
+      Buffer.concat([
+        Buffer.from([name.length]),
+        Buffer.from(name),
+        Buffer.from([7, 0, value.length]),
+        Buffer.from(value),
+      ]),
+    ),
+  );
+  const number = (value) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(value);
+    return bytes;
+  };
+  const prelude = Buffer.concat([number(16 + headers.length + payload.length), number(headers.length)]);
+  const message = Buffer.concat([prelude, number(crc32(prelude)), headers, payload]);
+  return Buffer.concat([message, number(crc32(message))]);
 }

@@ -51,15 +51,16 @@ function blockEvents(block, index) {
   ];
 }
 
-/** `/v1/messages`. */
+/** `/v1/messages`, and the paths that Vertex AI and Bedrock have instead; Bedrock says in the path whether it streams. */
 export const messages = {
   name: 'messages',
-  path: /\/messages$/,
+  path: /\/messages$|:(?:streamR|r)awPredict$|\/invoke(?:-with-response-stream)?$/,
   list: 'messages',
   read: (body) => ({
     tools: (body.tools ?? []).map(({ name, input_schema }) => ({ function: { name, parameters: input_schema } })),
     messages: (body.messages ?? []).flatMap(asChat),
   }),
+  streams: (path) => (/\/invoke/.test(path) ? path.endsWith('-stream') : undefined),
   plain: message,
   events(turn) {
     const whole = message(turn);
