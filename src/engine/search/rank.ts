@@ -1,4 +1,4 @@
-import { type Lines, splitLines } from '../text/lines.ts';
+import { type Lines, lineAt, splitLines } from '../text/lines.ts';
 import type { LineRange } from '../types.ts';
 import { plainName } from './names.ts';
 import { eachTerm } from './terms.ts';
@@ -88,26 +88,40 @@ function matchLines(lines: Lines, query: readonly QueryTerm[]): { counts: number
   const whole = new Map(query.map(({ term }, i) => [term, i]));
   const fragments = query.flatMap(({ term, isFragment }, i) => (isFragment ? [[term, i] as const] : []));
   const matches: LineMatch[] = [];
-  let line = 1;
-  let here = new Set<number>();
-  const close = (): void => {
-    if (here.size === 0) return;
-    if (matches.length < MAX_MATCHES) matches.push({ line, terms: [...here] });
-    here = new Set();
-  };
-  eachTerm(lines.text, (term, offset) => {
-    const exact = whole.get(term);
-    const found = exact === undefined ? fragments.find(([fragment]) => term.includes(fragment))?.[1] : exact;
-    if (found === undefined) return;
-    if (offset >= (lines.starts[line] ?? 0)) {
-      close();
-      line = lineOf(lines, offset, line);
-    }
-    counts[found] = (counts[found] ?? 0) + 1;
-    here.add(found);
-  });
-  close();
+  for (const line of likelyLines(lines, query)) {
+    const here = new Set<number>();
+    eachTerm(lineAt(lines, line), (term) => {
+      const found = whole.get(term) ?? fragments.find(([fragment]) => term.includes(fragment))?.[1];
+      if (found === undefined) return;
+      counts[found] = (counts[found] ?? 0) + 1;
+      here.add(found);
+    });
+    if (here.size > 0 && matches.length < MAX_MATCHES) matches.push({ line, terms: [...here] });
+  }
   return { counts, matches };
+}
+
+/** Terms that weigh less than this share of the heaviest do not decide which lines are read. */
+const LEAST_SHARE = 0.2;
+
+/**
+ * Lines in which a heavy term of the query stands, letter for letter; all lines where none does, since a name may be spelt with
+ * separators or accents. Reading every line as terms would take ten times as long.
+ */
+function likelyLines(lines: Lines, query: readonly QueryTerm[]): readonly number[] {
+  const lower = lines.text.toLowerCase();
+  const most = query.reduce((heaviest, { weight }) => Math.max(heaviest, weight), 0);
+  const found = new Set<number>();
+  for (const { term, weight } of lower.length === lines.text.length ? query : []) {
+    if (weight < LEAST_SHARE * most) continue;
+    for (let at = lower.indexOf(term), line = 1; at >= 0; at = lower.indexOf(term, lines.starts[line])) {
+      line = lineOf(lines, at, line);
+      found.add(line);
+      if (line >= lines.count) break;
+    }
+  }
+  if (found.size === 0) return Array.from({ length: lines.count }, (_, i) => i + 1);
+  return [...found].sort((a, b) => a - b);
 }
 
 /** The line of an offset, searched from a line on that does not lie behind it. */

@@ -19,7 +19,7 @@ const MOST_WEIGHED = 600;
 /** Results that are counted for a term where several projects share the index. */
 const MOST_COUNTED = 20_000;
 /** Pages of the index that one step merges. */
-const MERGED_PAGES = 24;
+const MERGED_PAGES = 64;
 
 const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
 /** Results about a file that the query names weigh so many times its rarest term. */

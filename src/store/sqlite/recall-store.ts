@@ -68,10 +68,11 @@ export class FileRecall implements RecallStore {
       },
       { waitMs: BACKGROUND_WAIT_MS },
     );
-    this.#isSplit = true;
+    await this.#merge();
     return true;
   }
 
+  /** Each result that is indexed adds a piece to the index, so that merging must keep pace with it. */
   async #merge(): Promise<boolean> {
     this.#isSplit = await this.#access.write(
       ({ recall }) => {

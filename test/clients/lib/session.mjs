@@ -22,7 +22,7 @@ const FOLLOW_UP = 'Now the log of the nightly run, please: which error code, whi
  *
  * @param {string} home
  */
-function environment(home) {
+export function environment(home) {
   return {
     PATH: process.env.PATH ?? '',
     HOME: home,

@@ -1,0 +1,118 @@
+/**
+ * How large the index of recall is and how fast it answers. `npm run bench recall [results] [characters]`: results of
+ * that length are made of the repository's own lines, in blocks of ten, with names and numbers that are new in each.
+ */
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { textHash } from '../../src/core/hash.ts';
+import { keptText } from '../../src/core/recall/kept.ts';
+import { Recall } from '../../src/core/recall/recall.ts';
+import { sqliteDriver } from '../../src/store/sqlite/driver.ts';
+import { openSqliteStore } from '../../src/store/sqlite.ts';
+import { encodeText, packBytes } from '../../src/store/text-codec.ts';
+
+const [count = 20_000, chars = 10_000] = process.argv.slice(2).map(Number);
+const SAMPLE = 500;
+const QUERIES = 300;
+
+let seed = 1;
+const random = (below: number): number => {
+  seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+  return Math.floor((seed / 2 ** 32) * below);
+};
+
+const root = process.cwd();
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const blocks = ['src', 'test', 'docs'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(?:ts|tsx|md)$/.test(file))
+    .flatMap((file) => {
+      const lines = readFileSync(join(root, folder, file), 'utf8').split('\n');
+      return Array.from({ length: Math.ceil(lines.length / 10) }, (_, i) =>
+        lines.slice(i * 10, i * 10 + 10).join('\n'),
+      );
+    }),
+);
+
+function aText(i: number): string {
+  let text = `result ${i} of run${random(1e6).toString(36)}\n`;
+  while (text.length < chars) text += `${blocks[random(blocks.length)]}\nid ${random(2 ** 31).toString(36)}\n`;
+  return text;
+}
+
+const path = join(tmpdir(), `recall-bench-${process.pid}.db`);
+const clock = { nowMs: () => Date.now() };
+const store = openSqliteStore({ path, clock, ttlMs: 1e12, maxBytes: 1e12, maxEvents: 0 });
+await store.ready();
+let raw = 0;
+let packed = 0;
+for (let i = 0; i < count; i += 50) {
+  const some = Array.from({ length: Math.min(50, count - i) }, (_, k) => aText(i + k));
+  for (const [k, text] of some.entries()) {
+    raw += text.length;
+    if (i + k < SAMPLE) packed += (await packBytes(encodeText(text).data))?.length ?? text.length;
+  }
+  const kept = some.map((text) => keptText(text, textHash(text), 'read_file'));
+  await store.commit({ decisions: kept, touch: [] }, 60_000);
+  await store.recall.note(
+    kept.map(({ decision, text }, k) => {
+      const file = `src/folder${random(200)}/file${random(2_000)}.ts`;
+      const of = {
+        project: 'p',
+        conversationId: `c${i % 97}`,
+        task: '',
+        ordinal: i + k,
+        tool: 'read_file',
+        path: file,
+      };
+      return { ...of, about: file, pruneId: decision.pruneId ?? '', call: file, chars: text.length, atMs: Date.now() };
+    }),
+  );
+}
+const began = process.cpuUsage();
+const steps: number[] = [];
+for (let more = true; more; ) {
+  const at = performance.now();
+  more = await store.recall.index();
+  steps.push(performance.now() - at);
+}
+const cpu = process.cpuUsage(began);
+const db = new (sqliteDriver())(path, { readonly: true });
+const index = Number(
+  db
+    .prepare(
+      'SELECT (SELECT sum(length(block)) FROM recall_word_data) + (SELECT sum(length(block)) FROM recall_name_data)',
+    )
+    .pluck()
+    .get(),
+);
+db.close();
+const recall = new Recall({ store: store.recall, flush: async () => {}, indexes: true });
+const words = blocks.join(' ').match(/[A-Za-z]{3,}/g) ?? [];
+const times: number[] = [];
+const worked: number[] = [];
+for (let i = 0; i < QUERIES; i++) {
+  const query = Array.from({ length: 1 + random(8) }, () => words[random(words.length)]).join(' ');
+  const at = performance.now();
+  const cpuAt = process.cpuUsage();
+  await recall.search({ query, scope: 'project', limit: 8, project: 'p', task: '' });
+  times.push(performance.now() - at);
+  const { user, system } = process.cpuUsage(cpuAt);
+  worked.push((user + system) / 1000);
+}
+const at = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
+const whole = (packed / Math.min(count, SAMPLE)) * count;
+say(
+  `${count} results, ${Math.round(raw / 1e6)} MB, compressed ${Math.round(whole / 1e6)} MB, file ${Math.round(statSync(path).size / 1e6)} MB`,
+);
+say(`index ${Math.round(index / 1e6)} MB: ${(index / whole).toFixed(2)} of the compressed texts`);
+say(
+  `indexing ${((cpu.user + cpu.system) / 1000 / count).toFixed(2)} ms of CPU a result; a step p95 ${at(steps, 0.95).toFixed(1)}, p99 ${at(steps, 0.99).toFixed(1)} ms`,
+);
+say(
+  `a search p50 ${at(times, 0.5).toFixed(1)}, p95 ${at(times, 0.95).toFixed(1)}, p99 ${at(times, 0.99).toFixed(1)} ms; CPU p50 ${at(worked, 0.5).toFixed(1)}, p95 ${at(worked, 0.95).toFixed(1)} ms`,
+);
+await store.close();
+for (const side of ['', '-wal', '-shm']) rmSync(path + side, { force: true });
