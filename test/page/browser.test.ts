@@ -8,7 +8,7 @@ import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { keys, newKey, onFile } from '../keys/team.ts';
-import { browserPath, contrastFaults, launch, tab } from './browser.ts';
+import { browserPath, contrastFaults, launch, narrowCells, tab } from './browser.ts';
 import { addFleet, fillStore, work } from './material.ts';
 import { seedLedger } from './month.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -33,6 +33,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     ]);
     agent = await work(stage);
     await addFleet(stage.dbPath);
+    await seedLedger(stage.dbPath, 'c');
   });
   afterAll(() => Promise.all([browser?.close(), stage?.close()]));
 
@@ -111,6 +112,24 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
       },
       { viewport: { width: 360, height: 740 }, hasTouch: true },
+    );
+  });
+
+  it('leaves each text cell of every view at least 6 em at a width of 1024, and cuts no row off', async () => {
+    await visit(
+      '',
+      async (page) => {
+        for (const view of VIEWS) {
+          await page.getByRole('link', { name: view, exact: true }).click();
+          await expect.poll(() => heading(page).textContent()).toBe(view);
+          await page.locator('.loading').waitFor({ state: 'detached' });
+          if (view === 'Live') await page.locator('.requests > li').first().waitFor();
+          if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
+          expect([view, await narrowCells(page)]).toEqual([view, []]);
+          expect([view, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([view, 1024]);
+        }
+      },
+      { viewport: { width: 1024, height: 800 } },
     );
   });
 
@@ -349,7 +368,9 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         '',
         async (page) => {
           await page.getByText('Nothing has come through yet').waitFor();
-          expect(await page.getByText('OPENAI_BASE_URL').innerText()).toContain(fresh.url);
+          const start = await page.getByText('OPENAI_BASE_URL').innerText();
+          for (const name of ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'])
+            expect(start).toContain(`${name}=${fresh.url}`);
           for (const [view, words] of [
             ['live', 'No request has come yet'],
             ['conversations', 'No conversation has been seen yet'],

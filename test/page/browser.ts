@@ -87,3 +87,20 @@ export function contrastFaults(page: Page): Promise<string[]> {
     return [...faults];
   })()`);
 }
+
+/** Text cells of tables and of the Live list with less than 6 em for their content, and Live rows that are cut off. */
+export function narrowCells(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
+    const faults = [];
+    for (const cell of document.querySelectorAll('main th, main td, .requests summary > span')) {
+      if (cell.matches('.amount') || cell.textContent.trim() === '' || !cell.checkVisibility()) continue;
+      const style = getComputedStyle(cell);
+      const width = cell.getBoundingClientRect().width - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+      const em = width / parseFloat(style.fontSize);
+      if (em < 6) faults.push(cell.textContent.slice(0, 30) + ': ' + em.toFixed(1) + ' em');
+    }
+    for (const row of document.querySelectorAll('.requests summary'))
+      if (row.scrollWidth > row.clientWidth) faults.push('cut off: ' + row.textContent);
+    return faults;
+  })()`);
+}

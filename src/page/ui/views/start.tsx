@@ -1,16 +1,17 @@
-/** What to do first: how an agent is led through the proxy. */
+/** First steps: how to point an agent at the proxy. */
 export function Start() {
   const base = location.origin;
   return (
     <div class="start">
-      <p>Point an agent at this proxy, and what it sends shows up here.</p>
+      <p>Point an agent at this proxy. Its requests appear here.</p>
       <pre>
-        <code>{`mcp-pruner run claude          # any wired agent, for one session
+        <code>{`mcp-pruner run claude          # one session; also codex, gemini, opencode
 OPENAI_BASE_URL=${base}/v1   # or by hand
-ANTHROPIC_BASE_URL=${base}`}</code>
+ANTHROPIC_BASE_URL=${base}
+GOOGLE_GEMINI_BASE_URL=${base}`}</code>
       </pre>
       <p>
-        Without a key: <code>mcp-pruner demo</code> shows on made-up files what is cut.
+        Without an API key: <code>mcp-pruner demo</code> shows cuts in sample files.
       </p>
     </div>
   );
