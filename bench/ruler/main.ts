@@ -52,7 +52,7 @@ const words = { texts: 0, tokens: 0 };
 const reasonTokens = ([first]: readonly Cut[]): number => estimateTokens(first?.reason ?? '');
 const told = (input: PruneInput): Plan => {
   const plan = planPrune(input);
-  const cuts = addRecoveryHint(plan.cuts, recoveryHint as RecoveryHint);
+  const cuts = addRecoveryHint(plan.cuts, { way: recoveryHint as RecoveryHint });
   if (cuts.length > 0) words.texts++;
   words.tokens += reasonTokens(cuts) - reasonTokens(plan.cuts);
   return { ...plan, cuts };

@@ -84,7 +84,7 @@ export function measure(
   const ms = performance.now() - began;
   const other = planPrune({ text, goal: otherGoal, hints: item.hints, limits });
   const place = ({ startLine, endLine }: LineRange): number[] => [startLine, endLine];
-  const annotations = annotate(way ? addRecoveryHint(plan.cuts, way) : plan.cuts, SAMPLE_ID);
+  const annotations = annotate(way ? addRecoveryHint(plan.cuts, { way }) : plan.cuts, SAMPLE_ID);
   const pruned = renderText(lines, annotations, { annotateLines: false, includeMarkers: true });
   const kept = keptBy(plan.cuts, lines.count);
   const keptLines = kept.reduce((a, b) => a + b, 0);

@@ -27,6 +27,8 @@ export interface RewriterParts {
   readonly turns?: Turns;
   readonly isHeldOut?: (conversationId: string) => boolean;
   readonly boldness?: BoldnessSteps;
+  /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
+  readonly recoverCommand?: string;
 }
 
 /** Tools whose results pass whole: Anthropic's memory tool, whose notes are kept to be read as they are. */
@@ -43,7 +45,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     decisions,
     refused,
     onFailure,
-    find: findSettingsOf(settings),
+    find: { ...findSettingsOf(settings), ...(parts.recoverCommand && { recoverCommand: parts.recoverCommand }) },
     render: {
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers,

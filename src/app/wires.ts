@@ -34,6 +34,7 @@ import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import { callersOf } from './callers.ts';
 import { isHeldOut } from './held-out.ts';
 import { keptAnswers } from './kept-answers.ts';
+import { recoverCommand } from './recover-command.ts';
 import { requestIds } from './request-ids.ts';
 import { rewriterOf } from './rewriter.ts';
 import type { Services } from './services.ts';
@@ -178,6 +179,7 @@ async function handlerOptions(
   await Promise.all([loadRefused(), learner?.start()]);
   store.onRefused(() => void loadRefused());
   const callers = callersOf(settings);
+  const command = recoverCommand(settings, services.env?.PATH ?? '', process.argv[1] ?? '');
   return {
     rewriter: rewriterOf(settings, {
       store,
@@ -186,6 +188,7 @@ async function handlerOptions(
       onFailure,
       once,
       turns,
+      ...(command !== undefined && { recoverCommand: command }),
       ...(scorer && { scorer }),
       ...(learner && { boldness: learner }),
       ...(settings.holdout > 0 && { isHeldOut: (id: string) => isHeldOut(id, settings.holdout) }),

@@ -197,7 +197,7 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
 
 const HOW: Readonly<Record<HoldoutResult['method'], string>> = {
   pairs:
-    'Both groups are alike but for the cuts, so each pruned conversation is compared with its own bill without cuts.',
+    'No difference between the groups is seen but for the cuts, so each pruned conversation is compared with its own bill without cuts; whether it also goes on longer, the turns say.',
   groups: 'The groups are compared with each other, by classes of the size of the first request.',
 };
 

@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { recoverCommand } from '../../src/app/recover-command.ts';
 import type { Job } from '../../src/core/decide/decision.ts';
 import { addRecoveryHint } from '../../src/core/decide/decision.ts';
 import { DecisionMaker } from '../../src/core/decide/decision-maker.ts';
@@ -8,6 +11,8 @@ import type { Dialect } from '../../src/dialects/dialect.ts';
 import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
 import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { REASON_CHARS } from '../../src/engine/text/marker.ts';
+import { tempFolder } from '../helpers/afterwards.ts';
+import { settingsOf } from '../helpers/proxy.ts';
 import { decideOnce, openPipeline, openStore, type RewriterParts } from '../helpers/rewriter.ts';
 import { serverLog } from '../helpers/texts.ts';
 
@@ -131,9 +136,26 @@ describe('the way back to what was cut', () => {
     expect(after.decisions[0]?.cuts.length).toBeGreaterThan(0);
   });
 
+  it('names the file of the program where mcp-pruner is not on the PATH of this machine', () => {
+    const file = '/home/me/mcp-pruner/dist/cli.js';
+    const settings = settingsOf({ MCP_PRUNER_DB_PATH: ':memory:' });
+    const elsewhere = tempFolder();
+    expect(recoverCommand(settings, elsewhere, file)).toBe(`node ${file}`);
+    writeFileSync(join(elsewhere, 'mcp-pruner'), '', { mode: 0o755 });
+    expect(recoverCommand(settings, elsewhere, file)).toBeUndefined();
+    for (const odd of ['/home/m e/dist/cli.js', `/${'x'.repeat(70)}/cli.js`, '/lib/vitest.mjs']) {
+      expect(recoverCommand(settings, '', odd)).toBeUndefined();
+    }
+    const team = { ...settings, databaseUrl: 'postgres://db/x' };
+    expect(recoverCommand(team, '', file)).toBeUndefined();
+    const cuts = [{ startLine: 1, endLine: 9, reason: 'journal' }];
+    const [cut] = addRecoveryHint(cuts, { way: 'shell', recoverCommand: `node ${file}` });
+    expect(cut?.reason).toBe(`journal; source intacte, lignes par: node ${file} recover <prune_id> --lines a-b`);
+  });
+
   it('gives the words of a long reason up for it', () => {
     const reason = 'hors focus: '.padEnd(REASON_CHARS, 'x');
-    const [cut] = addRecoveryHint([{ startLine: 1, endLine: 9, reason }], 'shell');
+    const [cut] = addRecoveryHint([{ startLine: 1, endLine: 9, reason }], { way: 'shell' });
     expect(cut?.reason).toHaveLength(REASON_CHARS);
     expect(cut?.reason.endsWith(SHELL)).toBe(true);
   });

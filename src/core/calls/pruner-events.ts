@@ -14,41 +14,11 @@ export function prunerWithEvents(
   clock: Clock,
   onPruned: (result: PruneTextResult) => void = () => {},
 ): Pruner & BulkPruner {
-  const about = (runId: string) => ({ tsMs: clock.nowMs(), runId, opId: null });
-  const pruned = (input: PruneTextInput, result: PruneTextResult): EventRecord => ({
-    ...about(MCP_RUN),
-    kind: 'prune_text',
-    level: result.stats.usedFallback ? 'warn' : 'info',
-    payload: {
-      prune_id: result.pruneId,
-      source_type: input.sourceType ?? null,
-      lines: result.stats.originalLines,
-      kept_lines: result.stats.keptLines,
-      tokens_before: result.stats.tokensEstBefore,
-      tokens_after: result.stats.tokensEstAfter,
-      elapsed_ms: result.stats.elapsedMs,
-      used_fallback: result.stats.usedFallback,
-      warnings: result.warnings,
-    },
-  });
-  const recovered = ({ pruneId, ranges }: RecoverInput): EventRecord => ({
-    ...about(events.runOf(pruneId)),
-    kind: 'recovered',
-    level: 'info',
-    payload: {
-      prune_id: pruneId,
-      ranges: ranges.length,
-      lines: ranges.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0),
-    },
-  });
+  const now = (): number => clock.nowMs();
+  const recovered = (input: RecoverInput): EventRecord => recoveredEvent(input, events.runOf(input.pruneId), now());
   const refused = (inputs: readonly RecoverInput[], cause: unknown): EventRecord => {
-    const index = cause instanceof PrunerError && typeof cause.details.index === 'number' ? cause.details.index : 0;
-    const pruneId = inputs[index]?.pruneId ?? '';
-    const payload = {
-      prune_id: shownId(pruneId),
-      reason: cause instanceof PrunerError ? cause.code : 'internal_error',
-    };
-    return { ...about(events.runOf(pruneId)), kind: 'recover_failed', level: 'warn', payload };
+    const pruneId = refusedId(inputs, cause);
+    return refusedEvent(pruneId, cause, events.runOf(pruneId), now());
   };
   const recovering = async <T>(inputs: readonly RecoverInput[], work: Promise<T>): Promise<T> => {
     try {
@@ -63,7 +33,7 @@ export function prunerWithEvents(
   return {
     async pruneText(input, signal) {
       const result = await pruner.pruneText(input, signal);
-      events.add([pruned(input, result)]);
+      events.add([prunedEvent(input, result, now())]);
       onPruned(result);
       return result;
     },
@@ -72,7 +42,7 @@ export function prunerWithEvents(
       events.add(
         inputs.flatMap((input, i) => {
           const result = results[i];
-          return result ? [pruned(input, result)] : [];
+          return result ? [prunedEvent(input, result, now())] : [];
         }),
       );
       for (const result of results) onPruned(result);
@@ -94,4 +64,43 @@ export function prunerWithEvents(
 /** A client may send anything as an id: only a string that looks like one is reported. */
 function shownId(pruneId: string): string {
   return /^prn_[0-9A-Za-z]{12}$/.test(pruneId) ? pruneId : '';
+}
+
+function prunedEvent(input: PruneTextInput, result: PruneTextResult, tsMs: number): EventRecord {
+  return {
+    tsMs,
+    runId: MCP_RUN,
+    opId: null,
+    kind: 'prune_text',
+    level: result.stats.usedFallback ? 'warn' : 'info',
+    payload: {
+      prune_id: result.pruneId,
+      source_type: input.sourceType ?? null,
+      lines: result.stats.originalLines,
+      kept_lines: result.stats.keptLines,
+      tokens_before: result.stats.tokensEstBefore,
+      tokens_after: result.stats.tokensEstAfter,
+      elapsed_ms: result.stats.elapsedMs,
+      used_fallback: result.stats.usedFallback,
+      warnings: result.warnings,
+    },
+  };
+}
+
+function recoveredEvent({ pruneId, ranges }: RecoverInput, runId: string, tsMs: number): EventRecord {
+  const lines = ranges.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
+  const payload = { prune_id: pruneId, ranges: ranges.length, lines };
+  return { tsMs, runId, opId: null, kind: 'recovered', level: 'info', payload };
+}
+
+function refusedEvent(pruneId: string, cause: unknown, runId: string, tsMs: number): EventRecord {
+  const reason = cause instanceof PrunerError ? cause.code : 'internal_error';
+  const payload = { prune_id: shownId(pruneId), reason };
+  return { tsMs, runId, opId: null, kind: 'recover_failed', level: 'warn', payload };
+}
+
+/** The prune id that a failure is about: of several inputs the one that its `index` names. */
+function refusedId(inputs: readonly RecoverInput[], cause: unknown): string {
+  const index = cause instanceof PrunerError && typeof cause.details.index === 'number' ? cause.details.index : 0;
+  return inputs[index]?.pruneId ?? '';
 }

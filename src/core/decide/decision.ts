@@ -35,6 +35,8 @@ export interface Job {
   readonly keepWhole?: string;
   /** What the first marker says of having lines back; absent: nothing. Part of the decision. */
   readonly recoveryHint?: RecoveryHint;
+  /** Program that the hint names instead of `mcp-pruner`; no part of the decision's key. */
+  readonly recoverCommand?: string;
   /** The whole text gives way to one marker, because a directive asks for it. */
   readonly cutWhole?: CutWhole;
 }
@@ -84,6 +86,7 @@ const JOB_PARTS = {
   limits: ({ limits }) => partsOf(LIMIT_PARTS, limits),
   keepWhole: ({ keepWhole = '' }) => [keepWhole],
   recoveryHint: ({ recoveryHint }) => (recoveryHint ? [`way=${recoveryHint}`] : []),
+  recoverCommand: NOT_IN_KEY, // another place of the program leaves what was sent as it was
   small: ({ small }) => (small ? ['small'] : []),
   boldness: ({ boldness }) => (boldness && boldness.step !== 0 ? [`boldness=${boldness.step}`] : []),
   tool: NOT_IN_KEY, // recorded
@@ -132,7 +135,7 @@ export function decide(
     ...(job.sourceType && { sourceType: job.sourceType }),
     ...(job.reasonLanguage && { reasonLanguage: job.reasonLanguage }),
   });
-  const cuts = job.recoveryHint ? addRecoveryHint(plan.cuts, job.recoveryHint, job.reasonLanguage) : plan.cuts;
+  const cuts = job.recoveryHint ? addRecoveryHint(plan.cuts, { ...job, way: job.recoveryHint }) : plan.cuts;
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
 }
 
@@ -262,15 +265,24 @@ const WORDS: Readonly<Record<ReasonLanguage, Readonly<Record<RecoveryHint, strin
   },
 };
 
+const PROGRAM = 'mcp-pruner';
+
+interface HintOptions {
+  readonly way: RecoveryHint;
+  /** Default: French. */
+  readonly reasonLanguage?: ReasonLanguage;
+  /** Program that the `shell` hint names, by default `mcp-pruner`. At most 70 characters. */
+  readonly recoverCommand?: string;
+}
+
 /** Adds to the reason of the first cut that the source is whole and how lines come back; the reason is shortened for it. */
 export function addRecoveryHint(
   cuts: readonly Cut[],
-  way: RecoveryHint,
-  language: ReasonLanguage = 'fr',
+  { way, reasonLanguage: language = 'fr', recoverCommand = PROGRAM }: HintOptions,
 ): readonly Cut[] {
   const [first, ...others] = cuts;
   if (!first) return cuts;
-  const words = WORDS[language][way];
+  const words = WORDS[language][way].replace(PROGRAM, recoverCommand);
   const reason = cleanReason(first.reason).slice(0, REASON_CHARS - words.length - 2);
   return [{ ...first, reason: `${reason}; ${words}` }, ...others];
 }

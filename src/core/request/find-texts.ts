@@ -36,6 +36,8 @@ export interface FindSettings {
   readonly limits: Limits;
   /** Language of the reasons in markers, French where it is absent. */
   readonly reasonLanguage?: ReasonLanguage;
+  /** Program that a marker names to an agent without `recover_text`; `mcp-pruner` where it is absent. */
+  readonly recoverCommand?: string;
   readonly neverPruneTool: (name: string) => boolean;
   readonly neverPrunePath: (path: string) => boolean;
 }
@@ -319,7 +321,7 @@ function jobOf(
   way: RecoveryHint,
   keepWhole = '',
 ): Job {
-  const { limits, reasonLanguage } = settings;
+  const { limits, reasonLanguage, recoverCommand } = settings;
   const base = {
     text,
     textHash: textHash(text),
@@ -330,6 +332,7 @@ function jobOf(
     scope: 'proxy' as const,
     recoveryHint: way,
     ...(reasonLanguage && { reasonLanguage }),
+    ...(recoverCommand && way === 'shell' && { recoverCommand }),
   };
   return keepWhole === '' ? base : { ...base, keepWhole };
 }

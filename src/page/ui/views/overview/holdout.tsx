@@ -42,7 +42,7 @@ function Result({ holdout }: { holdout: HoldoutResult }) {
           ? ' Below each difference: the interval that holds the true one in 95 of 100 experiments. Where a few conversations outweigh all others more of them are needed.'
           : ' Too few to tell: no interval is given.'}
         {method === 'pairs' &&
-          ' Both groups are alike but for the cuts, so each pruned conversation is compared with its own bill without cuts.'}
+          ' No difference between the groups is seen but for the cuts, so each pruned conversation is compared with its own bill without cuts; whether it also goes on longer, the requests say.'}
         {plan.more !== null &&
           plan.more > 0 &&
           ` Some ${number(plan.more)} more conversations decide it with MCP_PRUNER_HOLDOUT=${plan.share}${plan.days === null ? '' : `, in about ${number(plan.days)} days`}.`}

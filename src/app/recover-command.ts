@@ -1,0 +1,31 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { isLoopbackHost } from '../config/warnings.ts';
+
+/** A path that a shell and a marker take as it is, short enough to leave a marker room for its reason. */
+const PLAIN_PATH = /^\/[\w./-]{1,60}\/cli\.js$/;
+
+/**
+ * The program that markers name to an agent without `recover_text`, where `mcp-pruner` itself is not on the PATH: the file
+ * that this proxy runs from.
+ *
+ * @param program - absolute path of the program's file
+ * @returns `undefined` where `mcp-pruner` does it: it is on the PATH, or agents may run on other machines
+ */
+export function recoverCommand(settings: Settings, path: string, program: string): string | undefined {
+  const isOwnMachine = isLoopbackHost(settings.host) && settings.databaseUrl === null;
+  if (!isOwnMachine || !PLAIN_PATH.test(program) || isOnPath('mcp-pruner', path)) return undefined;
+  return `node ${program}`;
+}
+
+function isOnPath(name: string, path: string): boolean {
+  return path.split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return folder !== '';
+    } catch {
+      return false;
+    }
+  });
+}
