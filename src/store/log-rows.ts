@@ -56,10 +56,10 @@ export function minuteOf(tsMs: number): readonly [number, number] {
 
 /** Events in their order, those of that kind that belong together as one. */
 export function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
-  const together = new Map<EventRecord | string, EventRecord>();
-  for (const event of events) {
+  const together = new Map<string, EventRecord>();
+  for (const [i, event] of events.entries()) {
     const { kind, tsMs, payload } = event;
-    const id = kind === FOLDED_KIND ? JSON.stringify([minuteOf(tsMs), payload.key_id, payload.reason]) : event;
+    const id = kind === FOLDED_KIND ? JSON.stringify([minuteOf(tsMs), payload.key_id, payload.reason]) : String(i);
     const first = together.get(id);
     const times = Number(first?.payload.times ?? 0) + Number(payload.times);
     together.set(id, first ? { ...first, payload: { ...first.payload, times } } : event);

@@ -297,7 +297,7 @@ class DatabaseStore implements PostgresStore {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> =>
       this.#database.transaction((client) => removeText(client, hash), BACKGROUND_WAIT_MS);
-    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]);
+    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // the next read finds it damaged again
     log?.warn({ pruneIds: gone }, 'damaged original');
     onDamaged?.(gone);
     await this.#view.lookAnew();

@@ -260,7 +260,7 @@ class FileStore implements SqliteStore {
   async #dropDamaged(hash: string, pruneId: string): Promise<void> {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> => this.#access.write(({ decisions }) => decisions.removeText(hash));
-    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]);
+    const gone = readonly ? [pruneId] : await drop().catch(() => [pruneId]); // the next read finds it damaged again
     log?.warn({ pruneIds: gone }, 'damaged original');
     onDamaged?.(gone);
   }

@@ -289,6 +289,7 @@ describe('everything that was done', () => {
       ['pinned', [b]],
       ['unpinned', [b]],
       ['deleted', [c]],
+      ['erased', [c]], // the same, in the audit trail
     ]);
     expect(new Set(events.map(({ runId }) => runId)).size).toBe(1);
     expect(events[0]?.payload).toMatchObject({ project: 'default', segments: 1, tokens: expect.any(Number) });

@@ -69,8 +69,7 @@ export class Past {
   async #read(file: SessionFile, use: (session: Session) => Promise<void>): Promise<void> {
     const { onProgress } = this.#options;
     onProgress(this.#done, file.agent);
-    const session = await file.read((share) => onProgress(this.#done + share / 2, file.agent)).catch(() => null);
-    // one file that cannot be read says nothing of the others
+    const session = await file.read((share) => onProgress(this.#done + share / 2, file.agent)).catch(() => null); // the others can still be read
     if (session === null) this.#skipped++;
     else await use(session);
     this.#done++;

@@ -49,8 +49,8 @@ async function knowing(settings: Settings, io: Io) {
   const store = await openStore(settings, { readonly: true, clock: io.clock });
   return {
     isKnown: async (pruneIds: readonly string[]): Promise<boolean> => {
-      // a store that cannot be read knows nothing
-      const found = await Promise.all(pruneIds.map((id) => store.findPrune(id).catch(() => null)));
+      const find = (id: string) => store.findPrune(id).catch(() => null); // a store that cannot be read knows nothing
+      const found = await Promise.all(pruneIds.map(find));
       return found.some((prune) => prune !== null);
     },
     close: () => store.close(),
