@@ -1,6 +1,6 @@
 import { untilCalled } from '../write-behind.ts';
 
-/** Wakes whoever waits for something to change in this process; other processes are looked for now and then. */
+/** Wakes all waiters in this process when something changes. Changes by other processes are polled. */
 export class Changes {
   readonly #listeners = new Set<() => void>();
 
@@ -8,13 +8,13 @@ export class Changes {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Calls back with every change, until the returned function is called. */
+  /** Calls `listener` on every change until the returned function is called. */
   on(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Waits for a change, at most for a time. */
+  /** Waits for the next change, for at most `atMostMs`. */
   next(atMostMs: number, signal?: AbortSignal): Promise<void> {
     return untilCalled((listener) => this.on(listener), atMostMs, signal);
   }

@@ -16,12 +16,12 @@ export interface FleetOptions {
   readonly store: FleetStore;
   readonly newId: () => string;
   readonly clock: Clock;
-  /** Of this server, and the number of its process. */
+  /** The id of this server and its pid. */
   readonly instanceId: string;
   readonly pid: number;
   readonly halfLifeMs: number;
   readonly tickMs: number;
-  /** `null` where no children are started. */
+  /** `null` if this server starts no children. */
   readonly children: ChildrenOptions | null;
   readonly onFailure: FailureReporter;
 }
@@ -57,14 +57,14 @@ export class Fleet {
     });
   }
 
-  /** Takes over what an earlier server left, and begins to look after things. Never rejects. */
+  /** Takes over the state of an earlier server and starts the monitoring. Never rejects. */
   async open(): Promise<void> {
     const { onFailure } = this.#options;
     const failed = (cause: unknown): void => onFailure('fleet', cause);
     await this.children?.open();
     await this.#beat().catch(failed);
     await this.#failInterrupted().catch(failed);
-    // children have a heart of their own
+    // the children's keeper sends its own heartbeat
     if (this.children === null) this.#heart = setInterval(() => void this.#beat().catch(failed), HEARTBEAT_MS).unref();
     this.#timer = setInterval(() => {
       this.graphs.transactions.sweep().catch(failed);
@@ -86,7 +86,7 @@ export class Fleet {
     await store.children.heartbeat({ instanceId, pid, url: '' });
   }
 
-  /** Runs of servers that have ended have failed with them; those of another server that lives go on. */
+  /** Fails the runs of servers that have ended. Runs of other live servers continue. */
   async #failInterrupted(): Promise<void> {
     const { store, clock, instanceId } = this.#options;
     const standing = await standings(store.children, instanceId, clock.nowMs(), isThere);
@@ -103,11 +103,11 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (cause) {
-    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'; // there, and another user's
+    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM'; // the process exists and belongs to another user
   }
 }
 
-/** What plans do with children: start one and wait for its end, and end those of a run. */
+/** Operations of plans on children: start one and wait for its end; end those of a run. */
 function planChildren(children: Children, store: FleetStore): PlanChildren {
   return {
     async run(input, hints: Hints, signal) {

@@ -1,6 +1,6 @@
 import type { Correlation, FleetEvent } from '../core/ports/fleet.ts';
 
-/** What a call says that it belongs to. */
+/** Correlation that a call states. */
 export interface Hints {
   readonly run_id?: string | undefined;
   readonly op_id?: string | undefined;
@@ -10,16 +10,16 @@ export interface Hints {
   readonly child_id?: string | undefined;
 }
 
-/** Who calls: a child by its own address, or anybody else. */
+/** The caller: a child with its own address, or any other client. */
 export interface Caller {
-  /** `null` for the parent, a person or another program. */
+  /** `null` for the parent agent, a person or another program. */
   readonly childId: string | null;
 }
 
-/** Events without a run of their own belong to this one. */
+/** The run id of events without a run. */
 const NO_RUN = 'mcp';
 
-/** Hints as they are kept. */
+/** Converts hints to stored correlation. */
 export function correlationOf(hints: Hints, caller?: Caller): Correlation {
   return {
     runId: hints.run_id ?? null,
@@ -31,7 +31,7 @@ export function correlationOf(hints: Hints, caller?: Caller): Correlation {
   };
 }
 
-/** An event of something that belongs where `about` says. Payloads hold ids and numbers only. */
+/** An event with the correlation of `about`. Payloads contain ids and numbers only. */
 export function eventOf(
   kind: string,
   about: Partial<Correlation>,

@@ -5,18 +5,18 @@ export type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_nam
 
 const GRAPHS = 'sc://graphs/';
 
-/** The beginning of a graph's id that a beginning of a URI names; `''` where it may be any. */
+/** The prefix of graph ids that a URI prefix implies; `''` if it allows any id. */
 function graphIdIn(uriPrefix: string): string {
   if (!uriPrefix.startsWith(GRAPHS)) return '';
   const [id = ''] = uriPrefix.slice(GRAPHS.length).split('@', 1);
   try {
     return decodeURIComponent(id);
   } catch {
-    return ''; // it ends within an escape
+    return ''; // the prefix ends inside an escape
   }
 }
 
-/** What is shown of the fleet under `sc://`. */
+/** The fleet's resources under `sc://`. */
 export class FleetResources {
   readonly #fleet: Fleet;
   readonly #store: FleetStore;
@@ -27,9 +27,9 @@ export class FleetResources {
   }
 
   /**
-   * The newest of each kind; a URI is made of its kind and its ids.
+   * The newest resources of each kind; a URI consists of kind and ids.
    *
-   * @param uriPrefix - what the URIs begin with that are asked for; others may come as well
+   * @param uriPrefix - wanted prefix; the result may contain others as well
    */
   async list(limit: number, uriPrefix: string) {
     const all = { prefix: '', limit };
@@ -72,7 +72,7 @@ export class FleetResources {
     ];
   }
 
-  /** @param part - of a snapshot its transaction, of a version its number; `null` where there is none */
+  /** @param part - transaction of a snapshot or version number; `null` for neither */
   async read(kind: FleetKind, id: string, part: string | null): Promise<object | 'expired' | null> {
     const { graphs, board } = this.#fleet;
     if (kind === 'blackboard_namespace') return board.namespacePayload(id);

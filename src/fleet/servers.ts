@@ -1,31 +1,31 @@
-/** A server that was not heard of for so long no longer works. */
+/** Age of the last heartbeat after which a server counts as ended. */
 const STALE_MS = 10_000;
-/** As `STALE_MS`, of one on another host: nobody here can look whether its process is there, and clocks differ. */
+/** `STALE_MS` for servers on another host: their processes cannot be checked from here, and clocks differ. */
 const STALE_ELSEWHERE_MS = 5 * 60_000;
 
-/** Names a server by its host, so that others know whether they can see its processes. */
+/** A server id with its host, so that other servers know whether they can see its processes. */
 export function serverOn(host: string, id: string): string {
   return `${id}@${host}`;
 }
 
-/** What is known of the servers that share a store. */
+/** State about the servers that share a store. */
 interface Known {
   aliveSince(ms: number): Promise<ReadonlyMap<string, number>>;
 }
 
-/** Where a server stands to this one. */
+/** The state of one server as seen from this one. */
 export interface Standing {
   readonly lives: boolean;
-  /** Its processes can be looked for here. */
+  /** Its processes run on this host. */
   readonly isHere: boolean;
 }
 
 /**
- * Tells of other servers on a store whether they live: one of this host where its process is there, one elsewhere (another
- * machine, another container) where it was heard of lately.
+ * Whether other servers of a store are alive. A server of this host is alive if its process exists. A server elsewhere
+ * (another machine or container) is alive if its last heartbeat is recent.
  *
  * @param self - this server
- * @param isThere - whether a process of this host lives
+ * @param isThere - whether a process of this host exists
  */
 export async function standings(
   store: Known,
@@ -43,13 +43,13 @@ export async function standings(
   };
 }
 
-/** Whether a server runs on the host of another, so that a number of a process means the same to both. */
+/** Whether two servers run on the same host, so that pids mean the same to both. */
 export function isBeside(server: string, other: string): boolean {
   const [host, otherHost] = [hostOf(server), hostOf(other)];
   return host === '' || host === otherHost;
 }
 
-/** `''` for a server of a version that did not say. */
+/** `''` for a server of a version that did not record its host. */
 function hostOf(server: string): string {
   const at = server.indexOf('@');
   return at < 0 ? '' : server.slice(at + 1);

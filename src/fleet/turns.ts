@@ -1,10 +1,10 @@
-/** Work that may pause wherever it yields, so that a long piece of it never holds the event loop. */
+/** Work that may pause at each yield, so that a long computation does not block the event loop. */
 export type Turns<T> = Generator<undefined, T, undefined>;
 
-/** How long one turn lasts. */
+/** Duration of one turn, in milliseconds. */
 const TURN_MS = 4;
 
-/** Does the work to its end without a pause. */
+/** Runs the work to its end without a pause. */
 export function atOnce<T>(work: Turns<T>): T {
   for (;;) {
     const step = work.next();
@@ -12,7 +12,7 @@ export function atOnce<T>(work: Turns<T>): T {
   }
 }
 
-/** Does the work in turns of some milliseconds, between which other events are served. */
+/** Runs the work in turns of a few milliseconds and serves other events in between. */
 export async function inTurns<T>(work: Turns<T>): Promise<T> {
   let endMs = performance.now() + TURN_MS;
   for (;;) {
@@ -24,7 +24,7 @@ export async function inTurns<T>(work: Turns<T>): Promise<T> {
   }
 }
 
-/** Lets other events be served before what follows. */
+/** Resolves in the next turn of the event loop, so that other events are served first. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,7 +5,7 @@ import { type Caller, eventOf } from '../hints.ts';
 import { inTurns, nextTurn } from '../turns.ts';
 import { namespaceOf, normaliseTags, ValueError, valueTexts } from './entry.ts';
 
-/** What is asked to be written. */
+/** One entry of a write request. */
 export interface BoardInput {
   readonly key: string;
   readonly value?: unknown;
@@ -13,7 +13,7 @@ export interface BoardInput {
   readonly ttl_ms?: number | undefined;
 }
 
-/** How often a wait looks for what other processes wrote. */
+/** Poll interval for writes of other processes, in milliseconds. */
 const LOOK_AGAIN_MS = 100;
 
 /** Facts that agents share outside their contexts. */
@@ -41,7 +41,7 @@ export class Board {
     const entries = await this.#store.set(writes, tell(caller));
     if (entries === null) throw new PrunerError('E-FLEET-BOUND', { bound: 'entries of the blackboard' });
     this.changes.tell();
-    await nextTurn(); // large values are written into the answer
+    await nextTurn(); // serialising large values for the answer takes long
     return entries.map(shownEntry);
   }
 
@@ -51,7 +51,7 @@ export class Board {
     return shownEntry(entry);
   }
 
-  /** What stands at a key, or `undefined`. */
+  /** The value of a key, or `undefined`. */
   async value(key: string): Promise<unknown> {
     return (await this.#store.get(key))?.value;
   }
@@ -87,7 +87,7 @@ export class Board {
     return { entries: page.map(shownEntry), next_cursor: next };
   }
 
-  /** Changes after a version, ascending; waits for the first when there is none. */
+  /** Changes after a version, ascending. Waits for the first one if there is none yet. */
   async watch(
     asked: {
       readonly start_version: number;
@@ -112,7 +112,7 @@ export class Board {
     }
   }
 
-  /** All entries of a namespace for readers of resources; `null` where there is none. */
+  /** All entries of a namespace, for resource readers; `null` if the namespace is empty. */
   async namespacePayload(namespace: string) {
     const entries: BoardEntry[] = [];
     for (let before: number | null = null; ; before = entries.at(-1)?.version ?? 0) {

@@ -1,12 +1,12 @@
 import type { Turns } from '../turns.ts';
 
-/** Bytes of JSON that one value may take. */
+/** Largest JSON text of one value, in bytes. */
 export const MAX_VALUE_BYTES = 256 * 1024;
 export const MAX_DEPTH = 64;
-/** Bytes of JSON of all values of one batch. */
+/** Largest total JSON text of the values in one batch, in bytes. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 
-/** A value that the blackboard cannot keep, and which of a batch. */
+/** A value that the blackboard rejects, with its index in the batch. */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
   readonly index: number;
@@ -17,13 +17,13 @@ export class ValueError extends Error {
   }
 }
 
-/** What a key belongs to: what stands before the first `:`, `/` or `|`, or else all of it. */
+/** The namespace of a key: the part before the first `:`, `/` or `|`, else the whole key. */
 export function namespaceOf(key: string): string {
   const end = key.search(/[:/|]/);
   return end > 0 ? key.slice(0, end) : key;
 }
 
-/** Tags as they are kept: trimmed, in lower case, each once, in order, none of them empty. */
+/** Normalises tags for storage: trimmed, lower case, unique, sorted, none empty. */
 export function normaliseTags(tags: readonly string[]): string[] {
   const clean = tags.map((tag) => tag.trim().toLowerCase()).filter((tag) => tag !== '');
   return [...new Set(clean)].sort();
@@ -50,7 +50,7 @@ export function* valueTexts(values: readonly unknown[]): Turns<string[]> {
   return texts;
 }
 
-/** Whether objects and lists are nested in each other more than so many times. Goes no deeper than that itself. */
+/** Whether objects and lists nest deeper than `levels`. The walk itself stops at that depth. */
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

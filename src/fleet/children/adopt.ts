@@ -8,10 +8,10 @@ import { isActive } from './spec.ts';
 const TOKEN_VARIABLE = 'MCP_PRUNER_CHILD_TOKEN';
 
 /**
- * Takes over children whose server is gone; those whose process is gone, too, or runs on another host, are lost: their
- * address ends with that, and nobody can look after them.
+ * Takes over children whose server has ended. A child is lost if its process has ended too, or if it runs on another
+ * host: its address ended with its server, and no other server can monitor it.
  *
- * @returns those that live
+ * @returns the children that are still running
  */
 export async function adoptOrphans(
   { store, clock, instanceId, processes }: ChildrenOptions,

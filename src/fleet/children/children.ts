@@ -12,9 +12,9 @@ import { RequestGate } from './request-gate.ts';
 import { type ChildInput, isActive, type Manifest, manifestOf, type SpawnInput } from './spec.ts';
 import { Starter } from './starter.ts';
 
-/** Child agents: started, looked after, limited and ended; adopted from a server that died. */
+/** Starts, monitors, limits and ends child agents, and adopts those of a server that died. */
 export class Children {
-  /** Counts and limits their model requests. */
+  /** Counts and limits the children's model requests. */
   readonly gate: RequestGate;
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
@@ -38,12 +38,12 @@ export class Children {
     });
   }
 
-  /** Takes over what a server that died left behind, and begins to look after children. */
+  /** Adopts the children of servers that died, and starts the monitoring. */
   open(): Promise<void> {
     return this.#keeper.open((childId) => this.collect(childId));
   }
 
-  /** Ends all children that this server looks after. */
+  /** Ends all children of this server. */
   close(): Promise<void> {
     return this.#keeper.close();
   }
@@ -60,7 +60,7 @@ export class Children {
     });
   }
 
-  /** Makes a child from its manifest file, or starts one that was made before or has ended. */
+  /** Starts a child: a new one from its manifest, or an existing one that was not started or has ended. */
   async spawn(input: SpawnInput, caller: Caller): Promise<Manifest> {
     const { child_id: childId, manifest_path: path, role, limits, child_id_hint, ...rest } = input;
     const hints: Hints = { ...rest, child_id: child_id_hint };
@@ -146,15 +146,15 @@ export class Children {
     return { children: records.map((record) => this.#shown(record)) };
   }
 
-  /** Children that are at work, for the contract net. */
+  /** Running children, as candidates for the contract net. */
   async running(): Promise<readonly ChildRecord[]> {
     return this.#options.store.children.list({ state: 'running', limit: MAX_RECORDS });
   }
 
   /**
-   * Ends a child and waits until it is gone.
+   * Ends a child and waits until its processes are gone.
    *
-   * @param told - `reason` becomes the `stop_reason`; `why` are the caller's words, kept in the log
+   * @param told - `reason` becomes the `stop_reason`; `why`, the caller's own words, goes into the child's log
    */
   async cancel(
     childId: string,
@@ -179,7 +179,7 @@ export class Children {
     return { child_id: childId, removed: true };
   }
 
-  /** @throws PrunerError `E-CHILD-LIMIT` when so many more cannot run */
+  /** @throws PrunerError `E-CHILD-LIMIT` when `more` further children would exceed the limit */
   async checkRoom(more: number): Promise<void> {
     const open = await this.#options.store.children.list({ open: true, limit: MAX_RECORDS });
     const { maxChildren } = this.#options;

@@ -1,18 +1,23 @@
-/** Variables that a child gets of the server's own environment, beside those that begin with `LC_`, `XDG_` or `SSL_CERT_`. */
+/**
+ * Variables that a child inherits from the server, in addition to those that begin with `LC_`, `XDG_` or `SSL_CERT_`.
+ */
 const INHERITED = new Set([
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'LANG', 'TERM', 'TZ', 'TMPDIR', 'NODE_EXTRA_CA_CERTS'],
   ...['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
 ]);
 const INHERITED_PREFIXES = ['LC_', 'XDG_', 'SSL_CERT_'];
-/** Never handed on, whoever names them: the server's own settings hold its token, its database and its provider's keys. */
+/** Never inherited, even if configured: the server's settings contain its token, its database and its provider keys. */
 const NEVER = /^(?:MCP_PRUNER_.*|DEEPINFRA_API_KEY)$/;
-/** What no call and no setting can let a call set: where programs are found, what is loaded into them, where the model is. */
+/**
+ * Variables that no call may set and no setting may allow: the program search path, preloaded libraries, the model
+ * address.
+ */
 const RESERVED =
   /^(?:PATH|NODE_OPTIONS|LD_.*|DYLD_.*|MCP_PRUNER_.*|OPENAI_BASE_URL|OPENAI_API_BASE|ANTHROPIC_BASE_URL|GOOGLE_GEMINI_BASE_URL|NO_PROXY|no_proxy)$/;
 /**
- * What a call may set: how output looks, the keys of providers, and names of the caller's own with a prefix that no program
- * reads. Anything else may name a file to load, a program to start or a folder of settings (`BASH_ENV`, `GIT_SSH_COMMAND`,
- * `PYTHONPATH`, `CODEX_HOME`), which would get round the list of commands.
+ * Variables that a call may set: output format, provider keys, and names with a prefix that no program reads. Any other
+ * variable may name a file to load, a program to start or a settings folder (`BASH_ENV`, `GIT_SSH_COMMAND`,
+ * `PYTHONPATH`, `CODEX_HOME`), which would bypass the list of allowed commands.
  */
 const SETTABLE =
   /^(?:LANG|LC_[A-Z]+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|COLUMNS|LINES|CI|(?:OPENAI|ANTHROPIC|GEMINI|GOOGLE)_API_KEY|(?:MY|TASK|JOB|CHILD|WORKER|FLEET)_[A-Z0-9_]+)$/;
@@ -23,7 +28,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Whether a call may set a variable.
  *
- * @param allowed - further names that the configuration allows; one that ends in `*` stands for all that begin with it
+ * @param allowed - further names that the configuration allows; a trailing `*` matches any suffix
  */
 export function maySet(name: string, allowed: readonly string[] = []): boolean {
   if (RESERVED.test(name)) return false;
@@ -32,7 +37,7 @@ export function maySet(name: string, allowed: readonly string[] = []): boolean {
   );
 }
 
-/** Where a child reaches the server. */
+/** The address at which a child reaches the server. */
 export interface ChildAddress {
   readonly childId: string;
   readonly token: string;
@@ -41,11 +46,11 @@ export interface ChildAddress {
 }
 
 /**
- * The whole environment of a child.
+ * Builds the complete environment of a child.
  *
- * @param named - further variables of the server's that the configuration hands on
- * @param wiring - what the agent itself needs to be wired
- * @param own - what the call sets
+ * @param named - further server variables that the configuration passes on
+ * @param wiring - variables that connect the agent to the proxy
+ * @param own - variables set by the call
  */
 export function childEnvironment(
   server: Environment,
@@ -80,7 +85,7 @@ export function childEnvironment(
 const SECRET_NAME = /(?:key|token|secret|password|credentials?)$/i;
 const MIN_SECRET_CHARS = 8;
 
-/** Values that must not stand in a log. */
+/** Secret values, which must be removed from logs. */
 export function secretsOf(environment: Environment): string[] {
   return Object.entries(environment).flatMap(([name, value]) =>
     value !== undefined && value.length >= MIN_SECRET_CHARS && SECRET_NAME.test(name) ? value : [],

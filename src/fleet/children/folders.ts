@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The private folder of each child: what it reads at its start, and what it writes. */
+/** The private folder of each child, with its input and output files. */
 export class ChildFolders {
   readonly #root: string;
 
-  /** @param root - holds those of all children */
+  /** @param root - the parent folder */
   constructor(root: string) {
     this.#root = root;
   }
 
-  /** Named by a hash: an id may hold anything. */
+  /** Folder names are hashes, because an id may contain any characters. */
   of(childId: string): string {
     return join(this.#root, createHash('sha256').update(childId).digest('hex').slice(0, 32));
   }
 
-  /** An empty folder that only its owner can enter. */
+  /** Creates an empty folder with access for its owner only. */
   fresh(childId: string): string {
     const folder = this.of(childId);
     rmSync(folder, { recursive: true, force: true });
@@ -26,7 +26,7 @@ export class ChildFolders {
     return folder;
   }
 
-  /** Writes a file that the child reads. @returns its path */
+  /** Writes an input file of the child. @returns its path */
   write(folder: string, name: string, text: string): string {
     const file = join(folder, name);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -34,7 +34,7 @@ export class ChildFolders {
     return file;
   }
 
-  /** Writes what the child reads on stdin. @returns its path */
+  /** Writes the child's stdin to a file. @returns its path */
   writePrompt(folder: string, prompt: string): string {
     return this.write(folder, PROMPT, prompt);
   }

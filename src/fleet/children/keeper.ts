@@ -11,12 +11,12 @@ import { OutputReader } from './output.ts';
 import { type ChildRecords, childEvent, limitTold, meta } from './records.ts';
 import { hasEnded, isActive, type StartSpec } from './spec.ts';
 
-/** What this process knows of a child that it looks after. */
+/** This process's state of a child that it monitors. */
 export interface Live {
-  /** As it was when we began; the number of its process and its token do not change while it lives. */
+  /** The record at the start of monitoring. Its pid and token do not change while the child runs. */
   readonly record: ChildRecord;
   readonly readers: readonly OutputReader[];
-  /** Whether we hear of its exit, or must look for it. */
+  /** Whether the child is a process of ours, whose exit event we receive. An adopted child must be polled. */
   readonly isOurs: boolean;
   readonly load: LoadWatch;
   limitTimer: NodeJS.Timeout | undefined;
@@ -28,14 +28,14 @@ const HEARTBEAT_MS = 2_000;
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 const KILL_WAIT_MS = 5_000;
 
-/** Looks after the children of this server: their output, their limits, their end. Adopts those of servers that died. */
+/** Monitors the children of this server: their output, limits and end. Adopts the children of servers that died. */
 export class Keeper {
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
   readonly #folders: ChildFolders;
   readonly #live = new Map<string, Live>();
   readonly #byToken = new Map<string, string>();
-  /** Children that are being ended from here. */
+  /** Children that this server is ending. */
   readonly #ending = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #lastSecond = 0;
@@ -53,7 +53,7 @@ export class Keeper {
     return this.#isClosed;
   }
 
-  /** Takes over what a server that died left behind, and begins to look. @param collectOld - forgets children by id */
+  /** Adopts the children of servers that died, and starts polling. @param collectOld - deletes old children by id */
   async open(collectOld: (childId: string) => Promise<unknown>): Promise<void> {
     await this.#beat().catch((cause: unknown) => this.#failed('heartbeat', cause));
     await this.#adopt().catch((cause: unknown) => this.#failed('adopt', cause));
@@ -65,7 +65,7 @@ export class Keeper {
     this.#timer.unref();
   }
 
-  /** Ends all children that this server looks after. */
+  /** Ends all children of this server. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
@@ -78,12 +78,12 @@ export class Keeper {
     await store.children.farewell(instanceId).catch((cause: unknown) => this.#failed('farewell', cause));
   }
 
-  /** The child behind the hash of a token, of those that are looked after here. */
+  /** The id of the monitored child with this token hash. */
   knownBy(tokenHash: string): string | undefined {
     return this.#byToken.get(tokenHash);
   }
 
-  /** Begins to look after a child. @param isOurs - its exit will be told to `ended` */
+  /** Starts to monitor a child. @param isOurs - the caller will report its exit to `ended` */
   watch(
     record: ChildRecord,
     secrets: readonly string[],
@@ -110,7 +110,7 @@ export class Keeper {
     this.#live.delete(childId);
   }
 
-  /** Writes the end of a process that this server looked after. */
+  /** Records the end of a process that this server monitored. */
   async ended(live: Live, exitCode: number | null, signal: string | null, state?: ChildState): Promise<void> {
     const { childId } = live.record;
     if (this.#live.get(childId) !== live) return;
@@ -135,7 +135,7 @@ export class Keeper {
     this.#records.changes.tell();
   }
 
-  /** Tells a child to end, makes it end after the grace, and waits until it is gone. */
+  /** Asks a child to end, kills it after the grace period, and waits until it is gone. */
   async end(childId: string, reason: string, graceMs: number, why?: string): Promise<ChildRecord> {
     this.#ending.add(childId);
     try {
@@ -153,24 +153,24 @@ export class Keeper {
       return { record: next, logs: [meta(`stopping: ${reason}${why === undefined ? '' : ` (${why})`}`)] };
     });
     if (!isActive(record)) return record;
-    // of a child elsewhere its own server, which sees that it is to stop
+    // only the child's own server signals it; that server finds the stop request in the record
     const { pid, processStart } = isBeside(record.instanceId, instanceId) ? record : { pid: null, processStart: null };
     const isThere = (): boolean => pid !== null && processes.startOf(pid) === processStart;
     const signalled = (signal: NodeJS.Signals): void => {
-      // what a head that has ended left behind is still in its group
+      // the group may still contain processes of a head that has ended
       if (pid !== null && (isThere() || this.#live.get(childId)?.isOurs === true)) processes.signal(pid, signal);
     };
     if (graceMs > 0) {
       signalled('SIGTERM');
       const ended = await this.untilEnded(childId, graceMs);
-      if (pid !== null && hasEnded(ended)) processes.signal(pid, 'SIGKILL'); // those it had started
+      if (pid !== null && hasEnded(ended)) processes.signal(pid, 'SIGKILL'); // processes that the child had started
       if (hasEnded(ended)) return ended;
     }
     signalled('SIGKILL');
     return this.untilEnded(childId, KILL_WAIT_MS);
   }
 
-  /** A child whose request was refused may end by itself first. */
+  /** Ends a child after a grace period: it may exit by itself after a refused request. */
   endLater(childId: string, key: string): void {
     const live = this.#live.get(childId);
     if (!live || live.limitTimer !== undefined) return;
@@ -179,7 +179,7 @@ export class Keeper {
     }, this.#options.graceMs).unref();
   }
 
-  /** Waits until a child has ended, at most for a time. @returns its record then */
+  /** Waits until a child has ended, for at most `waitMs`. @returns its latest record */
   async untilEnded(childId: string, waitMs: number, signal?: AbortSignal): Promise<ChildRecord> {
     const endMs = performance.now() + waitMs;
     for (;;) {
@@ -191,7 +191,7 @@ export class Keeper {
     }
   }
 
-  /** One round of looking after all children. */
+  /** One polling round over all children. */
   async #look(collectOld: (childId: string) => Promise<unknown>): Promise<void> {
     const { store, clock } = this.#options;
     const nowMs = performance.now();
@@ -212,7 +212,7 @@ export class Keeper {
       .catch((cause: unknown) => this.#failed('collect', cause));
   }
 
-  /** Whether a child that was adopted is still there. */
+  /** Checks whether an adopted child is still running. */
   async #lookFor(childId: string): Promise<void> {
     const live = this.#live.get(childId);
     if (!live || live.isOurs) return;
@@ -240,7 +240,7 @@ export class Keeper {
     if (record.state !== 'running' || record.pid === null) return;
     const limits = record.limits as Limits;
     const over = forbids(record);
-    // refused by whichever server its request came to
+    // any server may have refused the request that exceeded the limit
     if (over !== null && record.limitsTold.includes(over)) this.endLater(record.childId, over);
     const ranMs = clock.nowMs() - (record.startedMs ?? clock.nowMs());
     if (limits.wallclock_ms !== undefined && ranMs > limits.wallclock_ms)

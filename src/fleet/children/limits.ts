@@ -1,21 +1,21 @@
 import type { ChildRecord } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 
-/** The limits that a child can have. */
+/** The limits of a child. */
 const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;
 export type LimitKey = (typeof LIMIT_KEYS)[number];
 export type Limits = Readonly<Partial<Record<LimitKey, number>>>;
-/** As a call gives them: `null` lifts one. */
+/** Limits as a call states them; `null` removes one. */
 export type LimitChanges = Readonly<Partial<Record<LimitKey, number | null | undefined>>>;
 
-/** What the configuration allows at the most; 0 allows everything. */
+/** Upper bounds from the configuration; 0 means no bound. */
 export interface Ceilings {
   readonly wallclockMs: number;
   readonly memoryMb: number;
   readonly cpuPercent: number;
 }
 
-/** Limits that the ceilings set where a call names none. */
+/** Limits for calls that name none, derived from the ceilings. */
 export function defaultLimits({ wallclockMs, memoryMb, cpuPercent }: Ceilings): Limits {
   return {
     ...(wallclockMs > 0 && { wallclock_ms: wallclockMs }),
@@ -25,9 +25,9 @@ export function defaultLimits({ wallclockMs, memoryMb, cpuPercent }: Ceilings): 
 }
 
 /**
- * Limits after a change: keys given replace, `null` lifts (down to the default, which is the ceiling), others stay.
+ * Applies a change to limits: named keys replace, `null` resets to the default (the ceiling), other keys stay.
  *
- * @throws PrunerError `E-CHILD-LIMIT` for one above the ceiling
+ * @throws PrunerError `E-CHILD-LIMIT` for a limit above its ceiling
  */
 export function changedLimits(before: Limits, changes: LimitChanges, ceilings: Ceilings): Limits {
   const defaults = defaultLimits(ceilings);
@@ -46,14 +46,14 @@ export function changedLimits(before: Limits, changes: LimitChanges, ceilings: C
   return limits;
 }
 
-/** Limits that nobody can enforce here: there is no `/proc` to look into. */
+/** Limits that cannot be enforced on this system because it has no `/proc`. */
 export function unenforced(limits: Limits, canLook: boolean): string[] {
   return LIMIT_KEYS.filter(
     (key) => limits[key] !== undefined && !canLook && (key === 'memory_mb' || key === 'cpu_percent'),
   );
 }
 
-/** The limit that forbids one more model request, or `null`. */
+/** The limit that forbids another model request, or `null`. */
 export function forbids({ limits, usage }: Pick<ChildRecord, 'limits' | 'usage'>): LimitKey | null {
   const { messages, tokens, cost_usd } = limits as Limits;
   if (messages !== undefined && usage.messages >= messages) return 'messages';

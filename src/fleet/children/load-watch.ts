@@ -5,19 +5,19 @@ const SECOND_MS = 1_000;
 const CPU_WINDOW_S = 10;
 const CPU_MEANS = 3;
 
-/** A limit that is passed, and what was found. */
+/** An exceeded limit with the measured value. */
 export interface Passed {
   readonly key: 'memory_mb' | 'cpu_percent';
   readonly used: number;
 }
 
-/** Holds the load of one child against its limits, once a second. */
+/** Compares the load of one child with its limits, once a second. */
 export class LoadWatch {
   #windowStartMs = 0;
   #seconds = 0;
   #meansAbove = 0;
 
-  /** @param load - as it is now */
+  /** @param load - the current load */
   passed({ memory_mb, cpu_percent }: Limits, load: GroupLoad): Passed | null {
     if (memory_mb !== undefined && load.memoryMb > memory_mb) return { key: 'memory_mb', used: load.memoryMb };
     if (cpu_percent === undefined) return null;

@@ -8,7 +8,10 @@ const MAX_BYTES = 64 * 1024;
 const DEFAULT_AGENT = 'codex';
 const shape = z.strictObject(childFields);
 
-/** Reads a manifest file inside the child roots; `null` when it is not there. @throws PrunerError `E-CHILD-MANIFEST` */
+/**
+ * Reads a manifest file inside the child roots; `null` if the file does not exist. @throws PrunerError
+ * `E-CHILD-MANIFEST`
+ */
 export function readManifestFile(places: Places, path: string): ChildInput | null {
   const text = places.manifest(path, MAX_BYTES);
   if (text === null) return null;

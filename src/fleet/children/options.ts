@@ -7,7 +7,7 @@ import type { Ceilings } from './limits.ts';
 import type { Places } from './places.ts';
 import type { Processes } from './processes.ts';
 
-/** How an agent known by name is started for one prompt. */
+/** How to start a named agent with one prompt. */
 export interface AgentLaunch {
   readonly command: string;
   readonly args: readonly string[];
@@ -23,23 +23,23 @@ export interface ChildrenOptions {
   readonly newId: () => string;
   /** 128 random bits in hex. */
   readonly newToken: () => string;
-  /** Of this server. */
+  /** The id of this server. */
   readonly instanceId: string;
   readonly pid: number;
-  /** Where children reach this server, without a path. */
+  /** Base URL at which children reach this server, without a path. */
   readonly url: () => string;
-  /** Folder of the private files of all children. */
+  /** Parent folder of all children's private files. */
   readonly folder: string;
   /** The server's own environment. */
   readonly env: Environment;
-  /** Variables of it that are handed on beside the usual ones. */
+  /** Further server variables that children inherit. */
   readonly handedOn: readonly string[];
   /** Further variables that a call may set. */
   readonly settable: readonly string[];
   readonly maxChildren: number;
   readonly graceMs: number;
   readonly ceilings: Ceilings;
-  /** @returns `null` for a name that no wired agent has */
+  /** @returns `null` for an unknown agent */
   readonly launch: (
     agent: string,
     asked: {
@@ -50,10 +50,10 @@ export interface ChildrenOptions {
       readonly folder: string;
     },
   ) => AgentLaunch | null;
-  /** What a request cost in dollars; `null` without a price for its model. */
+  /** Cost of a request in dollars; `null` if its model has no known price. */
   readonly costOf: (usage: ChildRequestUsage) => number | null;
   readonly onFailure: FailureReporter;
 }
 
-/** Records that are kept, and looked through, at the most. */
+/** Most records that are kept and scanned. */
 export const MAX_RECORDS = 1_000;

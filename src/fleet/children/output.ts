@@ -5,33 +5,33 @@ import type { ChildLogLine } from '../../core/ports/fleet.ts';
 
 const MAX_LINE_CHARS = 4_000;
 const CHUNK_BYTES = 64 * 1024;
-/** Lines that one second of a child may have in its log; the rest is counted. */
+/** Most log lines of a child per second; further lines are only counted. */
 const LINES_PER_SECOND = 2_000;
 const TOKEN = /\b[0-9a-f]{32}\b/g;
 
 export interface OutputOptions {
   readonly file: string;
   readonly stream: 'stdout' | 'stderr';
-  /** Where to go on, in bytes. */
+  /** Byte offset at which to continue. */
   readonly position: number;
   readonly secrets: readonly string[];
   readonly tokenHash: string | null;
 }
 
-/** What one look at the output found. */
+/** Result of one read of the output. */
 export interface OutputRead {
   readonly lines: readonly ChildLogLine[];
-  /** Up to where whole lines were read. */
+  /** Byte offset after the last complete line. */
   readonly position: number;
   readonly isMore: boolean;
 }
 
-/** SHA-256 of a token, as the store keeps it. */
+/** SHA-256 of a token; the store keeps only this hash. */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Reads a file of output line by line, from where it stood, with all secrets taken out. */
+/** Reads an output file line by line from an offset, with all secrets removed. */
 export class OutputReader {
   readonly #options: OutputOptions;
   #position: number;
@@ -48,11 +48,11 @@ export class OutputReader {
     return this.#position;
   }
 
-  /** @param isLast - nothing more will be written: a line without its end is one */
+  /** @param isLast - the file will not grow: a last line without a line end is complete */
   read(nowMs: number, isLast: boolean): OutputRead {
     const bytes = readAt(this.#options.file, this.#position);
     const newline = bytes.lastIndexOf(0x0a);
-    // a line longer than what is read at once is told in pieces
+    // a line longer than one chunk is logged in pieces
     const isFull = bytes.length === CHUNK_BYTES;
     const end = newline >= 0 ? newline + 1 : isLast || isFull ? bytes.length : 0;
     const lines: ChildLogLine[] = [];
@@ -91,7 +91,7 @@ export class OutputReader {
     let clean = line;
     for (const secret of this.#options.secrets) clean = clean.replaceAll(secret, '[redacted]');
     const { tokenHash } = this.#options;
-    // after a restart only the hash of the token is known
+    // after a restart only the token's hash is known
     return tokenHash === null
       ? clean
       : clean.replace(TOKEN, (word) => (hashToken(word) === tokenHash ? '[redacted]' : word));

@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync, realpathSync, statSync } from 'nod
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path';
 import { PrunerError } from '../../errors.ts';
 
-/** The path without links; `null` when there is nothing. */
+/** The path with links resolved; `null` if it does not exist. */
 function real(path: string): string | null {
   try {
     return realpathSync(path);
@@ -11,15 +11,18 @@ function real(path: string): string | null {
   }
 }
 
-/** What may be started, and where. It is no sandbox: what was started can go wherever its user can. */
+/**
+ * Checks which programs may be started and in which folders. This is no sandbox: a started program has all rights of
+ * its user.
+ */
 export class Places {
   readonly #commands: readonly string[];
   readonly #roots: readonly string[];
   readonly #path: string;
 
   /**
-   * @param commands - names of wired agents and absolute paths of programs
-   * @param roots - folders
+   * @param commands - names of agents and absolute paths of programs
+   * @param roots - allowed folders
    * @param path - the server's own PATH
    */
   constructor(commands: readonly string[], roots: readonly string[], path: string) {
@@ -28,12 +31,12 @@ export class Places {
     this.#path = path;
   }
 
-  /** Whether an agent may be started by its name. */
+  /** Whether an agent may be started by name. */
   allowsAgent(name: string): boolean {
     return this.#commands.includes(name);
   }
 
-  /** The program behind a name in the server's PATH. @throws PrunerError `E-CHILD-COMMAND` */
+  /** Resolves an agent's name in the server's PATH. @throws PrunerError `E-CHILD-COMMAND` */
   agentFile(command: string): string {
     for (const folder of this.#path.split(delimiter).filter((one) => isAbsolute(one))) {
       const file = join(folder, command);
@@ -42,7 +45,7 @@ export class Places {
     throw new PrunerError('E-CHILD-COMMAND', { command, reason: 'it is not installed, or not in PATH' });
   }
 
-  /** The program that a call may start by its path. @throws PrunerError `E-CHILD-COMMAND` */
+  /** Resolves the path of an allowed program. @throws PrunerError `E-CHILD-COMMAND` */
   commandFile(command: string): string {
     const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-COMMAND', { command, reason });
     if (!isAbsolute(command)) throw refuse('a command is an absolute path');
@@ -50,11 +53,11 @@ export class Places {
     if (file === null || !isProgram(file)) throw refuse('there is no such program');
     const allowed = this.#commands.filter((one) => isAbsolute(one)).map(real);
     if (!allowed.includes(file)) throw refuse('it is not in MCP_PRUNER_CHILD_COMMANDS');
-    // the path as it was named: programs look at their own name, as busybox does
+    // keep the path as named: programs such as busybox look at their own name
     return resolve(command);
   }
 
-  /** The folder that a child works in. @throws PrunerError `E-CHILD-COMMAND` for one outside the roots */
+  /** The working folder of a child. @throws PrunerError `E-CHILD-COMMAND` for one outside the roots */
   folder(cwd: string | undefined): string {
     const [first] = this.#roots;
     if (first === undefined)
@@ -66,7 +69,7 @@ export class Places {
     return folder;
   }
 
-  /** The text of a manifest file; `null` when it is not there. @throws PrunerError `E-CHILD-MANIFEST` */
+  /** The text of a manifest file; `null` if it does not exist. @throws PrunerError `E-CHILD-MANIFEST` */
   manifest(path: string, maxBytes: number): string | null {
     const file = real(resolve(this.#roots[0] ?? '/', path));
     if (file === null) return null;

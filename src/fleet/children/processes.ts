@@ -4,7 +4,7 @@ export interface ProcessStart {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Files that take its output, and the one it reads; private ones, made by the caller. */
+  /** Private files made by the caller: two for output, one for stdin. */
   readonly stdout: string;
   readonly stderr: string;
   readonly stdin: string | null;
@@ -22,25 +22,25 @@ export interface StartedProcess {
   readonly ended: Promise<ProcessEnd>;
 }
 
-/** What a group of processes takes up. */
+/** Resource usage of a process group. */
 export interface GroupLoad {
   readonly memoryMb: number;
-  /** CPU time so far, in milliseconds. */
+  /** Total CPU time, in milliseconds. */
   readonly cpuMs: number;
 }
 
-/** The processes of this machine, as far as children need them. */
+/** Operations on processes of this machine, as children need them. */
 export interface Processes {
-  /** Whether memory and CPU of a group can be looked at. */
+  /** Whether this system can measure memory and CPU of a group. */
   readonly canLook: boolean;
-  /** Starts a process as head of a group of its own. @throws the error of the system */
+  /** Starts a process as head of its own process group. @throws the system's error */
   start(start: ProcessStart): Promise<StartedProcess>;
-  /** When a process began, as the system counts; `null` when there is none of this number. */
+  /** Start time of a process in the system's units; `null` if there is no process with this pid. */
   startOf(pid: number): string | null;
-  /** Signals a whole group; `false` when nothing of it is there. */
+  /** Signals a whole group; `false` if none of its processes is left. */
   signal(group: number, signal: NodeJS.Signals | 0): boolean;
-  /** @returns `null` where it cannot be looked at */
+  /** @returns `null` if the load cannot be measured */
   load(group: number): GroupLoad | null;
-  /** The head of a group whose environment has a variable with a value that fits. */
+  /** Finds the group head whose environment has the variable with a matching value. */
   findByEnvironment(name: string, fits: (value: string) => boolean): number | null;
 }

@@ -3,7 +3,7 @@ import { PrunerError } from '../../errors.ts';
 import { Changes } from '../changes.ts';
 import { eventOf } from '../hints.ts';
 
-/** The records of all children; whoever waits for a change of one is woken by it. */
+/** The records of all children. A change wakes everyone who waits for it. */
 export class ChildRecords {
   readonly changes = new Changes();
   readonly #store: ChildStore;
@@ -18,10 +18,10 @@ export class ChildRecords {
   }
 
   /**
-   * Changes a record by a pure function, which may be called again.
+   * Changes a record by a pure function, which may be called more than once.
    *
-   * @param change - gets the record and how many children are starting or running; `null` leaves it
-   * @returns the record as it is afterwards
+   * @param change - receives the record and the number of children starting or running; `null` changes nothing
+   * @returns the record after the change
    * @throws PrunerError `E-CHILD-NOT-FOUND`
    */
   async update(
@@ -39,12 +39,12 @@ function found(childId: string, record: ChildRecord | null): ChildRecord {
   return record;
 }
 
-/** A line of a child's log that it did not write itself. */
+/** A log line about a child, written by the server. */
 export function meta(message: string): ChildLogLine {
   return { stream: 'meta', message, parsed: null };
 }
 
-/** An event of a child, for the run that it belongs to. */
+/** An event about a child, attributed to its run. */
 export function childEvent(
   kind: string,
   { childId, correlation }: ChildRecord,

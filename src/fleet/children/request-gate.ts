@@ -11,9 +11,9 @@ export interface RequestGateOptions {
   readonly records: ChildRecords;
   /** What a request cost in dollars; `null` without a price for its model. */
   readonly costOf: (usage: ChildRequestUsage) => number | null;
-  /** The child behind the hash of a token, where this server looks after it. */
+  /** The child with this token hash, if this server monitors it. */
   readonly knownBy: (tokenHash: string) => string | undefined;
-  /** Told that a request of a child was refused for a limit. */
+  /** Called when a request of a child was refused because of a limit. */
   readonly onRefused: (childId: string, limit: string) => void;
   readonly onFailure: FailureReporter;
 }
@@ -45,7 +45,7 @@ export class RequestGate implements ChildGate {
         return { record: { ...record, usage: { ...record.usage, messages: record.usage.messages + 1 } } };
       });
     } catch (cause) {
-      this.#options.onFailure('limits', cause); // the request goes on: an agent must not fail for our store
+      this.#options.onFailure('limits', cause); // fail open: an agent must not fail because of our store
       return null;
     }
     if (refused !== null) this.#options.onRefused(childId, refused);
@@ -54,7 +54,7 @@ export class RequestGate implements ChildGate {
 
   async settle(childId: string, told: ChildRequestUsage): Promise<void> {
     const { tokensIn, tokensOut } = told;
-    if (tokensIn + tokensOut === 0) return; // it was refused
+    if (tokensIn + tokensOut === 0) return; // the request was refused
     const { records, costOf, onFailure } = this.#options;
     const cost = costOf(told);
     await records
@@ -77,7 +77,7 @@ export class RequestGate implements ChildGate {
   }
 }
 
-/** A limit of cost that a request without a price has passed by. */
+/** A cost limit that a request without a known price has bypassed. */
 function withoutPrice({ limits, limitsUnenforced }: ChildRecord): readonly string[] {
   const isKept = limits.cost_usd === undefined || limitsUnenforced.includes('cost_usd');
   return isKept ? limitsUnenforced : [...limitsUnenforced, 'cost_usd'];

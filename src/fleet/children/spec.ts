@@ -4,13 +4,13 @@ import type { ChildRecord } from '../../core/ports/fleet.ts';
 import type { Hints } from '../hints.ts';
 import type { LimitChanges } from './limits.ts';
 
-/** What is asked to be started. */
+/** A request to start a child. */
 export interface ChildInput extends Omit<z.infer<z.ZodObject<typeof childFields>>, 'limits'> {
   readonly child_id?: string | undefined;
   readonly limits?: LimitChanges | undefined;
 }
 
-/** How a child is started: kept in the store, shown to nobody. */
+/** The start parameters of a child. They are stored and never shown. */
 export type StartSpec = Pick<ChildInput, 'agent' | 'command' | 'args' | 'prompt' | 'model' | 'cwd' | 'env'>;
 
 export interface SpawnInput extends Omit<Hints, 'child_id'>, Pick<ChildInput, 'role' | 'limits'> {
@@ -25,12 +25,12 @@ export function hasEnded({ state }: Pick<ChildRecord, 'state'>): boolean {
   return (ENDED_STATES as readonly string[]).includes(state);
 }
 
-/** Whether there is, or may be, a process. */
+/** Whether the child has, or may soon have, a process. */
 export function isActive({ state }: Pick<ChildRecord, 'state'>): boolean {
   return state === 'starting' || state === 'running' || state === 'stopping';
 }
 
-/** A child as every answer shows it. */
+/** A child as shown in answers. */
 export function manifestOf(record: ChildRecord, nowMs: number) {
   const { usage, correlation, startedMs, endedMs } = record;
   const tokens = usage.tokensIn + usage.tokensOut;

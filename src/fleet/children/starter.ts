@@ -12,7 +12,7 @@ import type { ChildInput, StartSpec } from './spec.ts';
 const MINUTE_MS = 60_000;
 const STARTS_PER_MINUTE = 120;
 
-/** A program with all that it is started with. */
+/** A program with its arguments and environment. */
 interface Launch {
   readonly file: string;
   readonly args: readonly string[];
@@ -20,7 +20,7 @@ interface Launch {
   readonly stdin: string | null;
 }
 
-/** Starts children: what may be started is checked twice, when it is asked for and when it begins. */
+/** Starts children. Each request is checked twice: when it arrives and when the process starts. */
 export class Starter {
   readonly #options: ChildrenOptions;
   readonly #records: ChildRecords;
@@ -35,7 +35,7 @@ export class Starter {
     this.#keeper = keeper;
   }
 
-  /** How a child is started. @throws PrunerError `E-CHILD-COMMAND`, before anything is written */
+  /** Checks how a child is started, before anything is written. @throws PrunerError `E-CHILD-COMMAND` */
   checked({ agent, command, args, prompt, model, cwd, env }: ChildInput): StartSpec {
     const { places } = this.#options;
     const refuse = (reason: string): PrunerError => new PrunerError('E-CHILD-COMMAND', { reason });
@@ -49,9 +49,9 @@ export class Starter {
   }
 
   /**
-   * Starts a child that was made.
+   * Starts a child that has a record.
    *
-   * @returns its record once there is a process
+   * @returns its record once the process exists
    * @throws PrunerError `E-CHILD-LIMIT`, `E-CHILD-START`, `E-CHILD-COMMAND`, `E-FLEET-RATE`
    */
   async start(made: ChildRecord): Promise<ChildRecord> {
@@ -62,7 +62,7 @@ export class Starter {
     const spec = (await store.children.spec(childId)) as StartSpec | null;
     if (spec === null) throw new PrunerError('E-CHILD-NOT-FOUND', { child_id: childId });
     const cwd = places.folder(spec.cwd);
-    this.#checkEnv(spec.env); // an earlier version, or other settings, may have let it in
+    this.#checkEnv(spec.env); // an earlier version or other settings may have allowed it
     const token = newToken();
     const address = { childId, token, url: `${this.#options.url()}/child/${token}` };
     const folder = this.#folders.fresh(childId);
@@ -90,7 +90,7 @@ export class Starter {
     throw new PrunerError('E-CHILD-COMMAND', { reason, hint });
   }
 
-  /** Notes that a child begins, where there is room for one more. */
+  /** Records that a child is starting, if the limit allows one more. */
   async #starting(made: ChildRecord, token: string, workdir: string): Promise<ChildRecord> {
     const { store, instanceId, maxChildren } = this.#options;
     let tooMany = false;

@@ -7,21 +7,21 @@ export interface Bid {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What a bidder has beside its bid. */
+/** Facts about a bidder that its bid does not contain. */
 export interface Bidder {
-  /** Contracts that it won and has not completed. */
+  /** Contracts won and not yet completed. */
   readonly openAwards: number;
-  /** Since when it is there, epoch milliseconds; `null` when nobody knows. */
+  /** Start time of the bidder in epoch milliseconds; `null` if unknown. */
   readonly since: number | null;
 }
 
 export interface Heuristics {
   readonly preferAgents: readonly string[];
-  /** Taken off the cost of an agent. */
+  /** Subtracted from an agent's cost. */
   readonly agentBias: Readonly<Record<string, number>>;
   /** Added to the cost for each open award. */
   readonly busyPenalty: number;
-  /** Taken off the cost of preferred agents. */
+  /** Subtracted from the cost of preferred agents. */
   readonly preferenceBonus: number;
 }
 
@@ -30,7 +30,7 @@ export interface RankedBid extends Bid {
   readonly openAwards: number;
 }
 
-/** What a child asks for a task by itself: its base cost over its reliability, as its metadata say, else 100. */
+/** The default bid of a child: base cost divided by reliability, both from its metadata; 100 without them. */
 export function heuristicCost(metadata: Readonly<Record<string, unknown>>): number {
   const net = metadata.contract_net;
   const facts = typeof net === 'object' && net !== null ? (net as Record<string, unknown>) : {};
@@ -38,7 +38,9 @@ export function heuristicCost(metadata: Readonly<Record<string, unknown>>): numb
   return base / numberOr(facts.reliability, 1, (reliability) => reliability > 0 && reliability <= 1);
 }
 
-/** All bids with what they really cost, the one that wins first; ties: fewer open awards, there for longer, by id. */
+/**
+ * All bids with their effective cost, the winner first. Ties: fewer open awards, then the older bidder, then the id.
+ */
 export function rankBids(
   bids: readonly Bid[],
   heuristics: Heuristics,

@@ -37,11 +37,11 @@ export interface Candidate {
 export interface ContractsOptions {
   readonly store: ContractStore;
   readonly newId: () => string;
-  /** Children at work. */
+  /** Running children. */
   readonly candidates: () => Promise<readonly Candidate[]>;
 }
 
-/** Tasks given to whoever does them at the least cost. */
+/** Awards each task to the agent with the lowest bid. */
 export class Contracts {
   readonly #options: ContractsOptions;
 
@@ -105,7 +105,7 @@ export class Contracts {
   }
 }
 
-/** A bid that was given replaces the one that a child makes by itself. */
+/** An explicit bid replaces the default bid of a child. */
 function bidsOf({ manual_bids = [] }: Announcement, present: readonly Candidate[]): Bid[] {
   const bids = new Map<string, Bid>();
   for (const { childId, metadata } of present) {

@@ -1,7 +1,7 @@
 import type { Correlation } from '../../core/ports/fleet.ts';
 import { type Caller, correlationOf, type Hints } from '../hints.ts';
 
-/** Who changes a graph, and why, for lock and snapshot. */
+/** The author of a change and its reason, for locks and snapshots. */
 export interface Author {
   readonly owner?: string | undefined;
   readonly note?: string | undefined;
@@ -9,12 +9,12 @@ export interface Author {
   readonly caller: Caller;
 }
 
-/** A child that names no owner is its own. */
+/** The owner of a change; a child that names none is its own owner. */
 export function ownerOf({ owner, caller }: Author): string | null {
   return owner ?? caller.childId;
 }
 
-/** What events of a change are about. */
+/** Correlation of the events of a change. */
 export function about({ hints = {}, caller }: Author, graphId: string): Correlation {
   return { ...correlationOf(hints, caller), graphId };
 }

@@ -10,17 +10,20 @@ import type { GraphMutationRecord } from './operations.ts';
 import { writeGraph } from './text.ts';
 import type { Base, GraphVersions } from './versions.ts';
 
-/** What a change came to, before it is committed. */
+/** The result of a change before it is committed. */
 export interface Change {
   readonly document: GraphDocument;
   readonly applied: readonly GraphMutationRecord[];
   readonly operations: number;
 }
 
-/** Violations that an answer names. */
+/** Most violations listed in an answer. */
 const MAX_TOLD = 100;
 
-/** Makes changes of graphs versions: no rule that was kept is broken, and nothing is written where nothing changed. */
+/**
+ * Commits changes of graphs as versions. A change must not break a rule that held before; an empty change writes
+ * nothing.
+ */
 export class GraphCommits {
   readonly #store: GraphStore;
   readonly #versions: GraphVersions;
@@ -35,7 +38,7 @@ export class GraphCommits {
   /**
    * Checks the rules and writes a version, unless nothing changed.
    *
-   * @param txId - of the open transaction that this ends
+   * @param txId - the open transaction that this commit ends
    */
   async write(graphId: string, base: Base, change: Change, author: Author, enforce = true, txId?: string) {
     const { document } = change;

@@ -16,15 +16,15 @@ export interface GraphDiff {
   };
 }
 
-/** Operations of the longest patch; a list that would need more of them is replaced as a whole. */
+/** Most operations in a patch; a list that needs more is replaced as a whole. */
 export const MAX_PATCH_OPERATIONS = 1000;
-/** What the name, the metadata and the shorter of two replaced lists need at the most. */
+/** Most operations for the name, the metadata and the shorter of two replaced lists. */
 const RESERVE = 140;
 const STRIDE = 256;
 
 /**
- * The patch that turns one graph into another. The two sorted lists are merged and only single elements are compared by
- * the library, whose work grows with the square of a list's length.
+ * The patch that turns one graph into another. Both lists are sorted, so they are merged. The library compares only
+ * single elements, because its running time is quadratic in the length of a list.
  */
 export function* diffGraphs(from: GraphDocument, to: GraphDocument): Turns<GraphDiff> {
   const name: PatchOperation[] = from.name === to.name ? [] : [{ op: 'replace', path: '/name', value: to.name }];
@@ -43,7 +43,7 @@ export function* diffGraphs(from: GraphDocument, to: GraphDocument): Turns<Graph
   };
 }
 
-/** Compares two lists in the same order. Operations follow each other from left to right, so that indexes stay true. */
+/** Compares two lists in the same order. Operations run from left to right, so that indexes stay valid. */
 function* diffList<Element extends object>(
   path: string,
   from: readonly Element[],
@@ -73,7 +73,7 @@ function* diffList<Element extends object>(
   }
 }
 
-/** The library's patch of one element, its paths below the element's own. */
+/** The library's patch of one element, with paths prefixed by the element's own path. */
 function under(path: string, from: object, to: object): PatchOperation[] {
   if (sameElement(from, to)) return [];
   return createPatch(from, to).map((operation) => ({ ...operation, path: path + operation.path }));

@@ -3,7 +3,10 @@ import { conflict } from './faults.ts';
 import { type GraphDescriptor, type GraphDocument, sameDocument } from './model.ts';
 import type { Base } from './versions.ts';
 
-/** A descriptor of a known graph must be the committed version: by number if it names one, else by what it holds. */
+/**
+ * Checks that a descriptor of an existing graph equals the committed version: by number if it names one, else by
+ * content.
+ */
 export async function checkGiven(
   graphId: string,
   { graph_version }: GraphDescriptor,
@@ -15,7 +18,7 @@ export async function checkGiven(
   if (!isCommitted) throw conflict(graphId, graph_version ?? null, base.version);
 }
 
-/** @throws PrunerError `E-GRAPH-VERSION-CONFLICT` where another version is committed */
+/** @throws PrunerError `E-GRAPH-VERSION-CONFLICT` if another version is committed */
 export function checkExpected(graphId: string, expected: number | undefined, found: number): void {
   if (expected !== undefined && expected !== found) throw conflict(graphId, expected, found);
 }

@@ -4,7 +4,7 @@ import { GraphShapeError, GraphSizeError } from './model.ts';
 import { GraphOperationError } from './operations.ts';
 import { GraphPatchError } from './patch.ts';
 
-/** Does work on graphs; what the pure parts throw becomes the failure that clients know. */
+/** Runs work on graphs and converts errors of the pure parts to the error codes of the contract. */
 export async function graphFault<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -19,10 +19,10 @@ export interface GraphsOptions {
   readonly newId: () => string;
 }
 
-/** A graph to compare: a version that is kept, or one that is given. */
+/** A graph to compare: a stored version or a given descriptor. */
 export type Selector = { readonly latest: true } | { readonly version: number } | { readonly graph: GraphDescriptor };
 
-/** How often a change that names no version is made anew because somebody was faster. */
+/** Retries of a change without an expected version that lost against a concurrent one. */
 const ATTEMPTS = 50;
 
 /** Task graphs: versioned, changed atomically, locked, compared. */
@@ -44,7 +44,7 @@ export class Graphs {
     this.transactions = new Transactions(graphs, this.#versions, this.#commits, newId);
   }
 
-  /** Makes a graph from a descriptor, or changes the one whose committed version the descriptor is. */
+  /** Creates a graph from a descriptor, or changes the graph whose committed version equals the descriptor. */
   async mutate(descriptor: GraphDescriptor, operations: readonly GraphOperation[], author: Author) {
     return graphFault(async () => {
       const graphId = descriptor.graph_id ?? this.#newId();
@@ -79,7 +79,7 @@ export class Graphs {
     });
   }
 
-  /** Applies a patch to the latest version, or to the one named if that is the latest. */
+  /** Applies a patch to the latest version. If the call names a version, it must be the latest. */
   async patch(
     graphId: string,
     patch: readonly PatchOperation[],
@@ -102,7 +102,7 @@ export class Graphs {
     return rest;
   }
 
-  /** A version for readers of resources; `null` where it is not kept. Without a number the latest. */
+  /** A version for resource readers; `null` if it is not stored. Without a number, the latest version. */
   async payload(graphId: string, version: number | null) {
     const base =
       version === null ? await this.#versions.latest(graphId) : await this.#versions.stored(graphId, version);
@@ -116,7 +116,7 @@ export class Graphs {
     };
   }
 
-  /** A snapshot for readers of resources; `expired` when its versions are no longer kept. */
+  /** A snapshot for resource readers; `expired` if its versions are no longer stored. */
   async snapshotPayload(graphId: string, txId: string) {
     const snapshot = await this.#store.snapshot(graphId, txId);
     if (snapshot === null) return null;

@@ -9,7 +9,7 @@ export type ViolationCode =
   | 'E-IN-DEGREE'
   | 'E-OUT-DEGREE';
 
-/** A rule that a graph set for itself and does not keep. */
+/** A rule from a graph's own metadata that the graph breaks. */
 export interface Violation {
   readonly code: ViolationCode;
   readonly message: string;
@@ -19,7 +19,7 @@ export interface Violation {
 
 const STRIDE = 256;
 
-/** What a graph does not keep of the rules that its metadata switch on, in a fixed order. */
+/** Violations of the rules that a graph's metadata enable, in a fixed order. */
 export function* violationsOf(document: GraphDocument): Turns<Violation[]> {
   const { metadata } = document;
   const found: Violation[] = [];
@@ -34,7 +34,7 @@ export function* violationsOf(document: GraphDocument): Turns<Violation[]> {
   return found;
 }
 
-/** Those violations that were not there before. */
+/** Violations that did not exist before. */
 export function addedViolations(before: readonly Violation[], after: readonly Violation[]): Violation[] {
   const known = new Set(before.map(keyOf));
   return after.filter((violation) => !known.has(keyOf(violation)));
@@ -73,7 +73,7 @@ function brokenEdges(
     .map(({ from, to }) => ({ code, message: `edge ${from} -> ${to} has no ${what}`, edge: { from, to } }));
 }
 
-/** Nodes with more edges than the node itself allows, or else the graph. */
+/** Nodes with more edges than their own limit, or else the graph's limit, allows. */
 function* degrees({ nodes, edges, metadata }: GraphDocument): Turns<Violation[]> {
   const found: Violation[] = [];
   const sides = [
@@ -101,7 +101,7 @@ function limitOf(value: Scalar | undefined): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/** The groups of nodes that lead back to themselves: strongly connected components, by Tarjan's way without recursion. */
+/** The cycles: strongly connected components, by Tarjan's algorithm without recursion. */
 function* cycles({ nodes, edges }: GraphDocument): Turns<Violation[]> {
   const targets: number[][] = nodes.map(() => []);
   const loops = new Set<number>();

@@ -4,7 +4,7 @@ import { type Caller, eventOf } from '../hints.ts';
 import { type Author, ownerOf } from './author.ts';
 import { lockData, locked } from './faults.ts';
 
-/** Who may change a graph, while somebody has said so. */
+/** Locks that restrict who may change a graph. */
 export class GraphLocks {
   readonly #store: GraphStore;
   readonly #newId: () => string;
@@ -14,7 +14,7 @@ export class GraphLocks {
     this.#newId = newId;
   }
 
-  /** Takes a lock, or renews it for the same holder. @throws PrunerError `E-GRAPH-LOCK-HELD` */
+  /** Acquires a lock, or renews it for the same holder. @throws PrunerError `E-GRAPH-LOCK-HELD` */
   async take(graphId: string, holder: string, ttlMs: number | undefined, caller: Caller) {
     const about = { graphId, childId: caller.childId };
     const asked = { graphId, holder, ttlMs: ttlMs ?? null, newId: this.#newId() };
@@ -49,7 +49,7 @@ export class GraphLocks {
     };
   }
 
-  /** @throws PrunerError `E-GRAPH-MUTATION-LOCKED` while another holds the graph */
+  /** @throws PrunerError `E-GRAPH-MUTATION-LOCKED` while another holder has the lock */
   async check(graphId: string, author: Author): Promise<void> {
     const lock = await this.#store.activeLock(graphId);
     if (lock !== null && lock.holder !== ownerOf(author)) throw locked(lock);

@@ -1,13 +1,13 @@
 import type { Turns } from '../turns.ts';
 
-/** What an attribute can be. */
+/** The value of an attribute. */
 export type Scalar = string | number | boolean;
 export type Attributes = Readonly<Record<string, Scalar>>;
 
 export interface GraphNode {
   readonly id: string;
   readonly label?: string;
-  /** Keys in order. */
+  /** Sorted by key. */
   readonly attributes: Attributes;
 }
 
@@ -28,7 +28,7 @@ export interface GraphDocument {
   readonly edges: readonly GraphEdge[];
 }
 
-/** A graph as clients write it: any order, parts left out. */
+/** A graph as clients write it: in any order, with optional parts. */
 export interface GraphDescriptor {
   readonly graph_id?: string | undefined;
   readonly graph_version?: number | undefined;
@@ -59,10 +59,10 @@ const MAX_NODES = 10_000;
 const MAX_EDGES = 50_000;
 const MAX_ATTRIBUTES = 64;
 export const MAX_GRAPH_BYTES = 4 * 1024 * 1024;
-/** How many elements are looked at before a pause is offered. */
+/** Elements processed between two possible pauses. */
 const STRIDE = 256;
 
-/** Names that stand for something else than a key wherever objects have a prototype. */
+/** Names that JavaScript objects inherit or treat specially. */
 const RESERVED = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Whether a text can be the key of an attribute. */
@@ -70,7 +70,7 @@ export function isKey(key: string): boolean {
   return key !== '' && key.length <= 200 && !RESERVED.has(key);
 }
 
-/** A descriptor that is no graph: which part, and why. */
+/** A malformed descriptor: the part and the problem. */
 export class GraphShapeError extends Error {
   override readonly name = 'GraphShapeError';
   /** The part, such as `edges[3].to`. */
@@ -82,7 +82,7 @@ export class GraphShapeError extends Error {
   }
 }
 
-/** A graph that is larger than any may be. */
+/** A graph above the size limit. */
 export class GraphSizeError extends Error {
   override readonly name = 'GraphSizeError';
 }
@@ -106,9 +106,9 @@ export function compareEdges(a: Ends, b: Ends): number {
 }
 
 /**
- * Where an element stands in a sorted list, or would have to stand.
+ * The index of an element in a sorted list, or its insertion point.
  *
- * @param compare - of the one looked for with an element: negative when it comes before
+ * @param compare - compares the wanted element with an item: negative if it sorts before the item
  */
 export function search<Item>(list: readonly Item[], compare: (item: Item) => number) {
   let [low, high] = [0, list.length];
@@ -131,7 +131,7 @@ export function findEdge(edges: readonly GraphEdge[], ends: Ends) {
   return search(edges, (edge) => compareEdges(ends, edge));
 }
 
-/** Attributes with their keys in order. */
+/** Attributes sorted by key. */
 function sortedAttributes(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).sort(([a], [b]) => compareText(a, b)));
 }
@@ -151,9 +151,9 @@ export function edgeOf({ from, to, label, weight, attributes = {} }: EdgeInput):
 }
 
 /**
- * The graph that a descriptor describes.
+ * Converts a descriptor to a document.
  *
- * @throws GraphShapeError for a node named twice, an edge written twice or one that ends nowhere; GraphSizeError
+ * @throws GraphShapeError for a duplicate node, a duplicate edge or an edge to a missing node; GraphSizeError
  */
 export function* documentOf(descriptor: GraphDescriptor): Turns<GraphDocument> {
   const { name = DEFAULT_NAME, metadata = {} } = descriptor;
@@ -187,7 +187,7 @@ export function* documentOf(descriptor: GraphDescriptor): Turns<GraphDocument> {
   return document;
 }
 
-/** @throws GraphSizeError when there are more nodes, edges or attributes than any graph may have */
+/** @throws GraphSizeError when there are more nodes, edges or attributes than the limits allow */
 export function checkCounts({ nodes, edges, metadata }: GraphDocument): void {
   if (nodes.length > MAX_NODES) throw new GraphSizeError(`a graph has at most ${MAX_NODES} nodes`);
   if (edges.length > MAX_EDGES) throw new GraphSizeError(`a graph has at most ${MAX_EDGES} edges`);
@@ -201,19 +201,19 @@ export function checkAttributes(attributes: Attributes): void {
   }
 }
 
-/** A graph as tools answer with it: it can be sent back as it is. */
+/** The descriptor of a graph in tool answers. Clients can send it back unchanged. */
 export function descriptorOf(document: GraphDocument, graphId: string, version: number) {
   const { name, nodes, edges, metadata } = document;
   return { graph_id: graphId, graph_version: version, name, nodes, edges, metadata };
 }
 
-/** A graph as resources show it. */
+/** A graph as shown by resources. */
 export function normalisedGraph(document: GraphDocument, graphId: string, version: number) {
   const { name, nodes, edges, metadata } = document;
   return { name, graphId, graphVersion: version, nodes, edges, metadata };
 }
 
-/** Whether two graphs say the same; elements that are the same object cost nothing. */
+/** Whether two graphs are equal. Elements that are the same object are not compared. */
 export function* sameDocument(a: GraphDocument, b: GraphDocument): Turns<boolean> {
   if (a === b) return true;
   if (a.name !== b.name || a.nodes.length !== b.nodes.length || a.edges.length !== b.edges.length) return false;

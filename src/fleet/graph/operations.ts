@@ -16,7 +16,7 @@ import {
   sameElement,
 } from './model.ts';
 
-/** One change to a graph. `value: null` removes what it names. */
+/** One change of a graph. `value: null` removes the named field. */
 export type GraphOperation =
   | { readonly op: 'add_node'; readonly node: NodeInput }
   | { readonly op: 'remove_node'; readonly id: string }
@@ -32,14 +32,14 @@ export type GraphOperation =
       readonly value: Scalar | null;
     };
 
-/** What became of one operation. */
+/** The result of one operation. */
 export interface GraphMutationRecord {
   readonly op: GraphOperation['op'];
   readonly description: string;
   readonly changed: boolean;
 }
 
-/** An operation that cannot be done; none of the call is. */
+/** An operation that failed; the whole call then changes nothing. */
 export class GraphOperationError extends Error {
   override readonly name = 'GraphOperationError';
   readonly index: number;
@@ -51,22 +51,22 @@ export class GraphOperationError extends Error {
 }
 
 export interface Applied {
-  /** The same object as before when nothing changed. */
+  /** The identical object if nothing changed. */
   readonly document: GraphDocument;
   readonly applied: readonly GraphMutationRecord[];
 }
 
-/** A graph under change: sorted lists of its own, whose elements are replaced and never changed. */
+/** A graph being changed: sorted lists of its own. Elements are replaced, never mutated. */
 interface Draft {
   nodes: GraphNode[];
   edges: GraphEdge[];
 }
 
 /**
- * Applies operations one after the other, each to what the one before it left.
+ * Applies operations in order, each to the result of the previous one.
  *
- * @throws GraphOperationError for an edge to a node that is not there, a rename onto an id in use, and a value that a
- * label or weight cannot have; GraphSizeError
+ * @throws GraphOperationError for an edge to a missing node, a rename to an existing id, and an invalid label or
+ * weight; GraphSizeError
  */
 export function* applyOperations(document: GraphDocument, operations: readonly GraphOperation[]): Turns<Applied> {
   const draft: Draft = { nodes: [...document.nodes], edges: [...document.edges] };
@@ -109,7 +109,7 @@ function addNode({ nodes }: Draft, input: NodeInput): Outcome {
   return put(nodes, findNode(nodes, input.id), nodeOf, input, `node ${input.id}`);
 }
 
-/** Puts an element where it belongs, or merges it into the one that stands there. */
+/** Inserts an element in order, or merges it into the existing one. */
 function put<Input extends NodeInput | EdgeInput, Element extends Input & (GraphNode | GraphEdge)>(
   list: Element[],
   { at, found }: ReturnType<typeof findNode>,
@@ -222,7 +222,7 @@ function withWeight({ weight: _, ...rest }: GraphEdge, value: Scalar | null, fai
   return { ...rest, weight: value };
 }
 
-/** An element with its label or an attribute set. */
+/** A copy of an element with its label or an attribute set. */
 function withField<Element extends GraphNode | GraphEdge>(element: Element, { key, value }: Field, fail: Fail) {
   if (key === 'label') {
     if (value !== null && typeof value !== 'string') throw fail('a label is a text');
@@ -234,7 +234,7 @@ function withField<Element extends GraphNode | GraphEdge>(element: Element, { ke
   return { ...element, attributes };
 }
 
-/** The fields that an input names. */
+/** The fields that an input contains. */
 function given<Input extends object>(input: Input): Partial<Input> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Partial<Input>;
 }

@@ -11,10 +11,10 @@ import {
   MAX_GRAPH_BYTES,
 } from './model.ts';
 
-/** A patch that cannot be applied; nothing of it was. */
+/** A patch that failed; it changed nothing. */
 export class GraphPatchError extends Error {
   override readonly name = 'GraphPatchError';
-  /** Which operation; `null` when the result of all of them is no graph. */
+  /** Index of the failed operation; `null` if the final result is no valid graph. */
   readonly index: number | null;
   readonly path: string;
 
@@ -30,8 +30,7 @@ const STRIDE = 16;
 /**
  * Applies a patch of RFC 6902 to a copy of a graph.
  *
- * @throws GraphPatchError for a `test` that fails, a path that is not there, and a result that is no graph;
- * GraphSizeError
+ * @throws GraphPatchError for a failed `test`, a missing path, and a result that is no valid graph; GraphSizeError
  */
 export function* patchGraph(document: GraphDocument, patch: readonly Operation[]): Turns<GraphDocument> {
   const copy = yield* copyOf(document);
@@ -41,10 +40,10 @@ export function* patchGraph(document: GraphDocument, patch: readonly Operation[]
       throw new GraphPatchError(index, operation.path, 'a path is empty or begins with /');
     }
     if (namesPrototype(operation)) throw new GraphPatchError(index, operation.path, 'there is no such path');
-    // copies of copies would double the graph with each operation
+    // limit repeated copies: each operation could double the graph
     if (operation.op === 'copy') copiedChars += sizeAt(copy, operation.from);
     if (copiedChars > MAX_GRAPH_BYTES) throw new GraphPatchError(index, operation.path, 'the patch copies too much');
-    // the library stores the very value it is given, which later operations would then change
+    // the library stores the value by reference, and later operations would change it
     const [failure] = applyPatch(copy, [structuredClone(operation)]);
     if (failure) throw new GraphPatchError(index, operation.path, reasonOf(failure));
     if (index % STRIDE === 0) yield;
@@ -71,7 +70,7 @@ function namesPrototype(operation: Operation): boolean {
   return pathsOf(operation).some((path) => path.split('/').some((part) => part !== '' && !isKey(part.slice(0, 200))));
 }
 
-/** A copy that shares nothing with the graph. */
+/** A deep copy. */
 function* copyOf({ name, metadata, nodes, edges }: GraphDocument): Turns<object> {
   const copied = function* <Element extends { readonly attributes: object }>(list: readonly Element[]) {
     const copies: Element[] = [];
@@ -111,7 +110,7 @@ const headShape = z.strictObject({
   edges: z.array(z.unknown()),
 });
 
-/** Reads what a patch left as a graph. */
+/** Converts the patched value to a graph. */
 function* asGraph(value: object): Turns<GraphDocument> {
   const head = headShape.safeParse(value);
   if (!head.success) throw notAGraph('', head.error);

@@ -4,17 +4,17 @@ import { type GraphDocument, type GraphEdge, type GraphNode, GraphSizeError, MAX
 interface Header {
   readonly name: string;
   readonly metadata: GraphDocument['metadata'];
-  /** How many of the lines that follow are nodes; the rest are edges. */
+  /** Number of lines with nodes; the remaining lines are edges. */
   readonly nodes: number;
 }
 
 const STRIDE = 128;
 
 /**
- * A graph as lines of JSON: a header, the nodes, the edges. `readGraph` is its inverse. Lines, so that neither way holds
- * the event loop, whatever the size.
+ * Writes a graph as JSON lines: a header, the nodes, the edges. `readGraph` is its inverse. One line per element lets
+ * reading and writing pause, so that neither blocks the event loop.
  *
- * @throws GraphSizeError when it takes more bytes than any graph may
+ * @throws GraphSizeError above the size limit
  */
 export function* writeGraph({ name, metadata, nodes, edges }: GraphDocument): Turns<string> {
   const header: Header = { name, metadata, nodes: nodes.length };

@@ -12,10 +12,10 @@ import { applyOperations, type GraphOperation } from './operations.ts';
 import { readGraph, writeGraph } from './text.ts';
 import type { GraphVersions } from './versions.ts';
 
-/** How often operations are applied anew because another call of the same transaction was faster. */
+/** Retries of operations that lost against a concurrent call of the same transaction. */
 const ATTEMPTS = 50;
 
-/** Working copies of graphs, seen by nobody until they are committed. They live in the store and outlive a restart. */
+/** Working copies of graphs, invisible to others until committed. They are stored and survive a restart. */
 export class Transactions {
   readonly #store: GraphStore;
   readonly #versions: GraphVersions;
@@ -30,7 +30,7 @@ export class Transactions {
     this.#newId = newId;
   }
 
-  /** Opens one on the committed version, or on a graph that is not there yet. */
+  /** Opens a transaction on the committed version, or on a graph that does not exist yet. */
   async begin(
     asked: {
       readonly graphId: string;
@@ -106,7 +106,7 @@ export class Transactions {
     );
   }
 
-  /** Makes the working copy the next version; the transaction stays open where that fails. */
+  /** Commits the working copy as the next version. The transaction stays open if that fails. */
   async commit(txId: string, caller: Caller) {
     return graphFault(() =>
       this.#queue.run(txId, async () => {
@@ -144,7 +144,7 @@ export class Transactions {
     };
   }
 
-  /** Ends those whose time is over, and lets go of what is old. */
+  /** Ends expired transactions and deletes old snapshots. */
   sweep(): Promise<void> {
     return this.#store.sweep(expiredEvents);
   }

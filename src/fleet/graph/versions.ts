@@ -5,20 +5,20 @@ import { notFound } from './faults.ts';
 import { EMPTY_GRAPH, type GraphDocument } from './model.ts';
 import { readGraph } from './text.ts';
 
-/** A version as it was read; 0 and nothing in it where there is none. */
+/** A committed version; version 0 with an empty document if there is none. */
 export interface Base {
   readonly version: number;
   readonly committedMs: number;
   readonly document: GraphDocument;
 }
 
-/** What a graph is before its first version. */
+/** The state of a graph before its first version. */
 export const EMPTY: Base = { version: 0, committedMs: 0, document: EMPTY_GRAPH };
 
-/** Elements of all graphs that are kept in memory: some 50 MB. */
+/** Most elements of all cached graphs, about 50 MB. */
 const CACHED_ELEMENTS = 200_000;
 
-/** Committed versions of graphs, those read last kept in memory: a version never changes. */
+/** Committed versions of graphs with a cache of the most recently read. A version never changes. */
 export class GraphVersions {
   readonly #store: GraphStore;
   readonly #documents = new LRUCache<string, Base>({
@@ -30,25 +30,25 @@ export class GraphVersions {
     this.#store = store;
   }
 
-  /** Keeps a version that was just committed. */
+  /** Caches a version that was just committed. */
   remember(graphId: string, base: Base): void {
     this.#documents.set(keyOf(graphId, base.version), base);
   }
 
-  /** The committed version; `EMPTY` where there is none yet. */
+  /** The committed version, or `EMPTY`. */
   async latest(graphId: string): Promise<Base> {
     const head = await this.#store.head(graphId);
     return head === null ? EMPTY : this.version(graphId, head.version);
   }
 
-  /** @throws PrunerError `E-GRAPH-NOT-FOUND` for a version that is not kept */
+  /** @throws PrunerError `E-GRAPH-NOT-FOUND` for a version that is not stored */
   async version(graphId: string, version: number): Promise<Base> {
     const base = version === 0 ? EMPTY : await this.stored(graphId, version);
     if (base === null) throw notFound(graphId, version);
     return base;
   }
 
-  /** `null` where it is not kept. */
+  /** `null` if it is not stored. */
   async stored(graphId: string, version: number): Promise<Base | null> {
     const key = keyOf(graphId, version);
     const known = this.#documents.get(key);

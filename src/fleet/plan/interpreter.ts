@@ -1,35 +1,35 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Status, TaskNode, TreeNode } from './tree.ts';
 
-/** What a tree needs of the world. */
+/** The effects that a tree needs. */
 export interface World {
-  /** Milliseconds on any scale; stands still while the run is paused. */
+  /** Milliseconds on any monotonic scale; stops while the run is paused. */
   nowMs(): number;
-  /** The value behind a condition's key. */
+  /** The value of a condition's key. */
   read(key: string): Promise<unknown>;
   /**
    * Starts a task.
    *
-   * @param signal - fires when nobody wants its outcome any more
+   * @param signal - aborts when the outcome is no longer needed
    * @returns whether it succeeded; never rejects
    */
   start(task: TaskNode, signal: AbortSignal): Promise<boolean>;
-  /** Whether tasks may start now; those that may not are asked again with the next tick. */
+  /** Whether a task may start now; a postponed task is tried again at the next tick. */
   mayStart(task: TaskNode): boolean;
-  /** Told when a node that has an id of its own changes. */
+  /** Called when a node that has an id changes its status. */
   onStatus?(node: TreeNode, status: Status): void;
 }
 
-/** A tree, or a part of one, under way. It does nothing by itself: each tick takes it as far as it can go at that moment. */
+/** A running tree or subtree. It is passive: each tick advances it as far as possible. */
 export interface Running {
   tick(): Promise<Status>;
-  /** Aborts every task under way. */
+  /** Aborts all running tasks. */
   halt(): void;
-  /** When it wants to be ticked again whatever happens, as `World.nowMs` counts; infinity when it need not. */
+  /** Time on the scale of `World.nowMs` when it needs a tick at the latest; infinity if never. */
   dueMs(): number;
 }
 
-/** Makes a tree ready to be run, from its root; ticking ends with its first outcome. */
+/** Prepares a tree for ticking from its root. Ticking stops at its first outcome. */
 export function running(node: TreeNode, world: World): Running {
   const made = make(node, world);
   let last: Status | null = null;
@@ -63,7 +63,7 @@ function make(node: TreeNode, world: World): Running {
   }
 }
 
-/** One child after the other, until one ends with `decisive`; without that it is the opposite. */
+/** Runs children one after the other until one ends with `decisive`; otherwise the result is the opposite status. */
 function inOrder(nodes: readonly TreeNode[], world: World, decisive: Status): Running {
   const children = nodes.map((node) => running(node, world));
   let at = 0;
@@ -88,7 +88,7 @@ function sideBySide(nodes: readonly TreeNode[], world: World, policy: 'all' | 'a
   const halt = (): void => {
     for (const child of open()) child.halt();
   };
-  // with `all` one failure decides, with `any` one success
+  // `all` fails at the first failure, `any` succeeds at the first success
   const decisive: Status = policy === 'all' ? 'failure' : 'success';
   return {
     async tick() {
@@ -172,7 +172,7 @@ function task(node: TaskNode, world: World): Running {
         void world.start(node, controller.signal).then((succeeded) => {
           status = succeeded ? 'success' : 'failure';
         });
-        // a task that is done at once, such as noop, needs no further tick
+        // let a task that completes immediately, such as noop, finish without another tick
         await Promise.resolve();
         await Promise.resolve();
       }

@@ -7,17 +7,17 @@ import type { Stigmergy } from '../stigmergy/stigmergy.ts';
 import { type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';
 
-/** The tools that a plan can call. */
+/** The tools available to a plan. */
 export interface PlanTools {
-  /** Why a tool cannot be called here, or `null`. */
+  /** The reason why a tool cannot be called, or `null`. */
   refusal(tool: string): string | null;
-  /** @returns what the tool answers; throws what it throws */
+  /** @returns the tool's answer; throws the tool's error */
   call(tool: string, input: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
-/** What a plan does with children. */
+/** Operations of plans on children. */
 export interface PlanChildren {
-  /** Starts a child and waits for its end; its manifest. */
+  /** Starts a child and waits for its end. @returns its manifest */
   run(
     input: unknown,
     hints: Hints,
@@ -43,7 +43,7 @@ const KEPT_RUNS = 1_000;
 const DEFAULT_TIMEOUT_MS = { bt: 60_000, reactive: 300_000 } as const;
 const OWN_TASKS: ReadonlySet<string> = new Set(['noop', 'wait', 'child_run']);
 
-/** A run that this process has under way. */
+/** A run of this process. */
 interface Live {
   readonly run: PlanRun;
   record: PlanRecord;
@@ -60,7 +60,7 @@ export class Plans {
     this.#options = options;
   }
 
-  /** Runs that an earlier server had under way have failed with it. */
+  /** Fails the runs of servers that have ended. */
   async open(isAlive: (instanceId: string) => boolean): Promise<void> {
     const { store, instanceId } = this.#options;
     for (const record of await store.plans.open()) {
@@ -85,7 +85,7 @@ export class Plans {
     return { valid: problems.length === 0, tasks, problems };
   }
 
-  /** Begins a run, and unless it is to go on in the background waits for its end. */
+  /** Starts a run. Waits for its end unless it runs in the background. */
   async run(
     mode: 'bt' | 'reactive',
     input: PlanInput,
@@ -131,7 +131,7 @@ export class Plans {
       ...{ node_id: about.nodeId, child_id: about.childId },
     };
     if (input.background) {
-      ended.catch(() => undefined); // plan_status tells
+      ended.catch(() => undefined); // plan_status reports the failure
       return { status: 'running', state: 'running', ticks: 0, last_output: null, invocations: [], ...shownHints };
     }
     return { ...(await ended), ...shownHints };
@@ -168,7 +168,7 @@ export class Plans {
     return this.status(runId);
   }
 
-  /** @param why - the caller's words, which `status` tells */
+  /** @param why - the caller's own words, reported by `status` */
   async cancelRun(runId: string, why?: string) {
     const record = this.#live.get(runId)?.record ?? (await this.#options.store.plans.get(runId));
     return { run_id: runId, ...(await this.#cancel(record === null ? [] : [record], why)) };
@@ -209,7 +209,7 @@ export class Plans {
     live.record = (await this.#options.store.plans.get(runId)) ?? live.record;
   }
 
-  /** The store's time: that of its last write to the run. */
+  /** The store's clock, from its last write to the run. */
   async #nowMs(record: PlanRecord): Promise<number> {
     await this.#options.store.plans.save(record, [], KEPT_RUNS);
     return (await this.#options.store.plans.get(record.runId))?.updatedMs ?? record.updatedMs;
@@ -251,7 +251,7 @@ export class Plans {
     const progress = state === 'done' ? 100 : record.progress;
     const finishedMs = await this.#nowMs(record);
     const about = { ...correlationOf(hints), runId: record.runId, opId: record.opId };
-    // words of callers are told by `status`, never in events
+    // the caller's words appear in `status` and never in events
     const ended = { ...record, state, reason: words ?? reason, result, progress, finishedMs, pausedMs: null };
     await store.plans.save(ended, [eventOf('plan_ended', about, { state, reason })], KEPT_RUNS);
   }
@@ -266,7 +266,7 @@ export class Plans {
   }
 }
 
-/** A task that failed and yet has an output. */
+/** A failed task with an output. */
 class TaskFailed extends Error {
   readonly output: unknown;
 

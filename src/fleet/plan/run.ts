@@ -6,14 +6,14 @@ import { type Running, running, type World } from './interpreter.ts';
 import { StimulusQueue } from './scheduler.ts';
 import { type Status, type TaskNode, type Tree, tasksOf } from './tree.ts';
 
-/** One call of a tool by a plan. */
+/** One tool call of a plan. */
 export interface Invocation {
   readonly node_id: string;
   readonly tool: string;
   readonly input: unknown;
   output: unknown;
   readonly executed: boolean;
-  /** Of a call that failed. */
+  /** The message of a failed call. */
   error?: string;
 }
 
@@ -23,7 +23,7 @@ export interface PlanInput {
   readonly dry_run: boolean;
   readonly timeout_ms?: number | undefined;
   readonly background: boolean;
-  /** Of a reactive run. */
+  /** For reactive runs. */
   readonly tick_ms?: number | undefined;
   readonly budget_ms?: number | undefined;
 }
@@ -55,14 +55,14 @@ const MAX_INVOCATIONS = 1_000;
 const MAX_WAIT_MS = 300_000;
 const BOARD_PREFIX = 'bb:';
 
-/** One run of a tree: ticks it whenever there is a reason to, until it comes to an end or is stopped. */
+/** One run of a tree. Ticks the tree on every wake-up until it ends or is stopped. */
 export class PlanRun {
   readonly #options: PlanRunOptions;
   readonly #variables: Map<string, unknown>;
   readonly #tree: Running;
   readonly #wakes = new Changes();
   readonly #queue = new StimulusQueue();
-  /** Tasks that are ready and whose turn has come, or not yet. */
+  /** Ready tasks: queued, or due to start. */
   readonly #ready = new Map<TaskNode, 'queued' | 'due'>();
   readonly #stopping = new AbortController();
   readonly #invocations: Invocation[] = [];
@@ -86,17 +86,17 @@ export class PlanRun {
     this.#tasks = Math.max(1, tasksOf(options.input.tree.root).length);
   }
 
-  /** 0 to 100: how many of the tasks have ended. */
+  /** Percentage of tasks that have ended, 0 to 100. */
   get progress(): number {
     return Math.min(100, Math.floor((this.#done.size / this.#tasks) * 100));
   }
 
-  /** Why it was stopped, if it was. */
+  /** The reason of the stop, if the run was stopped. */
   get stopped(): StopReason | null {
     return this.#stopped;
   }
 
-  /** No new task starts; those under way end. */
+  /** Stops new tasks from starting; running tasks go on. */
   pause(): void {
     this.#pausedAt ??= performance.now();
   }
@@ -107,12 +107,12 @@ export class PlanRun {
     this.#wake();
   }
 
-  /** What whoever cancelled it said of why. */
+  /** The words of the client that cancelled the run. */
   get words(): string | null {
     return this.#words;
   }
 
-  /** The first one to stop it says why. */
+  /** Only the first call sets the reason. */
   stop(reason: StopReason, words: string | null = null): void {
     if (this.#stopped === null) this.#words = words;
     this.#stopped ??= reason;
@@ -120,7 +120,7 @@ export class PlanRun {
     this.#wake();
   }
 
-  /** @throws Error when it was stopped; `stopped` says why */
+  /** @throws Error if the run was stopped; `stopped` holds the reason */
   async go(): Promise<PlanOutcome> {
     const isReactive = this.#options.mode === 'reactive';
     const forget = [
@@ -162,7 +162,7 @@ export class PlanRun {
     }
   }
 
-  /** Attends to what waits, the most urgent first, within the budget of one round. */
+  /** Handles queued stimuli, the most urgent first, within the budget of one round. */
   async #attend(): Promise<void> {
     const budgetMs = this.#options.input.budget_ms ?? this.#options.tickMs;
     const endAt = performance.now() + budgetMs;
@@ -246,7 +246,7 @@ export class PlanRun {
     if (this.#options.mode === 'reactive') {
       this.#queue.add({ stimulus, nodeId, atMs: performance.now(), attend: () => {} });
     }
-    // a task that has just settled is seen by a tick after its own microtasks
+    // the tick must come after the microtasks of a task that has just settled
     setImmediate(() => this.#wake());
   }
 
@@ -255,14 +255,14 @@ export class PlanRun {
     this.#wakes.tell();
   }
 
-  /** Milliseconds since the start, without those in which it was paused. */
+  /** Milliseconds since the start, without pauses. */
   #nowMs(): number {
     const pausedNow = this.#pausedAt === null ? 0 : performance.now() - this.#pausedAt;
     return performance.now() - this.#startedAt - this.#pausedMs - pausedNow;
   }
 }
 
-/** Lets time pass. */
+/** The built-in `wait` task. */
 function wait(input: unknown, signal: AbortSignal): Promise<unknown> {
   const asked = typeof input === 'object' && input !== null && 'ms' in input ? Number(input.ms) : Number.NaN;
   if (!(asked >= 0 && asked <= MAX_WAIT_MS)) return Promise.reject(new Error(`wait takes ms from 0 to ${MAX_WAIT_MS}`));

@@ -1,30 +1,30 @@
-/** Something that a reactive run has to attend to. */
+/** A kind of event that a reactive run handles. */
 export type Stimulus = 'task_ready' | 'task_done' | 'blackboard' | 'pheromone';
 
 export interface Queued {
   readonly stimulus: Stimulus;
-  /** The node that it is about; `null` where it is about none. */
+  /** The node concerned, or `null`. */
   readonly nodeId: string | null;
   readonly atMs: number;
-  /** What to do when its turn comes. */
+  /** The handler. */
   readonly attend: () => void;
 }
 
 const BASE: Readonly<Record<Stimulus, number>> = { task_ready: 100, task_done: 70, blackboard: 55, pheromone: 45 };
-/** A pheromone, however strong, never lifts a stimulus over the next kind by more than this. */
+/** Most priority that pheromones add, so that they never lift a stimulus above the next kind by more than this. */
 const MAX_PHEROMONE = 20;
-/** What a second of waiting adds. */
+/** Priority gained per second of waiting. */
 const AGE_PER_SECOND = 1;
-/** More would mean that nobody attends: the oldest of the lesser kinds go. */
+/** A longer queue would mean that nothing is handled: the oldest stimuli of the lesser kinds are dropped. */
 const MAX_QUEUED = 5_000;
 
-/** How urgent a stimulus is: its kind, the pheromone at its node, and how long it waits. */
+/** Priority of a stimulus: its kind, the pheromone at its node, and its waiting time. */
 export function priorityOf({ stimulus, atMs }: Queued, intensity: number, nowMs: number): number {
   const pheromone = Math.min(MAX_PHEROMONE, Math.log2(1 + Math.max(0, intensity)) * 2);
   return BASE[stimulus] + pheromone + (Math.max(0, nowMs - atMs) / 1000) * AGE_PER_SECOND;
 }
 
-/** What waits to be attended to, the most urgent first. */
+/** A priority queue of stimuli. */
 export class StimulusQueue {
   readonly #waiting: Queued[] = [];
 
@@ -37,7 +37,7 @@ export class StimulusQueue {
     if (this.#waiting.length > MAX_QUEUED) this.#waiting.shift();
   }
 
-  /** @param intensityAt - the pheromone at a node now */
+  /** @param intensityAt - the current pheromone at a node */
   take(nowMs: number, intensityAt: (nodeId: string) => number): Queued | undefined {
     let best = -1;
     let urgency = Number.NEGATIVE_INFINITY;

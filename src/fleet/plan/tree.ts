@@ -1,4 +1,4 @@
-/** How a node of a tree stands. */
+/** The status of a node. */
 export type Status = 'success' | 'failure' | 'running';
 
 interface Named<Kind extends string> {
@@ -15,14 +15,14 @@ interface Wrapper {
 }
 
 export interface TaskNode extends Named<'task'> {
-  /** The node of a task graph, or any name, that the work belongs to. */
+  /** The task graph node, or any name, that the work is attributed to. */
   readonly node_id: string;
   readonly tool: string;
-  /** The variable that holds the input. */
+  /** The variable with the input. */
   readonly input_key?: string | undefined;
-  /** The input itself. */
+  /** The literal input. */
   readonly input?: unknown;
-  /** The variable that takes the output. */
+  /** The variable that receives the output. */
   readonly output_key?: string | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Tree {
 const MAX_TREE_NODES = 500;
 const MAX_TREE_DEPTH = 32;
 
-/** A tree's nodes in the order of their writing, each with its depth from 1 on. */
+/** A tree's nodes in document order, each with its depth from 1. */
 function* nodesOf(root: TreeNode): Generator<{ readonly node: TreeNode; readonly depth: number }> {
   const waiting = [{ node: root, depth: 1 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -60,9 +60,9 @@ export function tasksOf(root: TreeNode): TaskNode[] {
 }
 
 /**
- * What is wrong with a tree, one line each; empty when it can be run.
+ * Problems of a tree, one line each; empty if the tree is valid.
  *
- * @param refusal - why a tool cannot be called, or `null`
+ * @param refusal - the reason why a tool cannot be called, or `null`
  */
 export function problemsOf({ root }: Tree, refusal: (tool: string) => string | null): string[] {
   const problems: string[] = [];

@@ -2,7 +2,7 @@
 export interface Point {
   readonly nodeId: string;
   readonly type: string;
-  /** More than 0. */
+  /** Positive. */
   readonly intensity: number;
   /** Epoch milliseconds. */
   readonly updatedAt: number;
@@ -15,17 +15,17 @@ export interface NodeTotal {
   readonly updatedAt: number;
 }
 
-/** Below this nothing is left of a pheromone. */
+/** Below this intensity a pheromone has vanished. */
 const VANISHED = 1e-6;
 
-/** The name under which a type is kept; `null` for a blank one. */
+/** The stored name of a type; `null` for a blank one. */
 export function normaliseType(type: string): string | null {
   return type.trim().toLowerCase() || null;
 }
 
 /**
- * A point after the time since it was marked, each half-life of which leaves half. Intensity 0: it is gone. A clock that
- * went back changes nothing.
+ * A point after exponential decay since its last mark. Intensity 0 means vanished. A clock that went back changes
+ * nothing.
  */
 export function decayed(point: Point, nowMs: number, halfLifeMs: number): Point {
   const elapsedMs = Math.max(0, nowMs - point.updatedAt);
@@ -33,7 +33,7 @@ export function decayed(point: Point, nowMs: number, halfLifeMs: number): Point 
   return { ...point, intensity: intensity < VANISHED ? 0 : intensity, updatedAt: Math.max(nowMs, point.updatedAt) };
 }
 
-/** The sum over the types of each node, strongest first, then by id. */
+/** The sum over all types of each node, strongest first, then by id. */
 export function totalsOf(points: readonly Point[]): NodeTotal[] {
   const totals = new Map<string, NodeTotal>();
   for (const { nodeId, intensity, updatedAt } of points) {
@@ -52,7 +52,7 @@ export function strongestFirst(points: readonly Point[]): Point[] {
   return [...points].sort((a, b) => b.intensity - a.intensity || order(a.nodeId, b.nodeId) || order(a.type, b.type));
 }
 
-/** As it is shown: at most six decimals. */
+/** Intensity as shown: at most six decimals. */
 export function shownIntensity(intensity: number): number {
   return Math.round(intensity * 1e6) / 1e6;
 }

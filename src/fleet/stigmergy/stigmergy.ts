@@ -17,13 +17,13 @@ export class Stigmergy {
   readonly #store: FieldStore;
   readonly #halfLifeMs: number;
 
-  /** @param halfLifeMs - of a decay that names none */
+  /** @param halfLifeMs - default of calls that name none */
   constructor(store: FieldStore, halfLifeMs: number) {
     this.#store = store;
     this.#halfLifeMs = halfLifeMs;
   }
 
-  /** Adds all of the marks or none. */
+  /** Adds all marks or none. */
   async mark(marks: readonly Mark[], caller: Caller) {
     const clean = marks.map(({ node_id, type, intensity }, index) => {
       const name = normaliseType(type);
@@ -56,7 +56,7 @@ export class Stigmergy {
     return { generated_at: atMs, points: strongest, totals };
   }
 
-  /** The pheromone of every node. */
+  /** The total pheromone of every node. */
   async totals(): Promise<ReadonlyMap<string, number>> {
     const { points } = await this.#store.points();
     return new Map(totalsOf(points).map(({ nodeId, intensity }) => [nodeId, intensity]));
