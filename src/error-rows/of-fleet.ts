@@ -144,13 +144,13 @@ export const errorsOfFleet = {
     rpc: -32053,
     http: null,
     about: 'the run is in a state in which this cannot be done',
-    hint: 'data.state is its state; plan_status tells more.',
+    hint: 'data.state is its state; plan_status shows details.',
   },
   'E-PLAN-CANCELLED': {
     rpc: -32054,
     http: null,
     about: 'the run was cancelled',
-    hint: 'Whoever cancelled it meant to; run it again if it is still wanted.',
+    hint: 'A client cancelled it deliberately; run it again if it is still needed.',
   },
   'E-CNP-NO-BIDS': {
     rpc: -32055,

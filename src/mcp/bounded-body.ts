@@ -1,23 +1,22 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 
-/** Chosen: a body may take some ten times its size while it is worked on. */
+/** Chosen: processing a body may take about ten times its size in memory. */
 const MAX_HELD_BYTES = 64 * 1024 * 1024;
-/** Bodies up to this size are always received: calls of `recover_text` are small. */
+/** Bodies up to this size are always accepted, because calls of `recover_text` are small. */
 const SMALL_BYTES = 64 * 1024;
 
 export interface BoundedBodyOptions {
   /** Largest body after decompression; a larger one fails with `entity.too.large`. */
   readonly maxBodyBytes: number;
-  /** Most bytes of all bodies that are held, by default 64 MiB or twice the largest body. */
+  /** Most bytes of all bodies held at once; default: 64 MiB or twice the largest body. */
   readonly maxHeldBytes?: number | undefined;
-  /** Answers a request for whose body there is no room; its connection is closed afterwards. */
+  /** Answers a request whose body exceeds the budget; its connection is closed afterwards. */
   readonly refuse: (res: Response) => void;
 }
 
 /**
- * Reads bodies whole into `req.body` (a `Buffer`, decompressed), and limits the bytes that are held at a time, of all
- * clients together: each body counts until its answer was sent. A small body, or one that is alone, is never refused for
- * lack of room.
+ * Reads whole bodies into `req.body` (a `Buffer`, decompressed) and limits the bytes held at once over all clients.
+ * Each body counts until its answer was sent. A small body, or the only body, is never refused.
  */
 export function boundedBody({ maxBodyBytes, maxHeldBytes, refuse }: BoundedBodyOptions): RequestHandler[] {
   const maxHeld = maxHeldBytes ?? Math.max(MAX_HELD_BYTES, 2 * maxBodyBytes);
@@ -50,6 +49,6 @@ export function boundedBody({ maxBodyBytes, maxHeldBytes, refuse }: BoundedBodyO
     if (more <= 0 || res.destroyed || hasRoom(req, more)) next();
     else turnAway(req, res);
   };
-  // any content type, and none: only what the body holds counts
+  // accept any content type, or none: only the body's content counts
   return [received, express.raw({ type: () => true, limit: maxBodyBytes }), decompressed];
 }

@@ -1,4 +1,4 @@
-/** An answer of this size is always written: errors, and what most tools say. */
+/** Answers up to this size are always written: errors, and those of most tools. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
@@ -9,7 +9,7 @@ export class ByteBudget {
   readonly #maxBytes: number;
   #held = 0;
 
-  /** @param maxBytes - of answers at once; a larger one goes alone */
+  /** @param maxBytes - most bytes of answers at once; a larger answer is written when no other one waits */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }

@@ -4,29 +4,30 @@ import { type CommandTag, CommandTags, processesWith } from './command-tag.ts';
 import { GroupWatchdog } from './group-watchdog.ts';
 import { OutputCollector, WireBudget } from './output.ts';
 
-/** What a command left behind. */
+/** The result of a command. */
 export interface Finished {
   readonly stdout: string;
   readonly stderr: string;
-  /** `null` when a signal ended it. */
+  /** `null` when the command was ended by a signal. */
   readonly exitCode: number | null;
-  /** Bytes of both streams that fit no answer. */
+  /** Bytes of both streams that did not fit into the answer. */
   readonly droppedBytes: number;
 }
 
 export interface CommandRunnerOptions {
-  /** Where commands run. */
+  /** Working folder of commands. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** How long a command that was told to end may take to do so. */
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
 const CANCEL_GRACE_MS = 2_000;
 
 /**
  * Runs commands without a time limit and without a limit on their output. Each is the head of a process group of its
- * own, so that whatever it started ends with it, and with this process, however that ends. On Linux this includes what left
- * the group (`setsid`), and what commands left behind that have ended: these end with this process.
+ * own, so that everything it started ends with it. All groups end with this process, even if it is killed. On Linux
+ * this includes processes that left their group (`setsid`) and background processes of finished commands; the latter
+ * end with this process.
  */
 export class CommandRunner {
   readonly #options: CommandRunnerOptions;
@@ -39,9 +40,9 @@ export class CommandRunner {
   }
 
   /**
-   * Runs a program to its end, which is when it has exited and nothing holds its output open any more.
+   * Runs a program until it has exited and no process holds its output open.
    *
-   * @throws the error of `spawn` when it cannot be started; the reason of `signal`, which ends it
+   * @throws the error of `spawn` when it cannot be started; the reason of `signal` when aborted
    */
   async run(file: string, args: readonly string[], signal: AbortSignal): Promise<Finished> {
     signal.throwIfAborted();
@@ -55,7 +56,7 @@ export class CommandRunner {
     const stderr = new OutputCollector(budget);
     child.stdout.on('data', (chunk: Buffer) => stdout.add(chunk)).on('error', ignore);
     child.stderr.on('data', (chunk: Buffer) => stderr.add(chunk)).on('error', ignore);
-    child.on('error', ignore); // beside the wait below, which sees the first one only
+    child.on('error', ignore); // the wait below handles only the first error
 
     const cancel = (): void => void this.#end(child, CANCEL_GRACE_MS);
     signal.addEventListener('abort', cancel, { once: true });
@@ -73,18 +74,18 @@ export class CommandRunner {
     }
   }
 
-  /** Tells every command to end, and after `graceMs` leaves it no choice. */
+  /** Sends SIGTERM to every command, and SIGKILL after `graceMs`. */
   async endAll(graceMs: number): Promise<void> {
     await Promise.all([...this.#running.keys()].map((child) => this.#end(child, graceMs)));
   }
 
-  /** Ends every command at once; for a process that is about to exit and can wait for nothing. */
+  /** Kills every command at once. For a process that is about to exit and cannot wait. */
   killAll(): void {
     for (const [child, tag] of this.#running) signalTree(child, tag, 'SIGKILL');
   }
 
   async #end(child: ChildProcess, graceMs: number): Promise<void> {
-    // nobody reads it any more; a full pipe would keep the command from ending by itself
+    // nobody reads the output any more; a full pipe would keep the command from exiting
     child.stdout?.destroy();
     child.stderr?.destroy();
     const tag = this.#running.get(child);
@@ -108,22 +109,22 @@ export class CommandRunner {
 function ignore(): void {}
 
 const hasGroups = process.platform !== 'win32';
-/** How often a group that was told to end is looked at. */
+/** Poll interval for the end of a signalled group. */
 const LOOK_MS = 20;
 
-/** Sends a signal to a command and all that it started. @returns whether anything of it was there */
+/** Signals a command and all processes in its group. @returns whether any of them was left */
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals | 0): boolean {
   if (child.pid === undefined) return false; // it never started
   try {
     return hasGroups ? process.kill(-child.pid, signal) : child.kill(signal);
   } catch {
-    return false; // all of it has gone
+    return false; // the whole group has ended
   }
 }
 
-/** Sends a signal to a command's group, and to what it started outside of it. @returns the latter */
+/** Signals a command's group and its processes outside of the group. @returns the latter */
 function signalTree(child: ChildProcess, tag: CommandTag | undefined, signal: NodeJS.Signals): number[] {
-  const tagged = tag === undefined ? [] : processesWith(tag); // before their parents end
+  const tagged = tag === undefined ? [] : processesWith(tag); // collected before their parents end
   signalGroup(child, signal);
   for (const pid of tagged) signalOne(pid, signal);
   return tagged;
@@ -133,11 +134,11 @@ function signalOne(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, signal);
   } catch {
-    return false; // it has gone
+    return false; // it has ended
   }
 }
 
-/** Waits until nothing of it is left, at most `limitMs`. The head of the group may end before what it started. */
+/** Waits at most `limitMs` until no process is left. The head of a group may end before its children. */
 async function treeEnds(child: ChildProcess, strays: readonly number[], limitMs: number): Promise<void> {
   const endAt = performance.now() + limitMs;
   while (performance.now() < endAt && (signalGroup(child, 0) || strays.some((pid) => signalOne(pid, 0)))) {

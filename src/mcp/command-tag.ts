@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Marks the environment of a command, and with it of all that it starts, in whatever process group or session. */
+/** A variable in the environment of a command. All its descendants inherit it, in any process group or session. */
 const VARIABLE = 'MCP_COMMAND_TAG';
 
 /** Random letters of a tag: 72 bits. */
@@ -9,16 +9,16 @@ function letters(): string {
   return randomBytes(9).toString('base64url');
 }
 
-/** Makes the tags of the commands of one server; all begin alike. */
+/** Makes the tags of one server's commands, all with the same prefix. */
 export class CommandTags {
   readonly #server = letters();
 
-  /** How the entry of each of these tags begins in an environment. */
+  /** The prefix of these tags' entries in an environment. */
   get entry(): string {
     return `${VARIABLE}=${this.#server}.`;
   }
 
-  /** A variable for the environment of one command. */
+  /** The tag variable for one command. */
   next(): Readonly<Record<typeof VARIABLE, string>> {
     return { [VARIABLE]: `${this.#server}.${letters()}` };
   }
@@ -27,8 +27,8 @@ export class CommandTags {
 export type CommandTag = ReturnType<CommandTags['next']>;
 
 /**
- * The processes whose environment carries a tag: those that left the command's process group (`setsid`, a daemon) too.
- * Linux only; elsewhere none are found, and only the process group ends with a command.
+ * The processes whose environment contains a tag, including those that left the command's process group (`setsid`,
+ * daemons). Linux only: elsewhere the list is empty, and only the process group ends with a command.
  */
 export function processesWith(tag: CommandTag): number[] {
   if (process.platform !== 'linux') return [];
@@ -42,7 +42,7 @@ function entriesOf(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // no /proc here
+    return []; // no /proc on this system
   }
 }
 
@@ -50,6 +50,6 @@ function environOf(pid: string): Buffer {
   try {
     return readFileSync(`/proc/${pid}/environ`);
   } catch {
-    return Buffer.alloc(0); // it has gone, or belongs to another user
+    return Buffer.alloc(0); // it has ended, or belongs to another user
   }
 }

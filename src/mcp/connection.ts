@@ -5,11 +5,14 @@ import { failure, isObject, type Reply, type RpcId } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
 import { toWireError } from './wire-error.ts';
 
-/** Requests of a batch that are answered by what they ask for. */
+/** Most requests of a batch that are executed. */
 const MAX_BATCH_CALLS = 100;
-/** Characters of answers after which the rest of a batch is refused: a few bytes may ask for the largest text again. */
+/**
+ * Most characters of answers in a batch; further requests are refused. A few bytes may ask for the largest text again
+ * and again.
+ */
 const MAX_BATCH_ANSWER_CHARS = 4_000_000;
-/** Requests of one client that run side by side, the delivery of their answers included; others wait. */
+/** Most requests of one client that run at once, including the delivery of their answers; others wait. */
 const MAX_RUNNING = 32;
 
 export type RpcRequest = Extract<Message, { kind: 'request' }>;
@@ -21,13 +24,13 @@ export interface ConnectionOptions {
   readonly onClose: () => void;
 }
 
-/** A request that runs or waits for its turn. */
+/** A running or waiting request. */
 interface Call {
   readonly request: RpcRequest;
   readonly controller: AbortController;
 }
 
-/** One client's messages in, answers out: requests run side by side, those of one batch one after the other. */
+/** One client's messages in, answers out. Requests run in parallel; those of one batch run one after the other. */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #calls = new Set<Call>();
@@ -39,11 +42,11 @@ export class Connection {
   }
 
   /**
-   * Takes the JSON text of a message or a batch. Rejects only with what `deliver` throws.
+   * Takes the JSON text of a message or a batch. Rejects only with errors of `deliver`.
    *
-   * @param deliver - takes the answer away; while it does, the answer counts among the requests that run
-   * @returns what was delivered: an answer, a batch of them in the order of the requests, or `null` for nothing
-   * (notifications, cancelled calls)
+   * @param deliver - sends the answer; until it settles, the answer counts as a running request
+   * @returns the delivered answer, a batch of answers in the order of the requests, or `null` for none (notifications,
+   * cancelled calls)
    */
   async receive(text: string, deliver: (answer: Answer) => Promise<void> | void = () => {}): Promise<Answer | null> {
     const reading = new LongStep();
@@ -63,18 +66,18 @@ export class Connection {
     }
   }
 
-  /** The client has gone: every call is told to stop, and nothing more is answered. */
+  /** The client has gone: aborts every call and sends no more answers. */
   close(): void {
     this.#closed = true;
     for (const { controller } of this.#calls) controller.abort();
     this.#options.onClose();
   }
 
-  /** What a message asks for; `null` when nothing is to be answered, which is then done. */
+  /** Handles a message; returns the call to run, an immediate reply, or `null` if no answer is due. */
   #take(message: Message): Call | Reply | null {
     if (message.kind === 'invalid') return failure(message.id, message.error);
     if (message.kind === 'notification' && message.method === 'notifications/cancelled') this.#cancel(message.params);
-    if (message.kind !== 'request' || this.#closed) return null; // a server without state needs no other notification
+    if (message.kind !== 'request' || this.#closed) return null; // a stateless server needs no other notification
     const call: Call = { request: message, controller: new AbortController() };
     this.#calls.add(call);
     return call;
@@ -95,7 +98,7 @@ export class Connection {
     return replies;
   }
 
-  /** `null` for a call that was cancelled. */
+  /** `null` for a cancelled call. */
   async #run(call: Call): Promise<Reply | null> {
     const { signal } = call.controller;
     const reply = signal.aborted ? null : await this.#options.answer(call.request, signal);
@@ -122,14 +125,14 @@ function batchTooLarge(): PrunerError {
   return new PrunerError('batch_too_large', { ...limits, hint });
 }
 
-/** The size of an answer, which may be longer than a JavaScript string can be. */
+/** The size of an answer, which may exceed the longest JavaScript string. */
 function jsonChars(reply: Reply): number {
   let chars = 0;
   for (const piece of jsonPieces(reply)) chars += piece.length;
   return chars;
 }
 
-/** Lets so many work at a time; the others wait in the order in which they came. */
+/** A semaphore: a limited number of holders, the others wait in order of arrival. */
 class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

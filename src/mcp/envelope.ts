@@ -3,27 +3,30 @@ import { exceededBound, type JsonBounds } from '../json/bounds.ts';
 import { parsed } from '../json/value.ts';
 import { invalidParams, isObject, type JsonObject, RpcError, type RpcId, rpcCodes } from './json-rpc.ts';
 
-/** One JSON-RPC message, told apart by its shape. `response` is a client's answer, which this server never asks for. */
+/** One JSON-RPC message, classified by its shape. `response` is a client's answer; this server never sends requests. */
 export type Message =
   | { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: unknown }
   | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
   | { readonly kind: 'response' }
   | { readonly kind: 'invalid'; readonly id: RpcId; readonly error: RpcError };
 
-/** What arrived: one message, or a batch of them. */
+/** The received content: one message, or a batch. */
 export interface Payload {
   readonly batch: boolean;
   readonly messages: readonly Message[];
 }
 
-/** Members of the largest batch: `[1,1,1,…]` of some megabytes would otherwise ask for gigabytes of answers. */
+/** Most members of a batch: `[1,1,1,…]` of some megabytes would otherwise produce gigabytes of answers. */
 const MAX_BATCH = 1000;
 /**
- * What one message or batch may hold. Chosen: a graph of the largest size and a hundred `recover_text` of a thousand ranges
- * fit, and the parsed value stays below some 60 MB.
+ * Bounds of one message or batch. Chosen: a graph of the largest size and a hundred `recover_text` of a thousand ranges
+ * fit, and the parsed value stays below about 60 MB.
  */
 const BOUNDS: JsonBounds = { values: 500_000, levels: 1_000, items: MAX_BATCH };
-/** Levels of parameters. Chosen: no tool takes more than some 70, and what walks them may call itself a few times a level. */
+/**
+ * Deepest nesting of parameters. Chosen: no tool needs more than about 70, and code that walks them may recurse a few
+ * frames per level.
+ */
 const MAX_DEPTH = 500;
 
 /**
@@ -49,7 +52,7 @@ function tooComplex(exceeded: keyof JsonBounds): RpcError {
   return invalidRequest(words[exceeded]);
 }
 
-/** Reads the JSON text of one message or of a batch. Never throws: what is wrong becomes an `invalid` message. */
+/** Parses the JSON text of one message or batch. Never throws: malformed parts become `invalid` messages. */
 export function readPayload(text: string): Payload {
   const value = parsed(text);
   if (value === undefined) return single(invalid(null, unreadable()));
@@ -58,7 +61,7 @@ export function readPayload(text: string): Payload {
   return { batch: true, messages: value.map(readMessage) };
 }
 
-/** The -32700 error, also for bytes that are no UTF-8. */
+/** The -32700 error, also for bytes that are not UTF-8. */
 function unreadable(): RpcError {
   return new RpcError(rpcCodes.parseError, 'Parse error: the message is not JSON in UTF-8');
 }
@@ -67,7 +70,7 @@ export function invalidRequest(why: string, data?: JsonObject): RpcError {
   return new RpcError(rpcCodes.invalidRequest, `Invalid Request: ${why}`, data);
 }
 
-/** Parameters by name. Absent or `null` stands for none. */
+/** Parameters by name. Absent or `null` means none. */
 export function readParams(params: unknown): JsonObject {
   if (params === undefined || params === null) return {};
   if (isObject(params)) return params;
@@ -90,7 +93,10 @@ function readMessage(value: unknown): Message {
   return invalid(id, invalidRequest('method must be a string'));
 }
 
-/** Whether a value has more levels than `most`; looked at level by level, for recursion is what it is to be kept from. */
+/**
+ * Whether a value nests deeper than `most`. Works level by level, because recursion is the risk that this check
+ * prevents.
+ */
 function isDeeper(value: unknown, most: number): boolean {
   let level = [value].filter(isContainer);
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,22 +1,22 @@
 import type { FailureReporter } from '../failures.ts';
-/** Shortens the output of a tool to what answers a question. */
+/** Reduces a tool's output to the lines that answer a question. */
 export interface FocusPruner {
   /**
    * @param code - the output
-   * @param query - the question, word for word as the agent asked it
-   * @throws whatever kept it from answering
+   * @param query - the agent's question, verbatim
+   * @throws the error that prevented pruning
    */
   prune(code: string, query: string, signal: AbortSignal): Promise<string>;
 }
 
 export interface FocusOptions {
-  /** `null` when pruning is switched off. */
+  /** `null` when pruning is disabled. */
   readonly pruner: FocusPruner | null;
-  /** Told why an output went back whole. */
+  /** Called with the reason when an output is returned whole. */
   readonly onFailure: FailureReporter;
 }
 
-/** The output as it was asked for: shortened to the question, or whole without one and whenever anything goes wrong. */
+/** Prunes the output for the question. Returns it whole without a question and after any error. */
 export type Focus = (output: string, question: string | undefined, signal: AbortSignal) => Promise<string>;
 
 export function createFocus({ pruner, onFailure }: FocusOptions): Focus {

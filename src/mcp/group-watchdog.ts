@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * Reads `+ <group>` and `- <group>` from the pipe that its maker holds, and kills what is left when that closes, which
- * it does however its maker ends. Then it kills every process with `$1` in its environment, where `/proc` shows those;
- * twice, for one may have started another meanwhile.
+ * A shell script that reads `+ <group>` and `- <group>` from a pipe. When its parent ends, however it ends, the pipe
+ * closes, and the script kills the remaining groups. Then it kills every process with `$1` in its environment, where
+ * `/proc` shows it; twice, because a process may have started another one meanwhile.
  */
 export const WATCH = `g=' '
 while read -r sign group; do
@@ -21,26 +21,26 @@ for group in $g; do kill -s KILL -- "-$group"; done
 done`;
 
 /**
- * Sees to it that process groups end with this process even when it is killed with SIGKILL, of which it learns nothing: a
- * shell that outlives it holds the list. It starts with the first group. Where there is no such shell (Windows) nothing
- * is watched.
+ * Ends process groups together with this process, even after SIGKILL, which this process cannot catch. A shell that
+ * outlives this process holds the list; it starts with the first group. Without such a shell (Windows) groups are not
+ * watched.
  */
 export class GroupWatchdog {
   #shell: ChildProcess | null = null;
   readonly #mark: string;
 
-  /** @param mark - stands in the environment of whatever is to end as well, in a group of the list or not */
+  /** @param mark - an environment entry; processes that have it are killed as well, whatever their group */
   constructor(mark: string) {
     this.#mark = mark;
   }
 
-  /** @param group - its id, which is the process id of its head */
+  /** @param group - the group's id, which is the pid of its head */
   watch(group: number): void {
     this.#shell ??= start(this.#mark);
     this.#tell(`+ ${group}\n`);
   }
 
-  /** The group ended, or may go on without us. */
+  /** The group ended, or may outlive this process. */
   release(group: number): void {
     this.#tell(`- ${group}\n`);
   }
@@ -52,11 +52,11 @@ export class GroupWatchdog {
 }
 
 function start(mark: string): ChildProcess {
-  // a group of its own: what ends ours must not end it too
+  // in a group of its own, so that a signal to our group does not end it
   const shell = spawn('/bin/sh', ['-c', WATCH, 'sh', mark], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
-  shell.on('error', () => {}); // without a shell commands run all the same
+  shell.on('error', () => {}); // without a shell, commands still run
   shell.stdin.on('error', () => {});
   shell.unref();
-  (shell.stdin as typeof shell.stdin & { unref?: () => void }).unref?.(); // must not keep this process
+  (shell.stdin as typeof shell.stdin & { unref?: () => void }).unref?.(); // must not keep this process alive
   return shell;
 }

@@ -4,26 +4,26 @@ import { allowedCallers, type Caller, isForeignHost, isForeignPage } from '../co
 import { type ErrorCode, errorRow } from '../errors.ts';
 
 export interface LocalGuardOptions {
-  /** Names beside the loopback ones: `name` (any port) or `name:port`. */
+  /** Further accepted host names: `name` (any port) or `name:port`. */
   readonly allowedHosts: readonly string[];
-  /** Pages beside our own that may call. */
+  /** Further origins whose pages may call. */
   readonly allowedOrigins?: readonly string[];
-  /** Programs may address us by any name, because each has shown who it is already. */
+  /** Accepts any host name, because each caller is already authenticated. */
   readonly anyHost?: boolean;
   /** When set, each request must carry it as `Authorization: Bearer …`. */
   readonly bearerToken?: string;
-  /** Takes the token as `?token=…` too, for clients that can be told an address and no header. */
+  /** Also accepts the token as `?token=…`, for clients that can be configured with a URL and no header. */
   readonly tokenInUrl?: boolean;
 }
 
 /**
- * Keeps web pages off a local endpoint. Any page can post to 127.0.0.1, and point a name of its own there (DNS
- * rebinding): what comes from another page, or is addressed to a name that is not ours, is refused with 403. Where a
- * token is configured it decides in the place of `Host`, since no page knows it; a wrong or missing one is 401.
+ * Protects a local endpoint from web pages. Any page can post to 127.0.0.1, and can point its own host name there (DNS
+ * rebinding). Requests from another origin, or for a host name that is not ours, are refused with 403. With a
+ * configured token the token decides instead of `Host`, since no page knows it; a wrong or missing token is a 401.
  */
 export function localGuard(options: LocalGuardOptions): RequestHandler {
   const { allowedHosts, allowedOrigins = [], bearerToken, tokenInUrl = false, anyHost = false } = options;
-  if (bearerToken === '') throw new Error('the bearer token is empty'); // would let a missing one pass
+  if (bearerToken === '') throw new Error('the bearer token is empty'); // would accept a missing token
   const token = bearerToken === undefined ? null : digest(bearerToken);
   const allowed = allowedCallers(allowedHosts, allowedOrigins, token !== null || anyHost);
 
@@ -57,7 +57,7 @@ function bearerOf(authorization: string | undefined): string {
   return token ?? '';
 }
 
-/** Equal lengths, so that the comparison tells nothing by its time. */
+/** Hashes have equal lengths, so that the comparison's timing reveals nothing. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 
-/** The JSON text of an answer, which may be large. */
+/** The JSON text of an answer. */
 export function jsonBytes(json: object): Buffer {
-  // not res.json: its ETag would hash megabytes that nobody caches
+  // not res.json: its ETag would hash megabytes that are never cached
   return Buffer.from(JSON.stringify(json), 'utf8');
 }
 
@@ -13,7 +13,7 @@ export function writeJson(res: Response, status: number, body: Buffer): void {
   res.end(body);
 }
 
-/** What express says of a body that could not be read: `status` is 500 for anything else. */
+/** Details of a failed body read from an express error; `status` is 500 for any other error. */
 export function readFailure(cause: unknown): { readonly type: unknown; readonly status: number } {
   if (!(cause instanceof Error)) return { type: undefined, status: 500 };
   const type = 'type' in cause ? cause.type : undefined;

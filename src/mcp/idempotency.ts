@@ -9,26 +9,26 @@ import type { Tool, ToolContext } from './tool.ts';
 
 export const IDEMPOTENCY_FLAG = '--enable-idempotency';
 const MAX_KEY_CHARS = 256;
-/** How long a key stays claimed by a process that no longer holds it: it was killed. */
+/** How long a key stays claimed after the process that claimed it was killed. */
 const CLAIM_MS = 6_000;
 const HOLD_EACH_MS = 2_000;
-/** How often a call looks whether another process has answered. */
+/** Poll interval for the answer of another process. */
 const LOOK_EACH_MS = 50;
 
 export interface IdempotencyOptions {
   readonly records: Records;
   readonly store: Pick<Store, 'knownPruneIds'>;
   readonly clock: Clock;
-  /** How long an answer is replayed. */
+  /** How long an answer can be replayed. */
   readonly ttlMs: number;
   readonly events: EventSink;
-  /** Told the name of a tool whose first answer was given again. */
+  /** Called with the name of a tool whose answer was replayed. */
   readonly onReplayed: (tool: string) => void;
-  /** Told of a fault of the store, for which a call is done without being kept. */
+  /** Reports a store failure; the call then runs without idempotency. */
   readonly onFailure: FailureReporter;
 }
 
-/** A call that runs: others with the same key wait for it. */
+/** A running call; others with the same key wait for it. */
 interface Running {
   readonly argsHash: string;
   readonly answer: Promise<Answered>;
@@ -39,7 +39,7 @@ interface Answered {
   readonly replayed: boolean;
 }
 
-/** A call with its key. */
+/** A call with an idempotency key. */
 interface Call {
   readonly tool: Tool;
   readonly key: string;
@@ -49,8 +49,8 @@ interface Call {
 }
 
 /**
- * Lets tools take an `idempotency_key`: a call that is repeated with its key and its arguments gets the answer of the
- * first one, whether that runs still, was made by another process or before a restart. A call that fails is not kept.
+ * Adds an `idempotency_key` to tools: a repeated call with the same key and arguments receives the answer of the first
+ * one, even if that is still running, or was made by another process or before a restart. Failed calls are not kept.
  */
 export class Idempotency {
   readonly #options: IdempotencyOptions;
@@ -77,14 +77,14 @@ export class Idempotency {
     };
   }
 
-  /** `null` when the call that this one waited for failed: then it is this one's turn. */
+  /** `null` if the awaited call failed; the caller then tries itself. */
   async #once(call: Call): Promise<Answered | null> {
     const { tool, key, argsHash, context } = call;
     const name = `${tool.name}\0${key}`;
     const running = this.#running.get(name);
     if (running) {
       if (running.argsHash !== argsHash) throw conflict(tool.name);
-      const done = await running.answer.catch(() => null); // told to whoever runs it
+      const done = await running.answer.catch(() => null); // the caller that started it handles the error
       context.signal.throwIfAborted();
       if (done === null) return null;
       this.#told(tool.name, argsHash);
@@ -130,9 +130,9 @@ export class Idempotency {
   }
 
   /**
-   * Claims a key, or waits until the process that has it has answered, or failed, or is gone.
+   * Claims a key, or waits until the process that claimed it has answered, failed or ended.
    *
-   * @returns `null` when it is this call's now, `undefined` where the store fails
+   * @returns `null` if this call now holds the claim, `undefined` if the store fails
    */
   async #claim(tool: string, key: string, argsHash: string, signal: AbortSignal): Promise<Reply | null | undefined> {
     const { records, onFailure } = this.#options;
@@ -147,7 +147,7 @@ export class Idempotency {
     }
   }
 
-  /** Whether all that an answer's markers lead to is still there; it then stays for another lifetime. */
+  /** Whether all texts behind an answer's markers are still stored; if so, extends their lifetime. */
   async #holds(text: string): Promise<boolean> {
     const ids = pruneIdsOf(text);
     if (ids.length === 0) return true;
@@ -204,13 +204,13 @@ function hashOf(args: unknown): string {
   }
 }
 
-/** Adds the two fields at the end of a JSON object, whose other bytes stay as they are. */
+/** Appends the two fields to a JSON object without changing its other bytes. */
 function marked(text: string, key: string | null, idempotent: boolean): string {
   const fields = `"idempotent":${idempotent},"idempotency_key":${JSON.stringify(key)}}`;
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${fields}`;
 }
 
-/** Prune ids that an answer names: those of cuts, and those whose lines it holds. */
+/** Prune ids in an answer: those of cuts, and those whose lines it contains. */
 function pruneIdsOf(text: string): string[] {
   const answer: unknown = JSON.parse(text);
   if (!isObject(answer)) return [];

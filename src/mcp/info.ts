@@ -6,10 +6,10 @@ import { INTROSPECTION_FLAG, type Transports } from './tools/mcp-info.ts';
 import { BULK_FLAG } from './tools/prune-batch.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
-/** Toggles that clients may look for, of parts which this product does not have: they are told, and off. */
+/** Toggles of features that this product does not have. Clients may look for them, so they are reported as off. */
 const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
 
-/** Toggles of the fleet, with their flags. */
+/** Toggles of the fleet with their flags. */
 const FLEET = {
   enableFleet: '--enable-fleet',
   enableChildren: '--enable-children',
@@ -29,12 +29,12 @@ const FLEET = {
 type FleetToggle = keyof typeof FLEET;
 const fleetToggles = Object.keys(FLEET) as FleetToggle[];
 
-/** Whether any part of the fleet is on, so that it has to be loaded. */
+/** Whether any part of the fleet is enabled and must be loaded. */
 export function hasFleet(settings: Settings): boolean {
   return fleetToggles.some((toggle) => settings[toggle]);
 }
 
-/** The command line flags that are on. */
+/** The enabled command line flags. */
 export function enabledFlags(settings: Settings): Set<string> {
   const flags: readonly [string, boolean][] = [
     [INTROSPECTION_FLAG, settings.enableMcpIntrospection],
@@ -47,7 +47,7 @@ export function enabledFlags(settings: Settings): Set<string> {
   return new Set(flags.flatMap(([flag, on]) => (on ? flag : [])));
 }
 
-/** What `mcp_info` tells of a server with these settings. Holds no secret. */
+/** The answer of `mcp_info` for these settings. Contains no secret. */
 export function infoOf(settings: Settings, version: string, transports: Transports, maxInputBytes: number) {
   return {
     server: { name: 'mcp-pruner', version, mcpVersion: PROTOCOL_VERSIONS[0] },

@@ -10,8 +10,8 @@ export const PROTOCOL_VERSIONS: readonly [string, ...string[]] = [
 ];
 
 /**
- * Sent to every agent in the answer to `initialize`: what a marker is, how to get its lines back, what to do when that fails.
- * Codex's code mode shows the first 250 characters only, so the first sentence names the tool.
+ * Sent to every agent in the answer to `initialize`: what a marker is, how to recover its lines, and what to do on
+ * failure. Codex's code mode shows only the first 250 characters, so the first sentence names the tool.
  */
 export const INSTRUCTIONS = [
   'recover_text returns lines that were cut from tool results and files in this conversation: call it with the prune_id and lines of a marker.',
@@ -24,10 +24,10 @@ export const INSTRUCTIONS = [
 ].join(' ');
 
 /**
- * The protocol version to answer `initialize` with: the client's own when it is known, otherwise the newest.
+ * The protocol version to answer `initialize` with: the client's own if supported, otherwise the newest.
  *
  * @param strict - whether a client must name its version
- * @throws RpcError -32602 when the version is missing (strict) or no string
+ * @throws RpcError -32602 when the version is missing (strict) or not a string
  */
 export function negotiateVersion({ protocolVersion }: JsonObject, strict: boolean): string {
   const [newest] = PROTOCOL_VERSIONS;

@@ -1,9 +1,9 @@
-/** Characters of a long string that are written at a time. */
+/** Characters of a long string that are written in one piece. */
 const PIECE_CHARS = 256 * 1024;
 
 /**
- * The JSON text of plain data in pieces, so that a text of hundreds of megabytes is never copied as a whole, and may
- * be escaped to more than one JavaScript string can hold. Joined, the pieces are what `JSON.stringify` gives.
+ * The JSON text of plain data in pieces. A text of hundreds of megabytes is never copied as a whole, and its escaped
+ * form may be longer than the longest JavaScript string. Joined, the pieces equal the result of `JSON.stringify`.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > PIECE_CHARS) {
@@ -40,7 +40,7 @@ export function* jsonPieces(value: unknown): Generator<string> {
   yield JSON.stringify(value);
 }
 
-/** Never between the halves of a surrogate pair, which would be escaped apart. */
+/** Never splits a surrogate pair, whose halves would be escaped separately. */
 function pieceEnd(text: string, at: number): number {
   const end = Math.min(at + PIECE_CHARS, text.length);
   const last = text.charCodeAt(end - 1);

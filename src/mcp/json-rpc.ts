@@ -1,6 +1,6 @@
 import { errorTable } from '../errors.ts';
 
-/** A request's id. `null` is unusual but legal in JSON-RPC 2.0, and is what an answer carries when no id could be read. */
+/** A request's id. `null` is unusual but legal in JSON-RPC 2.0; an answer carries it when no id could be read. */
 export type RpcId = string | number | null;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export const rpcCodes = {
   internalError: errorTable.internal_error.rpc,
 } as const;
 
-/** An error as it goes over the wire. Thrown by methods and tools; `message` is sent as it is. */
+/** An error as sent to the client. Thrown by methods and tools; `message` is sent unchanged. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
@@ -27,13 +27,13 @@ export class RpcError extends Error {
   }
 }
 
-/** One problem with the parameters: the field as a dotted path, and what is expected of it. */
+/** One problem with the parameters: the field as a dotted path, and the expected value. */
 export interface ParamIssue {
   readonly field: string;
   readonly message: string;
 }
 
-/** The -32602 error. The message names the first field, because most agents show their model nothing but the message. */
+/** The -32602 error. The message names the first field, because most agents show only the message to their model. */
 export function invalidParams(...issues: readonly ParamIssue[]): RpcError {
   const [first] = issues;
   const told = first === undefined ? '' : `: ${first.field}: ${first.message}`;
@@ -50,7 +50,7 @@ export type Reply =
   | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly result: unknown }
   | { readonly jsonrpc: '2.0'; readonly id: RpcId; readonly error: RpcErrorBody };
 
-/** A message of the server's own that nobody answers. */
+/** A message from the server that needs no answer. */
 export interface Notification {
   readonly jsonrpc: '2.0';
   readonly method: string;
@@ -69,7 +69,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A name that a client sent, short enough to be repeated in an error. */
+/** A name from a client, shortened for use in an error message. */
 export function clip(name: string): string {
   return name.length <= 80 ? name : `${name.slice(0, 80)}…`;
 }

@@ -1,18 +1,18 @@
 import { constants } from 'node:buffer';
 
 /**
- * Most characters that the text of one answer may take on the wire. Every client reads an answer as one line, so a line
- * that is longer than a JavaScript string can be is lost as a whole; the rest is room for the message around the text.
+ * Most characters of one answer's text on the wire. Every client reads an answer as one line, so a line longer than the
+ * longest JavaScript string is lost as a whole. The subtracted part leaves room for the surrounding message.
  */
 const MAX_WIRE_CHARS = constants.MAX_STRING_LENGTH - 1024 * 1024;
 
-/** What a byte of UTF-8 costs at most as part of a JSON string, in characters. */
+/** Most characters that a byte of UTF-8 needs inside a JSON string. */
 const WIRE_COST = Uint8Array.from({ length: 256 }, (_, byte) => {
   if ('"\\\b\t\n\f\r'.includes(String.fromCharCode(byte))) return 2;
   return byte < 0x20 ? 6 : 1;
 });
 
-/** Room for output on the wire, shared by all streams of one call. */
+/** Wire characters left for one call, shared by all its streams. */
 export class WireBudget {
   #left: number;
 
@@ -20,13 +20,13 @@ export class WireBudget {
     this.#left = chars;
   }
 
-  /** Takes room for the bytes, or for as many of them as still fit. @returns how many do */
+  /** Reserves room for as many of the bytes as fit. @returns their number */
   take(bytes: Uint8Array): number {
     let cost = 0;
     for (let i = 0; i < bytes.length; i++) {
       const next = cost + (WIRE_COST[bytes[i] ?? 0] ?? 0);
       if (next > this.#left) {
-        this.#left = 0; // what comes later must not slip in behind a gap
+        this.#left = 0; // later output must not follow a gap
         return i;
       }
       cost = next;
@@ -36,7 +36,9 @@ export class WireBudget {
   }
 }
 
-/** Output as it comes, kept outside the JavaScript heap until it is a text; what fits no answer is counted and let go. */
+/**
+ * Collects output outside the JavaScript heap until it becomes a text. Bytes beyond the budget are counted and dropped.
+ */
 export class OutputCollector {
   readonly #budget: WireBudget;
   #chunks: Buffer[] = [];
@@ -52,12 +54,12 @@ export class OutputCollector {
     this.#dropped += chunk.length - kept;
   }
 
-  /** Bytes that were let go. */
+  /** Number of dropped bytes. */
   get dropped(): number {
     return this.#dropped;
   }
 
-  /** Hands the text over, decoded as UTF-8, and forgets it. */
+  /** Returns the text, decoded as UTF-8, and releases the memory. */
   takeText(): string {
     const bytes = Buffer.concat(this.#chunks);
     this.#chunks = [];
@@ -66,9 +68,9 @@ export class OutputCollector {
 }
 
 /**
- * The line that tells of dropped bytes; empty when there are none.
+ * A line that reports dropped bytes; empty without any.
  *
- * @param counted - whether they are all that were dropped
+ * @param counted - whether the number is complete
  */
 export function cutNote(droppedBytes: number, counted = true): string {
   if (droppedBytes === 0) return '';

@@ -14,27 +14,27 @@ import { toWire } from './tools/prune-text.ts';
 
 export interface PruneRouterDeps {
   readonly pruner: Pruner;
-  /** The contract has no options of its own: these hold for every call. */
+  /** Options of every call, because the contract has none of its own. */
   readonly options: PruneTextOptions;
   /** Largest request body after decompression. */
   readonly maxBodyBytes: number;
-  /** Told of each text that was pruned or went back whole. */
+  /** Called for each text that was pruned or returned whole. */
   readonly onResult?: (result: PruneTextResult) => void;
   /** See `RpcRouterDeps`. */
   readonly chargeTexts?: RpcRouterDeps['chargeTexts'];
-  /** A bug; the client got a 500. */
+  /** Reports a bug; the client received a 500. */
   readonly onFailure?: FailureReporter;
 }
 
-/** The contract has two strings and some knobs. */
+/** Bounds of a body: the contract has two strings and a few options. */
 const BOUNDS: JsonBounds = { values: 10_000, levels: 100 };
 
-/** `threshold` and the other knobs of the model that is usually behind this contract mean nothing here. */
+/** `threshold` and other options of the reference model are ignored. */
 const body = z.looseObject({ code: z.string(), query: z.string() });
 
 /**
  * `POST /prune`: the contract of a swe-pruner service (`{code, query}` in, `{pruned_code, …}` out), served by this
- * product, so that what is left out is marked and can be recovered. Mount it behind `localGuard`.
+ * product, so that cuts are marked and recoverable. Mount it behind `localGuard`.
  */
 export function pruneRouter(deps: PruneRouterDeps): Router {
   const router = express.Router();
@@ -83,17 +83,17 @@ async function prune(
   send(res, 200, answerOf(result));
 }
 
-/** `undefined` for what is no JSON. */
+/** `undefined` for invalid JSON. */
 function readJson(bytes: Buffer): unknown {
   return isUtf8(bytes) ? parsed(bytes.toString('utf8')) : undefined;
 }
 
-/** The fields of the contract first; its clients ignore those that follow. */
+/** The contract's fields come first; its clients ignore further fields. */
 function answerOf(result: PruneTextResult): object {
   const { pruned_text, ...further } = toWire(result);
   return {
     pruned_code: pruned_text,
-    score: 1, // whether the text as a whole is relevant was for the caller to say
+    score: 1, // the caller has already decided that the text as a whole is relevant
     token_scores: [],
     kept_frags: keptLineNumbers(result),
     origin_token_cnt: result.stats.tokensEstBefore,
@@ -115,7 +115,7 @@ function keptLineNumbers({ annotations, stats }: PruneTextResult): number[] {
   return kept;
 }
 
-/** @param detail - where each fault is, as the services of this contract list them */
+/** @param detail - the location of each fault, in the format of this contract's services */
 function refuse(
   res: Response,
   type: ErrorCode,
@@ -129,7 +129,7 @@ function send(res: Response, status: number, json: object): void {
   if (!res.destroyed) writeJson(res, status, jsonBytes(json));
 }
 
-/** Answers for a body that could not be read, and for a bug. */
+/** Answers for bodies that cannot be read, and for bugs. */
 function onError({ maxBodyBytes, onFailure }: PruneRouterDeps): ErrorRequestHandler {
   return (cause: unknown, _req, res, _next) => {
     if (cause instanceof PrunerError && typeof cause.data.retry_after_ms === 'number') {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** A line of the client, or what is known of one that is too long to be kept. */
+/** A line of the client, or the known facts about a line that is too long to keep. */
 export type Line =
   | { readonly tooLong: false; readonly bytes: Buffer }
   | { readonly tooLong: true; readonly bytes: null };
@@ -8,10 +8,10 @@ export type Line =
 const LF = 0x0a;
 
 /**
- * Cuts a stream of bytes into lines. The last one counts without its line end too. Ends with the stream; a stream that
- * breaks ends it as well, since a client that has gone needs no more.
+ * Splits a byte stream into lines. The last line needs no line end. Ends with the stream, also when it breaks, because
+ * a client that has gone needs no answers.
  *
- * @param maxBytes - longer lines are skipped, so that a client cannot fill the memory with one
+ * @param maxBytes - longer lines are skipped, so that no client can fill the memory with one line
  */
 export async function* readLines(input: Readable, maxBytes: number): AsyncGenerator<Line> {
   let parts: Buffer[] = [];

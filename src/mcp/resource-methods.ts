@@ -5,7 +5,7 @@ import type { Method } from './server.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { RESOURCES_FLAG } from './tools/resources-list.ts';
 
-/** Resources of one answer; the newest come first, and any other can be read by its URI. */
+/** Most resources in one answer, newest first. Others can be read by their URI. */
 const MAX_LISTED = 500;
 
 const templates = [
@@ -29,7 +29,7 @@ const templates = [
   },
 ];
 
-/** The protocol's own way to the resources, for clients that show them to their user. */
+/** The protocol's own methods for resources, for clients that show them to their user. */
 export function resourceMethods(
   resources: Resources,
   stays: boolean,
@@ -59,12 +59,15 @@ export function resourceMethods(
   };
 }
 
-/** What `initialize` announces. @param stays - whether connections outlive a call, so that updates can be told */
+/**
+ * The capabilities for `initialize`. @param stays - whether connections outlive a call and can receive update
+ * notifications
+ */
 export function resourceCapabilities(stays: boolean): JsonObject {
   return { resources: { subscribe: stays, listChanged: false } };
 }
 
-/** The methods while the resources are off: nothing to list, and a word on how to have them. */
+/** The methods while resources are disabled: empty lists, and a message that says how to enable them. */
 export const withoutResources: Readonly<Record<string, Method>> = Object.fromEntries(
   ['resources/read', 'resources/subscribe', 'resources/unsubscribe'].map((name): [string, Method] => [
     name,
@@ -90,7 +93,7 @@ function described({ uri, kind, metadata }: ResourceItem): JsonObject {
   return { uri, name, mimeType: 'application/json', _meta: { 'mcp-pruner/kind': kind, ...prefixed(metadata) } };
 }
 
-/** Keys of `_meta` need a prefix of their owner. */
+/** Adds the required owner prefix to keys of `_meta`. */
 function prefixed(metadata: ResourceItem['metadata']): JsonObject {
   return Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`mcp-pruner/${key}`, value]));
 }

@@ -14,28 +14,28 @@ import { toWireError } from './wire-error.ts';
 
 export interface RpcRouterDeps {
   readonly server: McpServer;
-  /** Largest request body after decompression. Must leave room for a text of any allowed size, escapes included. */
+  /** Largest request body after decompression. Must have room for a text of any allowed size with JSON escapes. */
   readonly maxBodyBytes: number;
-  /** Most bytes of answers that clients have not read yet, by default 64 MiB. */
+  /** Most bytes of answers not yet read by clients; default: 64 MiB. */
   readonly maxUnreadBytes?: number;
-  /** Most bytes of bodies that are received or worked on, by default 64 MiB or twice the largest body. */
+  /** Most bytes of bodies being received or processed; default: 64 MiB or twice the largest body. */
   readonly maxUploadBytes?: number;
-  /** Counts texts to be pruned against limits of the client. @throws PrunerError beyond them */
+  /** Counts texts to be pruned against the limits of the client's key. @throws PrunerError beyond them */
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** The project and the task of a request. */
   readonly scopeOf?: (req: IncomingMessage) => NonNullable<ToolContext['scope']>;
-  /** A bug outside any call, such as an answer that cannot be written; the client got -32603. */
+  /** Reports a bug outside any call, such as an answer that cannot be written; the client received -32603. */
   readonly onFailure?: FailureReporter;
 }
 
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
-/** How long a client may take nothing of its answer, in milliseconds. */
+/** Idle time after which a client that does not read its answer is disconnected, in milliseconds. */
 const UNREAD_MS = 120_000;
 
 /**
- * `POST /rpc`: plain JSON-RPC 2.0, and at the same time a Streamable HTTP endpoint of MCP without sessions. What an
- * answer says is in its body: every JSON-RPC answer is a 200, because MCP clients lose the code of an error that comes
- * with another status. `/rpc?tools=recover_text,health` shows these tools alone. Mount it behind `localGuard`.
+ * `POST /rpc`: plain JSON-RPC 2.0, and also a sessionless Streamable HTTP endpoint of MCP. Every JSON-RPC answer has
+ * status 200, because MCP clients lose the error code of answers with other statuses. `/rpc?tools=recover_text,health`
+ * offers only these tools. Mount it behind `localGuard`.
  */
 export function rpcRouter(deps: RpcRouterDeps): Router {
   const { maxBodyBytes, maxUnreadBytes, maxUploadBytes, onFailure } = deps;
@@ -68,13 +68,13 @@ async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res
     ...(scopeOf && { scope: scopeOf(req) }),
     ...(chargeTexts && { chargeTexts: (texts) => chargeTexts(req, texts) }),
   });
-  res.once('close', () => connection.close()); // a client that hangs up no longer needs its answer
+  res.once('close', () => connection.close()); // a client that disconnects no longer needs its answer
   const reply = await connection.receive(text);
   if (reply !== null) return deliver(res, reply, room);
   if (!res.destroyed) res.status(202).end();
 }
 
-/** The tools that `?tools=` names, with commas between. */
+/** The tools in the comma-separated list of `?tools=`. */
 function askedTools(url: string): ClientOptions {
   const at = url.indexOf('?');
   const asked = at < 0 ? [] : new URLSearchParams(url.slice(at)).getAll('tools');
@@ -82,7 +82,7 @@ function askedTools(url: string): ClientOptions {
   return { tools: asked.flatMap((list) => list.split(',')).map((name) => name.trim()) };
 }
 
-/** Writes an answer for which there is room, and gives the room back once the client has read it or is gone. */
+/** Writes an answer within the budget, and releases its bytes once the client has read it or is gone. */
 function deliver(res: Response, reply: Answer, room: ByteBudget): void {
   if (res.destroyed) return;
   const body = jsonBytes(reply);
@@ -92,12 +92,12 @@ function deliver(res: Response, reply: Answer, room: ByteBudget): void {
     return;
   }
   res.once('close', release);
-  // whoever takes nothing at all for so long will not
+  // drop a client that reads nothing for this long
   res.setTimeout(UNREAD_MS, () => res.destroy());
   writeJson(res, 200, body);
 }
 
-/** The same for each call whose answer was let go. */
+/** The error for each call whose answer exceeded the budget. */
 function unread(reply: Answer): Answer {
   const of = ({ id }: Reply): Reply => failure(id, toWireError(new PrunerError('answers_not_read')));
   return Array.isArray(reply) ? reply.map(of) : of(reply as Reply);

@@ -20,50 +20,50 @@ import { toWireError } from './wire-error.ts';
 /** A method of the protocol: named parameters in, result out. */
 export type Method = (params: JsonObject, context: MethodContext) => unknown;
 
-/** The context of a call, and which tools the client is to see. */
+/** The context of a call, and the tools visible to the client. */
 type MethodContext = ToolContext & Pick<ClientOptions, 'tools'>;
 
-/** One finished request, for logs and metrics; holds nothing that a client wrote freely. */
+/** One finished request, for logs and metrics. Contains no free text of the client. */
 export interface CallRecord {
-  /** Name of a method that exists, else `unknown`. */
+  /** Name of an existing method, else `unknown`. */
   readonly method: string;
-  /** Listed name of the tool that was called, else `null`. */
+  /** Listed name of the called tool, else `null`. */
   readonly tool: string | null;
-  /** Code of the error it was answered with, else `null`. */
+  /** Code of the returned error, else `null`. */
   readonly errorCode: number | null;
-  /** The client cancelled or hung up; there was no answer. */
+  /** The client cancelled or disconnected and received no answer. */
   readonly cancelled: boolean;
   readonly elapsedMs: number;
-  /** What was thrown, when it was a bug (-32603). */
+  /** The thrown value if it was a bug (-32603). */
   readonly fault?: unknown;
 }
 
 export interface McpServerOptions {
   readonly registry: ToolRegistry;
-  /** Whose tools are listed and callable. */
+  /** The faces whose tools are listed and callable. */
   readonly faces: readonly Face[];
   readonly version: string;
-  /** Goes to the agent with `initialize`. */
+  /** Sent to the agent with `initialize`. */
   readonly instructions?: string;
   /**
-   * As the stdio contract wants it: `protocolVersion` is required, -32602 says `Invalid params`, no more, and there are
-   * no methods for what the server does not have.
+   * Follows the stdio contract: `protocolVersion` is required, the message of -32602 is exactly `Invalid params`, and
+   * methods of absent features do not exist.
    */
   readonly strict?: boolean;
-  /** Methods beside the built-in ones, which they replace where they have the same name. */
+  /** Additional methods; they override built-in ones of the same name. */
   readonly methods?: Readonly<Record<string, Method>>;
-  /** Capabilities beside `tools`. */
+  /** Additional capabilities. */
   readonly capabilities?: JsonObject;
   readonly onCall?: (record: CallRecord) => void;
-  /** Who calls here, where that is a child with an address of its own. */
+  /** The calling child, if the connection uses a child's own address. */
   readonly caller?: NonNullable<ToolContext['caller']>;
 }
 
-/** What is known of a client beside its messages. */
+/** Facts about a client that its messages do not contain. */
 export interface ClientOptions {
-  /** Takes notifications, where the client hears of things between its calls; must not throw. */
+  /** Receives notifications between calls; must not throw. Absent if the client cannot receive any. */
   readonly notify?: (notification: Notification) => void;
-  /** The names of the tools that it is to see; all of its face by default. */
+  /** Names of the visible tools; default: all tools of the face. */
   readonly tools?: readonly string[];
   /** See `ToolContext`. */
   readonly chargeTexts?: NonNullable<ToolContext['chargeTexts']>;
@@ -71,7 +71,9 @@ export interface ClientOptions {
   readonly scope?: NonNullable<ToolContext['scope']>;
 }
 
-/** The protocol over a registry of tools, free of any transport. One serves all connections of a face. */
+/**
+ * The protocol over a registry of tools, independent of the transport. One instance serves all connections of a face.
+ */
 export class McpServer {
   readonly #options: McpServerOptions;
   readonly #methods: ReadonlyMap<string, Method>;
@@ -81,7 +83,10 @@ export class McpServer {
     this.#methods = new Map(Object.entries({ ...this.#builtIn(), ...options.methods }));
   }
 
-  /** Opens a connection: a stdio stream for all its life, or a single POST. Its ids and its cancellations are its own. */
+  /**
+   * Opens a connection: a stdio stream for its lifetime, or a single POST. Request ids and cancellations are local to
+   * it.
+   */
   connect({ notify, tools, chargeTexts, scope }: ClientOptions = {}): Connection {
     const gone = new AbortController();
     const peer: Peer = {
@@ -123,7 +128,7 @@ export class McpServer {
 
     let result: unknown;
     try {
-      if (context.tools) this.#options.registry.list(this.#options.faces, context.tools); // a wrong name is told at once
+      if (context.tools) this.#options.registry.list(this.#options.faces, context.tools); // report an unknown name at once
       if (!handler) throw new RpcError(rpcCodes.methodNotFound, `Method not found: ${clip(method)}`);
       result = await handler(readParams(params), context);
     } catch (cause) {
@@ -165,7 +170,7 @@ export class McpServer {
   }
 }
 
-/** Clients of `/rpc` ask for these whether or not they are announced. */
+/** Clients of `/rpc` call these even if they are not announced. */
 const emptyLists: Readonly<Record<string, Method>> = {
   'resources/list': () => ({ resources: [] }),
   'resources/templates/list': () => ({ resourceTemplates: [] }),

@@ -12,33 +12,33 @@ import type { ToolContext } from './tool.ts';
 
 export interface StdioOptions {
   readonly server: McpServer;
-  /** The names of the tools that the client is to see; all of the server's by default. */
+  /** Names of the tools visible to the client; default: all. */
   readonly tools?: readonly string[];
-  /** The project and the task that the client works on. */
+  /** The client's project and task. */
   readonly scope?: NonNullable<ToolContext['scope']>;
-  /** The client's messages, one JSON text a line. */
+  /** The client's messages, one JSON text per line. */
   readonly input: Readable;
-  /** Takes answers and nothing else. */
+  /** Receives answers only. */
   readonly output: Writable;
-  /** Ends the service at once: calls that run are told to stop, and nothing more is answered. */
+  /** Ends the service at once: aborts running calls and sends no more answers. */
   readonly stop: AbortSignal;
-  /** How long calls that run may go on after the end of the input, so that what was asked is still answered. */
+  /** How long running calls may continue after the end of the input, so that they can still be answered. */
   readonly graceMs: number;
-  /** A bug in the transport itself. */
+  /** Reports a bug in the transport itself. */
   readonly onFailure: FailureReporter;
 }
 
-/** Larger than any text that `prune_text` takes, escapes included. */
+/** Larger than any text accepted by `prune_text`, with JSON escapes. */
 export const MAX_LINE_BYTES = 128 * 1024 * 1024;
-/** Pieces of an answer are written together up to this size. */
+/** Pieces of an answer are combined into writes of up to this size. */
 const WRITE_CHARS = 64 * 1024;
 
-/** Messages that are worked on or wait; with so many, no further one is read. */
+/** Most messages in progress or waiting; beyond it, reading pauses. */
 const MAX_WAITING = 1_000;
 
 /**
- * Serves one client over a pair of streams until it closes its side or goes away, or until `stop` fires. Never rejects.
- * A line that is no message is answered and changes nothing else; requests run side by side.
+ * Serves one client over a pair of streams until it closes its side, disconnects, or `stop` fires. Never rejects. An
+ * invalid line is answered with an error and has no other effect. Requests run in parallel.
  */
 export async function serveStdio({
   server,
@@ -84,13 +84,13 @@ async function answer(
   deliver: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   if (bytes === null) return deliver(failure(null, invalidRequest(`a message is larger than ${MAX_LINE_BYTES} bytes`)));
-  if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or the CR of one
+  if (!bytes.some((byte) => byte > 0x20)) return; // an empty line, or one with only a CR
   const text = await messageText(bytes);
   if (typeof text === 'string') await connection.receive(text, deliver);
   else await deliver(failure(null, text));
 }
 
-/** Writes answers one after the other, each as one line, no faster than the client reads. */
+/** Writes answers in sequence, each as one line, no faster than the client reads. */
 class AnswerWriter {
   readonly #output: Writable;
   readonly #broken = new AbortController();
@@ -101,7 +101,7 @@ class AnswerWriter {
     for (const event of ['error', 'close']) output.on(event, () => this.#broken.abort());
   }
 
-  /** Fires when the client no longer takes answers. */
+  /** Fires when the client can no longer receive answers. */
   get broken(): AbortSignal {
     return this.#broken.signal;
   }
@@ -111,7 +111,7 @@ class AnswerWriter {
     return this.#last;
   }
 
-  /** Settles when everything written so far has left this process. */
+  /** Settles when all written data has left this process. */
   async flushed(): Promise<void> {
     await this.#last;
     if (this.#output.writableLength > 0) await new Promise((resolve) => this.#output.write('', resolve));
@@ -134,7 +134,7 @@ class AnswerWriter {
   }
 }
 
-/** Waits for work, at most for a time, and no longer than until a signal. */
+/** Waits for work, at most `limitMs` or until the signal fires. */
 async function within(work: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
   const done = new AbortController();
   const over = sleep(limitMs, undefined, { signal: AbortSignal.any([signal, done.signal]) });

@@ -3,12 +3,12 @@ import type { Resources } from '../resources/registry.ts';
 import { invalidParams } from './json-rpc.ts';
 import type { Peer } from './tool.ts';
 
-/** How often subscribed resources are looked at; other processes change them too. */
+/** Poll interval for subscribed resources, because other processes change them too. */
 const LOOK_MS = 500;
-/** Subscriptions of one client. */
+/** Most subscriptions of one client. */
 const MAX_SUBSCRIPTIONS = 100;
 
-/** Tells clients when a run or an agent that they subscribed to has something new. */
+/** Notifies clients of changes in the runs and agents that they subscribed to. */
 export class Subscriptions {
   readonly #resources: Pick<Resources, 'lastSeq'>;
   readonly #onFailure: FailureReporter;
@@ -59,7 +59,7 @@ export class Subscriptions {
     return uris;
   }
 
-  /** Never rejects: what cannot be looked at now is looked at next time. */
+  /** Never rejects: a failed check is repeated the next time. */
   async #look(peer: Peer, uris: Map<string, number>): Promise<void> {
     for (const [uri, known] of [...uris]) {
       const last = await this.#resources.lastSeq(uri).catch((cause: unknown) => {

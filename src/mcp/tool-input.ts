@@ -3,7 +3,7 @@ import { clip, isObject, type JsonObject, type ParamIssue } from './json-rpc.ts'
 
 const MAX_ISSUES = 10;
 
-/** The JSON Schema of a tool's input as `tools/list` shows it, without what zod adds to the contract's own words. */
+/** The JSON Schema of a tool's input for `tools/list`, without additions by zod. */
 export function renderInputSchema(input: z.ZodType): JsonObject {
   const { $schema: _, ...schema } = z.toJSONSchema(input, {
     io: 'input',
@@ -20,7 +20,7 @@ export function renderInputSchema(input: z.ZodType): JsonObject {
   return schema;
 }
 
-/** A part of an input that `tools/list` shows in fewer words than zod has for it: models pay for each of them. */
+/** Replaces a part of the listed schema by a shorter one: models pay for each token. */
 export function shown<Schema extends z.ZodType>(schema: Schema, shownAs: JsonObject): Schema {
   return schema.meta({ shownAs });
 }
@@ -31,7 +31,7 @@ export const integer = z
   .refine(Number.isInteger, { error: 'Invalid input: expected an integer' })
   .meta({ type: 'integer' });
 
-/** A list whose length is looked at before its members, so that a million bad ones cost nothing. */
+/** A list whose length is checked before its members, so that a million invalid ones cost nothing. */
 export function boundedList<Item>(item: z.ZodType<Item>, most: number, least = 0): z.ZodType<Item[]> {
   const list = least > 0 ? z.array(item).min(least).meta({ maxItems: most }) : z.array(item);
   return z.preprocess((value, context) => {
@@ -41,7 +41,7 @@ export function boundedList<Item>(item: z.ZodType<Item>, most: number, least = 0
   }, list);
 }
 
-/** What is wrong with the arguments of a call, by field; never a value. */
+/** The problems of a call's arguments by field; never contains values. */
 export function describeIssues(error: z.ZodError): ParamIssue[] {
   const issues: ParamIssue[] = [];
   for (const issue of error.issues.slice(0, MAX_ISSUES)) {

@@ -3,10 +3,10 @@ import { clip, invalidParams, type JsonObject } from './json-rpc.ts';
 import { LongStep } from './long-step.ts';
 import { describeIssues, renderInputSchema } from './tool-input.ts';
 
-/** Where a tool can be offered: `rpc` are the HTTP server's tools, `stdio` those of the plain stdio server. */
+/** Where a tool is offered: `rpc` is the HTTP server, `stdio` the plain stdio server. */
 export type Face = 'rpc' | 'stdio';
 
-/** A client whose connection stays: it can be told of things between its calls. */
+/** A client with a lasting connection, which can receive notifications between calls. */
 export interface Peer {
   /** Sends a notification; never throws. */
   notify(method: string, params: JsonObject): void;
@@ -15,23 +15,23 @@ export interface Peer {
 }
 
 export interface ToolContext {
-  /** Fires when the client cancels the call or hangs up; the answer is then thrown away. */
+  /** Fires when the client cancels the call or disconnects; the answer is then discarded. */
   readonly signal: AbortSignal;
-  /** Absent where a connection lasts for one call only. */
+  /** Absent if a connection lasts for one call only. */
   readonly peer?: Peer;
-  /** A child that calls by its own address; absent for anybody else. */
+  /** The calling child, identified by its own address; absent for other callers. */
   readonly caller?: { readonly childId: string };
-  /** The project and the task (`''` for none) that the caller names; absent where it cannot name any. */
+  /** The caller's project and task (`''` for none); absent if it cannot name any. */
   readonly scope?: { readonly project: string; readonly task: string };
   /**
-   * Counts texts to be pruned against the limits of the client's key; absent where there are none.
+   * Counts texts to be pruned against the limits of the client's key; absent without limits.
    *
    * @throws PrunerError `key_requests_used_up`
    */
   readonly chargeTexts?: (texts: number) => Promise<void>;
 }
 
-/** Hints of the protocol to its clients; many run a read-only tool without asking their user. */
+/** The protocol's hints to clients; many run a read-only tool without asking their user. */
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean;
   readonly destructiveHint?: boolean;
@@ -41,36 +41,36 @@ export interface ToolAnnotations {
 
 interface ToolFacts {
   readonly name: string;
-  /** Further names that may be called but are not listed. */
+  /** Further callable names that are not listed. */
   readonly aliases?: readonly string[];
-  /** The family of tools it belongs to, which its flag switches as a whole. */
+  /** The family of the tool, enabled or disabled as a whole by its flag. */
   readonly namespace: string;
   /** One short sentence for overviews. */
   readonly summary: string;
-  /** What an agent reads to decide whether to call it. */
+  /** The description by which an agent decides whether to call the tool. */
   readonly description: string;
-  /** `rpc` alone where nothing is said. */
+  /** Default: `rpc` only. */
   readonly faces?: readonly Face[];
-  /** The command line flag (`--enable-…`) without which the tool is neither listed nor callable. */
+  /** The command line flag (`--enable-…`) that enables the tool; without it the tool is neither listed nor callable. */
   readonly flag?: string;
   readonly annotations?: ToolAnnotations;
 }
 
 export interface ToolSpec<Input> extends ToolFacts {
-  /** The only description of the input: the listed schema, the check and the type all come from it. */
+  /** The single source of the input: the listed schema, the validation and the type all derive from it. */
   readonly input: z.ZodType<Input>;
-  /** A string is sent as it is, an object as JSON. */
+  /** A string is sent unchanged, an object as JSON. */
   run(args: Input, context: ToolContext): Promise<string | object> | string | object;
 }
 
-/** A tool as the registry holds it, its input type closed over. */
+/** A tool in the registry, with its input type erased. */
 export interface Tool extends ToolFacts {
   readonly inputSchema: JsonObject;
   /**
-   * Checks the arguments and runs the tool.
+   * Validates the arguments and runs the tool.
    *
    * @returns the text for `content[0]`
-   * @throws RpcError -32602 naming each field that does not fit; whatever `run` throws
+   * @throws RpcError -32602 naming each invalid field; any error of `run`
    */
   call(args: unknown, context: ToolContext): Promise<string>;
 }
@@ -79,7 +79,7 @@ export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): To
   let schema: JsonObject | undefined;
   return {
     ...facts,
-    /** Made when a client asks which tools there are: most servers on the way to a model are never asked. */
+    /** Built on demand: most servers between client and model never receive a `tools/list`. */
     get inputSchema() {
       schema ??= renderInputSchema(input);
       return schema;
@@ -95,13 +95,13 @@ export function defineTool<Input>({ input, run, ...facts }: ToolSpec<Input>): To
   };
 }
 
-/** Every tool of the process, once. All faces list and call from here. */
+/** Every tool of the process, once. All faces share it. */
 export class ToolRegistry {
   readonly #tools: readonly Tool[];
   readonly #byName = new Map<string, Tool>();
   readonly #enabledFlags: ReadonlySet<string>;
 
-  /** @param enabledFlags - flags as their tools spell them (`--enable-bulk`) */
+  /** @param enabledFlags - flags in the tools' spelling (`--enable-bulk`) */
   constructor(tools: readonly Tool[], enabledFlags: ReadonlySet<string> = new Set()) {
     this.#tools = tools;
     this.#enabledFlags = enabledFlags;
@@ -114,10 +114,10 @@ export class ToolRegistry {
   }
 
   /**
-   * The tools that can be called at one of these faces, in the order of registration.
+   * The callable tools of these faces, in the order of registration.
    *
-   * @param only - names or aliases of those to be shown; all by default
-   * @throws RpcError -32602 as `find` for a name that is none of them
+   * @param only - names or aliases of the wanted tools; default: all
+   * @throws RpcError -32602 as `find` for an unknown name
    */
   list(faces: readonly Face[], only?: readonly string[]): Tool[] {
     const chosen = only && new Set(only.map((name) => this.find(name, faces)));
@@ -127,11 +127,11 @@ export class ToolRegistry {
   }
 
   /**
-   * The tool behind a name or an alias.
+   * Finds a tool by name or alias.
    *
    * @param only - as for `list`
-   * @throws RpcError -32602 when there is none at these faces (the message lists those that are), or when its flag is
-   * off (the message names the flag)
+   * @throws RpcError -32602 if these faces have no such tool (the message lists their tools), or if its flag is off
+   * (the message names the flag)
    */
   find(name: string, faces: readonly Face[], only?: readonly string[]): Tool {
     const tool = this.#byName.get(name);
@@ -144,7 +144,7 @@ export class ToolRegistry {
     throw invalidParams({ field: 'name', message: `Unknown tool ${clip(name)}; there are ${known}` });
   }
 
-  /** The listed name behind a name or an alias, whatever its face and flag; `null` when there is no such tool. */
+  /** The listed name for a name or an alias, whatever its face and flag; `null` for an unknown tool. */
   listedName(name: unknown): string | null {
     return typeof name === 'string' ? (this.#byName.get(name)?.name ?? null) : null;
   }

@@ -2,9 +2,9 @@ import { PrunerError } from '../errors.ts';
 import { RpcError, rpcCodes } from './json-rpc.ts';
 
 /**
- * Converts a thrown value to a JSON-RPC error. A `PrunerError` keeps its code, its details and its hint. Errors of fleet
- * tools also carry the hint in `message`, because most MCP clients show the message alone. A bug shows neither its message
- * nor its stack.
+ * Converts a thrown value to a JSON-RPC error. A `PrunerError` keeps its code, its details and its hint. Errors of
+ * fleet tools repeat the hint in `message`, because most MCP clients show only the message. A bug reveals neither its
+ * message nor its stack.
  */
 export function toWireError(cause: unknown): RpcError {
   if (cause instanceof RpcError) return cause;

@@ -9,7 +9,7 @@ import { defineTool, type Tool } from '../tool.ts';
 import { boundedList, integer, shown } from '../tool-input.ts';
 import { projectId } from './context-gc.ts';
 
-/** Messages and segments that a caller may describe. */
+/** Most messages and segments that a caller may describe. */
 const MAX_MESSAGES = 200;
 const MAX_DESCRIBED = 10_000;
 
@@ -36,12 +36,12 @@ const input = z.strictObject({
 type Input = z.infer<typeof input>;
 type Descriptors = NonNullable<Input['context_descriptors']>;
 
-/** `context_gc_analyze`: which segments may go, and why. */
+/** `context_gc_analyze`: which segments may be pruned, and why. */
 export function contextGcAnalyzeTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_analyze',
     namespace: 'context_gc',
-    summary: 'Tell which parts of the conversation can go.',
+    summary: 'List the parts of the conversation that can be pruned.',
     description:
       'Find parts of the conversation that can go: score (higher goes sooner), tokens, why; with target_tokens also a ' +
       'plan. Changes nothing: give segment_ids to context_gc_prune. Returns JSON: pruning_candidates, total_candidates, estimated_tokens_freed, pruning_plan.',
@@ -129,7 +129,7 @@ function usageWarning(usage: unknown, tokensFreed: number): string[] {
   ];
 }
 
-/** The newest messages as the caller has them: their ids, and their words. */
+/** The caller's newest messages: their ids and texts. */
 function saidIn({ recent_messages }: Descriptors): { ids: string[]; said: string[] } {
   const ids: string[] = [];
   const said: string[] = [];
@@ -147,7 +147,7 @@ function saidIn({ recent_messages }: Descriptors): { ids: string[]; said: string
   return { ids, said };
 }
 
-/** Plain content, or the text parts of it. */
+/** Plain string content, or the text parts. */
 function textsOf(content: unknown): string[] {
   if (typeof content === 'string') return [content];
   if (!Array.isArray(content)) return [];
@@ -183,7 +183,7 @@ function isType(type: string): type is SegmentType {
   return TYPES.includes(type);
 }
 
-/** The first of these fields that is a string. */
+/** The first of these fields with a string value. */
 function textIn(value: unknown, fields: readonly string[]): string {
   if (!isObject(value)) return '';
   for (const field of fields) {

@@ -9,7 +9,7 @@ const common = {
   input: z.strictObject({ project_id: projectId, segment_ids: segmentIds }),
 };
 
-/** `context_gc_pin`: keeps segments whole from the next request on. */
+/** `context_gc_pin`: protects segments from pruning, starting with the next request. */
 export function contextGcPinTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_pin',
@@ -24,7 +24,7 @@ export function contextGcPinTool(gc: ContextGc): Tool {
   });
 }
 
-/** `context_gc_unpin`: lets segments be pruned again. */
+/** `context_gc_unpin`: allows segments to be pruned again. */
 export function contextGcUnpinTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_unpin',

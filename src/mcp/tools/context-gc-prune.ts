@@ -12,7 +12,7 @@ const input = z.strictObject({
 
 const NOT_CONFIRMED = 'Nothing was deleted: delete cannot be undone and needs confirm: true. stash needs none.';
 
-/** `context_gc_prune`: takes segments out of what the model sees from the next request on. */
+/** `context_gc_prune`: removes segments from the model's view, starting with the next request. */
 export function contextGcPruneTool(gc: ContextGc): Tool {
   return defineTool({
     name: 'context_gc_prune',

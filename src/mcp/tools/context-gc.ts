@@ -8,5 +8,5 @@ export const projectId = z.string().min(1).max(200).describe('Header x-mcp-prune
 
 export const segmentIds = boundedList(z.string(), MAX_SEGMENTS).describe('From context_gc_analyze.');
 
-/** What an empty list of segments is answered with. */
+/** The answer to an empty list of segments. */
 export const NOTHING_NAMED = 'segment_ids is empty: nothing to do. context_gc_analyze lists segments.';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../core/ports.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
-/** What clients rely on; further fields may stand beside these. */
+/** The fields that clients rely on; others may be added. */
 export interface HealthReport extends Readonly<Record<string, unknown>> {
   /** `degraded`: requests are forwarded, but the store cannot be read or written. */
   readonly status: 'healthy' | 'degraded';
@@ -14,7 +14,7 @@ export interface HealthReport extends Readonly<Record<string, unknown>> {
 }
 
 /**
- * What `GET /health`, the method `health` and the tool `health` all answer.
+ * The common answer of `GET /health`, the method `health` and the tool `health`.
  *
  * @param details - further fields (state of the store, of a backend); they cannot replace the contract's own
  */
@@ -38,8 +38,8 @@ export function healthTool(report: () => HealthReport | Promise<HealthReport>): 
   return defineTool({
     name: 'health',
     namespace: 'pruner',
-    summary: 'Tell whether the server works and what it can do.',
-    description: 'Tell whether the pruner works, its version and what it can do. Returns JSON.',
+    summary: 'Report whether the server works and its features.',
+    description: 'Report whether the pruner works, its version and its features. Returns JSON.',
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({}),
     run: report,

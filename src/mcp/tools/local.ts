@@ -2,15 +2,15 @@ import { z } from 'zod';
 import type { CommandRunner } from '../command-runner.ts';
 import type { Focus } from '../focus.ts';
 
-/** What `read`, `bash` and `grep` work with. */
+/** Dependencies of `read`, `bash` and `grep`. */
 export interface LocalTools {
-  /** Where relative paths start and commands run. No path is kept out: absolute ones are taken as they are. */
+  /** Base of relative paths and working folder of commands. It is no restriction: absolute paths are accepted. */
   readonly cwd: string;
   readonly runner: CommandRunner;
   readonly focus: Focus;
 }
 
-/** The optional argument of all three. */
+/** The optional argument of all three tools. */
 export const contextFocusQuestion = z
   .string()
   .optional()

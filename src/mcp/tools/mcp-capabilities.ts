@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import { INTROSPECTION_FLAG } from './mcp-info.ts';
 
-/** What the families of tools are for. */
+/** Purpose of each tool family. */
 const descriptions: Readonly<Record<string, string>> = {
   local: 'Read files, run commands and search, with output shortened to a question.',
   pruner: 'Shorten texts and return original lines.',
-  mcp: 'Tell what this server is and can do.',
+  mcp: 'Describe this server and its features.',
   context_gc: 'Pin, stash and delete parts of a conversation.',
   resources: 'List, read and follow sc:// resources.',
   events: 'Follow the events of all conversations.',
@@ -15,14 +15,14 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 export interface CapabilitiesOptions {
-  /** The tools that can be called. */
+  /** The callable tools. */
   readonly tools: () => readonly Pick<Tool, 'name' | 'namespace' | 'summary'>[];
-  /** Names that are on beside those of the tools. */
+  /** Further enabled names. */
   readonly further: readonly string[];
   readonly maxEvents: number;
 }
 
-/** `mcp_capabilities`: what can be called, by families. */
+/** `mcp_capabilities`: the callable tools by family. */
 export function mcpCapabilitiesTool({ tools, further, maxEvents }: CapabilitiesOptions): Tool {
   return defineTool({
     name: 'mcp_capabilities',

@@ -3,7 +3,7 @@ import { defineTool, type Tool } from '../tool.ts';
 
 export const INTROSPECTION_FLAG = '--enable-mcp-introspection';
 
-/** How clients reach this server. */
+/** The transports of this server. */
 export interface Transports {
   readonly stdio: { readonly enabled: boolean };
   readonly http: {
@@ -16,14 +16,14 @@ export interface Transports {
   };
 }
 
-/** @param info - what this server is, as `infoOf` says it */
+/** @param info - the result of `infoOf` */
 export function mcpInfoTool(info: () => object): Tool {
   return defineTool({
     name: 'mcp_info',
     namespace: 'mcp',
-    summary: 'Tell what this server is and what is switched on.',
+    summary: 'Describe this server and its enabled features.',
     description:
-      'Tell what this server is: version, transports, features that are switched on, timings, safety and limits. Returns JSON.',
+      'Describe this server: version, transports, enabled features, timings, safety and limits. Returns JSON.',
     flag: INTROSPECTION_FLAG,
     annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     input: z.strictObject({}),

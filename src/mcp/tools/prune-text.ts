@@ -3,7 +3,7 @@ import type { Pruner, PruneTextInput, PruneTextResult } from '../../core/calls/a
 import { defineTool, type Tool } from '../tool.ts';
 import { integer } from '../tool-input.ts';
 
-/** The longest delay that a timer of Node can hold. */
+/** The longest delay of a Node timer. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
 export const pruneTextInput = z.strictObject({
@@ -19,7 +19,7 @@ export const pruneTextInput = z.strictObject({
   }),
 });
 
-/** `prune_text`: shortens a text by whole lines and says where. */
+/** `prune_text`: shortens a text by whole lines and marks the cuts. */
 export function pruneTextTool(pruner: Pruner): Tool {
   return defineTool({
     name: 'prune_text',
@@ -38,7 +38,7 @@ export function pruneTextTool(pruner: Pruner): Tool {
   });
 }
 
-/** The arguments in the core's own words. */
+/** Converts the arguments to the core's input. */
 export function toInput({ text, goal_hint, source_type, options }: z.infer<typeof pruneTextInput>): PruneTextInput {
   return {
     text,
@@ -54,7 +54,7 @@ export function toInput({ text, goal_hint, source_type, options }: z.infer<typeo
   };
 }
 
-/** The result in the spelling of the contract. */
+/** Converts the result to the contract's field names. */
 export function toWire({ pruneId, prunedText, annotations, stats, warnings }: PruneTextResult) {
   return {
     prune_id: pruneId,

@@ -7,10 +7,10 @@ import { defineTool, type Tool } from '../tool.ts';
 import { contextFocusQuestion, type LocalTools, messageOf } from './local.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** A pipe without a writer reads as empty instead of holding a thread for ever. */
+/** Opens a pipe without a writer as empty instead of blocking a thread forever. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** `read`: a file as it is. */
+/** `read`: the content of a file. */
 export function readTool({ cwd, focus }: LocalTools): Tool {
   return defineTool({
     name: 'read',
@@ -38,7 +38,7 @@ export function readTool({ cwd, focus }: LocalTools): Tool {
   });
 }
 
-/** The whole file as UTF-8; of a file that fits no answer the beginning, and a note. */
+/** The whole file as UTF-8; for a file that exceeds the answer, its beginning and a note. */
 async function readText(path: string, signal: AbortSignal): Promise<string> {
   const file = await open(path, FLAGS);
   try {

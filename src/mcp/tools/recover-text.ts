@@ -7,8 +7,8 @@ import { boundedList, integer } from '../tool-input.ts';
 /** More blocks than any text is cut into; bounds the work of one call. */
 const MAX_RANGES = 10_000;
 
-// The listed minimum is 1, but lines below it must reach the range check, which has an error of its own (invalid_range).
-// Models write numbers as strings now and then; the listed schema stays an integer.
+// The listed minimum is 1, but smaller numbers must reach the range check, which has its own error (invalid_range).
+// Models sometimes write numbers as strings, which are accepted; the listed schema stays an integer.
 const line = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
   integer.meta({ minimum: 1 }),
@@ -44,14 +44,14 @@ export function recoverTextTool(pruner: Pruner): Tool {
 
 type Input = z.infer<typeof recoverTextInput>;
 
-/** The arguments in the core's own words. A marker that is pasted in the place of its id stands for its lines. */
+/** Converts the arguments to the core's input. A marker pasted as the id selects the marker's lines. */
 export function toRecoverInput({ prune_id, ranges, include_line_numbers }: Input): RecoverInput {
   const { pruneId, range } = readPruneReference(prune_id);
   const asked = ranges.map(({ start_line, end_line }) => ({ startLine: start_line, endLine: end_line }));
   return { pruneId, ranges: asked.length === 0 && range !== null ? [range] : asked, numbered: include_line_numbers };
 }
 
-/** The result in the spelling of the contract. */
+/** Converts the result to the contract's field names. */
 export function toRecovered({ pruneId, ranges }: RecoverInput, rawText: string) {
   const served = ranges.map(({ startLine, endLine }) => ({ start_line: startLine, end_line: endLine }));
   return { raw_text: rawText, metadata: { prune_id: pruneId, ranges: served, line_numbering: 'original' } };

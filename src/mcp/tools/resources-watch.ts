@@ -3,7 +3,7 @@ import type { Resources } from '../../resources/registry.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { MAX_RESOURCE_ITEMS, RESOURCES_FLAG } from './resources-list.ts';
 
-/** Longest wait of one call: shorter than the minute after which MCP clients give a call up. */
+/** Longest wait of one call: shorter than the minute after which MCP clients time out. */
 export const MAX_WAIT_MS = 30_000;
 export const DEFAULT_EVENTS = 100;
 
@@ -14,7 +14,7 @@ const input = z.strictObject({
   wait_ms: z.int().min(0).max(MAX_WAIT_MS).optional(),
 });
 
-/** `resources_watch`, which can also wait for what comes. */
+/** `resources_watch`: lists changes and can wait for new ones. */
 export function resourcesWatchTool(resources: Resources): Tool {
   return defineTool({
     name: 'resources_watch',

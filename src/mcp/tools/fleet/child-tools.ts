@@ -31,7 +31,7 @@ const spawnInput = z.strictObject({
 
 const brief = { run_id: hintFields.run_id, op_id: hintFields.op_id };
 
-/** Child agents: made, watched, ended. */
+/** Tools that start, watch and end child agents. */
 export function childTools(children: Children): Tool[] {
   return [
     defineTool({
@@ -68,7 +68,7 @@ export function childTools(children: Children): Tool[] {
       ...family,
       name: 'child_status',
       annotations: READS,
-      summary: 'Tell how a child stands.',
+      summary: 'Show the state of a child.',
       description:
         'The manifest of a child: state, limits, usage, exit code. wait_ms (to 30000) waits until it has ended.',
       input: z.strictObject({ child_id: id, wait_ms: z.int().min(0).max(30_000).default(0) }),
@@ -80,7 +80,7 @@ export function childTools(children: Children): Tool[] {
       annotations: ENDS,
       summary: 'End a child.',
       description:
-        'Tell a child and all that it started to end, make it end after timeout_ms, answer when it is gone. reason is kept in its log.',
+        'Ask a child and everything it started to end, kill them after timeout_ms, and answer when they are gone. reason is kept in its log.',
       input: z.strictObject({
         child_id: id,
         timeout_ms: z.int().min(0).max(60_000).optional(),
@@ -154,8 +154,8 @@ function fineTools(children: Children): Tool[] {
 }
 
 /**
- * @param spawn - `child_spawn_codex` as it is called: with a key, where keys are taken
- * @param dropReply - forgets the kept answer to a key
+ * @param spawn - the `child_spawn_codex` tool, with idempotency if enabled
+ * @param dropReply - deletes the stored answer of a key
  */
 export function childBatchTool(
   children: Children,
@@ -192,7 +192,7 @@ export function childBatchTool(
         }
       } catch (cause) {
         for (const { childId, key } of started) {
-          await children.cancel(childId, undefined, { reason: 'rollback' }).catch(() => undefined); // what made it necessary is thrown
+          await children.cancel(childId, undefined, { reason: 'rollback' }).catch(() => undefined); // the original error is thrown
           await children.collect(childId).catch((why: unknown) => {
             if (!(why instanceof PrunerError)) throw why;
           });

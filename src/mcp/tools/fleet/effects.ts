@@ -2,22 +2,22 @@ import type { ToolAnnotations } from '../../tool.ts';
 
 const HERE = { openWorldHint: false } as const;
 
-/** Changes nothing. */
+/** Read-only. */
 export const READS: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, ...HERE };
 
-/** Adds something, each time it is called. */
+/** Adds something on each call. */
 export const ADDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, ...HERE };
 
-/** Sets something that can be set back; a repeat changes nothing more. */
+/** Sets a reversible value; repeating it has no further effect. */
 export const SETS: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, ...HERE };
 
-/** Puts something in the place of what stood there; a repeat is another change. */
+/** Replaces existing content; repeating it is another change. */
 export const REPLACES: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, ...HERE };
 
-/** Ends or removes something; a repeat changes nothing more. */
+/** Ends or removes something; repeating it has no further effect. */
 export const ENDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, ...HERE };
 
-/** Starts programs, or calls whatever tools it is told to. */
+/** Starts programs, or calls arbitrary tools on request. */
 export const STARTS: ToolAnnotations = {
   readOnlyHint: false,
   destructiveHint: true,

@@ -22,7 +22,7 @@ const patchOperation = z.discriminatedUnion('op', [
   z.strictObject({ op: z.enum(['move', 'copy']), from: pointer, path: pointer }),
 ]);
 
-/** Changes of graphs, locks, comparison, transactions. */
+/** Tools for graphs: changes, locks, comparison, transactions. */
 export function graphTools(graphs: Graphs): Tool[] {
   return [
     defineTool({
@@ -111,7 +111,7 @@ export function graphTools(graphs: Graphs): Tool[] {
   ];
 }
 
-/** @param isKeyed - the key is taken by whoever repeats calls, not by the tool itself */
+/** @param isKeyed - the idempotency wrapper handles the key, not the tool itself */
 export function graphBatchTool(graphs: Graphs, isKeyed: boolean): Tool {
   const fields = {
     graph_id: id,

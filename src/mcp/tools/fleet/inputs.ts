@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { Caller } from '../../../fleet/hints.ts';
 import type { ToolContext } from '../../tool.ts';
 
-/** An id of anything: 1 to 200 characters that can be printed. */
+/** Any id: 1 to 200 printable characters. */
 export const id = z
   .string()
   .min(1)
   .max(200)
   .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), { error: 'control characters are not allowed' });
 
-/** What a call belongs to; its events carry it. */
+/** The correlation of a call; its events carry it. */
 export const hintFields = {
   run_id: id.optional(),
   op_id: id.optional(),
@@ -36,7 +36,7 @@ const key = z
   .max(200)
   .refine((name) => !['__proto__', 'constructor', 'prototype'].includes(name), { error: 'this key is reserved' });
 
-/** Attributes of an element: texts, finite numbers and booleans under names that no object has by itself. */
+/** Attributes of an element: strings, finite numbers and booleans. Names that every object inherits are not allowed. */
 export const attributes = z.record(key, z.union([z.string(), z.number(), z.boolean()]));
 
 const label = z.string().max(1000).optional();

@@ -1,6 +1,9 @@
 import type { Tool } from '../../tool.ts';
 
-/** The tools of the fleet by the flags that they need; one that needs two stands at both. One whose flag is off is known by name only. */
+/**
+ * The fleet's tools by required flag; a tool that needs two flags is listed under both. Only the names are known of
+ * tools whose flag is off.
+ */
 const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-children': ['child_create', 'child_list', 'child_status', 'child_cancel', 'child_kill', 'child_gc'],
   '--enable-child-ops-fine': [
@@ -24,15 +27,15 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-bulk': ['child_batch_create', 'graph_batch_mutate', 'bb_batch_set', 'stig_batch'],
 };
 
-/** What lets programs be started over HTTP: without it any program of this machine could. */
+/** The token required to start programs over HTTP: without it any local program could. */
 const TOKEN = 'MCP_PRUNER_AUTH_TOKEN';
-/** What a tool names that nothing but this server's way to start keeps off. */
+/** The alternative named for tools that are only unavailable in this start mode. */
 const NOWHERE = 'mcp-pruner serve';
 
 /**
- * The first flag that keeps a tool of the fleet from being offered, or `null`.
+ * The first missing flag of a fleet tool, or `null`.
  *
- * @param mayStart - whether callers may start programs: they came over stdio, or must show a token
+ * @param mayStart - whether callers may start programs: they use stdio, or must present a token
  */
 export function missingFlag(name: string, flags: ReadonlySet<string>, mayStart: boolean): string | null {
   const missing = Object.entries(TOOLS_OF).find(([flag, names]) => names.includes(name) && !flags.has(flag));
@@ -40,7 +43,7 @@ export function missingFlag(name: string, flags: ReadonlySet<string>, mayStart: 
   return name.startsWith('child_') && !mayStart ? TOKEN : null;
 }
 
-/** Stand-ins for the tools that are off, so that a call is told which flag is missing. */
+/** Stand-ins for disabled tools, whose error names the missing flag. */
 export function absentTools(offered: readonly Tool[], flags: ReadonlySet<string>, mayStart: boolean): Tool[] {
   const there = new Set(offered.map(({ name }) => name));
   return [...new Set(Object.values(TOOLS_OF).flat())]

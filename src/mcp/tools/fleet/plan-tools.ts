@@ -77,7 +77,7 @@ const run = {
   ...hintFields,
 };
 
-/** @param toolsFor - the tools that a plan may call for a caller */
+/** @param toolsFor - the tools that a plan may call on behalf of a caller */
 export function planTools(plans: Plans, toolsFor: (context: ToolContext) => PlanTools): Tool[] {
   const byRun = z.strictObject({ run_id: id });
   const lifecycle = { ...family, flag: '--enable-plan-lifecycle' };
@@ -118,7 +118,7 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       ...lifecycle,
       name: 'plan_status',
       annotations: READS,
-      summary: 'Tell how a run stands.',
+      summary: 'Show the state of a run.',
       description: 'How a run stands: state, progress, and its result once it has ended.',
       input: byRun,
       run: ({ run_id }) => plans.status(run_id),
@@ -165,7 +165,7 @@ export function planTools(plans: Plans, toolsFor: (context: ToolContext) => Plan
       annotations: ENDS,
       summary: 'Cancel a run.',
       description:
-        'Cancel a run, and the children it started; its own call ends with E-PLAN-CANCELLED. plan_status tells the reason.',
+        'Cancel a run, and the children it started; its own call ends with E-PLAN-CANCELLED. plan_status shows the reason.',
       input: z.strictObject({ run_id: id, reason }),
       run: ({ run_id, reason: why }) => plans.cancelRun(run_id, why),
     }),
