@@ -55,6 +55,7 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
       includeMarkers: settings.includeMarkers,
       annotateLines: settings.annotateLines,
     },
+    reasonLanguage: settings.reasonLanguage,
     doctor: isNarrow ? async () => viewerFindings(parts.health()) : (examine ?? null),
     fleet: !isNarrow && hasFleet(settings) ? () => store.fleet() : null,
     stopping: parts.stopping,

@@ -66,7 +66,7 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     const asked = queryOf(req, z.object({ id: pruneId, n: count, at: count.default(0) }));
     return linePiece(parts.store, asked.id, asked.n, asked.at);
   },
-  why: (parts) => (req) => whyOf(parts.store, queryOf(req, z.object({ id: pruneId })).id),
+  why: (parts) => (req) => whyOf(parts, queryOf(req, z.object({ id: pruneId })).id),
   store: (parts) => () => storeView(parts),
   prunes: (parts) => (req) => prunesFrom(parts, queryOf(req, z.object({ before: count.optional() })).before),
   recall: (parts) => (req) => {

@@ -5,6 +5,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { Recall } from '../core/recall/recall.ts';
+import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import type { FailureReporter } from '../failures.ts';
 import type { ContextGc } from '../gc/context-gc.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
@@ -35,6 +36,8 @@ export interface PageParts {
   /** What the settings say of the store. */
   readonly limits: { readonly maxBytes: number; readonly ttlS: number; readonly place: string };
   readonly sent: SentAs;
+  /** Language of the reasons, as in markers. */
+  readonly reasonLanguage: ReasonLanguage;
   /** Runs the checks of `mcp-pruner doctor`; `null` where nobody can. */
   readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
   /** `null` where the fleet is off. */

@@ -155,6 +155,8 @@ export interface TextPart {
 }
 
 export interface WhyShown {
+  /** Language of the regions' words, as a tag such as `fr`; all else is English. */
+  readonly language: string;
   /** How far the explanation goes; `''` when all the way. */
   readonly caveat: string;
   /** By which boldness step it was judged, in words; `''` where none was ever taken. */

@@ -2,6 +2,7 @@ import { explainDecision } from '../core/calls/why.ts';
 import { boldnessWords, caveat, inWords } from '../core/calls/why-words.ts';
 import type { Store, StoredPrune } from '../core/ports.ts';
 import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
+import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import { annotate } from '../engine/text/render.ts';
 import { PrunerError } from '../errors.ts';
 import type { LineShown, SentAs, TextPart, WhyShown } from './shapes.ts';
@@ -66,23 +67,32 @@ export async function linePiece(store: Originals, pruneId: string, n: number, at
   return { text: piece, more: Math.max(0, text.length - at - piece.length) };
 }
 
-/** Says why each region stayed or went. @throws PrunerError `prune_id_not_found` @throws StoreUnavailable */
-export async function whyOf(store: Originals, pruneId: string): Promise<WhyShown> {
+/**
+ * Explains why each region stayed or went, in the language of the markers.
+ *
+ * @throws PrunerError `prune_id_not_found`
+ * @throws StoreUnavailable
+ */
+export async function whyOf(
+  { store, reasonLanguage: language }: { readonly store: Originals; readonly reasonLanguage: ReasonLanguage },
+  pruneId: string,
+): Promise<WhyShown> {
   const { prune, text } = await find(store, pruneId);
   const { decision } = prune;
   if (text.length > MOST_EXPLAINED_CHARS) {
     const words = `This text is too long to be explained here: run mcp-pruner why ${pruneId}`;
-    return { caveat: words, boldness: '', terms: [], threshold: null, regions: [] };
+    return { language, caveat: words, boldness: '', terms: [], threshold: null, regions: [] };
   }
   const why = explainDecision(decision, text);
   return {
+    language,
     caveat: caveat(why.told, decision.whole),
     boldness: decision.boldness ? boldnessWords(decision.boldness) : '',
     terms: why.terms.slice(0, 50),
     threshold: why.threshold,
     regions: why.regions.slice(0, MOST_REGIONS).map((region) => ({
       ...{ startLine: region.startLine, endLine: region.endLine, kept: region.kept },
-      words: inWords(region, why, decision.kind),
+      words: inWords(region, why, decision.kind, language),
     })),
   };
 }

@@ -36,8 +36,8 @@ async function openText(page: Page, url: string): Promise<void> {
     .first()
     .click();
   await page.locator('.line').first().waitFor();
-  await page.getByRole('button', { name: 'Why?' }).click();
-  await page.getByText('A region goes when').waitFor();
+  await page.getByRole('button', { name: 'Reasons', exact: true }).click();
+  await page.getByText('A region is cut when').waitFor();
 }
 
 describe.skipIf(browserPath === null)('the page as axe-core sees it', () => {

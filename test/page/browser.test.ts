@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { WhyShown } from '../../src/page/shapes.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
@@ -175,12 +176,12 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       expect(`${shown.join('\n')}\n`).toBe(sent.endsWith('\n') ? sent : `${sent}\n`);
       await text.getByText('Side by side').click();
       expect(await text.locator('.pair.cut .right .marker').count()).toBeGreaterThan(0);
-      await text.getByRole('button', { name: 'Why?' }).click();
+      await text.getByRole('button', { name: 'Reasons' }).click();
       await text.locator('.why.goes').first().waitFor();
       expect(await text.locator('.why').allInnerTexts()).toEqual(
         expect.arrayContaining([
-          expect.stringMatching(/kept rule import: imports stay/),
-          expect.stringMatching(/cut .*below/),
+          expect.stringMatching(/kept règle import : les imports restent/),
+          expect.stringMatching(/cut .*au-dessous de/),
         ]),
       );
       await text.getByRole('button', { name: 'Recover the original' }).click();
@@ -188,6 +189,66 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await original.waitFor();
       expect((await original.inputValue()).trimEnd()).toBe(String(agent.messages[3]?.content).trimEnd());
       expect(await contrastFaults(page)).toEqual([]);
+    });
+  });
+
+  it('gives the reasons of a cut by one click, in place, and closes them again', async () => {
+    await visit('conversations', async (page) => {
+      await openConversation(page);
+      const text = article(page, 'Tool result: read_file src/orders.ts');
+      await text.getByRole('button', { name: /^Why\?/ }).click();
+      await text.locator('.why.goes [lang=fr]').first().waitFor();
+      expect(await heading(page).textContent()).toBe('Conversation');
+      await text.getByRole('button', { name: /^Close what/ }).click();
+      await text.locator('.why').first().waitFor({ state: 'detached' });
+      await page.goto(`${stage.url}/#/live`);
+      const row = page.locator('.requests > li').filter({ hasText: 'read_file' }).first();
+      await row.locator('summary').click();
+      await row
+        .getByRole('button', { name: /^Why\?/ })
+        .first()
+        .click();
+      await row.locator('.why.goes').first().waitFor();
+      expect(await heading(page).textContent()).toBe('Live');
+      expect(await contrastFaults(page)).toEqual([]);
+      await row
+        .getByRole('button', { name: /^Close/ })
+        .first()
+        .click();
+      await row.locator('.why').first().waitFor({ state: 'detached' });
+    });
+  });
+
+  it('gives the reasons in the language of the markers', async () => {
+    const english = await openStage({ env: { MCP_PRUNER_REASON_LANGUAGE: 'en' } });
+    afterwards(() => english.close());
+    await work(english);
+    const read = async (path: string) => (await fetch(`${english.url}/page/api/${path}`)).json();
+    const { prunes } = (await read('prunes')) as { prunes: { pruneId: string }[] };
+    const why = (await read(`why?id=${prunes.at(-1)?.pruneId}`)) as WhyShown;
+    expect(why.language).toBe('en');
+    expect(why.regions.map(({ words }) => words)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^rule import: imports stay/),
+        expect.stringMatching(/, below .*off focus/),
+      ]),
+    );
+  });
+
+  it('leads back from the page of a text to the view before it, or to all conversations', async () => {
+    await visit('store', async (page) => {
+      await page.getByRole('region', { name: 'Originals' }).getByRole('link').first().click();
+      await expect.poll(() => heading(page).textContent()).toBe('Text');
+      await page.locator('.why').first().waitFor();
+      const menu = page.getByRole('navigation').getByRole('link', { name: 'Conversations', exact: true });
+      expect(await menu.getAttribute('aria-current')).toBe('page');
+      const id = page.url().split('/').at(-1);
+      await page.getByRole('link', { name: 'Back', exact: true }).click();
+      await expect.poll(() => heading(page).textContent()).toBe('Store');
+      await page.goto('about:blank');
+      await page.goto(`${stage.url}/#/text/${id}`);
+      await page.getByRole('link', { name: 'All conversations' }).click();
+      await expect.poll(() => heading(page).textContent()).toBe('Conversations');
     });
   });
 
@@ -274,7 +335,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await page.keyboard.press('ArrowRight');
       await page.locator('.lines.view-both').waitFor();
       await page.keyboard.press('Tab');
-      expect(await focused()).toBe('Why?');
+      expect(await focused()).toBe('Reasons');
       await page.keyboard.press('Tab');
       expect(await page.evaluate('document.activeElement.classList.contains("lines")')).toBe(true);
       await tabTo(/^Delete$/);

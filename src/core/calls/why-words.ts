@@ -1,27 +1,7 @@
-import type { Rule } from '../../engine/kinds/protection.ts';
+import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { BoldnessFact } from '../ports/boldness.ts';
+import { REASON_WORDS, type ReasonWords } from './reason-words.ts';
 import type { Certainty, Why, WhyRegion } from './why.ts';
-
-/** What each rule keeps, in words. */
-const RULES: Readonly<Record<Rule, string>> = {
-  '': '',
-  'no-prune': 'between NO_PRUNE directives',
-  frame: 'what the client put around the text',
-  header: 'header of the file',
-  import: 'imports stay',
-  declaration: 'declarations stay',
-  failure: 'tells of a failure',
-  news: 'seldom in this log',
-  named: 'holds a rare name that the goal spells out',
-  trace: 'part of a stack trace',
-  summary: 'summary of the run',
-  edge: 'first or last line',
-  heading: 'headings stay',
-  fence: 'opens or closes a fenced block',
-  'diff-header': 'header of a diff',
-  'file-spread': 'one line of each file that was found',
-  structure: 'holds the rest together',
-};
 
 /** What a text was left whole for, in words; other codes stand for themselves. */
 const WHOLE: Readonly<Record<string, string>> = {
@@ -36,102 +16,55 @@ const WHOLE: Readonly<Record<string, string>> = {
   window: 'the agent asked for these lines by their number',
 };
 
-/** Measures of the ranking: those of `LEARNED`. */
-const MEASURES: Readonly<Record<string, string>> = {
-  raw: "the goal's words in it",
-  match: "the goal's words in it",
-  near: "the goal's words around it",
-  cover3: "how many of the goal's words are close to it",
-  cover10: "how many of the goal's words are near it",
-  cover40: "how many of the goal's words are in its surroundings",
-  share: 'how much of the goal is near it',
-  unit: "the goal's words in its block",
-  unitBest: 'the best line of its block',
-  parent: 'the block around its block',
-  unitCover: 'how much of the goal its block covers',
-  head: 'the line that opens its block',
-  named: 'the goal names its block',
-  beside: 'the blocks beside its own',
-  unitSize: 'the size of its block',
-  unitMass: "the goal's words in a large block",
-  blank: 'blank lines',
-  comment: 'comments',
-  closer: 'closing brackets',
-  declares: 'declarations',
-  imports: 'import lines',
-  heading: 'headings',
-  list: 'lists',
-  length: 'the length of its lines',
-  depthInUnit: 'its depth',
-  position: 'its place in the text',
-  top: 'its place at the top',
-  end: 'its place at the end',
-  seen: 'how often its shape comes',
-  words: 'the number of its words',
-  calls: 'calls in it',
-  assigns: 'assignments in it',
-  quotes: 'quoted text in it',
-  digits: 'numbers in it',
-  version: 'version numbers in it',
-  link: 'links in it',
-  tick: 'code marks in it',
-  late: 'its place in the log',
-  rarity: 'how rare its words are',
-  hot: 'signs of trouble',
-  heat1: 'signs of trouble around it',
-  heat4: 'signs of trouble around it',
-  heat12: 'signs of trouble around it',
-  after: 'signs of trouble before it',
-  opens: 'it opens a step with trouble',
-  news: 'how rare its shape is',
-  passed: 'success told',
-  indent: 'its indentation',
-};
-
-/** Says in one line why a region was kept or cut. */
-export function inWords(region: WhyRegion, why: Why, kind: string): string {
-  const marked = region.reason === '' ? '' : `; marked "${region.reason}"`;
-  return `${because(region, why, kind)}${marked}`;
+/** Explains in one line why a region was kept or cut. */
+export function inWords(region: WhyRegion, why: Why, kind: string, language: ReasonLanguage = 'en'): string {
+  const words = REASON_WORDS[language];
+  const marked = region.reason === '' ? '' : words.marked(region.reason);
+  return `${because(region, why, kind, words)}${marked}`;
 }
 
-function because({ because: cause, kept, rule, score }: WhyRegion, { threshold }: Why, kind: string): string {
-  const limit = (threshold ?? 0).toFixed(2);
-  const worth = score === null ? '' : `worth ${score.worth.toFixed(2)}`;
+function because(
+  { because: cause, kept, rule, score }: WhyRegion,
+  { threshold }: Why,
+  kind: string,
+  words: ReasonWords,
+) {
+  const amount = (value: number): string => value.toFixed(2).replace('.', words.point);
+  const limit = amount(threshold ?? 0);
+  const worth = score === null ? '' : words.worth(amount(score.worth));
   switch (cause) {
     case 'rule':
-      return `rule ${rule}: ${RULES[rule]}`;
+      return words.rule(rule, words.rules[rule]);
     case 'relevance':
-      return `${worth}: ${(score?.worth ?? 0) >= (threshold ?? 0) ? 'not' : 'some lines of it not'} below ${limit}${weighed(score)}`;
+      return words.relevant(worth, limit, (score?.worth ?? 0) >= (threshold ?? 0)) + weighed(score, words);
     case 'noise':
-      return `${worth}, below ${limit}${weighed(score)}`;
+      return words.below(worth, limit) + weighed(score, words);
     case 'block':
-      return kept
-        ? `${worth}, but its block goes whole or not at all, and stays`
-        : `${worth}, not below ${limit}, but it goes with the block around it${weighed(score)}`;
+      return kept ? words.keptWithBlock(worth) : words.cutWithBlock(worth, limit) + weighed(score, words);
     case 'marker':
-      return `${worth}, but a marker would cost more than cutting it saves`;
+      return words.markerTooDear(worth);
     case 'budget':
-      return `${worth}, but the limits let no more lines go`;
+      return words.budget(worth);
     case 'whole':
-      return 'the text was left whole';
+      return words.whole;
     case 'asked':
-      return kind === 'deleted' ? 'deleted on request' : 'set aside as a whole, on request or by the budget';
+      return kind === 'deleted' ? words.deleted : words.setAside;
     case 'unknown':
-      return kept ? 'not cut; no rule keeps it' : 'cut; no score of it is known';
+      return kept ? words.unknownKept : words.unknownCut;
   }
 }
 
-/** What moved a region's worth, for and against it. */
-function weighed(score: WhyRegion['score']): string {
+/** The terms and measures that moved a region's worth up and down. */
+function weighed(score: WhyRegion['score'], words: ReasonWords): string {
   if (score === null) return '';
-  const told = (list: readonly { readonly name: string }[]): string =>
-    [...new Set(list.map(({ name }) => MEASURES[name] ?? name))].join(', ');
-  const pro = told(score.measures.filter(({ effect }) => effect > 0));
-  const contra = told(score.measures.filter(({ effect }) => effect < 0));
+  const listed = (list: readonly { readonly name: string }[]): string =>
+    [...new Set(list.map(({ name }) => words.measures[name] ?? name))].join(', ');
+  const pro = listed(score.measures.filter(({ effect }) => effect > 0));
+  const contra = listed(score.measures.filter(({ effect }) => effect < 0));
   return [
-    score.terms.length === 0 ? '' : `; has ${score.terms.join(', ')}`,
-    pro === '' ? '' : `; for it: ${pro}`,
-    contra === '' ? '' : `; against it: ${contra}`,
+    score.terms.length === 0 ? '' : words.has(score.terms.join(', ')),
+    pro === '' ? '' : words.pro(pro),
+    contra === '' ? '' : words.contra(contra),
   ].join('');
 }
 

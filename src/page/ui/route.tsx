@@ -16,6 +16,16 @@ function decoded(part: string): string {
   }
 }
 
+let opened = location.hash;
+let previous: string | null = null;
+addEventListener('hashchange', () => {
+  previous = opened;
+  opened = location.hash;
+});
+
+/** Address of the view that was open before this one; `null` if this is the first. */
+export const previousView = (): string | null => previous;
+
 /** Address of a view. */
 export function to(...parts: readonly string[]): string {
   return `#/${parts.map(encodeURIComponent).join('/')}`;

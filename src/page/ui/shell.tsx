@@ -57,8 +57,7 @@ function View({ route: [view, ...rest], session }: { route: Route; session: Sess
 
 /** Which entry of the menu a view belongs to. */
 function entryOf(view = ''): string {
-  if (view === 'conversation') return 'conversations';
-  return view === 'text' ? 'store' : view;
+  return view === 'conversation' || view === 'text' ? 'conversations' : view;
 }
 
 export function Shell() {

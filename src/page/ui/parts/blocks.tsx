@@ -129,7 +129,7 @@ function Line({ line, shown: { text, why } }: { line: LineShown; shown: Shown })
             {region.startLine === region.endLine ? region.startLine : `${region.startLine}–${region.endLine}`}{' '}
             {region.kept ? 'kept' : 'cut'}
           </b>{' '}
-          {region.words}
+          <span lang={why?.language}>{region.words}</span>
         </p>
       )}
       <div class="line">

@@ -14,8 +14,12 @@ const VIEWS: readonly { readonly view: View; readonly name: string }[] = [
   { view: 'sent', name: 'What the model saw' },
 ];
 
-/** An original with its cuts: struck out, beside what was sent, or as it was sent; and why each region stayed or went. */
-export function TextView({ id }: { id: string }) {
+/**
+ * An original with its cuts: struck out, beside the sent text, or as it was sent.
+ *
+ * @param explained - shows from the start why each region stayed or went
+ */
+export function TextView({ id, explained = false }: { id: string; explained?: boolean }) {
   const [text, setText] = useState<TextPart | null>(null);
   const [lines, setLines] = useState<readonly LineShown[]>([]);
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -31,11 +35,13 @@ export function TextView({ id }: { id: string }) {
       setLines((before) => [...before.filter(({ n }) => n < from), ...part.part]);
     }, failed);
   };
-  useEffect(() => load(1), [id]);
   const explain = (): void => {
-    if (why !== null) setWhy(null);
-    else get<WhyShown>('why', { id }).then(setWhy, failed);
+    get<WhyShown>('why', { id }).then(setWhy, failed);
   };
+  useEffect(() => {
+    load(1);
+    if (explained) explain();
+  }, [id]);
   if (text === null)
     return failure ? <Trouble failure={failure} retry={() => load(1)} /> : <p class="quiet loading">Loading…</p>;
   const { next } = text;
@@ -52,8 +58,8 @@ export function TextView({ id }: { id: string }) {
             </label>
           ))}
         </fieldset>
-        <button type="button" aria-pressed={why !== null} onClick={explain}>
-          Why?
+        <button type="button" aria-pressed={why !== null} onClick={() => (why === null ? explain() : setWhy(null))}>
+          Reasons
         </button>
       </div>
       {failure && <Trouble failure={failure} />}
@@ -62,7 +68,7 @@ export function TextView({ id }: { id: string }) {
       {why !== null && why.boldness !== '' && <p class="quiet">{why.boldness}</p>}
       {why !== null && why.terms.length > 0 && (
         <p class="quiet">
-          Words of the goal that it has: <span class="breaks">{why.terms.join(', ')}</span>. A region goes when its
+          Words of the goal in this text: <span class="breaks">{why.terms.join(', ')}</span>. A region is cut when its
           worth is below {why.threshold?.toFixed(2)}; 1.00 is average.
         </p>
       )}

@@ -123,7 +123,7 @@ function titleOf({ role, tool, path, startLine, endLine }: TextOfTurn): string {
 }
 
 function Text({ text, project, onChange }: { text: TextOfTurn; project: string; onChange: () => void }) {
-  const [open, setOpen] = useState(false);
+  const [open, setOpen] = useState<'text' | 'why' | null>(null);
   const { cuts, stash, directed } = text;
   const ids = [...cuts.map(({ pruneId }) => pruneId), ...(stash === null ? [] : [stash])];
   const before = cuts.reduce((sum, cut) => sum + cut.lines, 0);
@@ -157,15 +157,20 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
         </span>
         <Actions text={text} title={title} project={project} onChange={onChange}>
           {ids.length > 0 && (
-            <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
-              {open ? 'Close' : 'Show'}
+            <button type="button" aria-expanded={open !== null} onClick={() => setOpen(open === null ? 'text' : null)}>
+              {open === null ? 'Show' : 'Close'}
               <span class="unseen"> what was cut of {title}</span>
+            </button>
+          )}
+          {ids.length > 0 && open === null && (
+            <button type="button" onClick={() => setOpen('why')}>
+              Why?<span class="unseen"> The reasons for the cuts of {title}</span>
             </button>
           )}
         </Actions>
       </div>
       {isGone && <p class="quiet small">{fate(text)}</p>}
-      {open && ids.map((id) => <TextView key={id} id={id} />)}
+      {open !== null && ids.map((id) => <TextView key={id} id={id} explained={open === 'why'} />)}
     </article>
   );
 }

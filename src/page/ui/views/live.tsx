@@ -4,6 +4,7 @@ import { Failure, get, words } from '../api.tsx';
 import { clock, compact, duration, number, plural } from '../format.tsx';
 import { Trouble } from '../parts/loaded.tsx';
 import { Badge, Empty, Head, Time } from '../parts/pieces.tsx';
+import { TextView } from '../parts/text-view.tsx';
 import { to } from '../route.tsx';
 import { Start } from './start.tsx';
 
@@ -201,20 +202,38 @@ function Texts({ texts }: { texts: RequestShown['texts'] }) {
     <ul class="texts">
       {texts.map((text, i) => (
         <li key={text.pruneId ?? i}>
-          <code>{text.tool === '' ? 'text' : text.tool}</code>{' '}
           {text.pruneId === null ? (
-            <span class="quiet">
-              {plural(text.lines, 'line')}, left whole{text.whole === '' ? '' : `: ${text.whole.replaceAll('_', ' ')}`}
-            </span>
-          ) : (
             <>
-              {number(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut, {compact(text.tokensBefore)} →{' '}
-              {compact(text.tokensAfter)} tokens · <a href={to('text', text.pruneId)}>see what and why</a>
+              <code>{nameOf(text)}</code>{' '}
+              <span class="quiet">
+                {plural(text.lines, 'line')}, left whole
+                {text.whole === '' ? '' : `: ${text.whole.replaceAll('_', ' ')}`}
+              </span>
             </>
+          ) : (
+            <Cut text={text} pruneId={text.pruneId} />
           )}
         </li>
       ))}
     </ul>
+  );
+}
+
+const nameOf = ({ tool }: RequestShown['texts'][number]): string => (tool === '' ? 'text' : tool);
+
+/** One cut text; its lines and reasons open below it. */
+function Cut({ text, pruneId }: { text: RequestShown['texts'][number]; pruneId: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <code>{nameOf(text)}</code> {number(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut,{' '}
+      {compact(text.tokensBefore)} → {compact(text.tokensAfter)} tokens{' '}
+      <button type="button" class="small" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? 'Close' : 'Why?'}
+        <span class="unseen"> The reasons for the cuts of {nameOf(text)}</span>
+      </button>
+      {open && <TextView id={pruneId} explained />}
+    </>
   );
 }
 

@@ -1,13 +1,20 @@
+import { useState } from 'preact/hooks';
 import { Head } from '../parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
+import { previousView, to } from '../route.tsx';
 
-/** One original by itself. */
+/** One original by itself, with the reasons for its cuts. */
 export function TextPage({ id }: { id: string }) {
+  const [back] = useState(previousView);
   return (
     <>
-      <Head title="Text" about={<code>{id}</code>} />
+      <Head title="Text" about={<code>{id}</code>}>
+        <a class="button" href={back ?? to('conversations')}>
+          {back === null ? 'All conversations' : 'Back'}
+        </a>
+      </Head>
       <section class="card">
-        <TextView id={id} />
+        <TextView id={id} explained />
       </section>
     </>
   );
