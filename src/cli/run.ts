@@ -9,6 +9,7 @@ import { RunLifecycle } from '../agents/run-states.ts';
 import type { Loaded } from '../config/load.ts';
 import { localTokenFile } from '../config/local-token.ts';
 import type { Settings } from '../config/settings.ts';
+import { isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors.ts';
 import { providerOfWire } from '../providers/facts.ts';
 import { type ChildLog, openChildLog } from './child-log.ts';
@@ -75,8 +76,9 @@ export const run: Command = {
       const mcp = mcpAccess({ io, client, proxy, storeEnv, socket, tokenFile, lifecycle });
       const origin = withKey(proxy.url, proxy.key);
       const keyed = proxy.key === null ? {} : { keyed: { origin: proxy.url, variable: KEY_VARIABLE } };
+      const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
       const wired = launch(
-        { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, passesCloud: passes },
+        { baseUrl: `${origin}/v1`, origin, mcp, model, ...keyed, passesCloud: passes, hasLocalModel },
         place,
         folder,
       );

@@ -4,6 +4,7 @@ import { type EditOutcome, undoEdits, writeEdits } from '../agents/edit-file.ts'
 import { snippet } from '../agents/edit-text.ts';
 import { findEntry } from '../agents/mcp-servers.ts';
 import type { Loaded } from '../config/load.ts';
+import { isLocalUrl } from '../config/warnings.ts';
 import { UserError } from '../errors.ts';
 import { providerFacts } from '../providers/facts.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
@@ -116,7 +117,8 @@ function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: P
   const origin = withKey(namedProxy(call) ?? proxyUrl(loaded.settings), key);
   const mcp = mcpAccess(call, io, loaded, client, purpose, { origin, hasKey: key !== null });
   const passesCloud = client.cloud?.(placeOf(io))?.signing === 'unknown';
-  return { baseUrl: `${origin}/v1`, origin, mcp, model, passesCloud };
+  const hasLocalModel = isLocalUrl(loaded.settings.anthropicUrl);
+  return { baseUrl: `${origin}/v1`, origin, mcp, model, passesCloud, hasLocalModel };
 }
 
 function mcpAccess(

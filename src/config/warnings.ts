@@ -12,6 +12,13 @@ export function isLoopbackHost(host: string): boolean {
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }
 
+/** Whether a URL leads to this machine or its network: loopback, a private address, or a name ending in `.local`. */
+export function isLocalUrl(url: string): boolean {
+  const { hostname } = new URL(url);
+  if (isLoopbackHost(hostname) || hostname === 'host.docker.internal' || hostname.endsWith('.local')) return true;
+  return /^(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}$/.test(hostname);
+}
+
 /**
  * Why a server must not be started with these settings, in one line, or `null`. Commands that do not listen need not
  * ask.

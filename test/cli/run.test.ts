@@ -253,7 +253,10 @@ describe('mcp-pruner run', () => {
     const { out, err } = await run({ ...at, env }, ['run', 'claude'], before);
     const seen = JSON.parse(out) as { url: string; settings: unknown; answer: unknown };
     expect(seen.url).not.toBe(before.ANTHROPIC_BASE_URL);
-    expect(seen.settings).toEqual({ env: { ANTHROPIC_BASE_URL: seen.url, ENABLE_TOOL_SEARCH: 'true' } });
+    expect(seen.settings).toEqual({
+      // the upstream is on this machine, whose prompt cache a line that changes would end
+      env: { ANTHROPIC_BASE_URL: seen.url, ENABLE_TOOL_SEARCH: 'true', CLAUDE_CODE_ATTRIBUTION_HEADER: '0' },
+    });
     expect(seen.answer).toEqual({ from: 'upstream' });
     expect(err).toContain(`the proxy forwards to ${upstreamUrl}, which claude is set up for`);
   });

@@ -40,8 +40,15 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
 function environment(wiring: Wiring, place: ClientPlace): Record<string, string> {
   const variables = addresses(wiring, place);
   if (Object.keys(variables).length === 0) return variables;
-  return { ...variables, ENABLE_TOOL_SEARCH: place.env.ENABLE_TOOL_SEARCH || 'true' };
+  const attribution = wiring.hasLocalModel ? { [ATTRIBUTION]: place.env[ATTRIBUTION] || '0' } : {};
+  return { ...variables, ENABLE_TOOL_SEARCH: place.env.ENABLE_TOOL_SEARCH || 'true', ...attribution };
 }
+
+/**
+ * Claude Code puts a line into its system prompt that changes with each request. A local model caches by the exact prefix, so
+ * the line ends every cache hit; `0` leaves it out.
+ */
+const ATTRIBUTION = 'CLAUDE_CODE_ATTRIBUTION_HEADER';
 
 /** The variables by which it reaches the proxy; none where its requests go to a cloud without the proxy. */
 function addresses({ origin, passesCloud }: Wiring, place: ClientPlace): Record<string, string> {
@@ -56,7 +63,9 @@ function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
   const variables = Object.entries(addresses(wiring, place));
   const entries = variables.map(([name, value]): JsonEntry => ({ path: ['env', name], value }));
   const search: JsonEntry = { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'true', ifAbsent: true };
-  return { format: 'json', file: settingsFile(place), entries: entries.length === 0 ? [] : [...entries, search] };
+  const attribution: JsonEntry = { path: ['env', ATTRIBUTION], value: '0', ifAbsent: true };
+  const more = wiring.hasLocalModel ? [search, attribution] : [search];
+  return { format: 'json', file: settingsFile(place), entries: entries.length === 0 ? [] : [...entries, ...more] };
 }
 
 /** Its settings win over its environment. */

@@ -24,6 +24,8 @@ export interface Wiring {
   readonly mcp: McpAccess | null;
   /** Where these addresses hold a key: that of the proxy without it, and the variable of the environment that has the key. */
   readonly keyed?: { readonly origin: string; readonly variable: string };
+  /** The provider of the messages wire is on this machine or its network, such as Ollama: its prompt cache is local. */
+  readonly hasLocalModel?: boolean;
   /** The model to ask for, where the client's configuration has to name it. */
   readonly model: string | null;
   /** `true`: requests to a cloud keep going there straight. */
