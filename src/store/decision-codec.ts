@@ -5,8 +5,8 @@ type PackedCut = readonly [startLine: number, endLine: number, reason: string];
 type Body = Omit<Decision, 'key' | 'pruneId' | 'cuts'> & { readonly cuts: readonly PackedCut[] };
 
 /**
- * A decision as JSON without what its row says already. JSON escapes lone surrogates, so that a goal or reason that
- * holds one survives SQLite's UTF-8. Fields that `Decision` gains later travel along by themselves.
+ * A decision as JSON, without the fields that its row contains. JSON escapes lone surrogates, so that a goal or reason
+ * with one survives SQLite's UTF-8. Fields added to `Decision` later are included automatically.
  */
 export function encodeBody(decision: Decision): string {
   const cuts = decision.cuts.map(({ startLine, endLine, reason }): PackedCut => [startLine, endLine, reason]);
@@ -16,7 +16,7 @@ export function encodeBody(decision: Decision): string {
 /**
  * Inverse of `encodeBody`.
  *
- * @throws StoreUnavailable `corrupt` when the row is damaged; without the parser's message, which quotes the text
+ * @throws StoreUnavailable `corrupt` for a damaged row; without the parser's message, which quotes the text
  */
 export function decodeBody(key: string, pruneId: string | null, json: string): Decision {
   const body = parse(json);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AccessKey } from '../core/ports/keys.ts';
 import { StoreUnavailable } from '../errors.ts';
 
-/** A row of `access_key`, the same in every store. */
+/** A row of `access_key`, identical in every store. */
 export interface KeyRow {
   readonly id: string;
   readonly hash: string;
@@ -16,9 +16,9 @@ export interface KeyRow {
   readonly revoked_ms: number | null;
 }
 
-/** Keys that a store holds at most, those included that were revoked; these go after `KEPT_MS`. */
+/** Most keys in a store, including revoked ones, which are deleted after `KEPT_MS`. */
 export const MAX_KEYS = 10_000;
-/** How long a key is listed after it was revoked or has expired, in milliseconds. */
+/** How long a revoked or expired key is still listed, in milliseconds. */
 export const KEPT_MS = 90 * 86_400_000;
 
 export const KEY_COLUMNS =
@@ -26,7 +26,7 @@ export const KEY_COLUMNS =
 
 const names = z.array(z.string()).min(1);
 
-/** @throws StoreUnavailable `corrupt` for a row that says of no project that it opens it */
+/** @throws StoreUnavailable `corrupt` for a row that opens no project */
 export function keyOf(row: KeyRow): AccessKey {
   return {
     id: row.id,

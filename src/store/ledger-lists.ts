@@ -18,7 +18,7 @@ import { bounded, type Rows } from './rows.ts';
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
-/** What `LedgerStore` reads. */
+/** The read methods of `LedgerStore`. */
 export class LedgerLists implements Omit<LedgerStore, 'settle' | 'add' | 'addStep'> {
   readonly #rows: Rows;
 

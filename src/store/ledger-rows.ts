@@ -1,20 +1,20 @@
 import type { LedgerSum, LedgerTurn } from '../core/ports/ledger.ts';
 
 const DAY_MS = 86_400_000;
-/** Requests that a file keeps one by one where nothing says how long; past it the oldest go. Sums stay. */
+/** Most single requests kept in a file without a configured retention; beyond it the oldest are deleted. Sums stay. */
 export const MAX_TURNS = 100_000;
-/** How long a database keeps them where nothing says how long. */
+/** Retention of requests in a database without a configured one. */
 export const LEDGER_TTL_MS = 180 * DAY_MS;
-/** States without a request for this long are deleted, and requests that wait for longer than that. */
+/** Age after which a state without requests, or a waiting request, is deleted. */
 export const STATE_TTL_MS = 90 * DAY_MS;
 export const WAITING_TTL_MS = DAY_MS;
-/** States that a file keeps, some 3 KB each. */
+/** Most states in a file, about 3 KB each. */
 export const MAX_STATES = 20_000;
-/** Requests that wait for those before them and are read at once. */
+/** Most waiting requests that are read at once. */
 export const MAX_WAITING_READ = 200;
-/** Figures that a query answers with at the most. */
+/** Most figures in the answer to a query. */
 export const MAX_SUMS_READ = 200_000;
-/** The name of the state that is a text of `StoreHandle.exchange`. */
+/** The name of the state that stores a text of `StoreHandle.exchange`. */
 export function noteName(name: string): string {
   return `note\n${name}`;
 }
@@ -51,15 +51,15 @@ const COLUMN_OF = {
 
 export const TURN_FIELDS = Object.keys(COLUMN_OF) as (keyof LedgerTurn)[];
 export const TURN_COLUMNS: readonly string[] = Object.values(COLUMN_OF);
-/** What a query of turns selects. */
+/** The select list of a query of turns. */
 export const SELECTED_TURN = TURN_FIELDS.map((field) => `${COLUMN_OF[field]} AS "${field}"`).join(', ');
 
-/** A turn as either store has it. */
+/** A turn in either database. */
 export interface TurnRow extends Omit<LedgerTurn, 'estimated'> {
   readonly estimated: number;
 }
 
-/** A turn as a row. Counts are whole: estimates are rounded. */
+/** A turn as a row. Counts are integers: estimates are rounded. */
 export function turnRow(turn: LedgerTurn): TurnRow {
   return {
     ...turn,
@@ -85,15 +85,17 @@ export function turnOf({ cloud, ...row }: TurnRow): LedgerTurn {
   return { ...row, ...(cloud && { cloud }), estimated: row.estimated !== 0 };
 }
 
-/** What a query of conversations selects, as a `LedgerConversation`. A conversation is named once for each project, and is of
- * the control group where any of its requests is. */
+/**
+ * The select list for a `LedgerConversation`. A conversation appears once per project. It belongs to the control group
+ * if any of its requests does.
+ */
 export const SELECTED_CONVERSATION = `conversation AS "conversationId", project, min(arm) AS arm, count(*) AS turns,
   min(at_ms) AS "firstMs", max(at_ms) AS "lastMs", coalesce(sum(dollars), 0) AS dollars,
   coalesce(sum(dollars_without), 0) AS "dollarsWithout", CAST(sum(output) AS bigint) AS output,
   CAST(sum(regret_tokens) AS bigint) AS "regretTokens",
   CAST(min(fresh + write5m + write1h + read + removed) AS bigint) AS "firstRequestTokens"`;
 
-/** Figures with names as the store keeps them, each (day, project, slice, key, field) once. */
+/** Merges figures with stored names, so that each (day, project, slice, key, field) occurs once. */
 export function addedUp(sums: readonly LedgerSum[]): LedgerSum[] {
   const added = new Map<string, LedgerSum>();
   for (const sum of sums) {
@@ -109,7 +111,7 @@ function named(name: string): string {
   return name.slice(0, MAX_NAME_CHARS);
 }
 
-/** A project's own name; where conversations are noted apart, what parts them stands behind a line break. */
+/** The plain project name, without the suffix after a line break that separates history-bound conversations. */
 export function plainProject(project: string): string {
   const [plain = ''] = project.split('\n', 1);
   return plain;

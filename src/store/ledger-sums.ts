@@ -1,30 +1,32 @@
 import type { LedgerSum, Others } from '../core/ports/ledger.ts';
 
 const OTHERS: Others = '(others)';
-/** Figures that a store keeps of one day at most: names of projects, models and tools come from clients. */
+/** Most figures of one day, because names of projects, models and tools come from clients. */
 const MAX_SUMS_PER_DAY = 20_000;
-/** Of these, kept free: for further figures of what is there already, for `(others)`, and for `(others)` of all names. */
+/**
+ * Reserved part of these: for updates of existing figures, for `(others)` per name, and for `(others)` over all names.
+ */
 const KEPT_FOR_KNOWN = 4_000;
 const KEPT_FOR_OTHERS = 3_000;
 const KEPT_FOR_UNNAMED = 1_000;
 
-/** Figures that a store has of a day. */
+/** The stored figures of a day. */
 export interface DayOfSums {
   count: number;
   has(sum: LedgerSum): boolean;
-  /** Whether there is any figure of this project and part. */
+  /** Whether any figure of this project and slice exists. */
   hasPart(sum: LedgerSum): boolean;
 }
 
-/** Whether a day has room for figures, whatever they are. */
+/** Whether a day can take more figures of any kind. */
 export function hasRoom(count: number, more: number): boolean {
   return count + more <= MAX_SUMS_PER_DAY - KEPT_FOR_KNOWN;
 }
 
 /**
- * Figures as they are added to a day that is nearly full. What finds no room is added to the project `(others)` under its own
- * name, and where even that has none, under the name `(others)`: no figure is left out, and totals by day and by cause stay
- * whole, and those by model and by tool as long as there are not thousands of names.
+ * Adds figures to a nearly full day. A figure without room is added to the project `(others)` under its own name, or
+ * else under the name `(others)`. So no figure is lost, and totals by day and by cause stay complete. Totals by model
+ * and by tool stay complete unless there are thousands of names.
  */
 export function folded(
   sums: readonly LedgerSum[],
@@ -53,12 +55,12 @@ export function folded(
   return { sums: placed, folded: moved };
 }
 
-/** What identifies a figure, and the part of a day that it belongs to. */
+/** The identity of a figure, and the part of a day that it belongs to. */
 export function idOf({ day, project, slice, key, field }: LedgerSum): string {
   return [day, project, slice, key, field].join('\0');
 }
 
-/** All names under which a figure may be kept. */
+/** All names under which a figure may be stored. */
 export function namesOf(sum: LedgerSum): LedgerSum[] {
   return [sum, { ...sum, project: OTHERS }, { ...sum, project: OTHERS, key: sum.key === '' ? '' : OTHERS }];
 }

@@ -1,17 +1,17 @@
 import type { StoreOptions } from './handle.ts';
 
-/** How long what a store keeps lives after its last use, in whole milliseconds. */
+/** Lifetimes of stored items after their last use, in whole milliseconds. */
 export interface Lifetimes {
   readonly ttlMs: number;
-  /** Of what was sent of messages; no shorter than the other. */
+  /** Of sent-message records; at least as long as `ttlMs`. */
   readonly sentTtlMs: number;
 }
 
-/** Of audit events, by default. */
+/** The default retention of audit events. */
 export const YEAR_MS = 365 * 86_400_000;
 
 const SENT_TTL_MS = 90 * 86_400_000;
-/** An epoch lasts no longer than this share of a lifetime, which is also what an expiry moves by at the least. */
+/** The longest epoch as a share of a lifetime, which is also the smallest step by which an expiry moves. */
 const EPOCH_SHARE = 1 / 8;
 
 export function lifetimesOf(options: StoreOptions): Lifetimes {
@@ -19,7 +19,9 @@ export function lifetimesOf(options: StoreOptions): Lifetimes {
   return { ttlMs, sentTtlMs: Math.max(ttlMs, Math.trunc(options.sentTtlMs ?? SENT_TTL_MS)) };
 }
 
-/** Number of a slice of time: what was stored or touched in it lives on through all of it, even if no use is written. */
+/**
+ * Number of a time slice. Items stored or used within a slice survive to its end, even if later uses are not written.
+ */
 export function epochSlice(nowMs: number, { ttlMs }: Lifetimes): number {
   return Math.floor(nowMs / Math.max(1, ttlMs * EPOCH_SHARE));
 }

@@ -2,7 +2,7 @@ import type { ChildLogRecord, StoredChildLog } from '../core/ports/records.ts';
 import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
 import { bounded, type Rows } from './rows.ts';
 
-/** An event's row, by the names that its columns have in every database. */
+/** An event's row, with the column names of either database. */
 export interface EventRow {
   readonly seq: number;
   readonly ts_ms: number;
@@ -19,7 +19,7 @@ export interface EventRow {
 
 export const EVENT_COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload';
 
-/** What is added to one of the two logs: times, then texts, by the names of their columns; `audit` is a number. */
+/** Rows to add to one of the two logs: times, then texts, by column; `audit` is a number. */
 export interface LogRows {
   readonly log: 'event' | 'child_log';
   /** The first one is a number. */
@@ -37,24 +37,24 @@ export function eventRows(events: readonly EventRecord[]): LogRows {
   return { log: 'event', columns, rows };
 }
 
-/** Refusals of one key for one reason within this time are one event, whichever processes refused. */
+/** Refusals of one key for one reason within this time are folded into one event, whichever process refused. */
 const MINUTE_MS = 60_000;
 /** The kind of event that is folded. */
 export const FOLDED_KIND = 'key_refused';
 
-/** An event of that kind that is there. */
+/** An existing event of that kind. */
 export interface FoldedRow {
   readonly seq: number;
   readonly payload: string;
 }
 
-/** Of the same minute as an event: from when on, and up to when. */
+/** The minute of an event, from its first to its last millisecond. */
 export function minuteOf(tsMs: number): readonly [number, number] {
   const from = Math.floor(tsMs / MINUTE_MS) * MINUTE_MS;
   return [from, from + MINUTE_MS];
 }
 
-/** Events in their order, those of that kind that belong together as one. */
+/** Events in order, with refusals of the same key, reason and minute folded into one. */
 export function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
   const together = new Map<string, EventRecord>();
   for (const [i, event] of events.entries()) {
@@ -67,7 +67,7 @@ export function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
   return [...together.values()];
 }
 
-/** The row that an event is added to, with its payload then; `null` where there is none of its key and reason. */
+/** The row to fold an event into, with its new payload; `null` if none has the same key and reason. */
 export function foldedInto(
   { payload }: EventRecord,
   rows: readonly FoldedRow[],
@@ -103,7 +103,7 @@ export async function listEvents(
   return found.map(eventOf);
 }
 
-/** What an agent said or did, likewise. */
+/** An entry of an agent's log, likewise. */
 export interface ChildLogRow {
   readonly seq: number;
   readonly ts_ms: number;
@@ -147,7 +147,7 @@ export function childLogOf(row: ChildLogRow): StoredChildLog {
   };
 }
 
-/** Those of some columns that have a value, by the names that the ports give them. */
+/** The non-null columns, renamed to the fields of the ports. */
 function named<Name extends string>(columns: Readonly<Record<Name, string | null>>) {
   const found: { [Key in Name]?: string } = {};
   for (const name of Object.keys(columns) as Name[]) {

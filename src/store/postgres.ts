@@ -59,32 +59,33 @@ import { usageSince } from './usage-rows.ts';
 export interface PostgresStoreOptions extends StoreOptions {
   /** `postgres://user:password@host:5432/database?sslmode=verify-full`. Never logged. */
   readonly url: string;
-  /** Connections of this process at most. */
+  /** Most connections of this process. */
   readonly connections?: number;
-  /** How long an absence of the database is waited out, in milliseconds; 3 seconds by default. */
+  /** How long calls wait during an outage of the database, in milliseconds; default: 3 seconds. */
   readonly patienceMs?: number;
 }
 
 /** A `Store` on PostgreSQL, which any number of processes use at the same time. */
 export interface PostgresStore extends StoreHandle {
-  /** How often this process waited for an answer of the database so far. */
+  /** Number of round trips of this process so far. */
   readonly roundTrips: number;
-  /** Looks now at what other processes did, instead of when told or a second later. */
+  /** Checks now for changes by other processes, instead of on a notification or after a second. */
   look(): Promise<void>;
 }
 
-/** Whoever notes compactions holds this advisory lock of the database ("mcpk"). */
+/** Advisory lock of the database ("mcpk"), held while recording compactions. */
 const COMPACTION_LOCK = 0x6d63706b;
 const BACKGROUND_WAIT_MS = 5_000;
-/** Prunes and decisions whose expiry this process has seen: a use of them needs no question. */
+/** Prunes and decisions whose expiry this process has seen: their uses need no query. */
 const MAX_SEEN = 200_000;
-/** Decisions that a commit or a look-up found, for the look-up that follows it. */
+/** Decisions found by a commit or look-up, cached for the look-up that follows it. */
 const MAX_JUST_FOUND = 1_000;
 const JUST_FOUND_MS = 2_000;
 
 /**
- * Opens the store; the database is reached in the background, `ready` tells when that was tried. Never throws for the
- * database's sake: while it is away methods reject with `StoreUnavailable`, and what needs no answer of it goes on.
+ * Opens the store. The database is contacted in the background; `ready` settles after the first attempt. Never throws
+ * because of the database: while it is away, methods reject with `StoreUnavailable`, and methods that need no answer
+ * keep working.
  */
 export function openPostgresStore(options: PostgresStoreOptions): PostgresStore {
   return new DatabaseStore(options);
@@ -106,7 +107,7 @@ class DatabaseStore implements PostgresStore {
   readonly #sweeper: Sweeper;
   readonly #seen: LRUCache<string, number>;
   readonly #justFound: LRUCache<string, Decision>;
-  /** What `findSent` brought along for the `findDecisions` that follows it. */
+  /** Decisions prefetched by `findSent` for the next `findDecisions`. */
   readonly #brought: LRUCache<string, { readonly row: DecisionRow | null }>;
   readonly #ready: Promise<void>;
   readonly #refusedListeners = new Set<() => void>();
@@ -292,7 +293,7 @@ class DatabaseStore implements PostgresStore {
     return text;
   }
 
-  /** A damaged text is of no use; once it is gone, the next turn of its conversation stores it again. */
+  /** Deletes a damaged text. The next turn of its conversation then stores it again. */
   async #dropDamaged(hash: string, pruneId: string): Promise<void> {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> =>
@@ -324,7 +325,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   wasServed(textHashes: readonly string[]): Promise<Set<string>> {
-    // known without asking: every replica is told of what the others served
+    // no query: every replica receives notifications of served texts
     if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
     const nowMs = this.#rows.nowMs();
     return Promise.resolve(
@@ -394,9 +395,9 @@ class DatabaseStore implements PostgresStore {
 
   async close(): Promise<void> {
     if (!this.#options.readonly && !this.#database.isAway && !this.#database.isClosed) {
-      await writeUses(this.#database, this.#uses).catch(() => undefined); // lost, they cost no more than an early expiry
+      await writeUses(this.#database, this.#uses).catch(() => undefined); // if lost, items only expire early
     }
-    await this.#sweeping?.catch(() => undefined); // whoever asked for it is told
+    await this.#sweeping?.catch(() => undefined); // its caller handles the error
     await this.#view.close();
     await this.#database.close();
   }
@@ -405,7 +406,7 @@ class DatabaseStore implements PostgresStore {
     if (this.#database.isClosed) throw new StoreUnavailable('closed');
     const served = this.#uses.pending(MAX_JUST_FOUND).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
-    if (served) await this.look(); // what was written is not remembered as a use any more
+    if (served) await this.look(); // served texts that were written now count as known
     const { more, ...did } = await this.#sweeper.step(this.#rows.nowMs());
     if (did.expired + did.evicted > 0) {
       await this.look();
@@ -415,7 +416,7 @@ class DatabaseStore implements PostgresStore {
     return more || usesLeft;
   }
 
-  /** Notes the use of prunes, asking only about those that this process has not seen. Returns those that are not there. */
+  /** Records the use of prunes; queries only those that this process has not seen. Returns the missing ids. */
   async #touch(ids: readonly string[], nowMs: number): Promise<string[]> {
     this.#forgetOldEpoch();
     const missing: string[] = [];
@@ -473,14 +474,17 @@ class DatabaseStore implements PostgresStore {
     };
   }
 
-  /** What a look-up brought along of a decision, once: `null`, it is not there; nothing, it was not asked for. */
+  /**
+   * The prefetched result for a decision, consumed once: `null` means it does not exist, an empty list means it was not
+   * prefetched.
+   */
   #takeBrought(key: string): [string, DecisionRow | null][] {
     const brought = this.#brought.get(key);
     this.#brought.delete(key);
     return brought ? [[key, brought.row]] : [];
   }
 
-  /** Notes the use of a decision that was read; `false` when it has expired. */
+  /** Records the use of a decision that was read; `false` if it has expired. */
   #noteDecision({ key, prune_id, expires_ms }: DecisionRow, nowMs: number): boolean {
     if (prune_id === null) return this.#uses.use('whole', key, expires_ms, nowMs);
     if (!this.#uses.use('prune', prune_id, expires_ms, nowMs)) return false;
@@ -488,7 +492,7 @@ class DatabaseStore implements PostgresStore {
     return true;
   }
 
-  /** What was seen holds only while nothing was deleted. */
+  /** Cached rows are valid only until the next deletion. */
   #forgetOldEpoch(): void {
     const epoch = this.#view.deleted;
     if (epoch !== this.#seenEpoch) this.#seen.clear();

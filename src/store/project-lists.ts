@@ -9,11 +9,11 @@ type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Paramete
 type Sizes = Awaited<ReturnType<ProjectStore['sizes']>>;
 
 const OWNED = 'id IN (SELECT prune FROM main.prune_owner WHERE project IN LIST(?))';
-/** In the words of the index. */
+/** With the column names of the index. */
 const EVENTS = 'main.event WHERE project IS NOT NULL AND project IN LIST(?)';
 const OF_RUN = '(CAST(? AS text) IS NULL OR run_id = ?)';
 
-/** What `ProjectStore` reads. */
+/** The read methods of `ProjectStore`. */
 export class ProjectLists implements Omit<ProjectStore, 'claim' | 'adopt'> {
   readonly #rows: Rows;
 

@@ -3,7 +3,7 @@ import type { StoredPrune } from '../core/ports.ts';
 import { decodeBody } from './decision-codec.ts';
 import type { Rows } from './rows.ts';
 
-/** A row that a list of prunes is made of. */
+/** A row of a list of prunes. */
 export interface ListedRow {
   readonly id: number;
   readonly prune_id: string;
@@ -15,10 +15,10 @@ export interface ListedRow {
 
 export const LISTED = 'id, prune_id, decision_key, body, created_ms, expires_ms';
 
-/** Leaves out texts that are only kept to be searched: nothing was cut from them under this id. */
+/** Excludes texts that are stored only for search: they have no cuts under this id. */
 export const IS_CUT = 'NOT EXISTS (SELECT 1 FROM main.recall WHERE prune = prune.id)';
 
-/** @throws StoreUnavailable `corrupt` when the row is damaged */
+/** @throws StoreUnavailable `corrupt` for a damaged row */
 export function summaryOf(rows: Rows, row: ListedRow): PruneSummary {
   const { tool, sourceType, lines, keptLines } = decodeBody(row.decision_key, row.prune_id, row.body);
   const expiresMs = rows.expiry('prune', row.prune_id, row.expires_ms);

@@ -11,7 +11,7 @@ import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './log-rows.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
 import { bounded, type Rows } from './rows.ts';
 
-/** What `Records` reads. */
+/** The read methods of `Records`. */
 export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 'hold' | 'keep' | 'drop'}Reply`> {
   readonly #rows: Rows;
 
@@ -88,7 +88,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 }
 
-/** The ids of a log that begin with a prefix, each with its first and last number, found by the index. */
+/** The ids of a log with a prefix, each with its first and last number, found by the index. */
 const RUNS = `
   WITH RECURSIVE run (id) AS (
     SELECT min(run_id) FROM main.event WHERE run_id >= ?

@@ -7,7 +7,7 @@ const STORED = 'id AS "row", name, task, turns, base_turn AS "baseTurn", message
 const IN_ORDER = 'ORDER BY seen_ms DESC, id DESC LIMIT ?';
 const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM main.segment WHERE conversation = c.id AND task = ?))';
 
-/** What `SegmentStore` reads of conversations. */
+/** The read methods of `SegmentStore` for conversations. */
 export class SegmentLists
   implements Pick<SegmentStore, 'conversations' | 'recentConversations' | 'conversationsNamed' | 'prunesOf'>
 {

@@ -1,6 +1,6 @@
 import type { NotedSegment } from '../core/ports/segments.ts';
 
-/** The values of a noted segment in every store, from `name` on in the order of `SEGMENT_COLUMNS`. */
+/** The values of a recorded segment in either database, from `name` on in the order of `SEGMENT_COLUMNS`. */
 export function segmentValues(segment: NotedSegment): (string | number | Buffer)[] {
   return [
     segment.id,
@@ -29,7 +29,7 @@ function bytesOf(keys: Uint32Array): Buffer {
   return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
 }
 
-/** A copy, because the driver's buffers need not begin where a list of 32-bit numbers may. */
+/** Copies, because the driver's buffers may not be aligned for 32-bit numbers. */
 export function keysOf(bytes: Buffer): Uint32Array {
   const keys = new Uint32Array(bytes.length >> 2);
   new Uint8Array(keys.buffer).set(bytes.subarray(0, keys.byteLength));

@@ -10,7 +10,7 @@ type Packed = readonly [
   decision: readonly [string, string | null, string],
 ];
 
-/** A record as JSON without its prefix, which its row says already. */
+/** A record as JSON, without the prefix, which its row contains. */
 export function encodeSent({ annotateLines, includeMarkers, shortMarkers, texts }: SentMessage): string {
   const packed = texts.map(
     ({ text, json, start, chars, decision }): Packed => [
@@ -27,7 +27,7 @@ export function encodeSent({ annotateLines, includeMarkers, shortMarkers, texts 
 /**
  * Inverse of `encodeSent`.
  *
- * @throws StoreUnavailable `corrupt` when the row is damaged
+ * @throws StoreUnavailable `corrupt` for a damaged row
  */
 export function decodeSent(prefix: string, body: string): SentMessage {
   try {

@@ -44,31 +44,31 @@ import { intactText } from './text-codec.ts';
 import { usageSince } from './usage-rows.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
-  /** The database file, or `:memory:`. Its folder is made when it is not there. */
+  /** The database file, or `:memory:`. A missing folder is created. */
   readonly path: string;
-  /** Whether a commit reaches the disk before it counts: `full` outlives a power cut, `normal` a killed process. */
+  /** Durability of a commit: `full` survives a power cut, `normal` survives a killed process. */
   readonly sync?: 'normal' | 'full';
-  /** Size that the file never exceeds; a write beyond it fails with `full`. Default: what the disk gives. */
+  /** Largest size of the file; a write beyond it fails with `full`. Default: the disk's limit. */
   readonly maxFileBytes?: number;
 }
 
 /**
- * A `Store` on one SQLite file, which other processes may use at the same time. Its `problem` is a `StoreFileError` when
- * the file cannot be opened: the message is one line for a terminal.
+ * A `Store` on one SQLite file, which several processes may share. Its `problem` is a `StoreFileError` if the file
+ * cannot be opened: the message is one line for a terminal.
  */
 export type SqliteStore = StoreHandle;
 
 /**
- * Opens a store. Never throws for the file's sake: when the file cannot be used, methods reject with
- * `StoreUnavailable` until it can, without a restart.
+ * Opens a store. Never throws because of the file: while it is unusable, methods reject with `StoreUnavailable`; they
+ * recover without a restart.
  */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return new FileStore(options);
 }
 
 /**
- * Characters of originals that stay open. A model asks for the lines behind several markers of one text in a row, and
- * unpacking 200 KB takes ten times as long as looking it up.
+ * Characters of decompressed originals in the cache. A model often asks for the lines behind several markers of one
+ * text, and unpacking 200 KB takes ten times as long as looking it up.
  */
 const OPENED_CHARS = 4_000_000;
 
@@ -78,7 +78,7 @@ class FileStore implements SqliteStore {
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
-  /** Originals by the hash of their text, which never changes; that a prune still has them is looked up each time. */
+  /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
     sizeCalculation: (text) => Math.max(1, text.length),
@@ -91,7 +91,7 @@ class FileStore implements SqliteStore {
   readonly #sweeper: Sweeper;
   readonly #batches: Batches;
   #sweeping: Promise<boolean> | null = null;
-  /** The file, and how often something was deleted from it; asked once a turn of the event loop, and after each write. */
+  /** File identity and deletion counter, read once per turn of the event loop and after each write. */
   #generation: string | null = null;
 
   constructor(options: SqliteStoreOptions) {
@@ -122,9 +122,9 @@ class FileStore implements SqliteStore {
     this.#holder.problem();
   }
 
-  /** Somebody who makes or upgrades the file locks it meanwhile, on a slow disk for seconds. */
+  /** While another process creates or upgrades the file, it is locked, for seconds on a slow disk. */
   async ready(): Promise<void> {
-    await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() tells it
+    await this.#access.attempt(BACKGROUND_WAIT_MS, () => this.#holder.connection()).catch(() => undefined); // problem() reports it
   }
 
   problem(): StoreUnavailable | null {
@@ -135,12 +135,12 @@ class FileStore implements SqliteStore {
     return this.#access.write(({ sql }) => exchangeNote(sql, name, text));
   }
 
-  /** Other processes on the file are asked when the server starts. */
+  /** A file has no notifications; the refusals of other processes are read at the start. */
   onRefused(): () => void {
     return () => undefined;
   }
 
-  /** Nobody is told of what another process wrote into a file. */
+  /** A file has no notifications of changes by other processes. */
   onKeys(): () => void {
     return () => undefined;
   }
@@ -157,7 +157,7 @@ class FileStore implements SqliteStore {
     try {
       return this.#holder.connection().tables.meter('stored_bytes') > this.#options.maxBytes;
     } catch {
-      return false; // a store that cannot be read has nothing that could be let go of
+      return false; // an unreadable store has nothing to evict
     }
   }
 
@@ -256,7 +256,7 @@ class FileStore implements SqliteStore {
     return text;
   }
 
-  /** A damaged text is of no use; once it is gone, the next turn of its conversation stores it again. */
+  /** Deletes a damaged text. The next turn of its conversation then stores it again. */
   async #dropDamaged(hash: string, pruneId: string): Promise<void> {
     const { readonly = false, log, onDamaged } = this.#options;
     const drop = (): Promise<string[]> => this.#access.write(({ decisions }) => decisions.removeText(hash));
@@ -337,7 +337,7 @@ class FileStore implements SqliteStore {
     this.#access.writeUses();
     this.#generation = null;
     this.#holder.close();
-    await this.#sweeping?.catch(() => undefined); // it ends at its next step, finding the store closed
+    await this.#sweeping?.catch(() => undefined); // it finds the store closed at its next step, and ends
     await this.#checkpointer?.close();
   }
 
@@ -351,14 +351,14 @@ class FileStore implements SqliteStore {
     return more;
   }
 
-  /** While writes fail nobody may be trying one: what recovers by itself must be found out. */
+  /** While writes fail, requests may attempt none, so a trial write detects a recovery. */
   async #tryWriting(): Promise<void> {
     if (this.#holder.writeFailure === null || this.#options.readonly || this.pressed()) return;
     try {
       await this.#access.write(({ snapshots }) => snapshots.takeRoom(), { waitMs: 0, verify: true, takesRoom: true });
       await this.#access.write(({ snapshots }) => snapshots.giveRoom());
     } catch {
-      // still failing; what the sweep deletes may help
+      // still failing; the sweep's deletions may help
     }
   }
 }

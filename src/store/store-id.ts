@@ -1,8 +1,8 @@
 import type { Rows } from './rows.ts';
 
 /**
- * Random id of a store, made with its schema; the same in every process that uses the store. `null` for a store made before
- * stores had one. It reveals nothing of the store's place or content.
+ * Random id of a store, created with its schema and the same in every process that uses the store. `null` for a store
+ * from before ids existed. It reveals nothing about the store's location or content.
  *
  * @throws StoreUnavailable
  */

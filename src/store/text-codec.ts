@@ -5,12 +5,12 @@ import { StoreUnavailable } from '../errors.ts';
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);
 
-/** Below this a text stays as it is: brotli's gain would be bytes, and reading it back would cost more. */
+/** Smaller texts are not compressed: brotli would save a few bytes, and reading them back would cost more. */
 export const PACK_FROM_BYTES = 2048;
-/** Up to this size unpacking takes some tens of microseconds, less than a trip through the thread pool. */
+/** Up to this size unpacking takes tens of microseconds, less than a round trip through the thread pool. */
 const UNPACK_INLINE_BYTES = 32_768;
 
-/** How the bytes of a text stand for it: 0 UTF-8, 1 UTF-16LE (lone surrogates have no UTF-8). */
+/** The encoding of a text's bytes: 0 UTF-8, 1 UTF-16LE (lone surrogates have no UTF-8). */
 export type Encoding = 0 | 1;
 
 export interface EncodedText {
@@ -18,7 +18,7 @@ export interface EncodedText {
   readonly data: Buffer;
 }
 
-/** Bytes that `decodeText` turns back into exactly this text, unit for unit. */
+/** Encodes a text losslessly; `decodeText` returns exactly the same UTF-16 units. */
 export function encodeText(text: string): EncodedText {
   return text.isWellFormed()
     ? { encoding: 0, data: Buffer.from(text, 'utf8') }
@@ -30,10 +30,10 @@ export function decodeText({ encoding, data }: EncodedText): string {
   return data.toString(encoding === 1 ? 'utf16le' : 'utf8');
 }
 
-/** A window of 256 KB: nearly all texts are smaller, and the encoder's memory goes by it. */
+/** A window of 256 KB: nearly all texts are smaller, and the encoder's memory is proportional to it. */
 const WINDOW_BITS = 18;
 
-/** Compresses on the thread pool; `null` when that saves nothing. */
+/** Compresses on the thread pool; `null` if that saves nothing. */
 export async function packBytes(data: Buffer): Promise<Buffer | null> {
   const packed = await compress(data, {
     params: {
@@ -48,8 +48,8 @@ export async function packBytes(data: Buffer): Promise<Buffer | null> {
 /**
  * Inverse of `packBytes`.
  *
- * @param size - how many bytes it was
- * @throws Error when the bytes are damaged
+ * @param size - uncompressed size in bytes
+ * @throws Error for damaged bytes
  */
 export async function unpackBytes(packed: Buffer, size: number): Promise<Buffer> {
   const options = { maxOutputLength: Math.max(1, size) };
@@ -58,7 +58,7 @@ export async function unpackBytes(packed: Buffer, size: number): Promise<Buffer>
   return data;
 }
 
-/** A stored text as it lies in the store; `openText` makes a string of it. */
+/** A text in its stored form; `openText` decodes it. */
 export interface StoredText {
   readonly encoding: Encoding;
   readonly packing: number;
@@ -66,12 +66,12 @@ export interface StoredText {
   readonly data: Buffer;
 }
 
-/** A stored text with the hash under which it was put. */
+/** A stored text with its hash. */
 export interface HashedText extends StoredText {
   readonly hash: string;
 }
 
-/** The text, or `null` when it is damaged: its bytes cannot be unpacked, or it does not have its hash. */
+/** The text, or `null` if it is damaged: its bytes cannot be unpacked, or its hash differs. */
 export async function intactText(
   stored: HashedText,
   hashOf: ((text: string) => string) | undefined,
@@ -86,9 +86,9 @@ export async function intactText(
 }
 
 /**
- * The text, unit for unit as it was put.
+ * The text, identical to the stored one.
  *
- * @throws StoreUnavailable `corrupt` when the stored bytes are damaged
+ * @throws StoreUnavailable `corrupt` if the stored bytes are damaged
  */
 export async function openText({ encoding, packing, text_bytes, data }: StoredText): Promise<string> {
   if (packing !== 1) return decodeText({ encoding, data });

@@ -1,20 +1,20 @@
 import type { FailureReporter } from '../failures.ts';
-/** What is kept in shape: one small step at a time; `true` when the next one has something to do as well. */
+/** Something that is maintained in small steps; `true` if the next step has work to do as well. */
 export interface Sweepable {
   sweep(): Promise<boolean>;
-  /** Whether there is so much to do that no pause may be waited for. */
+  /** Whether there is too much to do to wait for a pause. */
   pressed?(): boolean;
 }
 
-/** Pauses between steps: when there is more to do, and when there is not. */
+/** Pauses between steps: with and without more work to do. */
 const MORE_MS = 50;
 const PRESSED_MS = 5;
 const IDLE_MS = 2_000;
-/** Nobody is in the way once there was no request for so long; under requests that never pause it begins all the same. */
+/** Time without requests after which upkeep starts; under constant requests it starts anyway. */
 const CALM_MS = 1_000;
 const LATEST_MS = 30_000;
 
-/** Keeps a store in shape in small steps, in the pauses between requests. */
+/** Maintains a store in small steps, in the pauses between requests. */
 export class Upkeep {
   readonly #store: Sweepable;
   readonly #onFailure: FailureReporter;
@@ -29,7 +29,7 @@ export class Upkeep {
     this.#later(MORE_MS);
   }
 
-  /** Takes note that there is a request to be served first. */
+  /** Records that a request has to be served first. */
   request(): void {
     this.#requestAt = performance.now();
   }
@@ -52,7 +52,7 @@ export class Upkeep {
       this.#onFailure('not_swept', cause);
       return false;
     });
-    // what was begun is finished, or a store that is always in use would never come to its end
+    // finish what was started, or the upkeep of a busy store would never complete
     if (!more) this.#doneAt = performance.now();
     this.#later(more ? (pressed ? PRESSED_MS : MORE_MS) : IDLE_MS);
   }

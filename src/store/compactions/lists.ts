@@ -8,15 +8,15 @@ import type {
 import { change, type FleetAccess, one, type Steps } from '../fleet/steps.ts';
 import { bounded, type Rows } from '../rows.ts';
 
-/** A compaction asked for again within this time is a retry, unless a conversation went on from the first one. */
+/** A repeated compaction within this time is a retry, unless a conversation continued from the first one. */
 const RETRY_MS = 600_000;
-/** A conversation that names no session goes on from a compaction of its project at most so long ago. */
+/** Longest time after which a conversation without a session can continue from a compaction of its project. */
 const FOLLOW_MS = 3_600_000;
 const MAX_LISTED = 10_000;
 const SENT = 'fresh + write5m + write1h + read';
 const PAUSE_MS = 300_000;
 const LONG_PAUSE_MS = 3_600_000;
-/** Dollars of a turn by the weights of its tokens: input 1, written 1.25 or 2, read 0.1, output 5. */
+/** Weighted tokens of a turn, proportional to its dollars: input 1, cache write 1.25 or 2, cache read 0.1, output 5. */
 const WEIGHT = 'fresh + 1.25 * write5m + 2.0 * write1h + 0.1 * read + 5.0 * output';
 
 interface Query {

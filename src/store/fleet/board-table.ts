@@ -1,7 +1,7 @@
 import type { BoardEntry, BoardEvent, BoardWrite } from '../../core/ports/fleet.ts';
 import { all, change, number, one, type Steps } from './steps.ts';
 
-/** An entry as it is kept: its value and its tags are JSON, and stay so while nobody wants to see them. */
+/** A stored entry. Value and tags stay JSON until they are needed. */
 export interface EntryRow {
   readonly key: string;
   readonly value: string;
@@ -25,7 +25,7 @@ interface EventRow {
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_EVENTS = 10_000;
-/** Events hold values before and after: bounded by size as well, so that many large ones do not fill the disk. */
+/** Events contain values before and after. This bound on their size keeps many large ones from filling the disk. */
 const MAX_EVENT_BYTES = 128 * 1024 * 1024;
 const COLUMNS = 'key, value, tags, created_ms, updated_ms, expires_ms, version';
 
@@ -37,12 +37,12 @@ export class BoardTable {
     return yield* number('SELECT value FROM fleet_counter WHERE name = ?', [name]);
   }
 
-  /** Whatever stands at the key, expired or not. */
+  /** The entry at the key, expired or not. */
   *entry(key: string): Steps<EntryRow | null> {
     return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, [key]);
   }
 
-  /** Whether these writes fit, in the place of what they replace. */
+  /** Whether these writes fit, considering the entries that they replace. */
   *hasRoomFor(writes: readonly BoardWrite[]): Steps<boolean> {
     const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
     let [entries, bytes] = [yield* this.counter('board_entries'), yield* this.counter('board_bytes')];
@@ -54,7 +54,7 @@ export class BoardTable {
     return entries <= MAX_ENTRIES && bytes <= MAX_BYTES;
   }
 
-  /** Writes one entry in the place of what stands there, and the event of it. */
+  /** Writes one entry in place of the previous one, and its event. */
   *set({ key, namespace, value, tags, ttlMs }: BoardWrite, previous: EntryRow | null, nowMs: number): Steps<EntryRow> {
     const entry: EntryRow = {
       ...{ key, value, tags: JSON.stringify(tags), version: yield* this.#nextVersion() },
@@ -82,7 +82,7 @@ export class BoardTable {
     return entry;
   }
 
-  /** Takes an entry away, because somebody wants it or its time is over. @returns the version of that */
+  /** Removes an entry that was deleted or has expired. @returns the version of the removal */
   *drop(previous: EntryRow, kind: 'delete' | 'expire', namespace: string, nowMs: number): Steps<number> {
     const version = yield* this.#nextVersion();
     const { key } = previous;
@@ -91,9 +91,9 @@ export class BoardTable {
     return version;
   }
 
-  /** Lets go of the oldest changes beyond what is kept. @param version - the latest one */
+  /** Deletes the oldest changes beyond the bound. @param version - the latest version */
   *trimHistory(version: number): Steps<void> {
-    // versions follow each other without a gap, one for each event
+    // versions are consecutive, one per event
     yield* change('DELETE FROM fleet_board_event WHERE version <= ?', [version - MAX_EVENTS]);
     while ((yield* this.counter('board_event_bytes')) > MAX_EVENT_BYTES) {
       yield* change('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
@@ -105,7 +105,7 @@ export class BoardTable {
     return row?.namespace ?? key;
   }
 
-  /** Some of those whose time is over, the first to expire first. */
+  /** Up to `limit` expired entries, earliest expiry first. */
   *overdue(nowMs: number, limit: number): Steps<EntryRow[]> {
     const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
     return yield* all<EntryRow>(sql, [nowMs, limit]);
@@ -200,7 +200,7 @@ export class BoardTable {
   }
 }
 
-/** A change as it is written down. */
+/** A stored change. */
 interface Recorded {
   readonly version: number;
   readonly kind: BoardEvent['kind'];
@@ -211,7 +211,7 @@ interface Recorded {
   readonly namespace: string;
 }
 
-/** The JSON of a `BoardEntry`, without reading what is in it: values are large. */
+/** The JSON of a `BoardEntry`, built without parsing its value: values are large. */
 function textOf({ key, value, tags, created_ms, updated_ms, expires_ms, version }: EntryRow): string {
   const times = `"createdMs":${created_ms},"updatedMs":${updated_ms},"expiresMs":${expires_ms}`;
   return `{"key":${JSON.stringify(key)},"value":${value},"tags":${tags},${times},"version":${version}}`;

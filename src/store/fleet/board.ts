@@ -2,12 +2,12 @@ import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
 import { type FleetAccess, type Steps, tell } from './steps.ts';
 
-/** Entries that one transaction lets expire; the rest waits for the next. */
+/** Most entries that one transaction expires; the next one continues. */
 const EXPIRED_AT_ONCE = 200;
 
 const board = new BoardTable();
 
-/** `BoardStore` on whatever holds its tables. */
+/** `BoardStore` on the tables of either database. */
 export class StoredBoard implements BoardStore {
   readonly #access: FleetAccess;
 
@@ -85,7 +85,7 @@ export class StoredBoard implements BoardStore {
   }
 }
 
-/** What stands at a key; what has expired there is told as such first. */
+/** The entry at a key. If it has expired, its expiry is recorded first. */
 function* living(key: string, nowMs: number, events: BoardEvents, told: FleetEvent[]): Steps<EntryRow | null> {
   const entry = yield* board.entry(key);
   if (entry === null || isLiving(entry, nowMs)) return entry;
@@ -103,7 +103,7 @@ function* expire(entry: EntryRow, nowMs: number, events: BoardEvents, told: Flee
   return version;
 }
 
-/** Tells of all changes of a transaction at once. @param version - the latest one */
+/** Records all changes of a transaction as one batch of events. @param version - the latest version */
 function* finish(version: number, told: readonly FleetEvent[], nowMs: number): Steps<void> {
   if (version > 0) yield* board.trimHistory(version);
   yield* tell(told, nowMs);

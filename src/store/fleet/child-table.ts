@@ -3,7 +3,7 @@ import { all, change, number, one, type Steps } from './steps.ts';
 
 const ENDED = "'terminated', 'error', 'killed', 'lost'";
 
-/** Children as JSON, with what they are looked up by in columns, and the servers they belong to. */
+/** Children as JSON with lookup columns, and the servers they belong to. */
 export class ChildTable {
   *get(childId: string): Steps<ChildRecord | null> {
     return recordIn(yield* one('SELECT record FROM fleet_child WHERE child_id = ?', [childId]));
@@ -49,7 +49,7 @@ export class ChildTable {
     );
   }
 
-  /** Lets the oldest that have ended go, so that at most so many stay. */
+  /** Deletes the oldest ended children, so that at most `atMost` records remain. */
   *trim(atMost: number): Steps<void> {
     const over = (yield* number('SELECT count(*) AS value FROM fleet_child')) - atMost;
     if (over <= 0) return;

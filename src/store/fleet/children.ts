@@ -12,7 +12,7 @@ import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 const children = new ChildTable();
 
-/** `ChildStore` on whatever holds its tables. */
+/** `ChildStore` on the tables of either database. */
 export class StoredChildren implements ChildStore {
   readonly #access: FleetAccess;
 

@@ -3,7 +3,7 @@ import { all, change, type FleetAccess, record, type Steps, tell } from './steps
 
 const MAX_CONTRACTS = 10_000;
 
-/** `ContractStore` on whatever holds its tables: awards of the contract net as JSON. */
+/** `ContractStore` on the tables of either database: awards of the contract net as JSON. */
 export class StoredContracts implements ContractStore {
   readonly #access: FleetAccess;
 
@@ -40,7 +40,7 @@ function find(callId: string): Steps<ContractRecord | null> {
   return record('SELECT record FROM fleet_contract WHERE call_id = ?', [callId]);
 }
 
-/** How many awards each agent has that are neither completed nor past their time. */
+/** The number of open awards per agent: not completed and not expired. */
 function* openAwards(nowMs: number): Steps<Map<string, number>> {
   const rows = yield* all<{ agent: string; open: number }>(
     `SELECT agent_id AS agent, count(*) AS open FROM fleet_contract

@@ -4,12 +4,12 @@ import { all, change, type FleetAccess, number, one, type Steps, tell } from './
 
 const MAX_POINTS = 10_000;
 const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM fleet_point';
-/** Points that one transaction changes: it holds up whoever else wants to write. */
+/** Most points that one transaction changes, because it blocks all other writers. */
 const AT_ONCE = 200;
-/** Before all points: no id is empty. */
+/** Sorts before all points: no id is empty. */
 const FIRST = { nodeId: '', type: '' };
 
-/** `FieldStore` on whatever holds its tables: pheromones, one row for each node and type. */
+/** `FieldStore` on the tables of either database: pheromones, one row for each node and type. */
 export class StoredField implements FieldStore {
   readonly #access: FleetAccess;
 
@@ -70,7 +70,7 @@ function* find(nodeId: string, type: string): Steps<StoredPoint | null> {
   return yield* one(`${SELECT} WHERE node_id = ? AND type = ?`, [nodeId, type]);
 }
 
-/** Writes a point; one without intensity goes. */
+/** Writes a point, or deletes it if it has no intensity. */
 function* put(point: StoredPoint): Steps<PointChange> {
   const { nodeId, type, intensity, updatedAt } = point;
   if (intensity > 0) {

@@ -1,9 +1,9 @@
 import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../core/ports/fleet.ts';
 import { all, change, number, one, type Steps } from './steps.ts';
 
-/** A text as it lies in the file. */
+/** A text in its stored form. */
 export interface StoredText {
-  /** Bytes of the text itself. */
+  /** Bytes of the uncompressed text. */
   readonly bytes: number;
   readonly packed: 0 | 1;
   readonly data: Buffer;
@@ -22,7 +22,7 @@ const MAX_VERSIONS = 500;
 const MAX_OPEN = 100;
 const MAX_SNAPSHOTS = 1_000;
 const SNAPSHOT_MS = 30 * 24 * 60 * 60 * 1000;
-/** How long an expired lock is known, so that its holder learns what became of it. */
+/** How long an expired lock is kept, so that its holder can learn that it expired. */
 const EXPIRED_LOCK_MS = 24 * 60 * 60 * 1000;
 const SNAPSHOT = `tx_id AS "txId", graph_id AS "graphId", base_version AS "baseVersion", started_ms AS "startedMs", state,
   ended_ms AS "endedMs", final_version AS "finalVersion", owner, note, expires_ms AS "expiresMs"`;
@@ -60,7 +60,7 @@ export class GraphTable {
     );
   }
 
-  /** Whether one more graph has room. */
+  /** Whether the bound allows one more graph. */
   *hasRoom(): Steps<boolean> {
     return (yield* number('SELECT count(*) AS value FROM fleet_graph')) < MAX_GRAPHS;
   }
@@ -145,7 +145,7 @@ export class GraphTable {
     );
   }
 
-  /** Replaces a working copy unless it was changed since. */
+  /** Replaces a working copy unless it has changed since `revision`. */
   *stage(txId: string, revision: number, { bytes, packed, data }: StoredText): Steps<boolean> {
     const changed = yield* change(
       `UPDATE fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
@@ -155,7 +155,7 @@ export class GraphTable {
     return changed === 1;
   }
 
-  /** Ends an open transaction; its working copy goes. */
+  /** Ends an open transaction and deletes its working copy. */
   *end(txId: string, state: SnapshotState, finalVersion: number | null, nowMs: number): Steps<void> {
     yield* change(
       `UPDATE fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
@@ -176,7 +176,7 @@ export class GraphTable {
     );
   }
 
-  /** Open transactions whose time is over. */
+  /** Expired open transactions. */
   *overdue(nowMs: number): Steps<GraphSnapshot[]> {
     return yield* all(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`, [
       nowMs,

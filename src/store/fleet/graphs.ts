@@ -15,7 +15,7 @@ import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 const graphs = new GraphTable();
 
-/** `GraphStore` on whatever holds its tables. */
+/** `GraphStore` on the tables of either database. */
 export class StoredGraphs implements GraphStore {
   readonly #access: FleetAccess;
 
@@ -191,7 +191,7 @@ export class StoredGraphs implements GraphStore {
   async #expire(txId: string, expired: (snapshot: GraphSnapshot) => readonly FleetEvent[]): Promise<void> {
     await this.#access.write(function* (nowMs) {
       const open = yield* graphs.open(txId);
-      if (open === null) return; // another call has told it
+      if (open === null) return; // another call has recorded it
       yield* graphs.end(txId, 'expired', null, nowMs);
       yield* tell(expired(open), nowMs);
     });

@@ -3,7 +3,7 @@ import { change, type FleetAccess, record, records, type Steps, tell } from './s
 
 const OPEN = "state IN ('running', 'paused')";
 
-/** `PlanStore` on whatever holds its tables: runs of plans as JSON. */
+/** `PlanStore` on the tables of either database: runs of plans as JSON. */
 export class StoredPlans implements PlanStore {
   readonly #access: FleetAccess;
 
@@ -17,7 +17,7 @@ export class StoredPlans implements PlanStore {
       if (known !== null && (known.state === 'running' || known.state === 'paused')) return null;
       const record = { ...begun, startedMs: nowMs, updatedMs: nowMs };
       const { runId, opId, state } = record;
-      // in the place of an earlier one of its id, as the newest
+      // replaces an earlier run of the same id, and becomes the newest
       yield* change('DELETE FROM fleet_plan WHERE run_id = ?', [runId]);
       yield* change('INSERT INTO fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', [
         runId,
@@ -66,7 +66,7 @@ function find(runId: string): Steps<PlanRecord | null> {
   return record('SELECT record FROM fleet_plan WHERE run_id = ?', [runId]);
 }
 
-/** Lets the oldest ended runs beyond a number go. */
+/** Deletes the oldest ended runs beyond a number. */
 function* trim(atMost: number): Steps<void> {
   yield* change(
     `DELETE FROM fleet_plan WHERE NOT ${OPEN} AND seq <=

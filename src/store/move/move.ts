@@ -10,20 +10,20 @@ export interface Progress {
   readonly total: number;
 }
 
-/** What a move came to. */
+/** The result of a move. */
 export interface Moved {
   /** Rows on each side, by table. */
   readonly rows: Readonly<Record<string, number>>;
-  /** Originals whose text was read back and compared with its hash. */
+  /** Originals that were read back and verified by their hash. */
   readonly originals: number;
 }
 
 /**
- * Copies everything from one store into another that is empty, or that an earlier move of the same store filled in part:
- * it goes on behind the last row of each table. Then both sides are read again and compared, row by row.
+ * Copies everything from one store into an empty one, or resumes an earlier move of the same store after the last row
+ * of each table. Then both sides are read again and compared row by row.
  *
  * @param hashOf - the hash under which an original is stored
- * @throws UserError when the target holds something else, or when the two sides differ in the end
+ * @throws UserError if the target contains other data, or if the two sides differ at the end
  */
 export async function moveStore(
   from: Side,

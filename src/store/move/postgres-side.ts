@@ -36,7 +36,7 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
     async add(table, rows) {
       const width = table.columns.length;
       const values = rows.map((_, i) => `(${table.columns.map((_column, j) => `$${i * width + j + 1}`)})`);
-      // as many at a time as one statement takes values
+      // as many rows as the limit on parameters per statement allows
       const most = Math.floor(60_000 / width);
       await database.transaction(async (client) => {
         for (let at = 0; at < rows.length; at += most) {

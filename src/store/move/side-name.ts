@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A short name that stands for where a store lies; it holds no password and no path. */
+/** A short name for a store's location, without password and path. */
 export function sideName(where: string): string {
   return createHash('sha256').update(where).digest('hex').slice(0, 16);
 }

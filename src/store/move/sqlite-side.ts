@@ -3,11 +3,11 @@ import { Connection } from '../sqlite/connection.ts';
 import { sideName } from './side-name.ts';
 import { BOARD_GOES_ON, type MovedTable, type Side, type Value } from './tables.ts';
 
-/** The tables of a SQLite file. @throws what the file system or SQLite says, or a StoreFileError */
+/** The tables of a SQLite file. @throws errors of the file system or SQLite, or a StoreFileError */
 export function openSqliteSide(path: string, readonly: boolean): Side {
   const connection = new Connection({ path, readonly, maxFileBytes: 0, sync: 'normal' });
   const { db } = connection;
-  // the bytes of an original stand in a table of their own here
+  // SQLite stores the bytes of originals in their own table
   const isApart = ({ name }: MovedTable, column: string): boolean => name === 'snapshot' && column === 'data';
   const columnOf = (table: MovedTable, column: string): string => (isApart(table, column) ? 'c.data' : `t.${column}`);
   const fromOf = ({ name }: MovedTable): string =>
@@ -43,7 +43,7 @@ export function openSqliteSide(path: string, readonly: boolean): Side {
       })();
     },
     async finish() {
-      for (const sql of BOARD_GOES_ON) db.prepare(sql).run(); // other numbers go on behind the largest that was ever there
+      for (const sql of BOARD_GOES_ON) db.prepare(sql).run(); // other sequences continue after their largest number ever used
     },
     async origin() {
       const row = db.prepare('SELECT name FROM meter WHERE name LIKE ?').pluck().get('moved_from:%');

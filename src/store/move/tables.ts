@@ -5,12 +5,12 @@ export type Value = string | number | Uint8Array | null;
 
 export interface MovedTable {
   readonly name: string;
-  /** What rows are ordered by and found again by; unique. */
+  /** Unique columns by which rows are sorted and found. */
   readonly key: readonly string[];
   readonly columns: readonly string[];
-  /** Columns whose text may hold a NUL, which PostgreSQL's texts cannot. */
+  /** Text columns that may contain NUL, which PostgreSQL's text type cannot store. */
   readonly text: readonly string[];
-  /** Rows that are read at a time; few where they are large. */
+  /** Rows read at a time; few if they are large. */
   readonly page: number;
 }
 
@@ -23,8 +23,8 @@ const table = (name: string, key: string, columns: string, text = '', page = 1_0
 });
 
 /**
- * All that is moved, in an order in which no row refers to one that comes later. What triggers count (`meter`,
- * `conversation_bytes`, `directive_generation`, `fleet_counter`) counts itself on the other side.
+ * All moved tables, in an order in which no row refers to a later table. Counters kept by triggers (`meter`,
+ * `conversation_bytes`, `directive_generation`, `fleet_counter`) are rebuilt by the other side's triggers.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),
@@ -32,7 +32,7 @@ export const movedTables: readonly MovedTable[] = [
   table('decision', 'id', 'id key prune body expires_ms'),
   table('charge', 'prune', 'prune conversation bytes', 'conversation'),
   table('prune_owner', 'prune project', 'prune project', 'project'),
-  // without what is indexed: the other side indexes by itself
+  // without the index, which the other side builds itself
   table(
     'recall',
     'id',
@@ -132,8 +132,8 @@ export const movedTables: readonly MovedTable[] = [
 ];
 
 /**
- * What triggers do not count of the blackboard: its last version, and the last one whose change is not kept any more. Both
- * databases understand it, with `fleet_…` for tables.
+ * Blackboard counters that no trigger maintains: its last version, and the last version whose change was deleted. The
+ * SQL works in both databases, with `fleet_…` table names.
  */
 export const BOARD_GOES_ON = [
   `UPDATE fleet_counter SET value = coalesce((SELECT max(version) FROM
@@ -144,21 +144,21 @@ export const BOARD_GOES_ON = [
    WHERE name = 'board_dropped' AND value = 0`,
 ];
 
-/** One side of a move: rows by pages in the order of their key. */
+/** One side of a move: rows in pages, sorted by key. */
 export interface Side {
   count(table: MovedTable): Promise<number>;
-  /** Rows behind a key, at most a page. */
+  /** Rows after a key, at most one page. */
   read(table: MovedTable, after: readonly Value[] | null): Promise<readonly (readonly Value[])[]>;
   /** The key of the last row, or `null` when there is none. */
   last(table: MovedTable): Promise<readonly Value[] | null>;
-  /** Adds rows, all or none. Rows that are there stay as they are. */
+  /** Adds rows, all or none. Existing rows stay unchanged. */
   add(table: MovedTable, rows: readonly (readonly Value[])[]): Promise<void>;
-  /** What must be so once all rows are there: numbers go on where they ended. */
+  /** Completes a move: sequences continue after their last number. */
   finish(): Promise<void>;
-  /** From which source rows were moved here before, or `null`. */
+  /** The source of an earlier move into this store, or `null`. */
   origin(): Promise<string | null>;
   markOrigin(source: string): Promise<void>;
-  /** A name of what lies here that does not change while rows are added; for `origin`. */
+  /** An identity of the stored data that does not change while rows are added; for `origin`. */
   readonly name: string;
   close(): Promise<void>;
 }

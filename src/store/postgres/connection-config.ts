@@ -4,11 +4,12 @@ import type { ClientConfig } from 'pg';
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
 /**
- * What a database URL says, as the driver takes it. `sslmode` means what it means to PostgreSQL's own clients: `require`
- * encrypts without asking who is there, `verify-ca` asks for a certificate of a known authority (`sslrootcert`, or those
- * that Node knows), `verify-full` for the host's name in it as well. A host in the query is a folder of Unix sockets.
+ * Converts a database URL to the driver's configuration. `sslmode` has the meaning of PostgreSQL's own clients:
+ * `require` encrypts without verifying the server, `verify-ca` requires a certificate of a known authority
+ * (`sslrootcert`, or those built into Node), `verify-full` also requires the host's name in it. A host in the query is
+ * a folder of Unix sockets.
  *
- * @throws Error with one line that never holds the URL, for it has a password in it
+ * @throws Error with one line that never contains the URL, because it contains a password
  */
 export function connectionConfig(url: string): ClientConfig {
   const parsed = parse(url);
@@ -26,7 +27,7 @@ export function connectionConfig(url: string): ClientConfig {
   };
 }
 
-/** What may be shown of a database URL: where it leads, without user and password. */
+/** The loggable part of a database URL: the location, without user and password. */
 export function shownUrl(url: string): string {
   const { hostname, port, pathname, searchParams } = parse(url);
   return `postgres://${searchParams.get('host') ?? hostname}${port && `:${port}`}${pathname}`;
@@ -35,7 +36,7 @@ export function shownUrl(url: string): string {
 function parse(url: string): URL {
   let parsed: URL;
   try {
-    // a socket's folder has no host, which the parser of URLs takes for special schemes only
+    // a socket folder has no host, and the URL parser accepts that only for special schemes
     parsed = new URL(url.replace(/^postgres(ql)?:\/\/([^/]*@)?\//, 'postgres://$2localhost/'));
   } catch (cause) {
     throw new Error('the database URL is not valid; expected postgres://user:password@host:5432/database', { cause });

@@ -10,27 +10,27 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly log: StoreLog | undefined;
-  /** Connections of this process; a request waits for none of them longer than for an answer. */
+  /** Most connections of this process. A request waits for a connection no longer than for an answer. */
   readonly connections?: number;
-  /** Nothing is migrated or written. */
+  /** Migrates and writes nothing. */
   readonly readonly: boolean;
-  /** How long an absence is waited out, in milliseconds; 3 seconds by default. */
+  /** How long calls wait during an outage, in milliseconds; default: 3 seconds. */
   readonly patienceMs?: number;
-  /** Told when the database is found to be away: then `retry` is to be called soon. */
+  /** Called when the database becomes unreachable; the caller should then call `retry` soon. */
   readonly onAway?: () => void;
 }
 
-/** How long a call that names no limit waits for its answer, the connection included. */
+/** Time limit of calls that name none, connection included, in milliseconds. */
 const ANSWER_MS = 1_500;
 const CONNECT_MS = 1_500;
-/** What the server is given to say itself that it took too long. */
+/** Extra time in which the server can report its own time-out. */
 const GRACE_MS = 500;
 const IDLE_MS = 300_000;
 const CONNECTIONS = 8;
-/** How long a process does with the connections it has once the database gave it no more. */
+/** How long a process uses only its existing connections after the database refused more. */
 const GROW_AGAIN_MS = 10_000;
 const TRIES = 3;
-/** A restart is over by then; the time for a request (three times `timeout_ms`) is not. */
+/** Long enough for a restart, and shorter than the time limit of a request (three times `timeout_ms`). */
 const PATIENCE_MS = 3_000;
 
 /** A client inside a transaction, or the pool. */
@@ -38,38 +38,38 @@ export interface Queryable {
   query<Row extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** Whether the same call may be made again though nobody knows whether the first one arrived. */
+/** Whether a call may be repeated although the first attempt may have arrived. */
 type MayRepeat = () => boolean;
 const ALWAYS: MayRepeat = () => true;
 const NEVER: MayRepeat = () => false;
 
 /**
- * Connections to PostgreSQL. A short absence (a restart, a broken connection) is waited out: what this process does not
- * know of a conversation nobody else can tell it, and to send what was cut before as it came costs the provider's cache. While
- * a longer one lasts calls fail at once instead of waiting each for themselves; `retry` finds out whether it is over.
+ * Connections to PostgreSQL. Calls wait during a short outage (a restart, a broken connection), because only the
+ * database has a conversation's earlier cuts, and forwarding previously cut text unchanged costs the provider's cache.
+ * During a longer outage calls fail at once; `retry` finds out whether it is over.
  */
 export class Database implements Queryable {
   readonly #options: DatabaseOptions;
   #pool: Promise<Pool> | null = null;
   #migrated = false;
   #away: StoreUnavailable | null = null;
-  /** Since when, of `performance.now()`: the beginning of the call that failed, unless another was answered after that. */
+  /** Start of the outage, of `performance.now()`: when the failed call began, unless a later call was answered. */
   #awaySinceMs = 0;
-  /** When an answer came last, of `performance.now()`. */
+  /** Time of the last answer, of `performance.now()`. */
   #answeredMs = 0;
   readonly #waiting = new Set<() => void>();
-  /** Since when writes or everything fail. */
+  /** Why and since when writes, or all calls, fail. */
   #failure: { readonly error: StoreUnavailable; readonly sinceMs: number } | null = null;
   #closed = false;
   #roundTrips = 0;
-  /** When more connections are asked for again, of `performance.now()`. */
+  /** When to request more connections again, of `performance.now()`. */
   #growAtMs = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
   }
 
-  /** How often this process waited for an answer of the database so far. */
+  /** Number of round trips of this process so far. */
   get roundTrips(): number {
     return this.#roundTrips;
   }
@@ -79,7 +79,7 @@ export class Database implements Queryable {
     return this.#failure;
   }
 
-  /** Whether calls fail at once, because the database was not reached yet or not any more. */
+  /** Whether calls fail at once, because the database was never reached or is away. */
   get isAway(): boolean {
     return this.#away !== null || !this.#migrated;
   }
@@ -88,17 +88,19 @@ export class Database implements Queryable {
     return this.#closed;
   }
 
-  /** Whether calls wait for it to come back: in the first moments all of them do. */
+  /** Whether calls wait for the database to return, as they do in the first moments of an outage. */
   get isAwaited(): boolean {
     return this.#patienceLeftMs > 0;
   }
 
-  /** Whether somebody waits for it to come back. */
+  /** Whether any call waits for the database to return. */
   get isWaitedFor(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** Resolves when it can be asked, at the latest when it was away for `ms` milliseconds; says whether it can. */
+  /**
+   * Resolves when the database is reachable, at the latest `ms` milliseconds after it went away; returns whether it is.
+   */
   async untilBack(ms: number): Promise<boolean> {
     const leftMs = this.#awaySinceMs + ms - performance.now();
     if (this.isAway && !this.#closed && leftMs > 0) await this.#untilWoken(leftMs);
@@ -106,7 +108,7 @@ export class Database implements Queryable {
   }
 
   /**
-   * Tries whether the database can be used, migrating it if that was not done yet.
+   * Tests whether the database can be used, and migrates it if necessary.
    *
    * @throws StoreUnavailable
    */
@@ -124,7 +126,7 @@ export class Database implements Queryable {
     }
   }
 
-  /** One statement, which is a transaction of its own and may be made twice. @throws StoreUnavailable */
+  /** One statement as its own transaction, which may be executed twice. @throws StoreUnavailable */
   async query<Row extends QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -134,9 +136,9 @@ export class Database implements Queryable {
   }
 
   /**
-   * As `query`, for a statement that writes: that it worked says that the database can be written.
+   * As `query`, for a write: its success shows that the database is writable.
    *
-   * @param again - `repeatable`: made twice it does what it does once, so that it is made again where the connection broke
+   * @param again - `repeatable`: idempotent, so it is repeated if the connection breaks
    */
   async write<Row extends QueryResultRow>(
     text: string,
@@ -151,7 +153,7 @@ export class Database implements Queryable {
     return rows;
   }
 
-  /** Several statements, all of them or none. Off the request path. @throws StoreUnavailable */
+  /** Several statements, all or none. Off the request path. @throws StoreUnavailable */
   async transaction<T>(work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
     this.#refuseReadonly();
     const result = await this.#within('BEGIN', work, waitMs);
@@ -159,7 +161,7 @@ export class Database implements Queryable {
     return result;
   }
 
-  /** Several statements that read one state of the database. Off the request path. @throws StoreUnavailable */
+  /** Several reads of one consistent state. Off the request path. @throws StoreUnavailable */
   snapshot<T>(work: (client: Queryable) => Promise<T>, waitMs: number): Promise<T> {
     return this.#within('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', work, waitMs);
   }
@@ -179,13 +181,13 @@ export class Database implements Queryable {
         await client.query('COMMIT');
         return done;
       } catch (cause) {
-        await client.query('ROLLBACK').catch(() => undefined); // the connection may be what failed
+        await client.query('ROLLBACK').catch(() => undefined); // the connection itself may have failed
         throw cause;
       }
     });
   }
 
-  /** A connection of its own, to be told of what others did. The caller ends it. */
+  /** A dedicated connection for notifications. The caller ends it. */
   async dedicated(): Promise<ClientBase & { end(): Promise<void> }> {
     const { Client } = (await import('pg')).default;
     const client = new Client({
@@ -193,7 +195,7 @@ export class Database implements Queryable {
       connectionTimeoutMillis: CONNECT_MS,
       keepAlive: true,
     });
-    client.on('error', () => undefined); // its end follows
+    client.on('error', () => undefined); // 'end' follows
     await client.connect();
     return client;
   }
@@ -201,8 +203,8 @@ export class Database implements Queryable {
   async close(): Promise<void> {
     this.#closed = true;
     this.#wake();
-    const pool = await this.#pool?.catch(() => null); // told to whoever connected
-    await pool?.end().catch(() => undefined); // nobody needs it any more
+    const pool = await this.#pool?.catch(() => null); // its first caller handles the error
+    await pool?.end().catch(() => undefined); // no longer needed
   }
 
   async #attempt<T>(waitMs: number, mayRepeat: MayRepeat, work: (client: ClientBase) => Promise<T>): Promise<T> {
@@ -220,7 +222,7 @@ export class Database implements Queryable {
       } catch (cause) {
         if (tries < TRIES && mayBeRepeated(cause) && !this.#closed) continue;
         const error = this.#failed(cause, beganMs);
-        mayBeDone ||= isSent && (error === cause || error.reason === 'unreachable'); // the server itself said nothing
+        mayBeDone ||= isSent && (error === cause || error.reason === 'unreachable'); // the server itself sent no error
         error.mayBeDone = mayBeDone;
         const isInTime = performance.now() < beganMs + this.#patienceMs;
         if (error.reason !== 'unreachable' || (isSent && !mayRepeat()) || !isInTime) throw error;
@@ -228,7 +230,7 @@ export class Database implements Queryable {
     }
   }
 
-  /** Resolves when the database can be asked; one that went away a moment ago is waited for. @throws StoreUnavailable */
+  /** Resolves when the database is reachable; waits during a short outage. @throws StoreUnavailable */
   async #reachable(): Promise<void> {
     this.#refuseClosed();
     if (this.isAwaited) await this.#untilWoken(this.#patienceLeftMs);
@@ -266,7 +268,7 @@ export class Database implements Queryable {
     for (const done of this.#waiting) done();
   }
 
-  /** Runs work on a connection; one that does not answer in time is cut, and its transaction ends with it. */
+  /** Runs work on a connection. A connection that does not answer in time is closed, which ends its transaction. */
   async #on<T>(pool: Pool, waitMs: number, work: (client: ClientBase) => Promise<T>): Promise<T> {
     let client: PoolClient | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -277,7 +279,7 @@ export class Database implements Queryable {
       timer = setTimeout(() => {
         late = true;
         client?.release(true);
-        // where others were answered meanwhile it is this that takes long
+        // if other calls were answered meanwhile, only this one is slow
         reject(new StoreUnavailable(this.#answeredMs > endMs - limitMs / 2 ? 'locked' : 'unreachable'));
       }, limitMs + GRACE_MS);
     });
@@ -300,7 +302,7 @@ export class Database implements Queryable {
       }
     };
     const running = run();
-    running.catch(() => undefined); // the limit may have come first
+    running.catch(() => undefined); // the time limit may have won
     try {
       return await Promise.race([running, limit]);
     } finally {
@@ -309,8 +311,8 @@ export class Database implements Queryable {
   }
 
   /**
-   * All connections may be busy for a while, which says nothing about the database; where it gives no more of them, those that
-   * there are must do, and more are asked for later.
+   * All connections may be busy for a while, which says nothing about the database. If the database refuses more
+   * connections, the existing ones are used, and more are requested later.
    */
   async #connected(pool: Pool, endMs: number): Promise<PoolClient> {
     for (;;) {
@@ -350,13 +352,13 @@ export class Database implements Queryable {
       idleTimeoutMillis: IDLE_MS,
       allowExitOnIdle: true,
       types: {
-        // 64-bit numbers that are counted or measured here are far below what a double holds
+        // 64-bit numbers here stay far below the precision limit of a double
         getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : pg.types.getTypeParser(oid, format)),
       },
     });
     pool.on('error', () => undefined); // an idle connection broke; the next call finds out
     pool.on('connect', (client) => {
-      client.on('error', () => undefined); // one in use broke; its query fails
+      client.on('error', () => undefined); // a connection in use broke; its query fails
     });
     return pool;
   }
@@ -375,7 +377,7 @@ export class Database implements Queryable {
     if (this.#options.readonly) throw new StoreUnavailable('readonly');
   }
 
-  /** @param beganMs - when the call that failed began, of `performance.now()` */
+  /** @param beganMs - start of the failed call, of `performance.now()` */
   #failed(cause: unknown, beganMs: number): StoreUnavailable {
     if (this.#closed) return new StoreUnavailable('closed');
     const error = failureOf(cause);
@@ -400,17 +402,17 @@ export class Database implements Queryable {
     this.#options.onAway?.();
   }
 
-  /** Where one connection broke the others did, and nobody has found out yet. */
+  /** Drops all connections: if one broke, the others probably did too. */
   #dropPool(): void {
     const dropped = this.#pool;
     this.#pool = null;
-    // those in use end when they are given back
-    void dropped?.then((pool) => pool.end()).catch(() => undefined); // it could not be opened: its caller was told
+    // connections in use end when they are released
+    void dropped?.then((pool) => pool.end()).catch(() => undefined); // the pool never opened, and its caller received the error
   }
 
-  /** @param wrote - a write that worked; what only reads says nothing about a full disk */
+  /** @param wrote - a write succeeded; a read says nothing about a full disk */
   #worked(wrote: boolean): void {
-    // an answer that was on its way when the database went
+    // a late answer from before the outage
     if (this.#away !== null) return;
     if (this.#failure === null || (!wrote && !isAway(this.#failure.error))) return;
     this.#options.log?.info({ was: this.#failure.error.reason }, 'store back');
@@ -418,20 +420,20 @@ export class Database implements Queryable {
   }
 }
 
-/** A transaction that ends itself when it takes too long; the limits end with it, so that a pooler keeps nothing of them. */
+/** Begins a transaction with a server-side time limit. The limits end with it, so that a pooler never sees them. */
 function beginWithin(waitMs: number, begin = 'BEGIN'): string {
   const lockMs = Math.max(1, Math.trunc(waitMs));
   return `${begin}; SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${answerMs(waitMs)}`;
 }
 
-/** How long an answer may take when others may be waited for so long: the work itself takes its time, too. */
+/** Time limit of an answer when locks may be waited for `waitMs`: the work itself needs time, too. */
 function answerMs(waitMs: number): number {
   return Math.max(ANSWER_MS, Math.trunc(waitMs));
 }
 
 /**
- * One statement that the server itself gives up in time: what failed then was not done, and is not done later. Begin, statement
- * and end are sent together and answered together (the connections pipeline): one round trip.
+ * One statement with a server-side time limit: after a failure it was not executed and will not be. Begin, statement
+ * and commit are pipelined in one round trip.
  */
 async function alone<Row extends QueryResultRow>(
   client: ClientBase,
@@ -442,7 +444,7 @@ async function alone<Row extends QueryResultRow>(
   const began = client.query(beginWithin(waitMs));
   const asked = client.query<Row>(text, [...values]);
   const ended = client.query('COMMIT');
-  const all = await Promise.allSettled([began, asked, ended]); // a connection is free once all are answered
+  const all = await Promise.allSettled([began, asked, ended]); // a connection is free only after all answers
   for (const one of all) if (one.status === 'rejected') throw one.reason;
   return (await asked).rows;
 }

@@ -7,13 +7,13 @@ import { encodeText, PACK_FROM_BYTES } from '../text-codec.ts';
 export interface CommitLimits extends Lifetimes {
   readonly nowMs: number;
   readonly waitMs: number;
-  /** Stored bytes beyond which no new original is taken. */
+  /** Stored bytes beyond which no new original is accepted. */
   readonly roomBytes: number;
-  /** Bytes that the batch's conversation may store in all. */
+  /** Most bytes that the batch's conversation may store in total. */
   readonly shareBytes: number;
 }
 
-/** A row of what `mcp_pruner.commit_batch` answers. */
+/** A row of the answer of `mcp_pruner.commit_batch`. */
 export interface CommitRow {
   readonly what: 'refused' | 'known' | 'missing' | 'alive' | 'sent_before' | 'sent_same';
   readonly id: string;
@@ -26,7 +26,7 @@ export interface CommitRow {
 export const COMMIT =
   'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_batch($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
 
-/** As `COMMIT`, for a project (the last value) that owns the originals from then on. */
+/** As `COMMIT`, for a project (the last value) that then owns the originals. */
 export const COMMIT_OWNED =
   'SELECT what, id, prune_id, body, until_ms FROM mcp_pruner.commit_owned($20, $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)';
 
@@ -85,7 +85,7 @@ function columnsOf({ decision, text }: NewDecision): Columns {
   };
 }
 
-/** A decision as the tables hold it. */
+/** A decision row. */
 export interface DecisionRow {
   readonly key: string;
   readonly prune_id: string | null;
@@ -98,18 +98,18 @@ export const FIND_DECISIONS = `
     CASE WHEN d.prune IS NULL THEN d.expires_ms ELSE p.expires_ms END AS expires_ms
   FROM mcp_pruner.decision d LEFT JOIN mcp_pruner.prune p ON p.id = d.prune WHERE d.key = ANY ($1)`;
 
-/** A row of `LOOK_UP`; the key of what was sent is its prefix. */
+/** A row of `LOOK_UP`; the key of a sent-message record is its prefix. */
 export interface LookUpRow extends DecisionRow {
   readonly what: 'sent' | 'decision';
 }
 
-/** What was sent ($1) and what was decided ($2), in one round trip. */
+/** Sent-message records ($1) and decisions ($2) in one round trip. */
 export const LOOK_UP = `
   SELECT 'sent' AS what, prefix AS key, NULL AS prune_id, body, expires_ms FROM mcp_pruner.sent WHERE prefix = ANY ($1)
   UNION ALL
   SELECT 'decision', key, prune_id, body, expires_ms FROM (${FIND_DECISIONS.replace('$1', '$2')}) d`;
 
-/** @throws StoreUnavailable `corrupt` when the row is damaged */
+/** @throws StoreUnavailable `corrupt` for a damaged row */
 export function decisionOf({ key, prune_id, body }: Omit<DecisionRow, 'expires_ms'>): Decision {
   return decodeBody(key, prune_id, body ?? '');
 }

@@ -2,7 +2,7 @@ import type { Directive, DirectiveChange, ProjectDirectives, Step } from '../../
 import type { Queryable } from './database.ts';
 import { fromPg, toPg } from './text.ts';
 
-/** The directives of a project with their generation, all of one moment. */
+/** The directives of a project with their generation, read consistently. */
 export async function directivesOf(client: Queryable, project: string): Promise<ProjectDirectives> {
   const [row] = await client.query<{
     generation: number | null;
@@ -34,13 +34,13 @@ export async function directivesOf(client: Queryable, project: string): Promise<
   return { generation: row?.generation ?? 0, directives, steps };
 }
 
-/** Inside the caller's transaction. Returns the prunes that nobody of the project may find any more. */
+/** Changes directives inside the caller's transaction. Returns the prunes that the project can no longer find. */
 export async function changeDirectives(client: Queryable, change: DirectiveChange): Promise<readonly string[]> {
   const { project, set, clear, step, erase = [] } = change;
   const everywhere = set.filter(({ scope }) => scope === '');
   const inSteps = set.filter(({ scope }) => scope !== '');
   const cleared = [...new Set([...clear, ...everywhere.map(({ segment }) => segment)])];
-  // whoever changes the directives of a project goes alone: what replaces and what is new must not cross
+  // directive changes of a project are serialised: concurrent ones must not interleave
   await client.query("SELECT pg_advisory_xact_lock(hashtext('mcp_pruner.directives ' || $1))", [toPg(project)]);
   if (cleared.length > 0) {
     await client.query('DELETE FROM mcp_pruner.directive WHERE project = $1 AND segment = ANY ($2)', [
@@ -54,7 +54,7 @@ export async function changeDirectives(client: Queryable, change: DirectiveChang
       [toPg(project), toPg(step.scope), toPg(step.conversation), step.messages],
     );
   }
-  // the last word about a segment counts
+  // the last directive for a segment wins
   await insert(client, project, [...new Map(everywhere.map((one) => [one.segment, one])).values()]);
   await insert(client, project, inSteps);
   const deleted = set.filter(({ action }) => action === 'delete').map(({ segment }) => segment);
@@ -77,7 +77,7 @@ async function insert(client: Queryable, project: string, directives: readonly D
   );
 }
 
-/** The prunes that hold lines of deleted segments, and `more` of them, but for those that another of the project needs. */
+/** The prunes with lines of deleted segments, and `more`, except those that another segment of the project needs. */
 export async function prunesOfDeleted(
   client: Queryable,
   project: string,
@@ -95,7 +95,7 @@ export async function prunesOfDeleted(
   return rows.map(({ prune_id }) => prune_id);
 }
 
-/** A segment that is not deleted and holds lines of the prune `g`. */
+/** A segment that is not deleted and contains lines of the prune `g`. */
 const NEEDED = `
   SELECT 1 FROM mcp_pruner.segment_prune p JOIN mcp_pruner.segment s ON s.id = p.segment
   WHERE p.prune_id = g.prune_id AND NOT EXISTS (
@@ -103,8 +103,8 @@ const NEEDED = `
     WHERE d.project = s.project AND d.segment = s.name AND d.scope = '' AND d.action = 'delete')`;
 
 /**
- * Erases prunes for a project, their texts where no other needs them, and kept answers that may hold lines of them; what
- * belongs to another project as well stays with that one. Returns how many are gone.
+ * Erases prunes of a project, their texts unless another prune needs them, and stored answers that may contain their
+ * lines. Prunes that also belong to another project stay with that one. Returns the number of erased prunes.
  */
 export async function erasePrunes(client: Queryable, project: string, named: readonly string[]): Promise<number> {
   if (named.length === 0) return 0;
@@ -119,7 +119,7 @@ export async function erasePrunes(client: Queryable, project: string, named: rea
     'DELETE FROM mcp_pruner.prune WHERE prune_id = ANY ($1) RETURNING snapshot',
     [pruneIds],
   );
-  // the reason of a cut may hold words of the text
+  // the reason of a cut may contain words of the text
   await client.query(
     'DELETE FROM mcp_pruner.sent s USING unnest($1::text[]) AS erased (id) WHERE strpos(s.body, erased.id) > 0',
     [pruneIds],
@@ -130,9 +130,9 @@ export async function erasePrunes(client: Queryable, project: string, named: rea
   return gone.length;
 }
 
-/** Takes prunes from a project. Returns those that nobody has or needs now. */
+/** Removes prunes from a project. Returns those that no project owns or needs now. */
 async function released(client: Queryable, project: string, pruneIds: readonly string[]): Promise<string[]> {
-  const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
+  const [owner = ''] = project.split('\n', 1); // history-bound conversations have a suffix after a line break
   await client.query(
     `DELETE FROM mcp_pruner.prune_owner o USING mcp_pruner.prune p
      WHERE p.id = o.prune AND p.prune_id = ANY ($1) AND o.project = $2`,

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.ts';
 
-/** PostgreSQL's codes (and Node's) by how they begin; the first match counts. What is not here is `unreachable`. */
+/** Prefixes of PostgreSQL's and Node's error codes; the first match wins. All others mean `unreachable`. */
 const CODES: readonly (readonly [prefix: string, reason: string])[] = [
   ['53100', 'full'],
   ['25006', 'readonly'],
@@ -20,7 +20,7 @@ const CODES: readonly (readonly [prefix: string, reason: string])[] = [
   ['P0', 'error'],
 ];
 
-/** Turns whatever the driver threw into the one failure that callers know. Ours pass as they are. */
+/** Converts any driver error to `StoreUnavailable`. Existing ones pass unchanged. */
 export function failureOf(cause: unknown): StoreUnavailable {
   if (cause instanceof StoreUnavailable) return cause;
   const code = codeOf(cause);
@@ -28,17 +28,17 @@ export function failureOf(cause: unknown): StoreUnavailable {
   return new StoreUnavailable(known?.[1] ?? 'unreachable', { cause });
 }
 
-/** Whether the same transaction may succeed when it is made again at once. */
+/** Whether the same transaction may succeed if repeated at once. */
 export function mayBeRepeated(cause: unknown): boolean {
   return ['40001', '40P01'].includes(codeOf(cause));
 }
 
-/** Whether the database gives no more connections, which says nothing about those that there are. */
+/** Whether the database refuses further connections, which says nothing about the existing ones. */
 export function isExhausted(cause: unknown): boolean {
   return codeOf(cause) === '53300';
 }
 
-/** Whether nothing can be done with the database at all, so that the next call need not try. */
+/** Whether the database is completely unusable, so that the next call need not try. */
 export function isAway({ reason }: StoreUnavailable): boolean {
   return reason === 'unreachable' || reason === 'refused' || reason === 'newer_schema';
 }

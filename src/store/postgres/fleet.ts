@@ -5,14 +5,14 @@ import { addEvents, addToLog } from './logs.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { allOf, changeOf } from './rows.ts';
 
-/** Whoever changes the fleet holds this advisory lock of the database ("mcpf"): its changes come one after the other. */
+/** Advisory lock of the database ("mcpf") that serialises changes of the fleet. */
 const LOCK = 0x6d637066;
-/** A call of the fleet is no model request: it may wait for those before it. */
+/** A fleet call is no model request, so it may wait for earlier ones. */
 const WAIT_MS = 10_000;
 
 /**
- * The fleet's transactions on a database. They are serial, as on a file: what was checked still holds when it is written,
- * whichever replica does it, and versions follow each other without a gap.
+ * The fleet's transactions on a database. They are serial, as on a file. So a checked condition still holds at the
+ * write, whichever replica runs it, and versions are consecutive.
  */
 export class DatabaseFleet implements FleetAccess {
   readonly #parts: DatabaseParts;
@@ -20,8 +20,8 @@ export class DatabaseFleet implements FleetAccess {
   readonly #lock: number;
 
   /**
-   * @param maxEvents - how many events, and lines of agents, are kept
-   * @param lock - the advisory lock that changes hold
+   * @param maxEvents - most stored events, and lines of agent logs
+   * @param lock - the advisory lock of changes
    */
   constructor(parts: DatabaseParts, maxEvents: number, lock = LOCK) {
     this.#parts = parts;

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
 
 const WAIT_MS = 5_000;
-/** How long the counting of a request waits for an answer, in milliseconds. */
+/** Time limit for counting a request, in milliseconds. */
 const COUNT_WAIT_MS = 1_000;
 
 /** `KeyStore` on PostgreSQL. */
@@ -84,7 +84,7 @@ export class DatabaseKeys implements KeyStore {
   }
 }
 
-/** One statement, one round trip. A process whose clock is behind counts on in the span that others are in. */
+/** One statement, one round trip. A process whose clock is behind uses the time span of the others. */
 const COUNT = `
   INSERT INTO mcp_pruner.key_count AS c (key, span, at, used, most)
   SELECT $1, s, a, u, m FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) x (s, a, u, m) ORDER BY s

@@ -20,7 +20,7 @@ import { allOf, columnsOf, stored } from './rows.ts';
 import { fromPg, toPg } from './text.ts';
 
 const WAIT_MS = 5_000;
-/** Rows of one statement, below what it takes of values. */
+/** Rows per statement, below the limit on its parameters. */
 const ROWS_AT_ONCE = 500;
 
 /** `LedgerStore` on PostgreSQL. */
@@ -40,7 +40,7 @@ export class DatabaseLedger extends LedgerLists implements LedgerStore {
     return turns.length + sums.length === 0 ? 0 : this.#alone((client) => addTo(client, turns, sums));
   }
 
-  /** One writer at a time: rows of sums are then never waited for in a circle. */
+  /** One writer at a time, so that rows of sums never deadlock. */
   #alone<T>(work: (client: Queryable) => Promise<T>): Promise<T> {
     return this.#database.transaction(async (client) => {
       await client.query("SELECT pg_advisory_xact_lock(hashtext('mcp_pruner.ledger'))");
@@ -66,7 +66,7 @@ export class DatabaseLedger extends LedgerLists implements LedgerStore {
 const WAITING = 'request_id AS "requestId", since_ms AS "sinceMs", names, lineage, data';
 const STATE = 's.name, s.lineage, s.at_ms AS "atMs", s.version';
 
-/** What the database holds of the requests that are to be billed. */
+/** The stored state needed to bill these requests. */
 async function settlingOf(client: Queryable, query: SettleQuery): Promise<Settling> {
   const { states, lineages, requestIds, process } = query;
   const rows = await allOf<Omit<WaitingRequest, 'names'> & { readonly names: string }>(
@@ -151,7 +151,7 @@ async function settleOn(client: Queryable, settled: Settled): Promise<number> {
   return addTo(client, turns, sums);
 }
 
-/** Adds requests and figures; returns how many figures were folded. */
+/** Adds requests and figures; returns the number of folded figures. */
 async function addTo(client: Queryable, turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
   for (let at = 0; at < turns.length; at += ROWS_AT_ONCE) await addTurns(client, turns.slice(at, at + ROWS_AT_ONCE));
   let moved = 0;
@@ -170,7 +170,7 @@ async function addTo(client: Queryable, turns: readonly LedgerTurn[], sums: read
   return moved;
 }
 
-/** Which figures, of all names that some may be kept under, are there. */
+/** The existing figures among all names that these may be stored under. */
 async function figuresOf(client: Queryable, sums: readonly LedgerSum[]) {
   const asked = sums.flatMap(namesOf).map(({ day, project, slice, key }) => [day, project, slice, key]);
   const rows = await client.query<{ n: number; field: string }>(

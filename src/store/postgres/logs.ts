@@ -12,7 +12,7 @@ import type { Queryable } from './database.ts';
 import { columnsOf } from './rows.ts';
 import { fromPg, toPg } from './text.ts';
 
-/** Adds events, and deletes the oldest beyond `keep`, but for those of the audit class; inside the caller's transaction. */
+/** Adds events, and deletes the oldest beyond `keep`, except audit events; inside the caller's transaction. */
 export async function addEvents(client: Queryable, events: readonly EventRecord[], keep: number): Promise<void> {
   const added: EventRecord[] = [];
   for (const event of foldedTogether(events)) {
@@ -22,7 +22,7 @@ export async function addEvents(client: Queryable, events: readonly EventRecord[
 }
 
 async function fold(client: Queryable, event: EventRecord): Promise<boolean> {
-  // the lock under which events are numbered: another process may be about to add the same one
+  // the lock of event numbering: another process may be adding the same event
   await client.query("SELECT seq FROM mcp_pruner.log_seq WHERE log = 'event' FOR UPDATE");
   const rows = await client.query<{ seq: number; payload: string }>(
     'SELECT seq, payload FROM mcp_pruner.event WHERE audit = 1 AND ts_ms >= $1 AND ts_ms < $2 AND kind = $3',
@@ -38,8 +38,8 @@ async function fold(client: Queryable, event: EventRecord): Promise<boolean> {
 }
 
 /**
- * Adds to a log and deletes the oldest beyond `keep`; inside the caller's transaction. The row of the log's last number stays
- * locked until the commit, so numbers become visible in their order and none is left out.
+ * Adds to a log and deletes the oldest entries beyond `keep`; inside the caller's transaction. The row with the log's
+ * last number stays locked until the commit, so numbers become visible in order and without gaps.
  */
 export async function addToLog(client: Queryable, { log, columns, rows }: LogRows, keep: number): Promise<void> {
   const [base] = await client.query<{ seq: number }>('SELECT mcp_pruner.next_seq($1, $2) AS seq', [log, rows.length]);
@@ -54,7 +54,7 @@ export async function addToLog(client: Queryable, { log, columns, rows }: LogRow
 }
 
 /**
- * Deletes the oldest entries of a log beyond the newest `keep`, at most `limit`; returns how many. Audit events do not count.
+ * Deletes the oldest entries beyond the newest `keep`, at most `limit`, except audit events; returns their number.
  *
  * @param newest - number of the newest entry
  */

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { toPg } from './text.ts';
 
-/** Adopting reads all prunes that nobody has, once. */
+/** Adoption reads all prunes without an owner, once. */
 const ADOPT_WAIT_MS = 60_000;
 
 /** `ProjectStore` on PostgreSQL. */
@@ -27,7 +27,7 @@ export class DatabaseProjects extends ProjectLists implements ProjectStore {
 
   async adopt(): Promise<void> {
     await this.#database.transaction(async (client) => {
-      await client.query("SELECT 1 FROM mcp_pruner.meter WHERE name = 'prunes_adopted' FOR UPDATE"); // one at a time
+      await client.query("SELECT 1 FROM mcp_pruner.meter WHERE name = 'prunes_adopted' FOR UPDATE"); // one process at a time
       await client.query(ADOPT);
       await client.query(
         `UPDATE mcp_pruner.meter SET value = greatest(value, (SELECT coalesce(max(id), 0) FROM mcp_pruner.prune))
@@ -37,7 +37,7 @@ export class DatabaseProjects extends ProjectLists implements ProjectStore {
   }
 }
 
-/** Conversations whose provider checks the past are noted apart, behind a line break. */
+/** Conversations of history-bound wires have a project suffix after a line break. */
 const ADOPT = `
   WITH nobodys AS (
     SELECT p.id, p.prune_id FROM mcp_pruner.prune p

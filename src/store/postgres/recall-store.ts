@@ -15,20 +15,20 @@ import { DatabaseFleet } from './fleet.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { fromPg, toPg } from './text.ts';
 
-/** How much text one step indexes. A larger text goes alone. */
+/** Characters indexed per step. A larger text gets its own step. */
 const STEP_CHARS = 64_000;
 const STEP_RESULTS = 16;
 const STEP_WAIT_MS = 10_000;
-/** Of a term, so many of the newest results are looked at. */
+/** Most results considered per term, newest first. */
 const MOST_OF_TERM = 4_000;
 const MOST_COUNTED = 20_000;
-/** Results about a file that the query names weigh so many times its rarest term. */
+/** Weight of a result about a file named in the query, as a multiple of its rarest term. */
 const FILE_WEIGHT = 3;
-/** Terms that choose candidates: the rarest ones. */
+/** Number of the rarest terms that select candidates. */
 const MOST_TERMS = 16;
-/** Whoever notes results holds this advisory lock of the database ("mcpl"). */
+/** Advisory lock of the database ("mcpl"), held while recording results. */
 const LOCK = 0x6d63706c;
-/** Longest lexeme that a tsvector takes, in bytes; terms are far shorter. */
+/** Longest lexeme of a tsvector, in bytes; terms are far shorter. */
 const MAX_WORDS = 200_000;
 
 const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
@@ -46,7 +46,7 @@ export class DatabaseRecall implements RecallStore {
   readonly #parts: DatabaseParts;
   readonly #steps: DatabaseFleet;
   readonly #log: StoreLog | undefined;
-  /** Whether names are found by any part of them; `null` until that was asked. */
+  /** Whether pg_trgm can find parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
 
   constructor(parts: DatabaseParts, log: StoreLog | undefined) {
@@ -205,15 +205,15 @@ export class DatabaseRecall implements RecallStore {
   }
 }
 
-/** A term as a query: quoted, so that nothing in it is an operator. */
+/** A term as a query, quoted so that it contains no operators. */
 const TERM = `quote_literal(t.term)::tsquery`;
 
-/** A part of a name as a pattern of LIKE. */
+/** Escapes a part of a name for LIKE. */
 function escaped(part: string): string {
   return part.replaceAll(/[\\%_]/g, '\\$&');
 }
 
-/** @param first - number of the first of its values */
+/** @param first - number of its first parameter */
 function filterOf({ of, tools, paths }: RecallScope, first: number): { sql: string; values: unknown[] } {
   const parts: string[] = [];
   const values: unknown[] = [];

@@ -9,7 +9,7 @@ import { fromPg, toPg } from './text.ts';
 
 const BACKGROUND_WAIT_MS = 5_000;
 
-/** What the parts of the store work with. */
+/** Dependencies of the store's parts. */
 export interface DatabaseParts {
   readonly database: Database;
   readonly view: ReplicaView;
@@ -21,7 +21,7 @@ export class DatabaseRecords extends RecordLists implements Records {
   readonly #parts: DatabaseParts;
   readonly #maxEntries: number;
 
-  /** @param maxEntries - how many entries of agents are kept */
+  /** @param maxEntries - most stored entries of agent logs */
   constructor(parts: DatabaseParts, maxEntries: number) {
     super(parts.rows);
     this.#parts = parts;

@@ -5,21 +5,21 @@ import type { Database } from './database.ts';
 
 export interface ReplicaViewOptions {
   readonly database: Database;
-  /** Told when conversations were refused, by this process or another. */
+  /** Called when conversations were refused, by this process or another. */
   readonly onRefused: () => void;
-  /** Told when keys were made, changed or revoked. */
+  /** Called when keys were created, changed or revoked. */
   readonly onKeys: () => void;
 }
 
-/** What others did is looked for so often; told by a notification it is looked for at once. */
+/** Poll interval for changes by other processes; a notification triggers a poll at once. */
 const POLL_MS = 1_000;
-/** While calls wait for a database that went away a moment ago. */
+/** Poll interval while calls wait during a short outage. */
 const HURRY_MS = 100;
-/** While requests wait for one that is away for longer. */
+/** Poll interval while requests wait during a longer outage. */
 const WAITED_MS = 250;
-/** How many served texts are remembered; as many as the table holds. */
+/** Most served texts in memory, equal to the table's bound. */
 const MAX_SERVED = 100_000;
-/** A connection that cannot listen (a pooler in transaction mode) is tried again after so long. */
+/** Interval of new attempts to listen, for connections that cannot (a pooler in transaction mode). */
 const LISTEN_AGAIN_MS = 30_000;
 
 interface Known {
@@ -39,14 +39,14 @@ interface KnownRow {
 }
 
 /**
- * What this replica knows of what all of them do, so that a request need not ask: which generation the prunes and the
- * directives are in, and which texts recovery served. Told by `LISTEN`, with a poll as a net where that does not work.
+ * Shared state of all replicas, so that a request needs no query: the generations of prunes and directives, and the
+ * texts served by recovery. Updated by `LISTEN`, with polling as a fallback.
  */
 export class ReplicaView {
   readonly #options: ReplicaViewOptions;
   readonly #served = new Map<string, number>();
   #known: Known | null = null;
-  /** Another number means that nothing remembered from before may be relied on: the database was away. */
+  /** A new number invalidates everything remembered before: the database was away. */
   #serial = 0;
   #timer: NodeJS.Timeout | undefined;
   #listener: (ClientBase & { end(): Promise<void> }) | null = null;
@@ -59,12 +59,12 @@ export class ReplicaView {
     this.#options = options;
   }
 
-  /** @throws StoreUnavailable before the database was reached for the first time */
+  /** @throws StoreUnavailable before the first contact with the database */
   get deleted(): string {
     return `${this.#serial}.${this.#require().deletedGeneration}`;
   }
 
-  /** @throws StoreUnavailable before the database was reached for the first time */
+  /** @throws StoreUnavailable before the first contact with the database */
   get directives(): string {
     return `${this.#serial}.${this.#require().directiveGeneration}`;
   }
@@ -73,19 +73,19 @@ export class ReplicaView {
     return this.#known?.directiveGeneration ?? -1;
   }
 
-  /** Whether notifications come; without them the poll is all there is. */
+  /** Whether notifications arrive; otherwise only polling works. */
   get listens(): boolean {
     return this.#listener !== null;
   }
 
-  /** When a text that recovery served expires, or `undefined`. */
+  /** Expiry of a served text, or `undefined`. */
   servedUntil(hash: string): number | undefined {
     return this.#served.get(hash);
   }
 
   /**
-   * Looks now, again while a database that is not there is waited for, and from then on by itself. Never rejects:
-   * `Database.failure` says what was wrong.
+   * Polls now, repeatedly during an outage, and from then on periodically. Never rejects: `Database.failure` has the
+   * error.
    */
   async start(): Promise<void> {
     await this.look();
@@ -96,12 +96,12 @@ export class ReplicaView {
     this.#schedule();
   }
 
-  /** The database went away: others wait for it, so it is looked for at once and often. */
+  /** The database went away and calls wait for it: polls at once and often. */
   hurry(): void {
     this.#schedule();
   }
 
-  /** Looks at what changed. Never rejects. */
+  /** Polls for changes. Never rejects. */
   look(): Promise<void> {
     if (this.#looking !== null) {
       this.#lookAgain = true;
@@ -113,7 +113,7 @@ export class ReplicaView {
     return this.#looking;
   }
 
-  /** Looks at what changed up to now: one that is under way may have begun too early. */
+  /** Polls for all changes up to now; a poll already running may have started too early. */
   async lookAnew(): Promise<void> {
     await this.#looking;
     await this.look();
@@ -123,7 +123,7 @@ export class ReplicaView {
     this.#closed = true;
     clearTimeout(this.#timer);
     await this.#looking;
-    await this.#listener?.end().catch(() => undefined); // nobody needs it any more
+    await this.#listener?.end().catch(() => undefined); // no longer needed
   }
 
   #require(): Known {
@@ -146,7 +146,7 @@ export class ReplicaView {
       try {
         await this.#look();
       } catch {
-        return; // the database has noted it, and the next look tries again
+        return; // the database has recorded it, and the next poll tries again
       }
     } while (this.#lookAgain && !this.#closed);
   }
@@ -210,7 +210,7 @@ export class ReplicaView {
       await opened.query('LISTEN mcp_pruner');
       this.#listener = opened;
     } catch {
-      await client?.end().catch(() => undefined); // the poll does without
+      await client?.end().catch(() => undefined); // polling continues without it
     }
   }
 }

@@ -29,7 +29,7 @@ export class DatabaseRows implements Rows {
   }
 }
 
-/** What a statement as of `Rows` answers, its texts as they were given. */
+/** The rows of a statement as of `Rows`, with their texts restored. */
 export async function allOf<Row>(client: Queryable, sql: string, values: readonly unknown[]): Promise<Row[]> {
   const rows = await client.query<Record<string, unknown>>(spelled(sql), values.map(stored));
   for (const row of rows) {
@@ -41,14 +41,14 @@ export async function allOf<Row>(client: Queryable, sql: string, values: readonl
   return rows as Row[];
 }
 
-/** Makes a change as of `Rows`; returns how many rows it changed. */
+/** Executes a change as of `Rows`; returns the number of changed rows. */
 export async function changeOf(client: Queryable, sql: string, values: readonly unknown[]): Promise<number> {
   const counted = `WITH changed AS (${spelled(sql)} RETURNING 1) SELECT count(*) AS changes FROM changed`;
   const [row] = await client.query<{ changes: number }>(counted, values.map(stored));
   return row?.changes ?? 0;
 }
 
-/** Rows by their columns, for `unnest`. @param width - how many columns there are */
+/** Transposes rows to columns for `unnest`. @param width - number of columns */
 export function columnsOf(rows: readonly (readonly unknown[])[], width: number): unknown[][] {
   return Array.from({ length: width }, (_, i) => rows.map((row) => stored(row[i])));
 }
@@ -59,7 +59,7 @@ export function stored(value: unknown): unknown {
   return typeof value === 'string' ? toPg(value) : value;
 }
 
-/** Statements as PostgreSQL takes them; their texts are constant, hence few. */
+/** Translated statements; their texts are constant, hence few. */
 const spellings = new Map<string, string>();
 
 function spelled(sql: string): string {

@@ -43,7 +43,7 @@ export class DatabaseSegments extends SegmentLists implements SegmentStore {
   }
 
   directives(project: string, known?: number): Promise<ProjectDirectives | null> {
-    // there never was a directive of any project, as all replicas are told: nothing to ask
+    // no project ever had a directive, and replicas are notified of the first one: no query needed
     if (this.#parts.view.directiveGeneration === 0 && !this.#parts.database.isClosed) {
       return Promise.resolve(known === 0 ? null : { generation: 0, directives: [], steps: [] });
     }
@@ -106,8 +106,8 @@ export class DatabaseSegments extends SegmentLists implements SegmentStore {
 }
 
 /**
- * Lets through one at a time that notes segments of a project: conversations that began alike share segments, so that two
- * who note several of them would wait for each other in a circle.
+ * Serialises recording of a project's segments: conversations with the same beginning share segments, so two
+ * transactions that record several of them could deadlock.
  */
 async function takeTurns(client: Queryable, batches: readonly SegmentBatch[]): Promise<void> {
   const projects = [...new Set(batches.map(({ project }) => toPg(project)))].sort();
@@ -152,9 +152,9 @@ async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> 
   );
 }
 
-// in a conversation that simply goes on, a text further down was said again
+// within a continuing conversation, a text at a later index was repeated
 const SAID_BEFORE = 's.conversation = excluded.conversation AND ($21::boolean OR excluded.ordinal <= s.ordinal)';
-/** In the order of their names, so that two that note the same segments never wait for each other in a circle. */
+/** Ordered by name, so that two transactions with the same segments never deadlock. */
 const NOTE = `
   INSERT INTO mcp_pruner.segment AS s (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
   SELECT $1, $2, $3, $4, $5, $5, x.* FROM unnest($6::text[], $7::bigint[], $8::text[], $9::text[], $10::text[],

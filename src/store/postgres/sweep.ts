@@ -8,13 +8,13 @@ import { packBytes } from '../text-codec.ts';
 import type { Database, Queryable } from './database.ts';
 import { trimLog } from './logs.ts';
 
-/** How long a step may take that deletes: the next one takes more or less on, within bounds, to come near it. */
+/** Target duration of a deleting step; the next step takes more or fewer rows, within bounds, to approach it. */
 const STEP_MS = 50;
-/** Rows that one step deletes of a table: of the first one, at least and at most. */
+/** Rows per step and table: initial, least and most. */
 const FIRST_ROWS = 50;
 const LEAST_ROWS = 10;
 const MOST_ROWS = 500;
-/** How much text a step compresses. */
+/** Texts and bytes compressed per step. */
 const STEP_PACK_COUNT = 8;
 const STEP_PACK_BYTES = 524_288;
 const STEP_EVICT_PRUNES = 50;
@@ -27,14 +27,14 @@ const MAX_SERVED = 100_000;
 const MAX_LEFT_ALONE = 10_000;
 const MAX_REPLIES = 100_000;
 
-/** Whoever does the upkeep holds this advisory lock of the database for one step ("mcpu"). */
+/** Advisory lock of the database ("mcpu"), held for one upkeep step. */
 const UPKEEP_LOCK = 0x6d637075;
 
 const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: false };
 
 /**
- * Keeps the store in bounds, one small step at a time and by one replica at a time: each step is a transaction that holds
- * an advisory lock and passes over every row that somebody else has locked, so that no request waits for it.
+ * Keeps the store within its bounds, in small steps and by one replica at a time. Each step is a transaction with an
+ * advisory lock that skips rows locked by others, so that no request waits for it.
  */
 export class Sweeper {
   readonly #database: Database;
@@ -55,7 +55,7 @@ export class Sweeper {
   /** @throws StoreUnavailable */
   async step(nowMs: number): Promise<SweepStep> {
     const cleared = await this.#alone((client) => this.#clear(client, nowMs));
-    if (cleared === null) return NOTHING; // another replica is at it
+    if (cleared === null) return NOTHING; // another replica runs the upkeep
     const packed = await this.#pack();
     const evicted = await this.#alone((client) => this.#evict(client, nowMs, packed > 0));
     const done = evicted ?? 0;
@@ -104,7 +104,7 @@ export class Sweeper {
     return { done: counts.reduce((sum, count) => sum + count, 0) + forgotten, more };
   }
 
-  /** Conversations that were not seen for a lifetime go, with the steps taken in them; then those beyond the bound. */
+  /** Deletes conversations not seen for a lifetime, with their recorded steps; then those beyond the bound. */
   async #forget(client: Queryable, beforeMs: number): Promise<number> {
     const [size] = await client.query<{ rows: number }>(
       "SELECT greatest(reltuples, 0)::bigint AS rows FROM pg_class WHERE oid = 'mcp_pruner.segment'::regclass",
@@ -144,7 +144,7 @@ export class Sweeper {
     return Math.trunc(nowMs - (this.#limits.auditTtlMs ?? YEAR_MS));
   }
 
-  /** Rows and states of the ledger that are too old. Sums stay. */
+  /** Deletes ledger rows and states that are too old. Sums stay. */
   async #trimLedger(client: Queryable, nowMs: number): Promise<number> {
     const ages: readonly [table: string, key: string, column: string, ttlMs: number][] = [
       ['ledger_turn', 'id', 'at_ms', this.#limits.ledgerTtlMs ?? LEDGER_TTL_MS],
@@ -177,7 +177,7 @@ export class Sweeper {
     return surplus <= 0 ? 0 : remove(client, 'directive', 'true ORDER BY id', [], surplus);
   }
 
-  /** Compresses some texts on the thread pool. What deletes one meanwhile is not in the way: nothing is updated then. */
+  /** Compresses some texts on the thread pool. A concurrent deletion is harmless: the update then affects no row. */
   async #pack(): Promise<number> {
     const rows = await this.#database.query<{ id: number; hash: string; data: Buffer }>(
       `SELECT id, hash, data FROM (
@@ -200,14 +200,14 @@ export class Sweeper {
     return rows.length;
   }
 
-  /** Deletes the least recently used while there is more than the limit; returns how many. */
+  /** Deletes the least recently used texts until the size is within the limit; returns their number. */
   async #evict(client: Queryable, nowMs: number, packing: boolean): Promise<number> {
     const { maxBytes, ttlMs } = this.#limits;
     this.#storedBytes = await addUp(client);
     const limit = packing ? (maxBytes + roomLimit(maxBytes)) / 2 : maxBytes;
     if (this.#storedBytes <= limit) return 0;
     const livingFrom = nowMs + ttlMs - livingMs(ttlMs);
-    // about as many as it takes, by the size of a mean one, and no more at a time than delete quickly
+    // the number needed according to the mean size, bounded so that the deletion is quick
     const [size] = await client.query<{ prunes: number }>(
       "SELECT value AS prunes FROM mcp_pruner.meter WHERE name = 'prunes'",
     );
@@ -230,13 +230,13 @@ export class Sweeper {
   }
 }
 
-/** How many rows the next step takes on, when one of so many took so long. */
+/** The number of rows for the next step, given the duration of this one. */
 function nextRows(rows: number, tookMs: number, more: boolean): number {
   if (tookMs > STEP_MS) return Math.max(LEAST_ROWS, rows >> 1);
   return more && tookMs < STEP_MS / 2 ? Math.min(MOST_ROWS, rows * 2) : rows;
 }
 
-/** Deletes prunes that used longest ago first, with their texts where no other prune needs them; returns how many. */
+/** Deletes the least recently used prunes, and their texts unless another prune needs them; returns their number. */
 async function removePrunes(client: Queryable, where: string, value: number, limit: number): Promise<number> {
   const gone = await client.query<{ snapshot: number }>(
     `DELETE FROM mcp_pruner.prune WHERE id IN (
@@ -249,7 +249,7 @@ async function removePrunes(client: Queryable, where: string, value: number, lim
   return gone.length;
 }
 
-/** Deletes a text by its hash, with all prunes that stand for it. @returns their ids */
+/** Deletes a text by its hash, with all its prunes. @returns their ids */
 export async function removeText(client: Queryable, hash: string): Promise<string[]> {
   const gone = await client.query<{ prune_id: string; snapshot: number }>(
     `DELETE FROM mcp_pruner.prune WHERE snapshot IN (SELECT id FROM mcp_pruner.snapshot WHERE hash = $1)
@@ -293,7 +293,7 @@ async function remove(
   return gone?.count ?? 0;
 }
 
-/** Adds up what was counted since the last time; returns the bytes that are stored. */
+/** Aggregates the counters since the last call; returns the stored bytes. */
 async function addUp(client: Queryable): Promise<number> {
   const [row] = await client.query<{ value: number }>(
     `WITH counted AS (DELETE FROM mcp_pruner.meter_delta RETURNING name, value),
@@ -306,7 +306,7 @@ async function addUp(client: Queryable): Promise<number> {
   return row?.value ?? 0;
 }
 
-/** Writes noted uses, the oldest first; returns whether more wait. */
+/** Writes pending uses, oldest first; returns whether more remain. */
 export async function writeUses(database: Database, uses: PendingUses): Promise<boolean> {
   const pending = uses.pending(STEP_USES);
   if (pending.length === 0) return false;
@@ -321,7 +321,7 @@ export async function writeUses(database: Database, uses: PendingUses): Promise<
   return uses.size > 0;
 }
 
-/** With new numbers, by which the other replicas are told. */
+/** Assigns new numbers, by which the other replicas notice the change. */
 async function slideServed(client: Queryable, uses: readonly Use[]): Promise<void> {
   if (uses.length === 0) return;
   await client.query(
@@ -332,7 +332,7 @@ async function slideServed(client: Queryable, uses: readonly Use[]): Promise<voi
   );
 }
 
-/** Rows that somebody has locked are passed over by nobody here: their use would be lost. They are taken in one order. */
+/** Locked rows are not skipped here, because their use would be lost. Rows are locked in one fixed order. */
 async function slide(client: Queryable, table: string, column: string, uses: readonly Use[]): Promise<void> {
   if (uses.length === 0) return;
   await client.query(

@@ -1,4 +1,4 @@
-/** PostgreSQL's texts hold anything but NUL, which stands here as two characters, and so does what would be taken for them. */
+/** Escapes NUL, which PostgreSQL's text type cannot store, as two characters, and the escape character itself. */
 export function toPg(text: string): string {
   return text.includes('\0') || text.includes(ESCAPE)
     ? text.replaceAll(ESCAPE, `${ESCAPE}1`).replaceAll('\0', `${ESCAPE}0`)

@@ -6,7 +6,7 @@ import { fromPg } from './text.ts';
 
 type Totals = { -readonly [Field in keyof UsageTotal]: UsageTotal[Field] };
 
-/** Adds up by day (UTC), model and tool, inside the caller's transaction, which is let through one at a time. */
+/** Adds to the totals by day (UTC), model and tool, inside the caller's transaction. Callers are serialised. */
 export async function addUsage(client: Queryable, records: readonly UsageRecord[]): Promise<void> {
   await client.query("SELECT pg_advisory_xact_lock(hashtext('mcp_pruner.usage'))");
   const added = sumsOf(records.map(totalOf));

@@ -1,23 +1,23 @@
 import { namesIn } from '../../engine/search/names.ts';
 import { termsOf } from '../../engine/search/terms.ts';
 
-/** What the index holds of a result. */
+/** The indexed content of a result. */
 export interface RecallDocument {
-  /** Its distinct words, with spaces between. */
+  /** Its distinct words, separated by spaces. */
   readonly words: string;
-  /** Names that are found by any part of them, with spaces between. */
+  /** Names that can be found by any part, separated by spaces. */
   readonly names: string;
-  /** About what it takes up in the index, in bytes. */
+  /** Its approximate size in the index, in bytes. */
   readonly bytes: number;
 }
 
-/** Bytes of the index for a word, and for a character of the names: means over recorded sessions. */
+/** Bytes in the index per word and per character of names: means over recorded sessions. */
 const BYTES_OF_WORD = 1.7;
 const BYTES_OF_NAME_CHAR = 0.45;
 
 /**
- * What is indexed of a result. The same for the same text and call, for ever: an entry is taken out of the index by being made
- * again. Whoever changes what terms or names are must have all results indexed anew.
+ * The indexed content of a result. It must be deterministic forever, because an entry is removed from the index by
+ * computing it again. A change of terms or names requires re-indexing all results.
  */
 export function documentOf(text: string, about: string): RecallDocument {
   const all = `${about}\n${text}`;
@@ -27,7 +27,7 @@ export function documentOf(text: string, about: string): RecallDocument {
   return { words: words.join(' '), names, bytes };
 }
 
-/** The last part of a path, as files are looked up. */
+/** The last part of a path, by which files are looked up. */
 export function fileOf(path: string): string {
   return (path.split(/[\\/]/).at(-1) ?? '').toLowerCase();
 }

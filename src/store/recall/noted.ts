@@ -9,8 +9,8 @@ interface Row {
 }
 
 /**
- * Notes a result whose original is there. A result that the same message of the same conversation has shown before is only
- * linked; any other one is the newest result of its call.
+ * Records a result whose original is stored. A result that the same message of the same conversation has shown before
+ * is only linked; any other becomes the newest result of its call.
  */
 export function* noteResult(result: NotedResult): Steps<void> {
   const { project, pruneId, conversationId, task, ordinal } = result;
@@ -46,7 +46,7 @@ function* add({ project, tool, path, about, call, chars, atMs }: NotedResult, pr
   return made?.id ?? null;
 }
 
-/** The call that showed it last names it, and other results of the same call are superseded. */
+/** Attributes a result to its latest call, and marks older results of the same call as superseded. */
 function* newest({ project, tool, path, about, call, atMs }: NotedResult, row: number, known: Row | null): Steps<void> {
   if (known) {
     const isMoved = known.about !== about;
@@ -63,10 +63,10 @@ function* newest({ project, tool, path, about, call, atMs }: NotedResult, row: n
   );
 }
 
-/** How many conversations back a task is followed. */
+/** Most earlier conversations followed for a task. */
 const MAX_CONTINUED = 100;
 
-/** Conversations that those of a task continue, and the one that has the name of the task. */
+/** Conversations that those of a task continue, and the one named by the task. */
 export function* continuedBy(project: string, task: string): Steps<string[]> {
   const rows = yield* all<{ conversation: string }>(
     `SELECT DISTINCT s.conversation FROM main.recall_seen s JOIN main.recall r ON r.id = s.recall
@@ -88,7 +88,7 @@ export function* continuedBy(project: string, task: string): Steps<string[]> {
   return [...found];
 }
 
-/** Which of the rows a task, or one of the conversations, has shown. */
+/** The rows among these that a task or one of the conversations has shown. */
 export async function seenIn(
   rows: Rows,
   ids: readonly number[],
@@ -102,7 +102,7 @@ export async function seenIn(
   return new Set(found.map(({ recall }) => recall));
 }
 
-/** Which originals are there, by their hashes. */
+/** The stored originals among these hashes. */
 export async function storedHashes(rows: Rows, hashes: readonly string[]): Promise<ReadonlySet<string>> {
   const found = await rows.all<{ hash: string }>('SELECT hash FROM main.snapshot WHERE hash IN LIST(?)', [hashes]);
   return new Set(found.map(({ hash }) => hash));

@@ -10,25 +10,25 @@ import type { ConnectionHolder } from './connection-holder.ts';
 import { classify } from './errors.ts';
 import type { Tables } from './tables.ts';
 
-/** How long reads and writes that name no limit wait for a lock that another process holds. */
+/** Default wait for a lock that another process holds, in milliseconds. */
 const READ_WAIT_MS = 250;
 const WRITE_WAIT_MS = 2_000;
-/** What no request waits for outlasts the locks that do happen: a copy being made, a file being looked into. */
+/** Wait for work off the request path: longer than usual locks, such as a backup or an inspection of the file. */
 export const BACKGROUND_WAIT_MS = 5_000;
 const MAX_PAUSE_MS = 20;
-/** How many noted uses a transaction on the request path writes along. */
+/** Most pending uses written by a transaction on the request path. */
 const USES_PER_WRITE = 200;
 
-/** Synchronous work on the tables inside a transaction; `nowMs` is the clock's whole milliseconds. */
+/** Synchronous work on the tables inside a transaction; `nowMs` is the clock in whole milliseconds. */
 export type Work<T> = (tables: Tables, nowMs: number) => T;
 
 export interface WriteOptions {
   readonly waitMs?: number;
-  /** Make sure first that the connection is on the file that the path leads to. */
+  /** First verifies that the connection's file is the one at the path. */
   readonly verify?: boolean;
-  /** At most so many noted uses are written along. */
+  /** Most pending uses written in the same transaction. */
   readonly uses?: number;
-  /** It takes up room in the file, so that its success says that there is some. */
+  /** The write enlarges the file, so its success shows that there is room. */
   readonly takesRoom?: boolean;
 }
 
@@ -38,13 +38,13 @@ export interface AccessOptions {
   readonly lifetimes: Lifetimes;
   /** Every write fails with `readonly`. */
   readonly readonly: boolean;
-  /** Copies a large write-ahead log into the file; absent where there is none. */
+  /** Copies a large write-ahead log into the file; absent if there is none. */
   readonly checkpointer: Checkpointer | null;
-  /** Told after each transaction that wrote. */
+  /** Called after each transaction that wrote. */
   readonly onWritten: () => void;
 }
 
-/** Reads and writes that wait for other processes without holding up the event loop, and note what was used. */
+/** Reads and writes that wait for other processes without blocking the event loop, and that record uses. */
 export class Access implements Rows {
   readonly #holder: ConnectionHolder;
   readonly #clock: Clock;
@@ -66,17 +66,17 @@ export class Access implements Rows {
     return Math.trunc(this.#clock.nowMs());
   }
 
-  /** Uses that are noted in memory and not yet written. */
+  /** Number of recorded uses not yet written. */
   get usesWaiting(): number {
     return this.#uses.size;
   }
 
-  /** Whether something is alive; if so its use is noted. `storedMs` is its expiry in the file, if it is there. */
+  /** Whether an item is alive; if so, records its use. `storedMs` is its expiry in the file, if it exists. */
   use(kind: Expiring, id: string, storedMs: number | undefined, nowMs: number): boolean {
     return this.#uses.use(kind, id, storedMs, nowMs);
   }
 
-  /** The expiry that counts, noted uses included. */
+  /** The effective expiry, pending uses included. */
   expiry(kind: Expiring, id: string, storedMs: number): number {
     return this.#uses.expiry(kind, id, storedMs);
   }
@@ -85,7 +85,7 @@ export class Access implements Rows {
     return this.read((tables) => tables.sql.allOf<Row>(sql, values));
   }
 
-  /** Reads one state of the file. */
+  /** Reads one consistent state of the file. */
   read<T>(work: Work<T>, { waitMs = READ_WAIT_MS, verify = false } = {}): Promise<T> {
     return this.attempt(waitMs, () => {
       const connection = verify ? this.#holder.verified() : this.#holder.connection();
@@ -93,7 +93,7 @@ export class Access implements Rows {
     });
   }
 
-  /** Does all of the work in one durable transaction, or nothing of it. */
+  /** Runs the work in one durable transaction, all or nothing. */
   write<T>(
     work: Work<T>,
     { waitMs = WRITE_WAIT_MS, verify = false, uses = USES_PER_WRITE, takesRoom = false }: WriteOptions = {},
@@ -110,7 +110,10 @@ export class Access implements Rows {
     );
   }
 
-  /** Writes noted uses if that can be done at once. When not they stay noted: what only reads must not fail for them. */
+  /**
+   * Flushes pending last-used times if the lock is free; otherwise keeps them, so that a read never fails because of
+   * this write.
+   */
   writeUses(): void {
     if (this.#uses.size === 0) return;
     try {
@@ -122,7 +125,7 @@ export class Access implements Rows {
   }
 
   /**
-   * Tries until another process lets go of its lock or `waitMs` have passed.
+   * Retries until another process releases its lock or `waitMs` have passed.
    *
    * @throws StoreUnavailable
    */
@@ -143,12 +146,12 @@ export class Access implements Rows {
     }
   }
 
-  /** As `attempt` on the connection itself, outside a transaction. */
+  /** As `attempt`, on the connection itself and outside a transaction. */
   maintain<T>(work: (connection: Connection) => T): Promise<T> {
     return this.attempt(WRITE_WAIT_MS, () => work(this.#holder.connection()));
   }
 
-  /** Uses noted before come first, for the work may ask what is alive; those it notes itself come after it. */
+  /** Earlier uses are written first, because the work may check expiry; uses recorded by the work follow it. */
   #write<T>(connection: Connection, work: Work<T>, limit: number): T {
     if (this.#readonly) throw new StoreUnavailable('readonly');
     const before = new Set(this.#uses.pending(limit));

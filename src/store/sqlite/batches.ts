@@ -7,12 +7,15 @@ import type { Access } from './access.ts';
 import type { Tables } from './tables.ts';
 
 export interface BatchLimits extends Lifetimes {
-  /** Bytes of originals, and the share of them that one conversation may store. */
+  /** Byte limit of originals, and the share that one conversation may use. */
   readonly maxBytes: number;
   readonly conversationShare: number;
 }
 
-/** What a request decided and sent, saved together: new decisions, originals, records, and the use of older ones. */
+/**
+ * Saves the decisions and records of a request together: new decisions, originals, sent-message records, and uses of
+ * older ones.
+ */
 export class Batches {
   readonly #access: Access;
   readonly #limits: BatchLimits;
@@ -25,7 +28,7 @@ export class Batches {
   /**
    * Saves a batch within a transaction.
    *
-   * @throws StoreUnavailable `full` where it would take the store beyond the limit for new originals: nothing of it is kept
+   * @throws StoreUnavailable `full` if the batch would exceed the limit for new originals; nothing of it is stored
    */
   save(tables: Tables, batch: StoreBatch, nowMs: number): Committed {
     const before = tables.meter('stored_bytes');
@@ -72,7 +75,7 @@ export class Batches {
     });
   }
 
-  /** Whether an original that is not there yet would take its conversation beyond what it may store. */
+  /** Whether a new original would exceed its conversation's share. */
   #exceedsShare({ decisions, sql }: Tables, batch: StoreBatch, item: NewDecision, nowMs: number): boolean {
     const { conversation } = batch;
     const { pruneId } = item.decision;
@@ -82,7 +85,10 @@ export class Batches {
     return stored + item.text.length > maxBytes * conversationShare;
   }
 
-  /** Keys of the decisions beyond the conversation's share, or whose prune id stands for another text here or in the file. */
+  /**
+   * Keys of decisions that exceed the conversation's share, or whose prune id belongs to another text in the batch or
+   * the file.
+   */
   #refusals(tables: Tables, batch: StoreBatch, nowMs: number): string[] {
     const { decisions } = tables;
     const hashes = new Map<string, string>();
@@ -97,7 +103,7 @@ export class Batches {
     });
   }
 
-  /** Notes the use of prunes; returns the prune ids that are not there. */
+  /** Records the use of prunes; returns the missing prune ids. */
   touch({ decisions }: Tables, { touch }: StoreBatch, nowMs: number): string[] {
     return touch.filter((id) => !this.#access.use('prune', id, decisions.pruneUntil(id), nowMs));
   }
@@ -108,7 +114,7 @@ export class Batches {
   }
 }
 
-/** Charges a prune to the conversation that stored it, unless it is charged to one. */
+/** Charges a prune to the conversation that stored it, unless it is already charged. */
 function charge({ sql }: Tables, pruneId: string, conversation: string | undefined): void {
   if (conversation === undefined) return;
   sql.run(

@@ -2,27 +2,27 @@ import type { SweepLimits } from '../handle.ts';
 import { livingMs, roomLimit } from '../room.ts';
 import type { Tables } from './tables.ts';
 
-/** How long one step of a sweep may delete (ms) and how many rows, whichever comes first. */
+/** Limits of one sweep step's deletions, in milliseconds and rows, whichever comes first. */
 const STEP_MS = 4;
 export const STEP_ROWS = 500;
-/** What a step may still do. */
+/** The remaining allowance of a step. */
 export class Budget {
   readonly #endMs = performance.now() + STEP_MS;
   #rows = STEP_ROWS;
 
-  /** Takes one row's worth; `false` when the step is used up. */
+  /** Consumes one row; `false` when the allowance is used up. */
   take(): boolean {
     return this.#rows-- > 0 && performance.now() < this.#endMs;
   }
 }
 
-/** What a part of a step did, and whether the next step has something to do there as well. */
+/** The effect of a part of a step, and whether it has more to do. */
 export interface Part {
   readonly done: number;
   readonly more: boolean;
 }
 
-/** Deletes what has expired, oldest first; inside the caller's transaction. */
+/** Deletes expired items, oldest first; inside the caller's transaction. */
 export function expire({ decisions, marks, sent }: Tables, nowMs: number, budget: Budget): Part {
   let done = marks.expire(nowMs, STEP_ROWS) + sent.trim(nowMs, STEP_ROWS);
   const more = done >= STEP_ROWS;
@@ -40,8 +40,8 @@ export function expire({ decisions, marks, sent }: Tables, nowMs: number, budget
 }
 
 /**
- * Deletes the least recently used until the stored bytes are within the limit; inside the caller's transaction. While
- * texts wait for compression, which may make room enough, the limit lies half-way to `roomLimit`.
+ * Deletes the least recently used items until the stored bytes are within the limit; inside the caller's transaction.
+ * While texts wait for compression, which may free enough, the limit is half-way to `roomLimit`.
  */
 export function evict(tables: Tables, { maxBytes, ttlMs }: SweepLimits, nowMs: number, budget: Budget): Part {
   const { decisions, snapshots, meter } = tables;
@@ -61,7 +61,7 @@ export function evict(tables: Tables, { maxBytes, ttlMs }: SweepLimits, nowMs: n
   return { done, more: false };
 }
 
-/** Forgets conversations that were not seen for a lifetime, and directives beyond their bound; as `expire`. */
+/** Deletes conversations not seen for a lifetime, and directives beyond their bound; as `expire`. */
 export function forget({ segments, directives, meter }: Tables, beforeMs: number, budget: Budget): Part {
   const forgotten = segments.expire(beforeMs, budget, (conversation) => directives.dropSteps(conversation));
   const trimmed = directives.trim(meter('directives'), STEP_ROWS);

@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import { driverFile } from './driver.ts';
 
 /**
- * Runs in the worker, as a string so that no built file has to be found. The last part, which lets go of what is copied,
- * keeps writers out for its time: so it comes only when hardly anything was written during the copying.
+ * The worker's program, as a string so that no built file has to be found. Its last step truncates the log and blocks
+ * writers meanwhile, so it runs only when hardly anything was written during the copying.
  */
 const PROGRAM = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -27,15 +27,15 @@ const PROGRAM = `
     try {
       checkpoint();
     } catch {
-      // locked, gone or broken: the next commit finds out by itself
+      // locked, gone or broken: the next commit reports it
     }
     parentPort.postMessage('done');
   });
 `;
 
 /**
- * Copies the write-ahead log into the file on a thread of its own: it ends in fsyncs, which take milliseconds on a
- * good disk and far more on a bad one, and the event loop has streams to serve meanwhile.
+ * Copies the write-ahead log into the file on its own thread. The copy ends in fsyncs, which take milliseconds on a
+ * good disk and far longer on a bad one, and they must not block the event loop.
  */
 export class Checkpointer {
   readonly #path: string;
@@ -47,12 +47,12 @@ export class Checkpointer {
     this.#path = path;
   }
 
-  /** Begins a checkpoint unless one is under way. */
+  /** Starts a checkpoint unless one is running. */
   kick(): void {
     if (this.#running === null) void this.run();
   }
 
-  /** Resolves when a checkpoint of all that was committed before the call was made, or could not be made. */
+  /** Resolves after a checkpoint of everything committed before the call, successful or not. */
   async run(): Promise<void> {
     while (this.#running !== null) await this.#running;
     this.#running = this.#run().finally(() => {
@@ -66,7 +66,7 @@ export class Checkpointer {
     await this.#running;
     const worker = this.#worker;
     if (!worker) return;
-    worker.ref(); // whoever waits for this wants to go on afterwards
+    worker.ref(); // keep the process alive while the caller waits
     await new Promise<void>((done) => {
       worker.once('exit', () => done());
       worker.postMessage(true);
@@ -88,14 +88,14 @@ export class Checkpointer {
     worker.unref();
   }
 
-  /** A worker that cannot start is no failure: past some size of the log SQLite copies it by itself. */
+  /** A worker that cannot start is no failure: beyond some log size SQLite copies it by itself. */
   #start(): Worker | null {
     if (this.#closed) return null;
     try {
       const driver = driverFile();
       const worker = new Worker(PROGRAM, { eval: true, workerData: { driver, path: this.#path } });
       worker.unref();
-      worker.on('error', () => undefined); // its exit follows
+      worker.on('error', () => undefined); // 'exit' follows
       worker.on('exit', () => {
         this.#worker = null;
       });

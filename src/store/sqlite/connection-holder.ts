@@ -4,30 +4,30 @@ import type { StoreLog } from '../store-log.ts';
 import { Connection, type OpenOptions } from './connection.ts';
 import { classify, StoreFileError } from './errors.ts';
 
-/** Since when the store cannot do what it is for, and why. */
+/** Why and since when the store fails. */
 export interface StoreFailure {
   readonly error: StoreUnavailable;
   /** Epoch milliseconds. */
   readonly sinceMs: number;
 }
 
-/** A file that could not be opened is tried again after so long; sooner when only a lock was in the way. */
+/** Interval of attempts to open the file; shorter if only a lock prevented it. */
 const REOPEN_MS = 500;
 const REOPEN_LOCKED_MS = 20;
 
 /**
- * Keeps a connection to the store's file through all that may befall it: opens it on demand, opens it anew when it was
- * replaced or broke, and comes back without a restart when it can be used again.
+ * Maintains a connection to the store's file: opens it on demand, reopens it after a replacement or a fault, and
+ * recovers without a restart.
  */
 export class ConnectionHolder {
   readonly #options: OpenOptions;
   readonly #log: StoreLog | undefined;
   readonly #clock: Clock;
   #connection: Connection | null = null;
-  /** Why there is no connection, or why the one there should be replaced (a read-only one still reads). */
+  /** Why there is no connection, or why it should be replaced (a read-only connection can still read). */
   #problem: StoreUnavailable | null = null;
   #retryAtMs = 0;
-  /** What began when the last write failed, and ends with one that works. */
+  /** The current write failure, which ends with the first successful write. */
   #writes: StoreFailure | null = null;
   #serial = 0;
   #reported = '';
@@ -39,12 +39,12 @@ export class ConnectionHolder {
     this.#log = log;
   }
 
-  /** Counts connections: another number means another file, as far as anybody can know. */
+  /** Counts connections: another number may mean another file. */
   get serial(): number {
     return this.#serial;
   }
 
-  /** Why the file cannot be used or written now, or `null`. Tries to open it when that is due. */
+  /** Why the file cannot be used or written now, or `null`. Tries to open it if an attempt is due. */
   problem(): StoreUnavailable | null {
     try {
       this.connection();
@@ -62,7 +62,7 @@ export class ConnectionHolder {
   /**
    * The open connection.
    *
-   * @throws StoreUnavailable with the reason of the last attempt; the next one is made when its time has come
+   * @throws StoreUnavailable with the reason of the last attempt; a new attempt is made when it is due
    */
   connection(): Connection {
     if (this.#closed) throw new StoreUnavailable('closed');
@@ -74,26 +74,26 @@ export class ConnectionHolder {
   }
 
   /**
-   * The open connection, after making sure that it is on the file that the path leads to and, for a write, that the
-   * write-ahead log is there: one `stat` each.
+   * The open connection, after checking with one `stat` each that the path still leads to its file and, for a write,
+   * that the write-ahead log exists.
    */
   verified(forWrite = false): Connection {
     const connection = this.connection();
     const replaced = connection.replaced();
     if (!replaced && !(forWrite && connection.lostLog())) return connection;
-    // with only the log gone, what was committed must be in the file before we let go of the unlinked log
+    // if only the log is gone, copy the commits into the file before the unlinked log is closed
     if (!replaced && !connection.checkpoint()) return connection;
     this.#log?.warn({ path: this.#options.path, replaced }, 'store file deleted or replaced, opening anew');
     this.#drop();
     return this.#open();
   }
 
-  /** Takes note of a failure in the use of a connection; returns it in the form that callers know. */
+  /** Records a failure of a connection; returns it as `StoreUnavailable`. */
   failed(cause: unknown): StoreUnavailable {
     const { error, reopen } = classify(cause);
     if (error.reason === 'closed') return error;
     this.#report(error);
-    // a use of the same connection that fails again must not put the next attempt off
+    // another failure of the same connection must not postpone the next attempt
     if (reopen && !this.#closed && this.#problem === null) {
       this.#suspend(error);
       if (error.reason !== 'readonly') this.#drop();
@@ -101,7 +101,7 @@ export class ConnectionHolder {
     return error;
   }
 
-  /** As `failed`, for a write: from now on the store says that it cannot be written. */
+  /** As `failed`, for a write: the store then reports that it cannot be written. */
   writeFailed(cause: unknown): StoreUnavailable {
     const error = this.failed(cause);
     if (error.reason === 'closed') return error;
@@ -111,9 +111,9 @@ export class ConnectionHolder {
   }
 
   /**
-   * Takes note of a write that worked.
+   * Records a successful write.
    *
-   * @param room - it took up room; what only changes rows in their place says nothing about a full disk
+   * @param room - it enlarged the file; a write in place says nothing about a full disk
    */
   worked(room: boolean): void {
     if (this.#writes !== null && !room && this.#writes.error.reason !== 'locked') return;
@@ -130,8 +130,8 @@ export class ConnectionHolder {
   }
 
   /**
-   * Copies the write-ahead log into the file and empties it. SQLite does this by itself only for the last connection to a
-   * file, and texts must not lie in the log because another process has the file open.
+   * Copies the write-ahead log into the file and empties it. SQLite does this only for the last connection to a file,
+   * and texts must not remain in the log because another process has the file open.
    */
   #emptyLog(): void {
     const connection = this.#connection;

@@ -10,26 +10,26 @@ import { type Tables, tablesOn } from './tables.ts';
 export interface OpenOptions {
   /** Absolute, or `:memory:`. */
   readonly path: string;
-  /** Nothing is created, migrated or written. */
+  /** Creates, migrates and writes nothing. */
   readonly readonly: boolean;
-  /** Largest size of the file in bytes; 0 for none. */
+  /** Largest size of the file in bytes; 0 for no limit. */
   readonly maxFileBytes: number;
   readonly sync: 'normal' | 'full';
 }
 
-/** What SQLite keeps beside the file: the write-ahead log and its index. */
+/** SQLite's side files: the write-ahead log and its index. */
 const SIDE_FILES = ['-wal', '-shm'] as const;
-/** SQLite copies the log into the file by itself, amid a commit, only past this; we do it before, on another thread. */
+/** Beyond this, SQLite itself copies the log during a commit. We copy it earlier, on another thread. */
 const AUTO_CHECKPOINT_PAGES = 16_384;
-/** Compressed texts are a few KB, of which larger pages would leave a good part empty (4096: 10 % more in all). */
+/** Compressed texts are a few KB, and would waste a good part of larger pages (4096: 10 % more in all). */
 const PAGE_BYTES = 2048;
-/** Free pages are used again; what exceeds this share of the file, and this number, is given back. */
+/** Free pages are reused; those beyond this share of the file, and this number, are returned to the file system. */
 const FREE_SHARE = 0.02;
 const FREE_PAGES = 64;
-/** A write-ahead log of this size should be copied into the file; to half of it it shrinks by itself. */
+/** Log size at which it should be copied into the file; the log file is truncated to half of it. */
 export const LARGE_LOG_BYTES = 8_388_608;
 
-/** A connection and the identity of the file it was opened on. */
+/** A connection and the identity of its file. */
 export class Connection {
   readonly db: Database.Database;
   readonly tables: Tables;
@@ -43,18 +43,21 @@ export class Connection {
   readonly #rollback;
   readonly #changes;
 
-  /** Opens, checks and migrates. Never waits for a lock. Throws what SQLite or the file system throws, or `StoreFileError`. */
+  /**
+   * Opens, checks and migrates. Never waits for a lock. Throws errors of SQLite or the file system, or
+   * `StoreFileError`.
+   */
   constructor(options: OpenOptions) {
     const { path, readonly } = options;
     this.#path = path;
     if (path !== ':memory:' && !readonly) createFile(path);
-    this.#file = identity(path); // before opening: a file put there in between counts as replaced
+    this.#file = identity(path); // before opening: a file replaced in between then counts as replaced
     if (readonly && this.#file === '') throw new StoreFileError('error', path, 'there is no such file');
     this.db = new (sqliteDriver())(path, { timeout: 0, readonly, fileMustExist: path !== ':memory:' });
     try {
       prepareDatabase(this.db, options);
       this.tables = tablesOn(this.db);
-      this.tables.meter('stored_bytes'); // a damaged file is told now
+      this.tables.meter('stored_bytes'); // a damaged file fails now
       this.#begin = this.db.prepare('BEGIN IMMEDIATE');
       this.#beginRead = this.db.prepare('BEGIN');
       this.#commit = this.db.prepare('COMMIT');
@@ -67,12 +70,12 @@ export class Connection {
     }
   }
 
-  /** Runs synchronous work in one write transaction: all of it or nothing. */
+  /** Runs synchronous work in one write transaction, all or nothing. */
   write<T>(work: (tables: Tables) => T): T {
     return this.#transaction(this.#begin, work);
   }
 
-  /** Runs synchronous reads on one state of the file. */
+  /** Runs synchronous reads on one consistent state of the file. */
   read<T>(work: (tables: Tables) => T): T {
     return this.#transaction(this.#beginRead, work);
   }
@@ -84,17 +87,17 @@ export class Connection {
       this.#commit.run();
       return result;
     } catch (cause) {
-      if (this.db.inTransaction) this.#rollback.run(); // a full disk has rolled back by itself
+      if (this.db.inTransaction) this.#rollback.run(); // SQLite has already rolled back if the disk was full
       throw cause;
     }
   }
 
-  /** Whether the path leads to another file than the one that is open, or to none. */
+  /** Whether the path now leads to another file, or to none. */
   replaced(): boolean {
     return this.#path !== ':memory:' && identity(this.#path) !== this.#file;
   }
 
-  /** Whether the write-ahead log was deleted under way; what is committed then lives in an unlinked file. */
+  /** Whether the write-ahead log was deleted while open; the commits are then in an unlinked file. */
   lostLog(): boolean {
     const [log] = this.#sides;
     if (this.#path === ':memory:' || this.db.readonly || !log) return false;
@@ -103,18 +106,18 @@ export class Connection {
     return identityOf(stat) !== log.identity;
   }
 
-  /** Size of the write-ahead log when `lostLog` looked at it. */
+  /** Size of the write-ahead log at the last call of `lostLog`. */
   get logBytes(): number {
     return this.#logBytes;
   }
 
-  /** Copies all that was committed into the main file; `false` when another process stands in the way. */
+  /** Copies all commits into the main file; `false` if another process prevents it. */
   checkpoint(): boolean {
     const row = this.db.prepare<[], { busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)').get();
     return row?.busy === 0;
   }
 
-  /** Gives some free pages back to the file system when there are too many; returns how many. */
+  /** Returns surplus free pages to the file system; returns their number. */
   shrink(atMost: number): number {
     const free = Number(this.db.pragma('freelist_count', { simple: true }));
     const pages = Number(this.db.pragma('page_count', { simple: true }));
@@ -123,12 +126,15 @@ export class Connection {
     return Math.min(free, atMost);
   }
 
-  /** How many rows this connection has changed so far. */
+  /** Number of rows changed by this connection so far. */
   changes(): number {
     return this.#changes.get() ?? 0;
   }
 
-  /** Closes, and leaves nothing beside another file that took this one's place: SQLite would replay our log into it. */
+  /**
+   * Closes the connection. If the file was replaced, deletes our side files: SQLite would replay our log into the new
+   * file.
+   */
   close(): void {
     const replaced = this.replaced();
     this.db.close();
@@ -139,7 +145,7 @@ export class Connection {
   }
 }
 
-/** Which file a path leads to; `''` when to none. */
+/** The identity of the file at a path; `''` if there is none. */
 function identity(path: string): string {
   return identityOf(statSync(path, { throwIfNoEntry: false }));
 }
@@ -151,7 +157,7 @@ function identityOf(stat: Stats | undefined): string {
 const ON_READONLY_DISK =
   'it lies on a read-only file system, and SQLite makes files beside it even to read; use a copy of it elsewhere';
 
-/** Of which SQLite only says that the file cannot be opened. */
+/** SQLite reports this case only as a file that cannot be opened. */
 function isOnReadonlyDisk(path: string): boolean {
   try {
     accessSync(dirname(path), constants.W_OK);
@@ -161,7 +167,7 @@ function isOnReadonlyDisk(path: string): boolean {
   }
 }
 
-/** Makes an empty file that only its owner can read, unless there is one; SQLite's side files inherit its mode. */
+/** Creates an empty file readable by its owner only, unless it exists; SQLite's side files inherit its mode. */
 function createFile(path: string): void {
   makeFolder(dirname(path));
   try {
@@ -171,11 +177,11 @@ function createFile(path: string): void {
     unlockSides(path);
     return;
   }
-  // left behind when a database was deleted without them; another process may still hold them open
+  // leftovers of a deleted database; another process may still have them open
   for (const side of SIDE_FILES) rmSync(path + side, { force: true });
 }
 
-/** Side files made while the file was read-only are so as well, and stay so when the file may be written again. */
+/** Side files created while the file was read-only stay read-only after the file becomes writable. */
 function unlockSides(path: string): void {
   const { mode } = statSync(path);
   for (const side of SIDE_FILES) {
@@ -185,7 +191,7 @@ function unlockSides(path: string): void {
 }
 
 function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, sync }: OpenOptions): void {
-  const version = checkSchema(db, path); // before anything is written: the file may be another program's
+  const version = checkSchema(db, path); // before any write: the file may belong to another program
   db.pragma('foreign_keys = ON');
   db.pragma('trusted_schema = OFF');
   const latest = migrations.at(-1)?.version ?? 0;
@@ -196,7 +202,7 @@ function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, 
     return;
   }
   if (version === 0) {
-    db.pragma(`page_size = ${PAGE_BYTES}`); // neither has an effect once there is a page
+    db.pragma(`page_size = ${PAGE_BYTES}`); // neither has an effect on an existing database
     db.pragma('auto_vacuum = INCREMENTAL');
   }
   db.pragma('journal_mode = WAL');
@@ -207,7 +213,7 @@ function prepareDatabase(db: Database.Database, { path, readonly, maxFileBytes, 
     const pageSize = Number(db.pragma('page_size', { simple: true }));
     db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxFileBytes / pageSize))}`);
   }
-  // what is deleted must not be found in the file's free pages; a deletion writes as much again, off the request path
+  // deleted content must not remain in the file's free pages; deletions write twice as much, off the request path
   db.pragma('secure_delete = ON');
   if (version < latest) migrate(db);
 }

@@ -10,7 +10,7 @@ interface DecisionRow {
   readonly expires_ms: number;
 }
 
-/** What a decision expires by: its prune, or itself when the text was left whole. */
+/** The item whose expiry a decision follows: its prune, or itself if the text was kept whole. */
 export interface Until {
   readonly kind: 'prune' | 'whole';
   readonly id: string;
@@ -32,15 +32,15 @@ export interface PruneRow {
   readonly expires_ms: number;
 }
 
-/** A row that may go: a prune, or a decision to leave a text whole. */
+/** A candidate for eviction: a prune, or a decision to keep a text whole. */
 export interface Oldest {
   readonly id: number;
   readonly expires_ms: number;
 }
 
 /**
- * Decisions by key and prunes by id. Several decisions may lead to one prune; a prune stands for one text for ever.
- * Rows are returned whether expired or not: who reads decides by the clock.
+ * Decisions by key and prunes by id. Several decisions may share a prune; a prune belongs to one text forever. Rows are
+ * returned whether expired or not: the caller checks the clock.
  */
 export class Decisions {
   readonly #sql: Statements;
@@ -57,7 +57,7 @@ export class Decisions {
     const row = this.#byKey(key);
     if (!row) return null;
     const { kind, id, expiresMs } = untilOf(key, row);
-    return { kind, id, expiresMs, decision: decodeBody(key, row.prune_id, row.body) }; // spread, a look-up costs a third more
+    return { kind, id, expiresMs, decision: decodeBody(key, row.prune_id, row.body) }; // with a spread, a look-up costs a third more
   }
 
   /** As `find`, without the decision itself. */
@@ -90,11 +90,11 @@ export class Decisions {
   }
 
   /**
-   * Makes a decision and its original durable, inside the caller's transaction. What is there already stays as it is:
-   * the first decision under a key is the one that is replayed.
+   * Stores a decision and its original, inside the caller's transaction. Existing rows stay unchanged: the first
+   * decision under a key is the one that is replayed.
    *
-   * @returns `clash` when the prune id stands for another text (then nothing was written), `known` when the decision or
-   * its prune was there
+   * @returns `clash` if the prune id belongs to another text (nothing is then written), `known` if the decision or its
+   * prune exists
    */
   save({ decision, text }: NewDecision, nowMs: number, expiresMs: number): 'new' | 'known' | 'clash' {
     if (decision.pruneId === null) {
@@ -138,17 +138,17 @@ export class Decisions {
     return 'new';
   }
 
-  /** The prune that expires next, which is the least recently used one. */
+  /** The prune with the earliest expiry, which is the least recently used one. */
   oldestPrune(): Oldest | undefined {
     return this.#sql.get('SELECT id, expires_ms FROM prune ORDER BY expires_ms LIMIT 1');
   }
 
-  /** The decision to leave a text whole that expires next. */
+  /** The decision to keep a text whole with the earliest expiry. */
   oldestWhole(): Oldest | undefined {
     return this.#sql.get('SELECT id, expires_ms FROM decision WHERE prune IS NULL ORDER BY expires_ms LIMIT 1');
   }
 
-  /** Deletes a prune, the decisions that lead to it, and its text when no other prune needs it. */
+  /** Deletes a prune, its decisions, and its text unless another prune needs it. */
   removePrune(id: number): void {
     const snapshot = this.#sql.value('SELECT snapshot FROM prune WHERE id = ?', [id]);
     this.#deletePrune(id);
@@ -160,7 +160,7 @@ export class Decisions {
     this.#sql.run('DELETE FROM prune WHERE id = ?', [id]);
   }
 
-  /** Deletes a text by its hash, with all prunes that stand for it. @returns their ids */
+  /** Deletes a text by its hash, with all its prunes. @returns their ids */
   removeText(hash: string): string[] {
     const rows = this.#sql.all<{ id: number; prune_id: string }>(
       'SELECT p.id, p.prune_id FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE s.hash = ?',
@@ -170,7 +170,7 @@ export class Decisions {
     return rows.map(({ prune_id }) => prune_id);
   }
 
-  /** `removePrune` by id; returns how many were there. */
+  /** `removePrune` by id; returns the number of deleted prunes. */
   erase(pruneIds: readonly string[]): number {
     const rows = pruneIds.flatMap((pruneId) => this.prune(pruneId) ?? []);
     for (const { id } of rows) this.removePrune(id);

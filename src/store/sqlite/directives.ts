@@ -7,7 +7,7 @@ import type {
 } from '../../core/ports/segments.ts';
 import type { Statements } from './statements.ts';
 
-/** Past so many the oldest go. */
+/** Beyond this the oldest are deleted. */
 const MAX_DIRECTIVES = 50_000;
 
 interface DirectiveRow {
@@ -17,7 +17,7 @@ interface DirectiveRow {
   readonly up_to: number;
 }
 
-/** What was asked of single segments, by whom it was asked or by the proxy itself. */
+/** Directives for single segments, requested by a client or by the proxy itself. */
 export class DirectiveTable {
   readonly #sql: Statements;
 
@@ -25,7 +25,7 @@ export class DirectiveTable {
     this.#sql = sql;
   }
 
-  /** Changes with every change to the project's directives; 0 before the first. */
+  /** Incremented with every change to the project's directives; 0 before the first. */
   generation(project: string): number {
     return this.#sql.value('SELECT generation FROM directive_generation WHERE project = ?', [project]) ?? 0;
   }
@@ -42,7 +42,7 @@ export class DirectiveTable {
     return { generation, directives, steps };
   }
 
-  /** Inside the caller's transaction. Returns the prunes that nobody of the project may find any more. */
+  /** Changes directives inside the caller's transaction. Returns the prunes that the project can no longer find. */
   change({ project, set, clear, step, erase = [] }: DirectiveChange): string[] {
     for (const segment of clear) this.#clear(project, segment);
     if (step) {
@@ -54,7 +54,7 @@ export class DirectiveTable {
       ]);
     }
     for (const { segment, scope, action, upTo } of set) {
-      // a step never takes the place of what somebody asked for
+      // an automatic step never replaces an explicit directive
       if (scope === '') this.#clear(project, segment);
       this.#sql.run(scope === '' ? INSERT : INSERT_IF_NEW, [project, segment, scope, action, upTo]);
     }
@@ -66,7 +66,7 @@ export class DirectiveTable {
     this.#sql.run('DELETE FROM directive WHERE project = ? AND segment = ?', [project, segment]);
   }
 
-  /** The prunes that hold lines of a deleted segment, and `more` of them, but for those that another of the project needs. */
+  /** The prunes with lines of a deleted segment, and `more`, except those that another segment of the project needs. */
   ofDeleted(project: string, segment: string, more: readonly string[]): string[] {
     const ofSegment = this.#sql.column<string>(
       'SELECT prune_id FROM segment_prune p JOIN segment s ON s.id = p.segment WHERE s.project = ? AND s.name = ?',
@@ -96,7 +96,7 @@ export class DirectiveTable {
     ]);
   }
 
-  /** Deletes the steps of a conversation that goes. */
+  /** Deletes the steps of a removed conversation. */
   dropSteps(conversation: number): void {
     this.#sql.run(
       `DELETE FROM directive WHERE id IN (
@@ -107,7 +107,7 @@ export class DirectiveTable {
   }
 }
 
-/** A project's own name, where conversations are noted apart, behind a line break. */
+/** The plain project name, without the suffix after a line break of history-bound conversations. */
 export function unbound(column: string): string {
   return `CASE WHEN instr(${column}, char(10)) > 0 THEN substr(${column}, 1, instr(${column}, char(10)) - 1) ELSE ${column} END`;
 }

@@ -2,22 +2,23 @@ import { createRequire } from 'node:module';
 import type Database from 'better-sqlite3';
 
 /**
- * Which driver suits this Node: better-sqlite3 13 wants Node 22 and brings its binary; 12 is compiled at installation. From
- * Node 24.19 on 12 aborts the process when a statement is collected while nothing else runs, so it serves Node 20 alone.
+ * The driver for this Node: better-sqlite3 13 requires Node 22 and includes its binary; 12 is compiled at installation.
+ * From Node 24.19 on, 12 aborts the process when a statement is garbage-collected while the process is idle, so it
+ * serves Node 20 only.
  */
 const NAME = Number(process.versions.node.split('.')[0]) >= 22 ? 'better-sqlite3-13' : 'better-sqlite3';
 
 const require = createRequire(import.meta.url);
 
-/** Where the driver is, for another thread. @throws Error where it was not installed */
+/** Path of the driver, for another thread. @throws Error if it is not installed */
 export function driverFile(): string {
   return require.resolve(NAME);
 }
 
 /**
- * The driver, loaded with its first use.
+ * The driver, loaded on first use.
  *
- * @throws Error that says what to do where it was not installed, or not for this Node
+ * @throws Error with instructions if it is not installed, or not for this Node
  */
 export function sqliteDriver(): typeof Database {
   try {
@@ -27,7 +28,7 @@ export function sqliteDriver(): typeof Database {
   }
 }
 
-/** Why the driver cannot be loaded, and what to do about it, in one line; `null` where it can. */
+/** Why the driver cannot be loaded, with instructions in one line; `null` if it can. */
 export function driverProblem(): string | null {
   try {
     sqliteDriver();

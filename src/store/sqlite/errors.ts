@@ -1,8 +1,8 @@
 import { StoreUnavailable } from '../../errors.ts';
 
 /**
- * The store's file cannot be used at all. `message` is one line for a terminal: the path, what is wrong, what to do.
- * `reason` is as in `StoreUnavailable`.
+ * The store's file is unusable. `message` is one line for a terminal: the path, the problem, the remedy. `reason` is as
+ * in `StoreUnavailable`.
  */
 export class StoreFileError extends StoreUnavailable {
   constructor(reason: string, path: string, detail: string, options?: ErrorOptions) {
@@ -11,20 +11,20 @@ export class StoreFileError extends StoreUnavailable {
   }
 }
 
-/** A failure as callers see it, and whether the file must be opened anew: it may have been repaired or replaced. */
+/** A failure as callers see it, and whether to reopen the file, which may have been repaired or replaced. */
 export interface Failure {
   readonly error: StoreUnavailable;
   readonly reopen: boolean;
 }
 
-/** Turns whatever SQLite or the file system threw into the one failure that callers know. Ours pass as they are. */
+/** Converts any error of SQLite or the file system to `StoreUnavailable`. Existing ones pass unchanged. */
 export function classify(cause: unknown): Failure {
   if (cause instanceof StoreUnavailable) return { error: cause, reopen: false };
   const [reason, reopen] = isSqliteError(cause) ? sqliteReason(cause) : systemReason(cause);
   return { error: new StoreUnavailable(reason, { cause }), reopen };
 }
 
-/** SQLite's result codes by how they begin; the first match counts. */
+/** Prefixes of SQLite's result codes; the first match wins. */
 const SQLITE_CODES: readonly (readonly [prefix: string, reason: string, reopen: boolean])[] = [
   ['SQLITE_BUSY', 'locked', false],
   ['SQLITE_LOCKED', 'locked', false],
@@ -43,7 +43,7 @@ function isSqliteError(cause: unknown): cause is Error & { readonly code: string
 }
 
 function sqliteReason(cause: Error & { readonly code: string }): [reason: string, reopen: boolean] {
-  // tables that were there at the start have gone: the file was emptied or overwritten in place
+  // tables that existed at the start are gone: the file was emptied or overwritten in place
   if (cause.code === 'SQLITE_ERROR' && cause.message.startsWith('no such ')) return ['corrupt', true];
   const known = SQLITE_CODES.find(([prefix]) => cause.code.startsWith(prefix));
   return known ? [known[1], known[2]] : ['error', false];

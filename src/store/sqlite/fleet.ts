@@ -9,7 +9,7 @@ export class FileFleet implements FleetAccess {
   readonly #access: Access;
   readonly #maxEvents: number;
 
-  /** @param maxEvents - how many events, and lines of agents, are kept */
+  /** @param maxEvents - most stored events, and lines of agent logs */
   constructor(access: Access, maxEvents: number) {
     this.#access = access;
     this.#maxEvents = maxEvents;

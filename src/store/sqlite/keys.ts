@@ -2,7 +2,7 @@ import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/ke
 import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
 import type { Access } from './access.ts';
 
-/** How long the counting of a request waits for another writer, in milliseconds. */
+/** How long counting a request waits for another writer, in milliseconds. */
 const COUNT_WAIT_MS = 1_000;
 
 /** `KeyStore` on the tables of a store's file. */
@@ -62,7 +62,7 @@ export class FileKeys implements KeyStore {
 }
 
 const UNREVOKED = 'WHERE id = ? AND revoked_ms IS NULL';
-/** A process whose clock is behind counts on in the span that others are in. */
+/** A process whose clock is behind uses the time span of the others. */
 const COUNT = `
   INSERT INTO key_count AS c (key, span, at, used, most) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (key, span) DO UPDATE SET

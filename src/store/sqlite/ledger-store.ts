@@ -39,7 +39,7 @@ export class FileLedger extends LedgerLists implements LedgerStore {
 
   readonly #keep: number;
 
-  /** @param ttlMs - how long rows are kept; `null`: the newest 100,000 */
+  /** @param ttlMs - retention of rows; `null`: the newest 100,000 */
   constructor(access: Access, ttlMs: number | null) {
     super(access);
     this.#access = access;
@@ -71,7 +71,7 @@ export class FileLedger extends LedgerLists implements LedgerStore {
   }
 }
 
-/** What the file holds of the requests that are to be billed. */
+/** The stored state needed to bill these requests. */
 function settlingOf(sql: Statements, { states, lineages, requestIds, process }: SettleQuery): Settling {
   const rows = sql.all<Omit<WaitingRequest, 'names'> & { readonly names: string }>(
     `SELECT ${WAITING} FROM ledger_waiting ORDER BY id LIMIT ${MAX_WAITING_READ}`,
@@ -133,7 +133,7 @@ function settleOn(sql: Statements, settled: Settled, keep: number): number {
   return addTo(sql, turns, sums, keep);
 }
 
-/** Adds requests and figures; returns how many figures were folded. */
+/** Adds requests and figures; returns the number of folded figures. */
 function addTo(sql: Statements, turns: readonly LedgerTurn[], sums: readonly LedgerSum[], keep: number): number {
   let added = 0;
   for (const turn of turns) added += sql.run(ADD_TURN, [turnRow(turn)]);
@@ -168,7 +168,7 @@ function addSum(sql: Statements, sum: LedgerSum): void {
   );
 }
 
-/** Deletes rows and states that are too old, at most `limit` of each; returns how many of the most. */
+/** Deletes rows and states that are too old, at most `limit` of each; returns the larger number of deletions. */
 export function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit: number): number {
   const before = (ms: number): number => Math.trunc(nowMs - ms);
   const rows =
@@ -188,7 +188,7 @@ export function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null,
   return Math.max(rows, states);
 }
 
-/** As `StoreHandle.exchange`: a state that never grows old. */
+/** As `StoreHandle.exchange`: a state that never expires. */
 export function exchangeNote(sql: Statements, name: string, text: string): string | null {
   const key = noteName(name);
   const before = sql.value<string>('SELECT data FROM ledger_state WHERE name = ?', [key]) ?? null;

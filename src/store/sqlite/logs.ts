@@ -10,7 +10,7 @@ import {
 } from '../log-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** Adds events, and deletes the oldest beyond `keep`, but for those of the audit class; inside the caller's transaction. */
+/** Adds events, and deletes the oldest beyond `keep`, except audit events; inside the caller's transaction. */
 export function addEvents(sql: Statements, events: readonly EventRecord[], keep: number): void {
   const added = foldedTogether(events).filter((event) => event.kind !== FOLDED_KIND || !fold(sql, event));
   addToLog(sql, eventRows(added), keep);
@@ -26,14 +26,17 @@ function fold(sql: Statements, event: EventRecord): boolean {
   return into !== null;
 }
 
-/** Adds to a log, numbered without reuse, and deletes the oldest beyond `keep`; inside the caller's transaction. */
+/**
+ * Adds to a log, with numbers that are never reused, and deletes the oldest beyond `keep`; inside the caller's
+ * transaction.
+ */
 export function addToLog(sql: Statements, { log, columns, rows }: LogRows, keep: number): void {
   const insert = `INSERT INTO ${log} (${columns}) VALUES (${columns.map(() => '?')})`;
   for (const row of rows) sql.run(insert, row);
   trimLog(sql, log, keep, rows.length * 2);
 }
 
-/** Deletes the oldest entries of a log beyond the newest `keep`, at most `limit`; returns how many. Audit events do not count. */
+/** Deletes the oldest entries beyond the newest `keep`, at most `limit`, except audit events; returns their number. */
 export function trimLog(sql: Statements, log: LogRows['log'], keep: number, limit: number): number {
   const newest = sql.value(`SELECT seq FROM ${log} ORDER BY seq DESC LIMIT 1`);
   if (newest === undefined) return 0;
@@ -44,7 +47,7 @@ export function trimLog(sql: Statements, log: LogRows['log'], keep: number, limi
   return sql.run(`DELETE FROM ${log} WHERE seq IN (${old})`, [newest - keep - audits, limit]);
 }
 
-/** Deletes audit events that happened before a time, at most `limit`; returns how many. */
+/** Deletes audit events older than a time, at most `limit`; returns their number. */
 export function trimAudit(sql: Statements, beforeMs: number, limit: number): number {
   const old = 'SELECT seq FROM event WHERE audit = 1 AND ts_ms < ? ORDER BY ts_ms LIMIT ?';
   return sql.run(`DELETE FROM event WHERE seq IN (${old})`, [Math.trunc(beforeMs), limit]);

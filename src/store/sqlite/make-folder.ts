@@ -2,10 +2,10 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder that only its owner can read, and those above it that are missing. One at a time: where a file system
- * takes no folder and says that there is none (`/proc`), Node's recursive `mkdir` tries without end.
+ * Creates a folder readable by its owner only, and its missing parents, one at a time. On a file system without folders
+ * that reports ENOENT (`/proc`), Node's recursive `mkdir` retries forever.
  *
- * @throws what the file system says
+ * @throws errors of the file system
  */
 export function makeFolder(path: string): void {
   const missing: string[] = [];
@@ -14,7 +14,7 @@ export function makeFolder(path: string): void {
     try {
       mkdirSync(folder, { mode: 0o700 });
     } catch (cause) {
-      // another process made it meanwhile
+      // another process created it meanwhile
       if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw cause;
     }
   }

@@ -1,7 +1,7 @@
 import { unbound } from './directives.ts';
 import type { Statements } from './statements.ts';
 
-/** Which projects a prune belongs to. */
+/** The projects that own a prune. */
 export class Owners {
   readonly #sql: Statements;
 
@@ -18,9 +18,9 @@ export class Owners {
   }
 
   /**
-   * Takes prunes from a project, inside the caller's transaction.
+   * Removes prunes from a project, inside the caller's transaction.
    *
-   * @returns those that belong to nobody now
+   * @returns those without any owner now
    */
   release(project: string, pruneIds: readonly string[]): string[] {
     return pruneIds.filter((pruneId) => {
@@ -38,7 +38,10 @@ export class Owners {
     return this.#sql.value(owner, [pruneId]) !== undefined;
   }
 
-  /** Gives those of nobody to the projects that they were seen in, as `ProjectStore.adopt`; inside a transaction. */
+  /**
+   * Assigns prunes without an owner to the projects where they were seen, as `ProjectStore.adopt`; inside a
+   * transaction.
+   */
   adopt(): void {
     this.#sql.run(
       `INSERT OR IGNORE INTO prune_owner (prune, project)

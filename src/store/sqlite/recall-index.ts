@@ -10,19 +10,19 @@ export interface CandidateRow extends RecallCandidate {
   readonly expires_ms: number;
 }
 
-/** Of a term, so many of the newest results are looked at. */
+/** Most results considered per term, newest first. */
 const MOST_OF_TERM = 4_000;
-/** Terms that choose candidates: the rarest ones. */
+/** Number of the rarest terms that select candidates. */
 const MOST_TERMS = 16;
-/** Candidates that are weighed against their length before the best are chosen. */
+/** Most candidates weighed by length before the best are chosen. */
 const MOST_WEIGHED = 600;
-/** Results that are counted for a term where several projects share the index. */
+/** Most results counted for a term if several projects share the index. */
 const MOST_COUNTED = 20_000;
-/** Pages of the index that one step merges. */
+/** Index pages merged per step. */
 const MERGED_PAGES = 64;
 
 const COLUMNS = `r.id AS "row", p.prune_id AS "pruneId", r.tool, r.path, r.about, r.seen_ms AS "seenMs", r.chars, r.newer, p.expires_ms`;
-/** Results about a file that the query names weigh so many times its rarest term. */
+/** Weight of a result about a file named in the query, as a multiple of its rarest term. */
 const FILE_WEIGHT = 3;
 const OF_FILES = `SELECT * FROM (SELECT id, ? AS weight FROM recall
   WHERE project = ? AND file IN LIST(?) AND file <> '' ORDER BY id DESC LIMIT 400)`;
@@ -31,7 +31,7 @@ const INSERT_NAMES = 'INSERT INTO recall_name (rowid, names) VALUES (?, ?)';
 const DELETE_WORDS = "INSERT INTO recall_word (recall_word, rowid, words) VALUES ('delete', ?, ?)";
 const DELETE_NAMES = "INSERT INTO recall_name (recall_name, rowid, names) VALUES ('delete', ?, ?)";
 
-/** The index of results that can be searched, on FTS5. All methods run inside the caller's transaction. */
+/** The FTS5 index of searchable results. All methods run inside the caller's transaction. */
 export class RecallIndex {
   readonly #sql: Statements;
   readonly #snapshots: Snapshots;
@@ -41,7 +41,7 @@ export class RecallIndex {
     this.#snapshots = snapshots;
   }
 
-  /** Indexes a result that waits for it; one that is gone, or was noted with another call since, is passed over. */
+  /** Indexes a waiting result; skips one that was deleted, or recorded with another call since. */
   put(row: number, about: string, document: RecallDocument): void {
     const now = this.#sql.get<{ project: string; prune: number; about: string; indexed: number }>(
       'SELECT project, prune, about, indexed FROM recall WHERE id = ?',
@@ -57,7 +57,7 @@ export class RecallIndex {
     ]);
   }
 
-  /** Takes out what is indexed of a prune's text, of one project or of all; the text must still be there. */
+  /** Removes the index entries of a prune's text, of one project or of all; the text must still be stored. */
   dropOf(prune: number, project?: string): void {
     const rows = this.#sql.all<{ id: number; project: string; indexed_about: string }>(
       'SELECT id, project, indexed_about FROM recall WHERE prune = ? AND indexed <> 0',
@@ -75,7 +75,7 @@ export class RecallIndex {
     }
   }
 
-  /** Takes results out of one project; their originals stay. */
+  /** Removes results from one project; their originals stay. */
   forget(project: string, pruneIds: readonly string[]): void {
     for (const pruneId of pruneIds) {
       const prune = this.#sql.value('SELECT id FROM prune WHERE prune_id = ?', [pruneId]);
@@ -85,19 +85,19 @@ export class RecallIndex {
     }
   }
 
-  /** Brings pieces of the index together, so that a search looks at few; returns whether more is to be done. */
+  /** Merges segments of the index, so that a search reads few; returns whether more is to be done. */
   merge(): boolean {
     const changes = (): number => this.#sql.value('SELECT total_changes()') ?? 0;
     const work = (table: string): boolean => {
       const before = changes();
       this.#sql.run(`INSERT INTO ${table} (${table}, rank) VALUES ('merge', ?)`, [MERGED_PAGES]);
-      return changes() - before > 1; // as FTS5 says that there was nothing to merge
+      return changes() - before > 1; // FTS5's sign that there was nothing to merge
     };
     const words = work('recall_word');
     return work('recall_name') || words;
   }
 
-  /** Counted within the project: how often others use a word is theirs. */
+  /** Counted within the project: the word frequencies of other projects stay private. */
   frequencies(project: string, terms: readonly string[]): RecallFrequencies {
     if (!this.#isShared()) return this.#allFrequencies(terms);
     const [all] = this.#sql.all<{ results: number; chars: number }>(
@@ -145,7 +145,7 @@ export class RecallIndex {
     if (files.length > 0) parts.push(OF_FILES);
     if (parts.length === 0) return [];
     const filter = filterOf(scope);
-    // unfiltered, the best are known before anything is read of them
+    // without a filter, the best are known before their rows are read
     const first =
       filter.sql === '' && !(isShared && fragments.length > 0) ? ` ORDER BY 2 DESC, 1 DESC LIMIT ${MOST_WEIGHED}` : '';
     const heaviest = matches.reduce((most, { weight }) => Math.max(most, weight), 1);
@@ -174,12 +174,12 @@ export class RecallIndex {
     try {
       return stored ? openSync(stored) : null;
     } catch {
-      return null; // damaged: its entry leads to no row from now on, and is never shown
+      return null; // damaged: the entry now leads to no row and is never shown
     }
   }
 }
 
-/** Inside a transaction nothing can be waited for. */
+/** Synchronous, because nothing can be awaited inside a transaction. */
 function openSync({ encoding, packing, text_bytes, data }: StoredText): string {
   if (packing !== 1) return decodeText({ encoding, data });
   return decodeText({ encoding, data: brotliDecompressSync(data, { maxOutputLength: Math.max(1, text_bytes) }) });
@@ -189,7 +189,10 @@ function wordsWith({ words }: RecallDocument, project: string): string {
   return `${projectTerm(project)} ${words}`;
 }
 
-/** A term that only results of a project have: no word of a text holds its sign. Two names may share one. */
+/**
+ * A term that only one project's results have: no word of a text contains its prefix character. Two project names may
+ * share a term.
+ */
 function projectTerm(project: string): string {
   let hash = 0;
   for (let i = 0; i < project.length; i++) hash = (Math.imul(hash, 31) + project.charCodeAt(i)) | 0;

@@ -14,10 +14,10 @@ import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import { FileFleet } from './fleet.ts';
 import type { CandidateRow } from './recall-index.ts';
 
-/** How much text one step indexes: some 5 ms. A larger text goes alone. */
+/** Characters indexed per step, about 5 ms. A larger text gets its own step. */
 const STEP_CHARS = 24_000;
 const STEP_RESULTS = 8;
-/** Merges that a step does while it has time, in milliseconds. */
+/** Time for merges within a step, in milliseconds. */
 const MERGE_MS = 4;
 
 interface Waiting extends StoredText {
@@ -30,7 +30,7 @@ interface Waiting extends StoredText {
 export class FileRecall implements RecallStore {
   readonly #access: Access;
   readonly #steps: FileFleet;
-  /** Whether something was indexed since the index was merged last. */
+  /** Whether something was indexed since the last merge. */
   #isSplit = true;
 
   constructor(access: Access) {

@@ -9,7 +9,7 @@ export class FileRecords extends RecordLists implements Records {
   readonly #access: Access;
   readonly #maxEntries: number;
 
-  /** @param maxEntries - how many entries of agents are kept */
+  /** @param maxEntries - most stored entries of agent logs */
   constructor(access: Access, maxEntries: number) {
     super(access);
     this.#access = access;

@@ -1,7 +1,7 @@
 import type { Reply } from '../../core/ports/records.ts';
 import type { Statements } from './statements.ts';
 
-/** Kept answers are bounded in number and in size; beyond it those that expire first go. */
+/** Bounds of stored answers, in number and bytes; beyond them the earliest to expire are deleted. */
 const MAX_REPLIES = 10_000;
 const MAX_REPLY_BYTES = 256 * 1024 * 1024;
 
@@ -10,7 +10,7 @@ interface ReplyRow {
   readonly text: string | null;
 }
 
-/** Answers by tool and key. */
+/** Stored answers by tool and key. */
 export class Replies {
   readonly #sql: Statements;
 
@@ -59,12 +59,12 @@ export class Replies {
     this.#sql.run(`DELETE FROM reply WHERE tool = ? AND key = ?${kept ? '' : ' AND text IS NULL'}`, [tool, key]);
   }
 
-  /** Deletes every answer that names a prune: it may hold lines of one that was erased, or of the same text. */
+  /** Deletes every answer that names a prune: it may contain lines of an erased one, or of the same text. */
   forgetPrunes(): void {
     this.#sql.run("DELETE FROM reply WHERE text IS NOT NULL AND instr(text, 'prn_') > 0");
   }
 
-  /** Deletes what has expired, and what is too much; at most about `limit` rows. @returns how many */
+  /** Deletes expired and surplus answers, about `limit` rows at most. @returns their number */
   trim(nowMs: number, limit: number): number {
     const expired = this.#sql.expire('reply', nowMs, limit);
     const { count, bytes } = this.#sql.get<{ count: number; bytes: number }>(

@@ -20,7 +20,7 @@ const CHECKPOINT_PAUSE_MS = 20;
 export class FileSegmentStore extends SegmentLists implements SegmentStore {
   readonly #access: Access;
   readonly #holder: ConnectionHolder;
-  /** What was read in this turn of the event loop: requests that come together need one reading. */
+  /** The version read in this turn of the event loop: concurrent requests need only one read. */
   #version: string | null = null;
 
   constructor(access: Access, holder: ConnectionHolder) {
@@ -99,7 +99,7 @@ export class FileSegmentStore extends SegmentLists implements SegmentStore {
     });
   }
 
-  /** What was erased still stands in the write-ahead log until that is copied, which another reader may put off. */
+  /** Erased text remains in the write-ahead log until a checkpoint, which another reader may delay. */
   async #emptyLog(): Promise<void> {
     for (let tries = 0; tries < CHECKPOINT_TRIES; tries++) {
       const done = await this.#access.maintain((connection) => connection.checkpoint()).catch(() => false); // busy: tried again below
@@ -110,8 +110,8 @@ export class FileSegmentStore extends SegmentLists implements SegmentStore {
 }
 
 /**
- * Erases prunes for a project, and kept answers that may hold lines of them; what belongs to another project as well stays
- * with that one. Returns how many prunes are gone.
+ * Erases prunes of a project, and stored answers that may contain their lines. Prunes that also belong to another
+ * project stay with that one. Returns the number of erased prunes.
  */
 function erase(
   { decisions, directives, owners, recall, replies, sent }: Tables,
@@ -119,7 +119,7 @@ function erase(
   pruneIds: readonly string[],
 ): number {
   if (pruneIds.length === 0) return 0;
-  const [owner = ''] = project.split('\n', 1); // some conversations are noted apart, behind a line break
+  const [owner = ''] = project.split('\n', 1); // history-bound conversations have a suffix after a line break
   recall.forget(owner, pruneIds);
   const gone = owners.release(owner, pruneIds).filter((pruneId) => !directives.isNeeded(pruneId));
   const erased = decisions.erase(gone);

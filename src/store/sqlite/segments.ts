@@ -3,12 +3,12 @@ import { keysOf, SEGMENT_COLUMNS, segmentValues } from '../segment-values.ts';
 import type { Budget, Part } from './bounds.ts';
 import type { Statements } from './statements.ts';
 
-/** Some 50 MB; past it the conversations go that were not seen for longest. */
+/** About 50 MB; beyond it the conversations not seen for longest are deleted. */
 const MAX_SEGMENTS = 100_000;
-/** How many rows of a conversation go at a time. */
+/** Rows of a conversation deleted at a time. */
 const REMOVED_AT_ONCE = 100;
 
-/** As `SELECT` names them: by place, because a full store has a hundred thousand rows to be read for one answer. */
+/** The columns of `SELECT`, accessed by position: a full store reads a hundred thousand rows for one answer. */
 type SegmentRow = readonly [
   row: number,
   id: string,
@@ -45,7 +45,7 @@ const ONE = `${SELECT} WHERE s.project = ? AND s.name = ?`;
 const OLDEST = 'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1';
 const REMOVE =
   'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)';
-// in a conversation that simply goes on, a text further down was said again
+// within a continuing conversation, a text at a later index was repeated
 const SAID_BEFORE = 'conversation = excluded.conversation AND (@whole = 1 OR excluded.ordinal <= ordinal)';
 const NOTE = `
   INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
@@ -58,7 +58,7 @@ const NOTE = `
     mentions = excluded.mentions, edited = excluded.edited
   RETURNING id`;
 
-/** What conversations are made of: facts about their segments, no texts. */
+/** The segments of conversations: facts about them, no texts. */
 export class Segments {
   readonly #sql: Statements;
 
@@ -112,9 +112,9 @@ export class Segments {
   }
 
   /**
-   * Deletes what was not seen since `beforeMs`, and what is too much; inside the caller's transaction.
+   * Deletes conversations not seen since `beforeMs`, and those beyond the bound; inside the caller's transaction.
    *
-   * @param onGone - told of each conversation that goes
+   * @param onGone - called for each deleted conversation
    */
   expire(beforeMs: number, budget: Budget, onGone: (conversation: number) => void): Part {
     const next = () => this.#sql.get<{ id: number; seen_ms: number }>(OLDEST);

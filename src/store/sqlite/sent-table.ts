@@ -1,6 +1,6 @@
 import type { Statements } from './statements.ts';
 
-/** More messages with cuts than a team makes in a lifetime of the records; past it the oldest go. */
+/** More messages with cuts than a team produces within the records' lifetime; beyond it the oldest are deleted. */
 const MAX_ROWS = 400_000;
 
 interface SentRow {
@@ -8,7 +8,7 @@ interface SentRow {
   readonly expires_ms: number;
 }
 
-/** What was sent of messages, by their prefixes. Rows are returned whether expired or not. */
+/** Sent-message records by their prefixes. Rows are returned whether expired or not. */
 export class SentTable {
   readonly #sql: Statements;
 
@@ -16,7 +16,9 @@ export class SentTable {
     this.#sql = sql;
   }
 
-  /** Deletes what was sent with the cuts of a prune: a cut's reason may hold words of the text. Looks at every row. */
+  /**
+   * Deletes the records with cuts of a prune, because a cut's reason may contain words of the text. Reads every row.
+   */
   forget(pruneId: string): void {
     this.#sql.run('DELETE FROM sent WHERE instr(body, ?) > 0', [pruneId]);
   }
@@ -29,7 +31,7 @@ export class SentTable {
     this.#sql.run('REPLACE INTO sent (prefix, body, expires_ms) VALUES (?, ?, ?)', [prefix, body, expiresMs]);
   }
 
-  /** Deletes at most `limit` rows that have expired, and as many beyond the bound; returns how many. */
+  /** Deletes at most `limit` expired rows, and as many beyond the bound; returns their number. */
   trim(nowMs: number, limit: number): number {
     const excess = 'SELECT id FROM sent WHERE id <= (SELECT max(id) FROM sent) - ? ORDER BY id LIMIT ?';
     const expired = this.#sql.expire('sent', nowMs, limit);

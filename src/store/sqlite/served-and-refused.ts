@@ -1,10 +1,10 @@
 import type { Statements } from './statements.ts';
 
-/** As many conversations as `refused` hands out. */
+/** The same number of conversations as `refused` returns. */
 const MAX_REFUSED = 10_000;
 const MAX_SERVED = 100_000;
 
-/** What the proxy must not prune: texts that recovery served, and conversations whose upstream refused a prune. */
+/** Exceptions from pruning: texts served by recovery, and conversations whose upstream refused a prune. */
 export class ServedAndRefused {
   readonly #sql: Statements;
 
@@ -27,7 +27,7 @@ export class ServedAndRefused {
   }
 
   refuse(prefixHash: string, expiresMs: number): void {
-    // replacing gives a new row number, hence the newest place in the order
+    // REPLACE assigns a new row number, hence the newest place in the order
     this.#sql.run('REPLACE INTO left_alone (prefix_hash, expires_ms) VALUES (?, ?)', [prefixHash, expiresMs]);
     this.#sql.run('DELETE FROM left_alone WHERE id <= (SELECT max(id) FROM left_alone) - ?', [MAX_REFUSED]);
   }
@@ -38,7 +38,7 @@ export class ServedAndRefused {
     return this.#sql.column(sql, [nowMs, MAX_REFUSED]);
   }
 
-  /** Deletes at most `limit` expired marks of each kind; returns how many. */
+  /** Deletes at most `limit` expired marks of each kind; returns their number. */
   expire(nowMs: number, limit: number): number {
     return this.#sql.expire('served', nowMs, limit) + this.#sql.expire('left_alone', nowMs, limit);
   }

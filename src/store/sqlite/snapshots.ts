@@ -1,17 +1,17 @@
 import { encodeText, PACK_FROM_BYTES, type StoredText } from '../text-codec.ts';
 import type { Statements } from './statements.ts';
 
-/** A snapshot that nobody tried to compress yet. */
+/** A snapshot for which compression was not tried yet. */
 export interface Unpacked {
   readonly id: number;
   readonly hash: string;
   readonly text_bytes: number;
 }
 
-/** More than the write-ahead log has to spare by chance. */
+/** More than the spare room that the write-ahead log may have by chance. */
 const TRIED_BYTES = 65_536;
 
-/** Original texts by their hash, each stored once however many prunes refer to it. */
+/** Original texts by hash, each stored once, however many prunes refer to it. */
 export class Snapshots {
   readonly #sql: Statements;
 
@@ -32,7 +32,7 @@ export class Snapshots {
     );
   }
 
-  /** Takes up room as an original would, and fails as that would; `giveRoom` gives it back. */
+  /** Reserves the room of an original, and fails as storing it would; `giveRoom` releases it. */
   takeRoom(): void {
     this.#sql.run('INSERT OR REPLACE INTO content (id, data) VALUES (-1, zeroblob(?))', [TRIED_BYTES]);
   }
@@ -41,7 +41,7 @@ export class Snapshots {
     this.#deleteContent(-1);
   }
 
-  /** The stored form of a text, or `undefined` when the row has gone. */
+  /** The stored form of a text, or `undefined` if the row was deleted. */
   read(id: number): StoredText | undefined {
     return this.#sql.get(
       `SELECT s.encoding, s.packing, s.text_bytes, c.data
@@ -50,30 +50,30 @@ export class Snapshots {
     );
   }
 
-  /** What a row's text is known by; `undefined` when the row has gone. */
+  /** The hash of a row's text; `undefined` if the row was deleted. */
   hashOf(id: number): string | undefined {
     return this.#sql.value('SELECT hash FROM snapshot WHERE id = ?', [id]);
   }
 
-  /** Deletes a text that no prune refers to any more. */
+  /** Deletes a text without prunes. */
   dropOrphan(id: number): void {
     const orphan = 'id = ? AND NOT EXISTS (SELECT 1 FROM prune WHERE snapshot = ?)';
     this.#sql.run(`DELETE FROM snapshot WHERE ${orphan}`, [id, id]);
   }
 
-  /** Some texts that wait to be compressed, oldest first. */
+  /** Some texts that wait for compression, oldest first. */
   unpacked(limit: number): Unpacked[] {
     return this.#sql.all('SELECT id, hash, text_bytes FROM snapshot WHERE packing = 0 ORDER BY id LIMIT ?', [limit]);
   }
 
   /**
-   * Puts the compressed form in place of the plain one; `null` marks it as not worth it.
+   * Replaces the plain form by the compressed one; `null` marks it as not worth it.
    *
-   * @param inOldRoom - in the pages of the plain one, the only ones there are on a full disk; elsewhere the file gets
-   *   denser (by a seventh) when the compressed form is written before the plain one goes
+   * @param inOldRoom - reuses the pages of the plain form, the only free ones on a full disk. Otherwise the compressed
+   * form is written before the plain one is deleted, which makes the file denser (by a seventh)
    */
   setPacked({ id, hash }: Unpacked, packed: Buffer | null, inOldRoom = false): void {
-    // by hash as well: a row number may have been given to another text while this one was being compressed
+    // by hash as well: the row number may have been reused for another text during the compression
     const ofText = 'SELECT content FROM snapshot WHERE id = ? AND hash = ? AND packing = 0';
     const plain = this.#sql.value(ofText, [id, hash]);
     if (plain === undefined) return; // deleted, or compressed by another process

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** Statements of one connection, each prepared with its first use. Their texts are constant, hence few. */
+/** Prepared statements of one connection, each prepared on first use. Their texts are constant, hence few. */
 export class Statements {
   readonly #db: Database;
   readonly #prepared = {
@@ -39,22 +39,22 @@ export class Statements {
     return this.#statement(sql, 'pluck').get(...values) as Value | undefined;
   }
 
-  /** Rows by the places of their columns: names would be looked up for each row. */
+  /** Rows as arrays in column order: names would be looked up for each row. */
   tuples<Row extends readonly unknown[]>(sql: string, values: readonly unknown[] = []): Row[] {
     return this.#statement(sql, 'raw').all(...values) as unknown[] as Row[];
   }
 
-  /** @returns how many rows it changed */
+  /** @returns the number of changed rows */
   run(sql: string, values: readonly unknown[] = []): number {
     return this.#statement(sql).run(...values).changes;
   }
 
-  /** Adds a row; returns its number. */
+  /** Adds a row; returns its row number. */
   insert(sql: string, values: readonly unknown[] = []): number {
     return Number(this.#statement(sql).run(...values).lastInsertRowid);
   }
 
-  /** Deletes rows of a table that have expired, those that did first, at most `limit`; returns how many. */
+  /** Deletes expired rows of a table, earliest expiry first, at most `limit`; returns their number. */
   expire(table: 'served' | 'left_alone' | 'sent' | 'reply', nowMs: number, limit: number): number {
     return this.run(
       `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE expires_ms <= ? ORDER BY expires_ms LIMIT ?)`,

@@ -9,7 +9,7 @@ import { trimLedger } from './ledger-store.ts';
 import { trimAudit, trimLog } from './logs.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
 
-/** How much text one step compresses; a larger one goes alone. */
+/** Bytes compressed per step; a larger text gets its own step. */
 const STEP_PACK_BYTES = 524_288;
 const STEP_PACK_COUNT = 8;
 const STEP_VACUUM_PAGES = 64;
@@ -19,9 +19,9 @@ const STEP_USES = 2_000;
 type Packed = [Unpacked, Buffer | null];
 
 /**
- * Keeps the store in bounds, one small step at a time: what has expired goes, then events beyond `maxEvents`, then what
- * was used least recently while there is more than `maxBytes`; waiting texts are compressed on the thread pool; and
- * when nothing else is left to do, the write-ahead log is copied into the file.
+ * Keeps the store within its bounds, in small steps. A step deletes expired items, then events beyond `maxEvents`, then
+ * the least recently used items beyond `maxBytes`. Waiting texts are compressed on the thread pool. When nothing else
+ * is left to do, the write-ahead log is copied into the file.
  */
 export class Sweeper {
   readonly #access: Access;
@@ -39,7 +39,7 @@ export class Sweeper {
   async step(): Promise<SweepStep> {
     const access = this.#access;
     if (access.usesWaiting > STEP_USES) {
-      // nothing may expire while its use waits to be written
+      // nothing may expire while its use is pending
       await access.write(() => undefined, { verify: true, uses: STEP_USES });
       return { expired: 0, evicted: 0, packed: 0, pages: 0, more: true };
     }
@@ -66,7 +66,7 @@ export class Sweeper {
     return { expired: cleared.done, evicted: evicted.done, packed: packed.length, pages, more };
   }
 
-  /** In a write by itself: what was deleted stays deleted when compressed texts find no room on a full disk. */
+  /** In its own write: the deletions stay committed even if compressed texts find no room on a full disk. */
   async #putPacked(packed: readonly Packed[]): Promise<void> {
     const put = (inOldRoom: boolean) =>
       this.#access.write(({ snapshots }) => {
@@ -80,7 +80,7 @@ export class Sweeper {
     }
   }
 
-  /** Only after changes: a checkpoint costs fsyncs. */
+  /** Only after changes, because a checkpoint costs fsyncs. */
   async #checkpoint(): Promise<void> {
     const changes = await this.#access.maintain((connection) => connection.changes());
     if (changes === this.#checkpointedAt) return;
@@ -89,7 +89,7 @@ export class Sweeper {
   }
 }
 
-/** Some texts that wait to be compressed. */
+/** Some texts that wait for compression. */
 function nextToPack(snapshots: Snapshots): [Unpacked, Buffer][] {
   const next: [Unpacked, Buffer][] = [];
   let bytes = 0;
@@ -103,8 +103,8 @@ function nextToPack(snapshots: Snapshots): [Unpacked, Buffer][] {
 }
 
 /**
- * Compresses one after the other, so that other users of the thread pool are not held up; `null` where the result is no
- * smaller.
+ * Compresses one text after the other, so that other users of the thread pool are not blocked; `null` if the result is
+ * no smaller.
  */
 async function packSome(texts: readonly [Unpacked, Buffer][]): Promise<Packed[]> {
   const packed: Packed[] = [];

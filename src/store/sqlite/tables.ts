@@ -20,7 +20,7 @@ export type Meter =
   | 'key_generation'
   | 'prunes_adopted';
 
-/** Everything that is stored, on one connection. */
+/** All tables on one connection. */
 export interface Tables {
   readonly sql: Statements;
   readonly snapshots: Snapshots;
@@ -32,7 +32,7 @@ export interface Tables {
   readonly directives: DirectiveTable;
   readonly replies: Replies;
   readonly sent: SentTable;
-  /** One of the counters that the schema's triggers keep. */
+  /** One of the counters maintained by the schema's triggers. */
   meter(name: Meter): number;
 }
 

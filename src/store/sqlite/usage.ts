@@ -2,7 +2,7 @@ import type { UsageRecord, UsageTotal } from '../../core/ports.ts';
 import { MAX_USAGE_ROWS_PER_DAY, OTHER, totalOf } from '../usage-rows.ts';
 import type { Statements } from './statements.ts';
 
-/** Adds up by day (UTC), model and tool, inside the caller's transaction. */
+/** Adds to the totals by day (UTC), model and tool, inside the caller's transaction. */
 export function addUsage(sql: Statements, records: readonly UsageRecord[]): void {
   for (const total of records.map(totalOf)) {
     if (count(sql, total)) continue;
@@ -14,7 +14,7 @@ export function addUsage(sql: Statements, records: readonly UsageRecord[]): void
   }
 }
 
-/** Adds to what there is under a name; `false` where there is nothing. */
+/** Adds to an existing total; `false` if there is none. */
 function count(sql: Statements, total: UsageTotal): boolean {
   const changed = sql.run(
     `UPDATE usage SET requests = requests + @requests, candidates = candidates + @candidates, pruned = pruned + @pruned,

@@ -13,7 +13,7 @@ import { recall } from './0013-recall.ts';
 import { compactions } from './0014-compactions.ts';
 import type { Migration } from './migration.ts';
 
-/** The schema's whole life, oldest first; an entry that was ever released is never edited. */
+/** All migrations of the schema, oldest first. A released entry is never edited. */
 export const migrations: readonly Migration[] = [
   tables,
   counting,
@@ -28,14 +28,14 @@ export const migrations: readonly Migration[] = [
   compactions,
 ];
 
-/** Whoever migrates holds this advisory lock of the database ("mcpr"). */
+/** Advisory lock of the database ("mcpr"), held during migration. */
 const LOCK = 0x6d637072;
 
 /**
- * Brings the schema to the newest version, in one transaction. Replicas that start at the same time wait for each other;
- * the lock ends with the transaction, so that it works behind a pooler.
+ * Migrates the schema to the newest version, in one transaction. Replicas that start at the same time wait for each
+ * other. The lock ends with the transaction, so that it works behind a pooler.
  *
- * @throws StoreUnavailable `newer_schema` when a later version was put in place that this program cannot work with
+ * @throws StoreUnavailable `newer_schema` if the database has a later version that this program cannot use
  */
 export async function migrate(client: ClientBase, readonly: boolean, known = migrations): Promise<void> {
   await client.query('BEGIN');
@@ -55,7 +55,7 @@ export async function migrate(client: ClientBase, readonly: boolean, known = mig
     }
     await client.query('COMMIT');
   } catch (cause) {
-    await client.query('ROLLBACK').catch(() => undefined); // the connection may be what failed
+    await client.query('ROLLBACK').catch(() => undefined); // the connection itself may have failed
     throw cause;
   }
 }

@@ -1,10 +1,10 @@
-/** One step forward of the schema `mcp_pruner`. Runs once in a database's life, in one transaction with the others. */
+/** One migration of the schema `mcp_pruner`. Runs once per database, in one transaction with the others. */
 export interface Migration {
   /** 1, 2, 3, … without gaps. */
   readonly version: number;
   /**
-   * The oldest version of the program's schema that may go on working while this one is in place: replicas are upgraded
-   * one after the other. A step that only adds keeps the one before it.
+   * The oldest program schema version that still works with this one: replicas are upgraded one after the other. A
+   * migration that only adds keeps the previous value.
    */
   readonly worksWith: number;
   readonly sql: string;

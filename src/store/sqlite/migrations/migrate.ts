@@ -17,8 +17,8 @@ import { compactions } from './0017-compactions.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * The schema's whole life, oldest first. A new table or column is a new file and a new last entry here; an entry that
- * was ever released is never edited.
+ * All migrations of the schema, oldest first. A new table or column is a new file and a new last entry here; a released
+ * entry is never edited.
  */
 export const migrations: readonly Migration[] = [
   originals,
@@ -37,11 +37,11 @@ export const migrations: readonly Migration[] = [
   compactions,
 ];
 
-/** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to somebody else's database. */
+/** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to another program's database. */
 const APPLICATION_ID = 0x6d637072; // "mcpr"
 
 /**
- * Says whether a file may be used by this program, reading only.
+ * Checks, reading only, whether this program may use a file.
  *
  * @returns the file's schema version; 0 for an empty one
  * @throws StoreFileError `newer_schema` for a file of a later version, `error` for another program's database
@@ -61,7 +61,7 @@ export function checkSchema(db: Database, path: string, known: readonly Migratio
   return version;
 }
 
-/** Brings a file to the newest schema, each step in one transaction. Two processes may do so at the same time. */
+/** Migrates a file to the newest schema, each step in its own transaction. Two processes may do so at the same time. */
 export function migrate(db: Database, known: readonly Migration[] = migrations): void {
   for (const migration of known) {
     if (versionOf(db) >= migration.version) continue;

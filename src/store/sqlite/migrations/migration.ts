@@ -1,8 +1,8 @@
 import type { Database } from 'better-sqlite3';
 
-/** One step forward of the schema. `up` runs inside a transaction of its own, exactly once in a file's life. */
+/** One migration of the schema. `up` runs inside its own transaction, exactly once per file. */
 export interface Migration {
-  /** 1, 2, 3, … without gaps; what `PRAGMA user_version` says afterwards. */
+  /** 1, 2, 3, … without gaps; the value of `PRAGMA user_version` afterwards. */
   readonly version: number;
   up(db: Database): void;
 }
