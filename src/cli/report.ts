@@ -46,6 +46,9 @@ export const report: Command = {
       const { reportSessions } = await import('./sessions/report.ts');
       return reportSessions(call, io, daysOf(call, DEFAULT_SESSION_DAYS));
     }
+    if (call.values.json === true && textOption(call, 'html') !== undefined) {
+      throw new UsageError('--html and --json exclude each other: run report once for each');
+    }
     if (call.values.share === true) throw new UsageError('--share is of report --sessions');
     const days = daysOf(call, DEFAULT_DAYS);
     const from = textOption(call, 'from');

@@ -35,6 +35,7 @@ describe('the command line', () => {
     [['recover'], 'too few arguments: mcp-pruner recover <prune_id|marker>'],
     [['recover', 'prn_x', '--lines', '9-3'], 'is not a range of lines'],
     [['recover', 'prn_x', '--lines', '0'], 'is not a range of lines'],
+    [['report', '--html', 'x.html', '--json'], '--html and --json exclude each other'],
   ])('refuses %j in one line with exit code 2', async (args, expected) => {
     const { code, out, err } = await run(args);
     expect(code).toBe(2);
