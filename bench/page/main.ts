@@ -121,8 +121,11 @@ async function pictures(): Promise<void> {
   };
   const openLog = async (page: Page): Promise<void> => {
     await page.locator('.row').first().click();
-    await page.getByRole('button', { name: /^Show what was cut of bash/ }).click();
-    await page.locator('.lines .line').first().waitFor();
+    const log = page.getByRole('article', { name: 'Tool result: bash' });
+    await log.getByRole('button', { name: /^Why/ }).click();
+    await log.locator('.why').first().waitFor();
+    await log.evaluate((text) => text.scrollIntoView());
+    await page.evaluate('scrollBy(0, -100)');
   };
   await draw('page-overview.png', 'overview', { colorScheme: 'dark' }, async (page) => {
     await page.locator('.plot canvas').waitFor();
@@ -150,8 +153,6 @@ async function pictures(): Promise<void> {
     { colorScheme: 'light', viewport: { width: 390, height: 844 } },
     async (page) => {
       await openLog(page);
-      await page.locator('.text-view').evaluate((view) => view.parentElement?.scrollIntoView());
-      await page.evaluate('scrollBy(0, -100)');
     },
   );
   await browser.close();

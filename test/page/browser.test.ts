@@ -128,7 +128,16 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
           expect([view, await narrowCells(page)]).toEqual([view, []]);
           expect([view, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([view, 1024]);
+          const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`;
+          expect([view, await page.evaluate(scrolled)]).toEqual([view, 0]);
         }
+        await page.goto(`${stage.url}/#/live`);
+        const cut = page.locator('.requests > li').filter({ hasText: 'read_file' }).first();
+        await cut.locator('summary').first().click();
+        await cut.getByRole('button', { name: /^Why\?/ }).click();
+        await cut.locator('.why').first().waitFor();
+        const body = cut.locator('.request-body');
+        expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
       },
       { viewport: { width: 1024, height: 800 } },
     );

@@ -93,7 +93,7 @@ export function narrowCells(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`(() => {
     const faults = [];
     for (const cell of document.querySelectorAll('main th, main td, .requests summary > span')) {
-      if (cell.matches('.amount') || cell.textContent.trim() === '' || !cell.checkVisibility()) continue;
+      if (cell.matches('.amount, .bars') || cell.textContent.trim() === '' || !cell.checkVisibility()) continue;
       const style = getComputedStyle(cell);
       const width = cell.getBoundingClientRect().width - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
       const em = width / parseFloat(style.fontSize);

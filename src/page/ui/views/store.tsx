@@ -61,7 +61,7 @@ function Search({ nowMs }: { nowMs: number }) {
   return (
     <Card title="Search what tools returned">
       <form
-        class="row"
+        class="filter"
         onSubmit={(event) => {
           event.preventDefault();
           setQuery(words.trim());

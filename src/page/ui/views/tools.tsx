@@ -1,5 +1,5 @@
 import type { BoldnessStep, LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
-import { compact, dollars, number, share } from '../format.tsx';
+import { compact, dayName, dollars, iso, number, share } from '../format.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Badge, Bar, Card, Empty, Head, Scroll, Time } from '../parts/pieces.tsx';
 import { Start } from './start.tsx';
@@ -111,8 +111,8 @@ function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
   return (
     <Card title="Learnt from regret" flush>
       <p class="quiet">
-        Where many cut texts were needed after all, what is decided from then on is cut more mildly; where hardly any,
-        more boldly. What was sent before stays as it was. <code>MCP_PRUNER_LEARN=false</code> switches it off.
+        New texts are cut more mildly where many cut texts were needed later, and more boldly where hardly any were.
+        Texts already sent stay as they were. <code>MCP_PRUNER_LEARN=false</code> switches it off.
       </p>
       <Scroll label="Learnt from regret">
         <table>
@@ -150,7 +150,7 @@ function Learnt({ steps }: { steps: readonly BoldnessStep[] }) {
                   {number(one.regretted)} <span class="quiet">({share(one.regretted, one.texts)})</span>
                 </td>
                 <td>
-                  <Time ms={one.atMs} />
+                  <Time ms={one.atMs}>{dayName(iso(one.atMs).slice(0, 10))}</Time>
                 </td>
                 <td class="amount">
                   <Step step={one.step} />
