@@ -28,20 +28,18 @@ export function TextView({ id, explained = false }: { id: string; explained?: bo
 
   const failed = (cause: unknown): void =>
     setFailure(cause instanceof Failure ? cause : new Failure(0, 'unknown', words(cause)));
+  const explain = (): void => {
+    get<WhyShown>('why', { id }).then(setWhy, failed);
+  };
   const load = (from: number): void => {
     get<TextPart>('text', { id, from, count: LINES_AT_ONCE }).then((part) => {
       setFailure(null);
       setText(part);
       setLines((before) => [...before.filter(({ n }) => n < from), ...part.part]);
+      if (explained && from === 1) explain();
     }, failed);
   };
-  const explain = (): void => {
-    get<WhyShown>('why', { id }).then(setWhy, failed);
-  };
-  useEffect(() => {
-    load(1);
-    if (explained) explain();
-  }, [id]);
+  useEffect(() => load(1), [id]);
   if (text === null)
     return failure ? <Trouble failure={failure} retry={() => load(1)} /> : <p class="quiet loading">Loading…</p>;
   const { next } = text;
