@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A request's body: whole, or too large to be collected (then what came so far, and the rest is still to come). */
+/** A request's body: complete, or too large to collect (then its beginning, with the rest still unread). */
 export type Collected =
   | { readonly kind: 'whole'; readonly body: Buffer }
   | { readonly kind: 'too_large'; readonly start: readonly Buffer[] }
   | { readonly kind: 'gone' };
 
-/** Largest body that gets its room at once, on its sender's word. */
+/** Largest body whose buffer is allocated at once from its declared length. */
 const MAX_TRUSTED_BYTES = 4 * 1024 * 1024;
 
-/** Reads a body up to a limit in bytes. Never rejects: a client that leaves gives `gone`. */
+/** Reads a body up to a limit in bytes. Never rejects: `gone` if the client disconnects. */
 export function collectBody(req: IncomingMessage, maxBytes: number): Promise<Collected> {
-  req.on('error', () => {}); // told by 'close'; a later listener may be gone by then
+  req.on('error', () => {}); // reported by 'close'; a later listener may be gone by then
   const declared = Number(req.headers['content-length'] ?? 0);
   if (declared > maxBytes) return Promise.resolve({ kind: 'too_large', start: [] });
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
-    let whole: Buffer | null = null; // pieces that are copied at once die young
+    let whole: Buffer | null = null; // chunks that are copied at once are short-lived
     let size = 0;
     const done = (result: Collected): void => {
       req.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);

@@ -1,16 +1,16 @@
-/** Limits the bytes of bodies that are rewritten at the same time: their texts live in the heap. */
+/** Limits the bytes of bodies rewritten at the same time, because their texts are on the heap. */
 export class ByteBudget {
   readonly #maxBytes: number;
   #taken = 0;
   readonly #waiting: { readonly bytes: number; readonly go: (release: () => void) => void }[] = [];
 
-  /** @param maxBytes - of bodies at once; a larger one goes alone */
+  /** @param maxBytes - most bytes at once; a larger body runs alone */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
   /**
-   * Waits until the budget allows a body, in the order of arrival.
+   * Waits until the budget allows a body, in order of arrival.
    *
    * @returns a function that releases the bytes, or `null` after `waitMs`: the body is then forwarded unchanged
    */
@@ -27,7 +27,7 @@ export class ByteBudget {
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(mine), 1);
         resolve(null);
-        this.#admit(); // a smaller one behind it may fit
+        this.#admit(); // a smaller body behind it may fit
       }, waitMs);
       this.#waiting.push(mine);
     });

@@ -2,10 +2,10 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import { type Decoder, unzstd } from './zstd.ts';
 
-/** Longest time that decoding may keep the thread of the requests busy, in milliseconds. */
+/** Longest time that decoding may block the event loop, in milliseconds. */
 const DECODE_MS = 1_000;
 
-/** The encodings that are understood, by the names that RFC 9110 §8.4.1 and RFC 8878 §7 give them. */
+/** Supported encodings, by their names in RFC 9110 §8.4.1 and RFC 8878 §7. */
 const decoders = new Map<string, Decoder>([
   ['gzip', native(gunzip)],
   ['x-gzip', native(gunzip)],
@@ -15,9 +15,9 @@ const decoders = new Map<string, Decoder>([
 ]);
 
 /**
- * Undoes a content encoding.
+ * Decodes a content encoding.
  *
- * @returns `null` when the encoding is not one of ours, the bytes are broken, or the result would pass `maxBytes`
+ * @returns `null` if the encoding is unsupported, the bytes are broken, or the result would exceed `maxBytes`
  */
 export async function decodeBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer | null> {
   const name = encoding.trim().toLowerCase();

@@ -4,15 +4,15 @@ import { type ErrorCode, errorRow, errorTable } from '../errors.ts';
 /** Makes the JSON body of an error. */
 export type ErrorBody = (status: number, code: string, message: string) => Buffer;
 
-/** The shape that OpenAI's clients read an error from. */
+/** The error shape of OpenAI's clients. */
 const openaiError: ErrorBody = (_status, code, message) =>
   Buffer.from(JSON.stringify({ error: { message, type: 'mcp_pruner_error', param: null, code } }));
 
 /**
  * Answers with a row of the table of errors.
  *
- * @param message - where the place knows better than the table what to do
- * @param bodyOf - the shape that the client reads an error from; OpenAI's where nothing says otherwise
+ * @param message - replaces the table's message if the caller knows a better remedy
+ * @param bodyOf - the error shape of the client; default: OpenAI's
  */
 export function sendError(
   res: ServerResponse,
@@ -33,9 +33,9 @@ export function sendError(
 }
 
 /**
- * Tells a client that the upstream could not be asked.
+ * Reports to the client that the upstream request failed.
  *
- * @param code - as `upstreamErrorCode` has it; `timeout` is a 504, anything else a 502
+ * @param code - from `upstreamErrorCode`; `timeout` is a 504, anything else a 502
  * @returns the status of the answer
  */
 export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: ErrorBody): number {
@@ -49,7 +49,7 @@ export function sendUpstreamError(res: ServerResponse, code: string, bodyOf?: Er
   return status;
 }
 
-/** Where it was reached, but nothing came of it. */
+/** Failures after the upstream was reached. */
 const WHY: Readonly<Record<string, string>> = {
   garbled: 'What the upstream answers is no HTTP, or broken',
   reset: 'The upstream closed the connection before it answered',

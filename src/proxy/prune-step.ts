@@ -17,32 +17,34 @@ import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
 
 export interface PruneStepOptions {
-  /** The wire that the requests speak. */
+  /** The wire of the requests. */
   readonly dialect: Dialect;
   readonly rewriter: Pick<RequestPipeline, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
   readonly enabled: boolean;
-  /** Forward everything as it came and only report; what a provider checks is repeated all the same. */
+  /**
+   * Shadow mode: forward everything unchanged and only report; cuts that a provider verifies are replayed all the same.
+   */
   readonly shadow: boolean;
   readonly maxBodyBytes: number;
-  /** What is rewritten at once; for a request that finds no room in time only what was sent is repeated. */
+  /** Budget of rewrites in progress; a request that does not get room in time only replays recorded cuts. */
   readonly budget: Pick<ByteBudget, 'take'>;
-  /** Where what was sent is looked up for those that found none: they would fill the heap just as well. */
+  /** Budget of replays for requests without room in the first budget: they also use the heap. */
   readonly lateBudget: Pick<ByteBudget, 'take'>;
-  /** Longest time for finding, deciding and storing, in milliseconds. */
+  /** Time limit for finding, deciding and storing, in milliseconds. */
   readonly timeoutMs: number;
-  /** Where requests wait whose past only the store knows; absent, none does. */
+  /** Waiting room for requests whose history only the store has; absent: they do not wait. */
   readonly storeWait?: Pick<StoreWait, 'wait'>;
-  /** Keeps the tool results that requests show; absent: nothing is kept. */
+  /** Stores the tool results in requests; absent: nothing is stored. */
   readonly results?: Pick<ResultKeeper, 'see'>;
-  /** Notices compactions of clients. */
+  /** Detects compactions by clients. */
   readonly compactions?: Pick<CompactionWatch, 'see'>;
-  /** Whether things belong to projects. */
+  /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
-  /** Told of a fault that the client does not see. */
+  /** Reports a fault that the client does not see. */
   readonly onFailure: FailureReporter;
 }
 
-/** A request as it came, in a body or in a frame. */
+/** A received request, in a body or in a frame. */
 export interface CameIn {
   readonly context: RequestContext;
   readonly body: Buffer;
@@ -53,24 +55,24 @@ export interface CameIn {
   readonly historyRefused?: boolean;
 }
 
-/** What became of a request. */
+/** The result of the prune step. */
 export interface Pruned {
-  /** `null`: it was not to be looked at, could not be, or something failed. */
+  /** `null`: the request was not to be read, could not be read, or something failed. */
   readonly rewritten: Rewritten | null;
-  /** The body to forward, plain JSON; `null`: the request as it came. */
+  /** The body to forward, plain JSON; `null`: forward the request unchanged. */
   readonly changed: Buffer | null;
   /** Shadow mode on a history-bound wire: the result of a dry run that prunes the whole conversation from scratch. */
   readonly looked?: Rewritten | null;
-  /** Short constant codes of what failed or was left out. */
+  /** Short constant codes of failures and omissions. */
   readonly fallbacks: readonly string[];
 }
 
-/** How long a request waits for its turn where the request as it came is no way out. */
+/** How long a request waits for its turn if forwarding it unchanged is not acceptable. */
 const CHECKED_PATIENCE_MS = 30_000;
 
 /**
- * Prunes requests, in bodies and in frames. Where the provider checks the past, what was sent is sent again even when
- * pruning is off, there is no room, the time is over, or something fails.
+ * Prunes requests in bodies and frames. If the provider verifies the history, recorded cuts are replayed even when
+ * pruning is off, the budget is exhausted, the time is over, or something fails.
  */
 export class PruneStep {
   readonly #options: PruneStepOptions;
@@ -81,7 +83,7 @@ export class PruneStep {
     this.#isChecked = options.dialect.binding === 'must';
   }
 
-  /** Never rejects: whatever goes wrong inside, the request goes on. */
+  /** Never rejects: after any fault the request is still forwarded. */
   async prune(came: CameIn): Promise<Pruned> {
     const pruned = await this.#pruneIfAsked(came);
     const { onFailure } = this.#options;
@@ -90,8 +92,8 @@ export class PruneStep {
   }
 
   /**
-   * Hands a request on whose tool results may be kept: also one that goes as it came, in shadow mode or because it asks for
-   * that itself. The kill switch keeps nothing.
+   * Passes on a request whose tool results may be stored, including bypassed ones and those in shadow mode. With the
+   * kill switch nothing is stored.
    */
   async #show(came: CameIn, rewritten: Rewritten | null): Promise<void> {
     const { results, compactions, enabled, dialect, maxBodyBytes, hasProjects: isOwned = false } = this.#options;
@@ -128,7 +130,7 @@ export class PruneStep {
     return this.#prune(came, false);
   }
 
-  /** @throws HistoryUnknown where the request may wait for the store */
+  /** @throws HistoryUnknown if the request may wait for the store */
   async #prune(came: CameIn, mayWait: boolean): Promise<Pruned> {
     const { maxBodyBytes, dialect, budget, lateBudget, timeoutMs } = this.#options;
     const granted = await budget.take(came.body.length, timeoutMs);
@@ -207,7 +209,7 @@ export class PruneStep {
     }
   }
 
-  /** The result of a dry run, for a request that is forwarded as it came; `null` where that takes too long or fails. */
+  /** The result of a dry run for a request that is forwarded unchanged; `null` if that takes too long or fails. */
   async #look(requestId: string, request: IncomingRequest): Promise<Rewritten | null> {
     const { rewriter, timeoutMs, onFailure } = this.#options;
     const failed = (cause: unknown): null => {
@@ -230,7 +232,7 @@ export class PruneStep {
 interface Plan {
   readonly policy: Policy;
   readonly situation: Situation;
-  /** Codes so far; more are added. */
+  /** Fallback codes so far; more are added. */
   readonly fallbacks: string[];
 }
 

@@ -2,22 +2,22 @@ import type { Rewritten } from '../core/request/rewritten.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Decline } from './upstream/pass-on.ts';
 
-/** Statuses with which an upstream refuses what it was sent. */
+/** Statuses by which an upstream rejects a request's content. */
 export const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** Which refusals of a request are answered by sending it once more, in another way. */
+/** Decides which refusals are answered by resending the request in another form. */
 export class Refusal implements Decline {
   readonly #dialect: Dialect;
   readonly #rawHistory: boolean;
   readonly #mayGoWhole: boolean;
-  /** It was refused because of what stands before an answer: that must have been sent otherwise. */
+  /** The provider rejected the history, so an earlier run must have pruned it. */
   ofHistory = false;
 
-  /** @param cut - the request was cut, and is one that a model answers */
+  /** @param cut - the request was pruned, and is one that a model answers */
   constructor(dialect: Dialect, { rawHistory, acceptedBefore }: Rewritten, cut: boolean) {
     this.#dialect = dialect;
     this.#rawHistory = rawHistory && dialect.binding === 'must';
-    // once the provider took cuts of this conversation, the whole request would be an edit of what it knows
+    // once the provider has accepted cuts of this conversation, the unpruned request would change its history
     this.#mayGoWhole = cut && !acceptedBefore;
   }
 

@@ -15,48 +15,48 @@ import type { Hops } from './upstream/hops.ts';
 import { bareAnswer } from './websocket/bare-answer.ts';
 import { serveOrdinary } from './websocket/not-taken-up.ts';
 
-/** Answers a request to a model, on the bare request: express would double its cost. */
+/** Answers requests to a model without express, which would double their cost. */
 export interface Wire {
-  /** How its clients read an error of our own. */
+  /** The error shape of its clients. */
   readonly errorBody: ErrorBody;
   /** Never rejects. */
   readonly handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
 }
 
-/** A route whose WebSockets are joined with others at the upstream. */
+/** A route whose WebSockets are bridged to the upstream. */
 export interface SocketWire {
   claims(req: IncomingMessage): boolean;
-  /** Never rejects. @param head - what came behind the request */
+  /** Never rejects. @param head - bytes received after the request */
   handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
-  /** Ends each connection once no answer is under way on it. */
+  /** Closes each connection once no answer is in progress on it. */
   drain(): void;
 }
 
-/** Who answers. */
+/** The handlers of the server. */
 export interface Routes {
-  /** Answers requests for a WebSocket; without it all are refused. */
+  /** Answers upgrade requests; without it all are refused. */
   readonly sockets?: SocketWire;
-  /** Told of a WebSocket that was refused because there is none at this path. */
+  /** Called when a WebSocket was refused because the path has none. */
   readonly onUpgradeRefused?: () => void;
-  /** Answers a request to a model; `null` for any other request. */
+  /** The wire of a request to a model; `null` for any other request. */
   readonly wireFor: (req: IncomingMessage) => Wire | null;
-  /** Tells requests that have been here before. */
+  /** Detects requests that have already passed this proxy. */
   readonly hops: Pick<Hops, 'isCircle'>;
-  /** Everything that is neither a wire's nor `/health`. */
+  /** Handles all other paths except `/health`. */
   readonly app: RequestListener;
   readonly front?: Gatekeeper;
 }
 
 export interface ServerOptions {
-  /** What `GET /health` answers, as JSON. */
+  /** The answer of `GET /health`, as JSON. */
   readonly health: (headers: IncomingHttpHeaders) => object;
-  /** Whether `GET /health/ready` is a 200: all that is served can be. Before `serve` it never is. */
+  /** Whether `GET /health/ready` is a 200: all parts are ready. Before `serve` it never is. */
   readonly ready?: () => boolean;
   readonly host: string;
   readonly port: number;
-  /** How long requests under way may take to finish once the server stops. */
+  /** How long running requests may take to finish once the server stops. */
   readonly drainTimeoutMs: number;
-  /** How long a request's body may stand still on its way here. */
+  /** Longest pause within a request's body. */
   readonly bodyIdleTimeoutMs?: number;
 }
 
@@ -64,14 +64,15 @@ const BODY_IDLE_MS = 600_000;
 
 export interface Listening {
   readonly url: string;
-  /** Answers from now on, what came before first. */
+  /** Starts to answer, earlier requests first. */
   serve(routes: Routes): void;
-  /** Refuses new requests, waits for those under way, then closes what is left. */
+  /** Refuses new requests, waits for running ones, then closes the rest. */
   close(): Promise<void>;
 }
 
 /**
- * The one port. It opens before there is anybody to answer but `/health`; requests wait for `serve`.
+ * The server's port. It opens before the handlers are ready and answers only `/health`; other requests wait for
+ * `serve`.
  */
 export async function listen(options: ServerOptions): Promise<Listening> {
   const { health, host, port, bodyIdleTimeoutMs = BODY_IDLE_MS } = options;
@@ -84,18 +85,18 @@ export async function listen(options: ServerOptions): Promise<Listening> {
     {
       maxHeaderSize: 64 * 1024,
       headersTimeout: 30_000,
-      requestTimeout: 0, // an upload may take as long as it flows
+      requestTimeout: 0, // an upload may take as long as bytes arrive
       keepAliveTimeout: 75_000,
       noDelay: true,
     },
     (req, res) => {
       req.url = originForm(req.url ?? '');
-      res.on('error', () => {}); // a client that left; the exchange learns it by 'close'
+      res.on('error', () => {}); // a client that disconnected; the exchange receives 'close'
       const { socket } = req;
       connections.begin(socket, req);
       res.once('close', () => {
         connections.end(socket);
-        if (draining) connections.closeIdle(); // a connection kept alive would hold the drain up
+        if (draining) connections.closeIdle(); // a kept-alive connection would delay the drain
       });
       if (isHealth(req, '/health/live')) sendJson(res, { status: 'live' });
       else if (draining) {
@@ -113,7 +114,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   );
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     if (!wantsWebSocket(req)) return serveOrdinary(server, req, socket, head);
-    socket.on('error', () => {}); // a client that left; told by 'close'
+    socket.on('error', () => {}); // a client that disconnected; reported by 'close'
     socket.setTimeout(0);
     connections.begin(socket, req);
     req.url = originForm(req.url ?? '');
@@ -134,7 +135,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
   });
   server.listen(port, host);
   await once(server, 'listening');
-  server.on('error', () => {}); // such as running out of file descriptors: those that are open go on
+  server.on('error', () => {}); // such as too many open files; open connections continue
   return {
     url: urlOf(server),
     serve: (those) => {
@@ -151,7 +152,7 @@ export async function listen(options: ServerOptions): Promise<Listening> {
 }
 
 function answer({ wireFor, app, hops, front }: Routes, req: IncomingMessage, res: ServerResponse): void {
-  if (req.destroyed) return; // a client that left while it had to wait
+  if (req.destroyed) return; // a client that disconnected while waiting
   const go = (): void => {
     const wire = wireFor(req);
     if (hops.isCircle(req.headers)) sendError(res, 'loop_detected', undefined, undefined, wire?.errorBody);
@@ -189,7 +190,7 @@ function sendJson(res: ServerResponse, value: object, status = 200): void {
   res.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length }).end(body);
 }
 
-/** Path and query of a request that may name its whole address, as clients do that take us for a forward proxy. */
+/** Path and query of a request that may contain an absolute URL, as from clients that use us as a forward proxy. */
 function originForm(url: string): string {
   if (!/^https?:/i.test(url)) return url;
   const path = url.replace(/^https?:\/\/[^/?]*/i, '');
@@ -214,7 +215,7 @@ async function drain(server: Server, connections: Connections, timeoutMs: number
   connections.closeIdle();
   const hurry = setTimeout(() => {
     server.closeAllConnections();
-    connections.closeAll(); // those that speak another protocol by now are not the server's any more
+    connections.closeAll(); // upgraded connections no longer belong to the server
   }, timeoutMs);
   await closed;
   clearTimeout(hurry);
@@ -225,19 +226,19 @@ interface UnderWay {
   last: IncomingMessage | null;
 }
 
-/** The open connections and what is under way on each. Node does not count one that never asked as idle. */
+/** The open connections and their running requests. Node does not count a connection without any request as idle. */
 class Connections {
   readonly #open = new Map<Socket, UnderWay>();
 
   add(socket: Socket): void {
-    if (this.#open.has(socket)) return; // it was lent for an upgrade that was not taken up
+    if (this.#open.has(socket)) return; // an upgrade returned it
     this.#open.set(socket, { requests: 0, last: null });
     socket.once('close', () => this.#open.delete(socket));
   }
 
   begin(socket: Socket, request: IncomingMessage): void {
     const underWay = this.#open.get(socket);
-    if (!underWay) return; // it has closed already
+    if (!underWay) return; // it is closed already
     underWay.requests++;
     underWay.last = request;
   }
@@ -249,7 +250,7 @@ class Connections {
     if (underWay.requests === 0) underWay.last = null;
   }
 
-  /** Whether it stands still because an answer is waited for: the whole request is here. */
+  /** Whether it is waiting for an answer: the whole request was received. */
   waits(socket: Socket): boolean {
     const underWay = this.#open.get(socket);
     return underWay !== undefined && underWay.requests > 0 && underWay.last?.complete === true;

@@ -6,18 +6,18 @@ export interface StoreWaitOptions {
   readonly problem: () => { readonly reason: string } | null;
   /** As in `StoreHandle`. */
   readonly untilBack: (ms: number) => Promise<boolean>;
-  /** How long an absence is waited out, and longest time that a request waits where it is not one, in milliseconds. */
+  /** How long an outage is waited out, and the longest wait of a request in other cases, in milliseconds. */
   readonly maxMs: number;
-  /** Bytes of bodies that wait at once. */
+  /** Most bytes of waiting bodies. */
   readonly maxBytes: number;
 }
 
-/** Between two tries where the store is there and answers nobody. */
+/** Retry interval while the store is reachable but does not answer. */
 const AGAIN_MS = 200;
 
 /**
- * Where requests wait whose past only the store knows while it cannot be asked: sent otherwise than before they would cost
- * the provider's cache, and the session where the provider checks.
+ * Requests wait here while the store that has their earlier cuts is unavailable. Sent unpruned they would cost the
+ * provider's cache, and the session if the provider verifies the history.
  */
 export class StoreWait {
   readonly #options: StoreWaitOptions;
@@ -28,9 +28,9 @@ export class StoreWait {
   }
 
   /**
-   * @param cause - why the store could not be asked
-   * @param sinceMs - when the request came, of `performance.now()`
-   * @returns whether it is worth another try
+   * @param cause - why the store could not be queried
+   * @param sinceMs - arrival of the request, of `performance.now()`
+   * @returns whether to try again
    */
   async wait(cause: unknown, bytes: number, sinceMs: number): Promise<boolean> {
     const { maxMs, maxBytes } = this.#options;
@@ -46,7 +46,7 @@ export class StoreWait {
   async #back(cause: unknown): Promise<boolean> {
     const { problem, untilBack, maxMs } = this.#options;
     if (problem()?.reason === 'unreachable') return untilBack(maxMs);
-    if (!(cause instanceof StoreUnavailable)) return false; // it is something else that takes long
+    if (!(cause instanceof StoreUnavailable)) return false; // the delay has another cause
     await pause(AGAIN_MS);
     return cause.reason === 'unreachable' || cause.reason === 'locked';
   }

@@ -1,19 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What providers have below `/v1` and `/v1beta` that no agent's session goes by. */
+/** Provider paths below `/v1` and `/v1beta` that no agent session uses. */
 const NO_SESSION = new Set(
   `assistants audio batches cachedContents containers embeddings evals files fine_tuning images moderations ocr
   organizations realtime rerank skills threads tokenize uploads vector_stores videos`.split(/\s+/),
 );
-/** Methods of Gemini's models that answer nothing: `/v1beta/models/<name>:embedContent`. */
+/** Methods of Gemini's models without generated text: `/v1beta/models/<name>:embedContent`. */
 const NO_SESSION_METHOD = /:(?:batchE|e)mbed\w*$|:countTokens$|:predict\w*$/;
 
 /**
- * Whether a request that nobody reads may well be one of a session: JSON that is large enough to hold something to prune,
- * posted to a path that is not known to be about anything else. A client that moved to such a path saves nothing.
+ * Whether an unread request may belong to a session: JSON, large enough to prune, posted to a path with no other known
+ * purpose. A client that moved to such a path saves nothing.
  *
  * @param path - without its query
- * @param leastBytes - smaller bodies hold nothing to prune
+ * @param leastBytes - smaller bodies have nothing to prune
  */
 export function mayBeSession(
   method: string | undefined,

@@ -28,25 +28,25 @@ import { readAway, uploadOf } from './upstream/unread-upload.ts';
 export interface WireOptions extends PruneStepOptions {
   readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
-  /** The provider that the requests go to. */
+  /** The provider of the requests. */
   readonly cloud: ProviderName;
-  /** Checks and makes the signatures of the provider; absent where it has none. */
+  /** Verifies and creates the provider's signatures; absent if it has none. */
   readonly signing?: AwsSigning;
-  /** Whether a web page of somebody else may have sent it: such a request goes as it came, unread and unstored. */
+  /** Whether a page of another origin may have sent it: such a request is forwarded unchanged, unread and unstored. */
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
   readonly newRequestId: () => string;
-  /** Told that a request has ended; the report is made when it is asked for. */
+  /** Called when a request has ended; the report is built on demand. */
   readonly onReport: (report: () => RequestReport | Promise<RequestReport>) => void;
-  /** Asks the provider what some of the requests would have come to without cuts. */
+  /** Asks the provider for the unpruned size of some requests. */
   readonly counts?: ExactCounts;
-  /** Whether somebody keeps account of what requests cost. */
+  /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
 }
 
-/** Where a request to a model goes. */
+/** The destination of a request to a model. */
 export type ModelDestination = Destination & { readonly operation: Operation };
 
-/** Serves the requests of one wire on the bare request: collect, prune, forward, report. */
+/** Serves the requests of one wire: collect, prune, forward, report. */
 export class WireHandler {
   readonly #options: WireOptions;
   readonly #step: PruneStep;
@@ -56,7 +56,7 @@ export class WireHandler {
     this.#step = new PruneStep(this.#options);
   }
 
-  /** Never rejects: whatever goes wrong inside, the client's own bytes go upstream. */
+  /** Never rejects: after any internal fault, the client's own bytes are forwarded. */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();
     const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId), to);
@@ -70,7 +70,7 @@ export class WireHandler {
   }
 }
 
-/** One request on its way through. */
+/** One request in progress. */
 class WireExchange {
   readonly #options: WireOptions;
   readonly #step: PruneStep;
@@ -87,7 +87,7 @@ class WireExchange {
   #bytesIn = 0;
   #bytesOut = 0;
   #foreign = false;
-  /** Set where the request is signed anew. */
+  /** Set if the request is re-signed. */
   #signingScope: SigningScope | null = null;
 
   constructor(
@@ -117,7 +117,7 @@ class WireExchange {
     await this.#forward(collected.body);
   }
 
-  /** Streams a body that is not looked at. */
+  /** Streams a body unread. */
   async #passThrough(reason: FallbackCode, start: readonly Buffer[] = []): Promise<void> {
     this.#fallbacks.push(reason);
     const declared = this.#req.headers['content-length'];
@@ -170,7 +170,7 @@ class WireExchange {
     changed: Buffer | null,
     decline?: Decline,
   ): Promise<Exchange> {
-    // What was changed is sent as plain JSON, whatever encoding the client had chosen.
+    // A changed body is sent as plain JSON, whatever the client's encoding.
     const without = changed === null ? [] : ['content-encoding'];
     const exchange = await this.#send(changed ?? original, [], without, rewritten, decline);
     if (exchange.kind !== 'answered') return exchange;
@@ -197,7 +197,7 @@ class WireExchange {
     return pruned;
   }
 
-  /** Prunes a request that stands inside a body of another shape. */
+  /** Prunes a request inside a body of another shape. */
   async #pruneEnclosed(
     open: NonNullable<Operation['open']>,
     body: Buffer,
@@ -246,7 +246,7 @@ class WireExchange {
     );
   }
 
-  /** What the ledger is told of a request that a model answered. */
+  /** The ledger's facts of an answered request. */
   #facts(rewritten: Rewritten | null, forwardedOriginal: boolean, { kind, status }: Exchange): OpenFacts | null {
     if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#to.operation.purpose !== 'generate')
       return null;
@@ -290,7 +290,7 @@ class WireExchange {
       stream: this.#to.operation.stream ?? content.stream,
       messages: content.messages,
       outcomes: content.outcomes,
-      // what is only counted was sent before, or will be
+      // a request that is only counted was sent before, or will be
       newFrom: this.#to.operation.purpose === 'generate' ? content.newFrom : content.outcomes.length,
       forwardedOriginal,
       bytesIn: this.#bytesIn,
@@ -318,7 +318,7 @@ class WireExchange {
   }
 }
 
-/** A request inside a body, `null` where the body is not understood. */
+/** A request inside a body, `null` if the body is not understood. */
 function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed | null {
   try {
     return open(body);
@@ -327,17 +327,17 @@ function openedBy(open: NonNullable<Operation['open']>, body: Buffer): Enclosed 
   }
 }
 
-/** A report that waits for what the provider says of its work. */
+/** A report that waits for the provider's usage. */
 type EndedRequest = RequestReport & { usage: ProviderUsage | null; readonly fallbacks: string[] };
 
-/** Puts what the provider said of its work into a report; that it left blocks out is a fallback like any other. */
+/** Adds the provider's usage to a report; dropped reasoning blocks count as a fallback. */
 function withUsage(known: EndedRequest, usage: ProviderUsage | null): RequestReport {
   known.usage = usage;
   if ((usage?.droppedBlocks ?? 0) > 0) known.fallbacks.push('prefix_binding_mismatch' satisfies FallbackCode);
   return known;
 }
 
-/** Tokens that pruning takes off a request. */
+/** Tokens saved in a request. */
 function savedBy(outcomes: readonly TextOutcome[]): number {
   return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
 }

@@ -3,15 +3,15 @@ import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { Decompress } from 'fzstd';
 
-/** What bounds a decoding. */
+/** Limits of decoding. */
 export interface DecodeLimits {
   /** Largest result. */
   readonly maxBytes: number;
-  /** Longest time it may take where it runs on the thread of the requests, in milliseconds. */
+  /** Time limit if it runs on the main thread, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Undoes one encoding. Rejects when the bytes are broken or a limit is passed. */
+/** Decodes one encoding. Rejects if the bytes are broken or a limit is exceeded. */
 export type Decoder = (body: Buffer, limits: DecodeLimits) => Promise<Buffer>;
 
 type NativeZstd = (
@@ -20,26 +20,26 @@ type NativeZstd = (
   callback: (cause: Error | null, decoded: Buffer) => void,
 ) => void;
 
-/** Undoes `zstd` (RFC 8878): by Node itself from 22.15 on, else in JavaScript. */
+/** Decodes `zstd` (RFC 8878): natively from Node 22.15 on, else in JavaScript. */
 export const unzstd: Decoder = nativeZstd() ?? unzstdInTurns;
 
 function nativeZstd(): Decoder | null {
   const { zstdDecompress } = zlib as { readonly zstdDecompress?: NativeZstd };
   if (zstdDecompress === undefined) return null;
   const decompress = promisify(zstdDecompress);
-  // by itself it takes a frame that ends too early for a whole one
+  // on its own it accepts a truncated frame
   return async (body, { maxBytes }) => decompress(checkedFrame(body, maxBytes), { maxOutputLength: maxBytes });
 }
 
-/** Bytes that are decoded in one go: 16 blocks at the most, for each of which the decoder may move a window of 8 MiB. */
+/** Bytes decoded in one step: at most 16 blocks, for each of which the decoder may move a window of 8 MiB. */
 const SLICE_BYTES = 64;
-/** How long decoding may go on before the others have their turn, in milliseconds. */
+/** How long decoding may run before other events are served, in milliseconds. */
 const TURN_MS = 10;
 
 /**
- * Undoes `zstd` in JavaScript, block by block, and stops at the first block beyond a limit.
+ * Decodes `zstd` in JavaScript, block by block, and stops at the first block beyond a limit.
  *
- * @throws Error when the bytes are broken or unfinished, want a dictionary, or pass a limit
+ * @throws Error if the bytes are broken, truncated, require a dictionary, or exceed a limit
  */
 export async function unzstdInTurns(body: Buffer, { maxBytes, timeoutMs }: DecodeLimits): Promise<Buffer> {
   const frame = checkedFrame(body, maxBytes);
@@ -68,15 +68,16 @@ export async function unzstdInTurns(body: Buffer, { maxBytes, timeoutMs }: Decod
 }
 
 const MAGIC = 0xfd2fb528;
-/** Of a frame whose content is not one segment: as much as RFC 8878 §3.1.1.1.2 wants every decoder to allow. */
+/**
+ * Largest window of a frame that is not a single segment: the minimum that RFC 8878 §3.1.1.1.2 recommends to support.
+ */
 const MAX_WINDOW_BYTES = 8 * 1024 * 1024;
 const CHECKSUM_BYTES = 4;
 
 /**
- * The one frame that the bytes are, when its head asks for nothing that is not to be given: the decoder gets all the room
- * that a head names before it reads on.
+ * Checks the header of the only frame: the decoder allocates all memory that a header declares before it reads on.
  *
- * @throws Error for several frames too: the others' heads would be nobody's to look at
+ * @throws Error also for several frames, because the other headers would be unchecked
  */
 function checkedFrame(body: Buffer, maxBytes: number): Buffer {
   if (body.readUInt32LE(0) !== MAGIC) throw new Error('no zstd frame');
@@ -100,14 +101,14 @@ function windowBytes(descriptor: number): number {
   return base + (base / 8) * (descriptor & 0b111);
 }
 
-/** RFC 8878 §3.1.1.1.4; 0 where it is not told. */
+/** RFC 8878 §3.1.1.1.4; 0 if the frame does not state it. */
 function contentSize(body: Buffer, at: number, bytes: number): number {
   if (bytes === 8) return Number(body.readBigUInt64LE(at));
   if (bytes === 0) return 0;
   return body.readUIntLE(at, bytes) + (bytes === 2 ? 256 : 0);
 }
 
-/** Where the last block ends (RFC 8878 §3.1.1.2). @throws RangeError when the bytes end before it */
+/** Position after the last block (RFC 8878 §3.1.1.2). @throws RangeError if the bytes end before it */
 function behindBlocks(body: Buffer, from: number): number {
   let at = from;
   for (let isLast = false; !isLast; ) {

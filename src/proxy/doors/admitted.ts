@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Admitted } from '../../core/ports/key-gate.ts';
 import type { Viewer } from '../../core/ports/projects.ts';
 
-/** Requests that came in with a key, and what they may. */
+/** Requests admitted with a key, and their permissions. */
 export const admitted = new WeakMap<IncomingMessage, Admitted>();
 
-/** Whose request it is, where it came in with a key; `null` otherwise. */
+/** The viewer of a request that was admitted with a key; `null` otherwise. */
 export function viewerOf(req: IncomingMessage): Viewer | null {
   return admitted.get(req)?.viewer ?? null;
 }

@@ -8,33 +8,33 @@ import { type ChildRefusal, childRefusal } from './child-refusal.ts';
 import { ChildUsage } from './child-usage.ts';
 import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
 
-/** Where a child may name itself instead of in the path. */
+/** Header by which a child may identify itself instead of by the path. */
 const HEADER = 'x-mcp-pruner-child';
 const PATH = /^\/child\/([0-9a-f]{32})(\/[^?]*)?(\?.*)?$/;
-/** What leads to a provider: a child has no other way through the proxy. */
+/** Provider paths: the only paths a child may use. */
 const TO_PROVIDER = /^\/v1(?:beta)?\//;
-/** What a child may post without being counted: it asks for the size of a request, and no model. */
+/** POST paths of a child that are not counted: they ask for a request's size and use no model. */
 const COUNTS_ONLY =
   /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$|^\/v1(?:beta)?\/models\/[\w.-]+:countTokens$/;
-/** Many requests in one, whose cost comes later and by another way: no limit could hold. */
+/** Batch endpoints contain many requests whose cost is billed later, so no limit could be enforced. */
 const BATCH = /batch/i;
 
-/** A child at the door. */
+/** An admitted child. */
 interface Entered {
   readonly childId: string;
-  /** Counts one request. @returns why it may not go on, or `null` */
+  /** Counts one request. @returns the reason for a refusal, or `null` */
   readonly reserve: () => Promise<ChildRefusal | null>;
   readonly settle: (usage: ChildRequestUsage) => Promise<void>;
 }
 
 const children = new WeakMap<IncomingMessage, Entered>();
 
-/** The child that a request came from, or `null`. */
+/** The id of the child that sent a request, or `null`. */
 export function childOf(req: IncomingMessage): string | null {
   return children.get(req)?.childId ?? null;
 }
 
-/** Looks at the messages of a child's WebSocket as `watch` does, and counts and limits its requests; others pass as they are. */
+/** Observes a child's WebSocket as `watch` does, and counts and limits its requests; others pass unchanged. */
 export function meteredByChild(req: IncomingMessage, watch: BridgeWatch, tell: (frame: Buffer) => void): BridgeWatch {
   const entered = children.get(req);
   return entered ? new MeteredFrames({ ...entered, watch, tell }) : watch;
@@ -48,8 +48,7 @@ export interface ChildDoorOptions {
 }
 
 /**
- * Where children come in: `/child/<token>/v1/…` becomes `/v1/…` of that child, whose limits hold from here on. Neither
- * path nor header goes further.
+ * Admits children: `/child/<token>/v1/…` becomes `/v1/…` with that child's limits. Token and header are not forwarded.
  */
 export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Gatekeeper {
   return (coming) => {
@@ -63,7 +62,7 @@ export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Gatekeepe
       if ('type' in entered) refuse(answer(), entered);
       else if (!TO_PROVIDER.test(pathOf(req)) && !isRpc(req)) sendError(answer(), 'not_found');
       else if (kind === 'request') await ordinary(rpc, entered, coming);
-      else next(); // the requests in its frames are counted one by one
+      else next(); // the requests in its frames are counted individually
     };
     entering().catch((cause: unknown) => {
       onFailure('internal_error', cause);
@@ -73,10 +72,10 @@ export function childDoor({ gate, rpc, onFailure }: ChildDoorOptions): Gatekeepe
 }
 
 const RPC = '/rpc';
-/** Requests that came in by the path, and not by the field. */
+/** Requests identified by the path rather than by the header. */
 const byPath = new WeakSet<IncomingMessage>();
 
-/** Takes off the request what names a child, and finds that child. */
+/** Removes the child's token from the request, and finds the child. */
 async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | ChildRefusal> {
   const [, inPath, path = '/', query = ''] = PATH.exec(req.url ?? '') ?? [];
   const named = req.headers[HEADER];
@@ -128,12 +127,12 @@ function isRpc(req: IncomingMessage): boolean {
   return byPath.has(req) && pathOf(req) === RPC;
 }
 
-/** Whether what is posted to a path asks a model, as far as anybody can say: all that is not known to ask none. */
+/** Whether a POST to a path may use a model: any path not known otherwise. */
 export function asksModel(path: string): boolean {
   return !COUNTS_ONLY.test(path);
 }
 
-/** A path as a forgiving provider reads it. */
+/** A path as a lenient provider interprets it. */
 function plainPath(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -142,11 +141,11 @@ function plainPath(path: string): string {
   }
 }
 
-/** In the shape of OpenAI's errors, and in words that make no client try again. */
+/** Refuses in the shape of OpenAI's errors, with a status that clients do not retry. */
 function refuse(res: ServerResponse, error: ChildRefusal): void {
   if (res.destroyed) return;
   const body = Buffer.from(JSON.stringify({ error }));
-  res.shouldKeepAlive = false; // what was sent of the request is not read
+  res.shouldKeepAlive = false; // the rest of the request is not read
   res
     .writeHead(403, { 'content-type': 'application/json', 'content-length': body.length, 'x-should-retry': 'false' })
     .end(body);

@@ -1,9 +1,9 @@
-/** Why a child may not go on, in the shape of OpenAI's errors. */
+/** Why a child's request is refused, in the shape of OpenAI's errors. */
 export interface ChildRefusal {
   readonly message: string;
   readonly type: Refused;
   readonly param: null;
-  /** The limit, or what the matter is with the child. */
+  /** The exceeded limit, or the child's problem. */
   readonly code: string;
 }
 

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
 import { answerDecoders } from '../report/usage.ts';
 
-/** Of an answer its beginning and its end are looked at: usage stands in the first event or in the last. */
+/** The beginning and the end of an answer that are searched: usage is in the first event or in the last. */
 const PART_BYTES = 16 * 1024;
 const MAX_COMPRESSED_BYTES = 1024 * 1024;
-/** What a token is estimated at where the provider says nothing. */
+/** Estimate for answers without reported usage. */
 const BYTES_PER_TOKEN = 4;
 
-/** Watches one exchange go by, whatever its wire format, and tells what it came to. Changes none of its bytes. */
+/** Observes one exchange, whatever its wire format, and reports its usage. Changes none of its bytes. */
 export class ChildUsage {
   readonly #res: ServerResponse;
   readonly #requestBytes: number;
@@ -32,7 +32,7 @@ export class ChildUsage {
     }) as typeof res.end;
   }
 
-  /** What the provider said, or an estimate; nothing for a request that was refused. Never rejects. */
+  /** The provider's usage, or an estimate; zero for a refused request. Never rejects. */
   async total(): Promise<ChildRequestUsage> {
     const { statusCode } = this.#res;
     if (statusCode >= 400 || this.#bytes === 0) return NOTHING;
@@ -80,7 +80,7 @@ const MODEL = /"model(?:Version)?"\s{0,8}:\s{0,8}"([^"\\]{1,200})"/;
 const FIELD =
   /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|cachedContentTokenCount)"\s{0,8}:\s{0,8}(\d{1,15})/g;
 
-/** What a request came to, as the text of its answer tells it, or else as the bytes of both let it be estimated. */
+/** The usage reported in an answer's text, or else an estimate from the bytes of request and answer. */
 export function usageIn(text: string, bytesIn: number, bytesOut: number): ChildRequestUsage {
   const told = toldIn(text);
   if (told.tokensIn + told.tokensOut > 0) return told;
@@ -88,7 +88,7 @@ export function usageIn(text: string, bytesIn: number, bytesOut: number): ChildR
   return { ...NOTHING, tokensIn, tokensOut, model: told.model };
 }
 
-/** The largest number of each kind: an answer that is streamed tells its usage several times, each time the sum so far. */
+/** The maximum of each count: a streamed answer reports its usage several times, as a running total. */
 function toldIn(text: string): ChildRequestUsage {
   const most = new Map<string, number>();
   for (const [, name = '', digits = ''] of text.matchAll(FIELD)) {

@@ -12,15 +12,15 @@ import { ChildUsage } from './child-usage.ts';
 import { type IncomingContext, pathOf } from './gatekeeper.ts';
 
 const HEADER = 'x-mcp-pruner-key';
-/** A whole key: what a provider gives out may hold its first letters by chance. */
+/** A complete key: a provider's own keys may begin with the same letters by chance. */
 const KEY = /(?<![\w-])mpk_[\w-]{43}(?![\w-])/;
-/** `…/k/<key>/v1`: whatever stands in the place of the key goes no further. */
+/** `…/k/<key>/v1`: the key segment is never forwarded, whatever it contains. */
 const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
-/** Where clients put the provider's key. */
+/** Headers in which clients send the provider's key. */
 const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
-/** What is answered here and asks no model. The texts to be pruned that it brings are counted where they are known. */
+/** Paths answered by the proxy without a model. Texts to be pruned are counted by their handlers. */
 const OWN = /^\/(?:$|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
-/** What has a way in of its own: the page, which asks for the key by itself, and the metrics. */
+/** Paths with their own access control: the page, which asks for the key itself, and the metrics. */
 const OWN_DOOR = /^\/(?:$|page(?:\/|$)|metrics$|favicon\.ico$)/;
 const BYTES_PER_TOKEN = 4;
 
@@ -39,7 +39,7 @@ type Refused = KeyRefusal | OverLimit['code'] | 'upgrade_refused';
 export class KeyDoor {
   readonly #options: KeyDoorOptions;
 
-  /** WebSockets that came in, by the ids of their keys: they outlive the request that was asked for one. */
+  /** Admitted WebSockets with the ids of their keys: they outlive their upgrade request. */
   readonly #sockets = new Map<Socket, string>();
 
   constructor(options: KeyDoorOptions) {
@@ -47,11 +47,11 @@ export class KeyDoor {
     options.gate.onVoid(() => this.#endVoid());
   }
 
-  /** Lets a request in by calling its `next`, or answers it. */
+  /** Admits a request by calling its `next`, or answers it. */
   enter(coming: IncomingContext): void {
     const { req, next } = coming;
     if (childOf(req) !== null)
-      next(); // it came in by its own token
+      next(); // admitted by its own token
     else this.#ask(coming, takeKey(req));
   }
 
@@ -90,7 +90,7 @@ export class KeyDoor {
       if (kind === 'upgrade') this.#follow(req.socket, by.keyId);
       next();
     }
-    // the limits of a key are kept request by request: over a WebSocket it would be without
+    // a key's limits are enforced per request: a WebSocket would bypass them
     else if (kind === 'upgrade') this.#refuse(coming, 'upgrade_refused');
     else {
       this.#count(coming, by).then(
@@ -113,7 +113,7 @@ export class KeyDoor {
     for (const [socket, keyId] of this.#sockets) if (this.#options.gate.known(keyId) === null) socket.destroy();
   }
 
-  /** Counts a request; what it comes to is told when it is over. */
+  /** Counts a request; its tokens are counted after its answer. */
   async #count({ req, answer }: IncomingContext, by: Admitted): Promise<OverLimit | Counted> {
     const { gate } = this.#options;
     const asks = req.method === 'POST' && asksModel(pathOf(req));
@@ -128,7 +128,7 @@ export class KeyDoor {
     return taken;
   }
 
-  /** What a wire claims goes to a model, whatever else its path looks like. */
+  /** A path claimed by a wire goes to a model, whatever else it resembles. */
   #isAmong(paths: RegExp, req: IncomingMessage): boolean {
     return paths.test(pathOf(req)) && !this.#options.destinations.routeOf(req)?.operation;
   }
@@ -144,7 +144,7 @@ export class KeyDoor {
   }
 }
 
-/** The key that a request shows, which it holds no more afterwards; `null` where it shows none. */
+/** Takes the key out of a request; `null` without one. */
 function takeKey(req: IncomingMessage): string | null {
   const header = req.headers[HEADER];
   delete req.headers[HEADER];

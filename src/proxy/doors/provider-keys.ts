@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Provider } from '../../providers/provider.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 
-/** Fields by which a request brings a key of the provider's. */
+/** Headers by which a request brings its own provider key. */
 const BROUGHT = ['authorization', 'x-api-key', 'api-key'] as const;
 
 /**
- * Gives requests that bring no key of the provider's the proxy's own, on their way to where it belongs. A page of somebody
- * else must not spend it.
+ * Adds the proxy's own provider key to requests without one, for that provider only. Pages of other origins must not
+ * use it.
  *
- * @param keys - `null`: the proxy has none of that provider
+ * @param keys - `null`: the proxy has no key of that provider
  */
 export function providerKeys(
   keys: Readonly<Record<NonNullable<Provider['ownKey']>['key'], string | null>>,

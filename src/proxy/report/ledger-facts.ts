@@ -16,31 +16,31 @@ import type { ProviderUsage } from '../../dialects/dialect.ts';
 import { addedIn, isAnswer, messagesOf, negated } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
-/** What the ledger is told beside what the request itself says. */
+/** Facts for the ledger besides the request itself. */
 export interface Circumstances {
   readonly requestId: string;
   readonly project: string;
   readonly wire: string;
   readonly cloud?: string | undefined;
-  /** The bytes forwarded were those that came. */
+  /** The original bytes were forwarded. */
   readonly forwardedOriginal: boolean;
-  /** The model, on wires that name it in the path. Default: the body's. */
+  /** The model, for wires that name it in the path. Default: the body's. */
   readonly model?: string | undefined;
-  /** Stands for the key that the request came with; absent where that is not known. */
+  /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;
 }
 
-/** All that the ledger keeps of a request, but for when it ended and what was used. */
+/** The ledger's facts of a request, without its end time and usage. */
 export type OpenFacts = Omit<RequestFacts, 'atMs' | 'usage' | 'counted'>;
 
 const CACHE_CONTROL = '"cache_control"';
 const BYTES_PER_TOKEN = 4;
-/** Of the hash of a lineage: enough that two never agree by chance. */
+/** Characters of a lineage hash: enough to avoid collisions. */
 const LINEAGE_CHARS = 24;
-/** How much of a model's name is kept. */
+/** Most characters of a model's name that are stored. */
 const MAX_MODEL_CHARS = 200;
 
-/** Reads a request for the ledger, while its bytes are there. Holds none of them. */
+/** Extracts a request's facts for the ledger while its bytes are available. Keeps none of the bytes. */
 export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const { forwardedOriginal } = about;
   const { received, body, outcomes, heldOut } = rewritten;
@@ -79,8 +79,8 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
 }
 
 /**
- * What the ledger is told of a request that went out whole: what would have been cut counts as removed from nothing, so the
- * twin bill is the pruned one.
+ * Facts of a request that was forwarded unpruned: savings are negated, so that the counterfactual bill is the pruned
+ * one.
  */
 export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, 'forwardedOriginal'>): OpenFacts {
   const pruned = factsOf(rewritten, { ...about, forwardedOriginal: false });
@@ -92,18 +92,18 @@ export function unprunedFacts(rewritten: Rewritten, about: Omit<Circumstances, '
   return { ...whole, messages, texts: pruned.texts };
 }
 
-/** Of a request that went out whole only to see what would have been cut. */
+/** Facts of a request in shadow mode, which was forwarded unpruned. */
 export function shadowFacts(rewritten: Rewritten, about: Omit<Circumstances, 'forwardedOriginal'>): OpenFacts {
   const { outcomes } = rewritten;
   const tail = tailOf(rewritten.messages);
-  // nothing is remembered from request to request: what an answer stands behind was new before
+  // nothing is remembered between requests: texts before the last answer were new earlier
   const seen = outcomes.filter(({ messageIndex }) => messageIndex < tail).length;
   const facts = unprunedFacts({ ...rewritten, newFrom: seen }, about);
   const texts = facts.texts.map((text) => ({ ...text, cut: false, tokensAfter: text.tokensBefore }));
   return { ...facts, texts, shadow: true };
 }
 
-/** The facts of a request that has ended. Written out: a field that is added behind a spread costs as much as ten others. */
+/** The facts of a finished request. Fields are written out: adding one after a spread costs as much as ten others. */
 export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage | null): RequestFacts {
   return {
     requestId: open.requestId,
@@ -131,7 +131,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
   };
 }
 
-/** What a provider reports, as the ledger has it; `null` where it says nothing. */
+/** The provider's reported usage in the ledger's form; `null` without a report. */
 export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   if (usage === null || usage.promptTokens === null) return null;
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = null, cacheWrite1hTokens = null } = usage;
@@ -146,7 +146,7 @@ export function usageFacts(usage: ProviderUsage | null): ReportedUsage | null {
   };
 }
 
-/** Instructions at the beginning count as such, whichever wire has them among its messages. */
+/** Instructions at the beginning count as such, even on wires that put them among the messages. */
 function besideOf({ received, beside, messages }: Rewritten): { tools: string; system: string } {
   let tools = 0;
   let system = 0;
@@ -164,22 +164,24 @@ function besideOf({ received, beside, messages }: Rewritten): { tools: string; s
   return { tools: tools.toString(36), system: system.toString(36) };
 }
 
-/** Messages at the end among which clients put the last place that is to be cached; the whole body is not searched. */
+/** Messages at the end in which clients set the last cache breakpoint; the rest of the body is not searched. */
 const LAST_MESSAGES = 4;
 
-/** How many messages stand before the last breakpoints of the client: of either lifetime, and of an hour. */
+/** Number of messages before the client's last breakpoints: of any lifetime, and of an hour. */
 function cachePlaces({ received, messages }: Rewritten, wire: string): Pick<OpenFacts, 'cacheUpTo' | 'cacheHourUpTo'> {
-  if (wire !== 'messages') return { cacheUpTo: null }; // elsewhere the cache works by itself
+  if (wire !== 'messages') return { cacheUpTo: null }; // on other wires caching is automatic
   const from = messages.at(-LAST_MESSAGES)?.span.start ?? 0;
   const head = received.subarray(0, messages[0]?.span.start ?? 0);
-  // a breakpoint behind the messages asks for all of them
+  // a breakpoint after the messages covers all of them
   const placeOf = (at: number): number => messages.findLastIndex(({ span }) => span.start <= from + at) + 1;
   const last = breakpoints(received.subarray(from), placeOf);
   const first = breakpoints(head, () => 0);
   return { cacheUpTo: last.any ?? first.any, cacheHourUpTo: last.hour ?? first.hour };
 }
 
-/** The places of the last breakpoint in some bytes, and of the last one that lives for an hour; `null` where there is none. */
+/**
+ * Positions of the last breakpoint in some bytes, and of the last one with a lifetime of an hour; `null` without any.
+ */
 function breakpoints(
   bytes: Buffer,
   placeOf: (at: number) => number,
@@ -208,7 +210,7 @@ function textFacts(outcome: TextOutcome, whole: boolean): TextFacts {
   return { tool, kind, cut, tokensBefore, tokensAfter: whole ? tokensBefore : tokensAfter, boldness, message };
 }
 
-/** Results that came a second time after the first one was cut: the agent asked again for what it had not been shown. */
+/** Results repeated after their first occurrence was pruned: the agent requested the removed lines again. */
 function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts[] {
   return outcomes.slice(newFrom).flatMap(({ whole, tool, kind, lines, tokensBefore, messageIndex: message }, i) => {
     if (whole !== 'reread') return [];
@@ -220,7 +222,10 @@ function rereads(outcomes: readonly TextOutcome[], newFrom: number): RegretFacts
   });
 }
 
-/** Of large texts the estimate is there, the rest is told by its bytes. @param whole - it went out as it came */
+/**
+ * Tokens of new texts: large texts have an estimate, the rest is estimated by bytes. @param whole - the request was
+ * forwarded unchanged
+ */
 function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: number, whole: boolean): FreshFacts {
   const { outcomes } = rewritten;
   const judged = new Set<number>();
@@ -238,16 +243,16 @@ function freshOf(rewritten: Rewritten, messages: readonly MessageFacts[], from: 
   return { from, answerFrom, tokens, added: addedIn(rewritten, answerFrom, whole) };
 }
 
-/** Index of the first text that may be new: this process does not know it, or no answer of the model's stands behind it. */
+/** Index of the first text that may be new: it is unknown to this process, or no model answer follows it. */
 function mayBeNewFrom({ outcomes, newFrom }: Rewritten, tail: number): number {
   const behind = outcomes.findIndex(({ messageIndex }) => messageIndex >= tail);
   return behind < 0 ? newFrom : Math.min(newFrom, behind);
 }
 
-/** Bytes at both ends of a message that stand for it, with its length. */
+/** Bytes at both ends of a message that identify it, together with its length. */
 const END_BYTES = 2_048;
 
-/** Stands for the last message as it came; where the cache is to end is no part of it. */
+/** Identifies the last message as received, ignoring cache breakpoints. */
 function newestOf({ received, messages }: Rewritten): string {
   const { start, end } = messages.at(-1)?.span ?? { start: 0, end: 0 };
   const bytes = received.subarray(start, end);
@@ -257,15 +262,15 @@ function newestOf({ received, messages }: Rewritten): string {
   return crc32(bytes.subarray(Math.max(0, length - END_BYTES), length), first).toString(36);
 }
 
-/** How clients introduce the summary of a conversation that they go on from. */
+/** How clients introduce the summary of a conversation that they continue. */
 const SUMMARY =
   /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far/i;
 const SUMMARY_BYTES = 4_096;
 
-/** Messages of the first request of a conversation at most: a later one is not searched for a summary. */
+/** Most messages in a conversation's first request; later requests are not searched for a summary. */
 const FIRST_MESSAGES = 4;
 
-/** Whether a conversation begins with a message of the user's that carries the summary of another one. */
+/** Whether a conversation begins with a user message that contains the summary of another one. */
 function isSummary({ received, messages }: Rewritten): boolean {
   if (messages.length > FIRST_MESSAGES) return false;
   const first = messages.find(({ role }) => role === 'user');

@@ -12,16 +12,16 @@ interface Remembered {
   readonly facts: readonly MessageFacts[];
 }
 
-/** Of the hash of a message and all before it: enough that two never agree by chance. */
+/** Characters of a prefix hash: enough to avoid collisions. */
 const PREFIX_CHARS = 12;
-/** Conversations whose messages need not be read anew with each request, as they were forwarded and whole. */
+/** Conversations with cached message facts, for both their forwarded and original form. */
 const remembered = new LRUCache<string, Remembered>({ max: 200 });
 
 /**
- * Facts of the messages of a request. Messages that are known from an earlier one are the very same objects, and so are their
- * edits and facts.
+ * Facts of a request's messages. Messages known from an earlier request are identical objects, and so are their edits
+ * and facts.
  *
- * @param whole - it was forwarded as it came
+ * @param whole - it was forwarded unchanged
  */
 export function messagesOf(rewritten: Rewritten, whole: boolean): readonly MessageFacts[] {
   const { messages, prefixes, conversationId } = rewritten;
@@ -46,7 +46,7 @@ export function messagesOf(rewritten: Rewritten, whole: boolean): readonly Messa
   return facts;
 }
 
-/** Edits in their order, taken message by message. */
+/** Edits in order, consumed message by message. */
 class Cursor {
   readonly #edits: readonly BodyEdit[];
   #at = 0;
@@ -56,7 +56,7 @@ class Cursor {
     this.upTo(from);
   }
 
-  /** The next edits that begin before a place in the body. */
+  /** The next edits that begin before a position in the body. */
   upTo(end: number): readonly BodyEdit[] {
     const from = this.#at;
     while ((this.#edits[this.#at]?.start ?? end) < end) this.#at++;
@@ -85,7 +85,7 @@ function factsOf(
   return edits.length === 0 ? fact : { ...fact, cut: cut.join(' ') };
 }
 
-/** The features of a cut, as of something that was added. */
+/** The features of a cut with the opposite sign. */
 export function negated(cut: string): string {
   return cut
     .split(' ')
@@ -93,9 +93,9 @@ export function negated(cut: string): string {
     .join(' ');
 }
 
-/** Messages in front of the added ones whose texts are read as well: those of a conversation's beginning. */
+/** Earliest messages of a conversation whose texts are read as well. */
 const FEW_MESSAGES = 3;
-/** Keys of what brings a model's hidden reasoning back to its provider, on all wires. */
+/** Keys that carry a model's hidden reasoning back to its provider, on all wires. */
 const CARRIERS = [
   '"signature"',
   '"encrypted_content"',
@@ -104,10 +104,10 @@ const CARRIERS = [
   '"reasoning_details"',
 ];
 
-/** How an item of the Responses wire says that it is hidden reasoning. */
+/** The type of an item with hidden reasoning on the Responses wire. */
 const REASONING = '"reasoning"';
 
-/** Whether a message is part of a model's answer: the Responses wire sends hidden reasoning back as items of its own. */
+/** Whether a message is part of a model's answer: the Responses wire returns hidden reasoning as separate items. */
 export function isAnswer({ messages, received }: Rewritten, index: number): boolean {
   const message = messages[index];
   if (message?.role !== 'other') return message?.role === 'assistant';
@@ -119,7 +119,7 @@ export function isAnswer({ messages, received }: Rewritten, index: number): bool
  * The messages from the model's last answer on.
  *
  * @param since - index of the first of them
- * @param whole - the request was forwarded as it came
+ * @param whole - the request was forwarded unchanged
  */
 export function addedIn(rewritten: Rewritten, since: number, whole: boolean): AddedMessages {
   const { messages, received, beside } = rewritten;
@@ -140,7 +140,7 @@ export function addedIn(rewritten: Rewritten, since: number, whole: boolean): Ad
   return { ...added, before };
 }
 
-/** Adds the features of a message as it was forwarded. */
+/** Adds the features of a message as forwarded. */
 function addMessage(into: number[], body: Buffer, { texts, calls }: ScannedMessage, edits: readonly BodyEdit[]): void {
   for (const { literal } of texts) {
     const edit = edits.find(({ start }) => start >= literal.start && start < literal.end);

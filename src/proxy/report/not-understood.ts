@@ -1,4 +1,4 @@
-/** Reasons for which a request passes unread because nobody knows what it is, or was understood otherwise than meant. */
+/** Reasons why a request was forwarded unread: its format is unknown or was misinterpreted. */
 const REASONS = new Set([
   'encoding_not_understood',
   'body_not_understood',
@@ -11,8 +11,8 @@ const REASONS = new Set([
 ]);
 
 /**
- * Counts what passed unread, or was turned away, since the start: a client that changed its ways would otherwise save
- * nothing for weeks without anybody noticing.
+ * Counts unread and refused requests since the start. Otherwise a client that changed its protocol would silently save
+ * nothing for weeks.
  */
 export class NotUnderstood {
   readonly #counts = new Map<string, number>();
@@ -22,7 +22,7 @@ export class NotUnderstood {
     if (REASONS.has(reason)) this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
   }
 
-  /** How often, by reason; empty when all was understood. */
+  /** Counts by reason; empty if everything was read. */
   report(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts);
   }

@@ -7,18 +7,18 @@ import { estimateTokens } from '../../engine/text/tokens.ts';
 import { decodeString } from '../../json/cursor.ts';
 import { field, parsed } from '../../json/value.ts';
 
-/** Calls that change files say what they change: `old_string`, the context of a patch. */
+/** Editing calls contain the old text: `old_string`, the context of a patch. */
 const EDITING = /edit|replace|patch|write|update/i;
 const QUOTING = ['old_string', 'old_str', 'oldText', 'old_text', 'search', 'patch', 'input', 'diff'];
-/** Shorter lines (`}`, `return None`) stand anywhere by chance. */
+/** Shorter lines (`}`, `return None`) occur in many files by chance. */
 const MIN_LINE = 12;
 const MAX_LINES = 200;
 const MAX_CALLS = 16;
 const MAX_ARGS_BYTES = 256 * 1024;
 
 /**
- * Lines that an agent quotes in an edit although they had been cut from what it was shown: it knew them from elsewhere,
- * or guessed. Looks at the newest answer only, and only where something was cut.
+ * Lines that an agent quotes in an edit although they were pruned from its context: it knew them from elsewhere, or
+ * guessed. Examines only the newest answer of requests with cuts.
  */
 export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
   const { received, messages, edits } = rewritten;
@@ -36,31 +36,31 @@ export function quotedCuts(rewritten: Rewritten): RegretFacts[] {
       if (!outcome?.pruneId) continue;
       const { tool, kind, pruneId, boldness = 0 } = outcome;
       const tokens = estimateTokens(line);
-      // the answer came with the first request behind it
+      // the answer arrived before the first request that contains it
       regrets.push({ how: 'quoted', tool, kind, pruneId, boldness, tokens, message: tail });
     }
   }
   return regrets;
 }
 
-/** The lines of an edit's old text that are long enough to be known again. */
+/** The lines of an edit's old text that are long enough to be distinctive. */
 function quotedLines(received: Buffer, { args }: ScannedCall): string[] {
   if (args === null || args.end - args.start > MAX_ARGS_BYTES) return [];
   const plain = decodeString(received, args.start, args.end) ?? received.toString('utf8', args.start, args.end);
-  const said = parsed(plain) ?? { patch: plain }; // no JSON: a patch as it stands
+  const said = parsed(plain) ?? { patch: plain }; // not JSON: a literal patch
   const texts = QUOTING.map((key) => field(said, key)).filter((text) => typeof text === 'string');
   const lines = texts.flatMap((text) => text.split('\n')).map((line) => line.replace(/^[-+ ]/, '').trim());
   return [...new Set(lines.filter((line) => line.length >= MIN_LINE))].slice(0, MAX_LINES);
 }
 
-/** The edit that cut a line away, if it stands in no text that was forwarded before the answer. */
+/** The edit that removed a line, if no text forwarded before the answer contains it. */
 function cutLine(received: Buffer, until: number, edits: readonly BodyEdit[], line: string): BodyEdit | null {
-  // as it stands in a string of the body; in JSON inside a string quotes have more signs in front
+  // the line as encoded in a JSON string; inside nested JSON the quotes have more escapes
   const needle = Buffer.from(JSON.stringify(line).slice(1, -1));
   let cut: BodyEdit | null = null;
   for (let at = received.indexOf(needle); at >= 0 && at < until; at = received.indexOf(needle, at + needle.length)) {
     const edit = edits.find(({ start, end }) => start <= at && at < end);
-    if (!edit || edit.bytes.includes(needle)) return null; // it was shown
+    if (!edit || edit.bytes.includes(needle)) return null; // it was visible
     cut ??= edit;
   }
   return cut;

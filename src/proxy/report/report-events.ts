@@ -3,12 +3,12 @@ import { tenths } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 
 /**
- * What a request was, what became of each text that was new in it, and what went wrong.
+ * Events of a request: its facts, the outcome of each new text, and failures.
  *
- * @param saved - tokens that were cut from what is new in it, or would have been in shadow mode
+ * @param saved - tokens removed from its new texts, or in shadow mode the tokens that would have been
  */
 export function eventsOf(report: RequestReport, tsMs: number, saved: number, shadow: boolean): EventRecord[] {
-  // a body that was not looked at belongs to no conversation: it is a run of its own
+  // an unread body has no conversation, so the request is its own run
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;
   const { childId = null, project } = report;

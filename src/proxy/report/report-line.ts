@@ -1,7 +1,7 @@
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { RequestReport } from './request-report.ts';
 
-/** Sums over all texts that were judged. */
+/** Sums over all examined texts. */
 export interface OutcomeSums {
   readonly pruned: number;
   readonly lines: number;
@@ -27,7 +27,7 @@ export function sumsOf(outcomes: readonly TextOutcome[]): OutcomeSums {
 /**
  * The fields of a request's log line.
  *
- * @param saved - tokens that were saved, or would have been in shadow mode
+ * @param saved - tokens saved, or in shadow mode the tokens that would have been
  */
 export function lineOf(
   report: RequestReport,
@@ -75,7 +75,7 @@ export function lineOf(
   return line;
 }
 
-/** How many texts were left whole, by reason. */
+/** Number of texts kept whole, by reason. */
 function reasonsIn(outcomes: readonly TextOutcome[]): Record<string, number> {
   const whole: Record<string, number> = {};
   for (const { pruneId, whole: why } of outcomes) if (pruneId === null) whole[why] = (whole[why] ?? 0) + 1;

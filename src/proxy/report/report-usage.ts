@@ -5,16 +5,16 @@ import type { OutcomeSums } from './report-line.ts';
 import type { RequestReport } from './request-report.ts';
 
 const DAY_MS = 86_400_000;
-/** Combinations of day, model and tool that wait at most. */
+/** Most pending combinations of day, model and tool. */
 const MAX_WAITING = 5_000;
 
 type Totals = { -readonly [Field in keyof UsageRecord]: UsageRecord[Field] };
 
-/** Adds requests up by day, model and tool until they are written: many of a kind are one row. */
+/** Totals of requests by day, model and tool until they are written. */
 export class UsageTotals {
   #waiting = new Map<string, Totals>();
 
-  /** @param fresh - texts that are new in it; `counted`: what was cut was also forwarded that way */
+  /** @param fresh - its new texts; `counted`: the pruned form was also forwarded */
   add({ model }: RequestReport, fresh: readonly TextOutcome[], atMs: number, counted: boolean): void {
     // the request itself counts with the tool of its first text
     const first = this.#of(model, fresh[0]?.tool ?? '', atMs);
@@ -29,7 +29,7 @@ export class UsageTotals {
     }
   }
 
-  /** All that waits; it waits no more. */
+  /** Returns and clears the pending totals. */
   take(): readonly UsageRecord[] {
     const all = [...this.#waiting.values()];
     this.#waiting = new Map();
@@ -46,14 +46,14 @@ export class UsageTotals {
   }
 }
 
-/** What is added up of the requests of a wire, as the ledger's `field`. */
+/** Totals per wire, as the ledger's `field`. */
 const FIELDS = ['requests', 'candidates', 'pruned', 'tokens_before', 'tokens_after'] as const;
 
-/** Adds requests up by day and wire until they are written. */
+/** Totals of requests by day and wire until they are written. */
 export class WireTotals {
   #waiting = new Map<string, { readonly day: string; readonly wire: string; readonly values: number[] }>();
 
-  /** @param sums - of the `texts` that are new in it; `counted`: what was cut was also forwarded that way */
+  /** @param sums - of its new `texts`; `counted`: the pruned form was also forwarded */
   add({ wire }: RequestReport, sums: OutcomeSums, texts: number, atMs: number, counted: boolean): void {
     const day = new Date(atMs).toISOString().slice(0, 10);
     const key = `${day} ${wire}`;
@@ -66,7 +66,7 @@ export class WireTotals {
     });
   }
 
-  /** All that waits; it waits no more. */
+  /** Returns and clears the pending totals. */
   take(): readonly LedgerSum[] {
     const all = [...this.#waiting.values()];
     this.#waiting = new Map();

@@ -24,20 +24,20 @@ export interface ReporterOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** Reports that wait to be told; beyond it the oldest go, never the request. */
+/** Most pending reports; beyond it the oldest are dropped, never a request. */
 const MAX_WAITING = 5_000;
-/** Requests are told of together: one after the other finds the code and its data still in the processor's caches. */
+/** Requests are reported in batches, so that code and data stay in the processor's caches. */
 const REPORT_DELAY_MS = 25;
 const TOLD_AT_ONCE = 64;
 
-/** Tells what happened to each request: one log line, the metrics, the totals and the events. */
+/** Reports each request: one log line, the metrics, the totals and the events. */
 export class Reporter {
   readonly #options: ReporterOptions;
   #reports: LogEntry[] = [];
   readonly #usage = new UsageTotals();
   readonly #wires = new WireTotals();
   readonly #unfinished = new Set<Promise<void>>();
-  /** The last of each conversation's requests that wait to be billed. */
+  /** The last unbilled request of each conversation. */
   readonly #counting = new Map<string, Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
   readonly #behind = new WriteBehind(() => this.#write());
@@ -46,7 +46,7 @@ export class Reporter {
     this.#options = options;
   }
 
-  /** Never throws, never waits: it is told a moment later, and written later still, together with others. */
+  /** Never throws, never waits: the request is reported a moment later, and written later still, in a batch. */
   report(make: LogEntry['make']): void {
     if (this.#reports.length >= MAX_WAITING) this.#reports.shift();
     this.#reports.push({ make, atMs: this.#options.clock.nowMs() });
@@ -54,7 +54,7 @@ export class Reporter {
   }
 
   /**
-   * Tells of what passed unread, or was turned away, outside any request: a frame, a WebSocket. Never throws.
+   * Reports what was forwarded unread, or refused, outside any request: a frame, a WebSocket. Never throws.
    *
    * @param about - facts for the log; never a text
    */
@@ -68,7 +68,7 @@ export class Reporter {
     this.#behind.soon();
   }
 
-  /** Tells and writes what waits. Never rejects: what cannot be kept is lost, and the log says so. */
+  /** Reports and writes everything pending. Never rejects: lost data is logged. */
   flush(): Promise<void> {
     while (this.#reports.length > 0) this.#writeReports();
     clearTimeout(this.#timer);
@@ -97,7 +97,7 @@ export class Reporter {
     }
   }
 
-  /** The answer was compressed: what it says of its cost is read on another thread. */
+  /** The answer was compressed: its usage is read on another thread. */
   #reportLater(report: Promise<RequestReport>, atMs: number): void {
     const told = report.then(
       (made) => this.#reportOne({ report: made, atMs }),
@@ -113,7 +113,7 @@ export class Reporter {
     const counts = shadow || !report.forwardedOriginal;
     const all = sumsOf(report.outcomes);
     const line = lineOf(report, all, counts ? all.tokensBefore - all.tokensAfter : 0, shadow);
-    // each cut counts once: in the request that it was new in
+    // each cut counts once: in the request in which it was new
     const fresh = report.outcomes.slice(report.newFrom);
     const sums = sumsOf(fresh);
     const saved = counts ? sums.tokensBefore - sums.tokensAfter : 0;
@@ -142,7 +142,7 @@ export class Reporter {
     this.#options.events.add(eventsOf(report, atMs, saved, shadow));
   }
 
-  /** Requests of a conversation are billed in their order: one that is still counted holds back those behind it. */
+  /** Requests of a conversation are billed in order: one that is still being counted delays the later ones. */
   #bill(facts: RequestFacts, counted: Promise<CountAnswer> | undefined): void {
     const { ledger } = this.#options;
     const { conversationId } = facts;
@@ -181,7 +181,7 @@ const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter:
 
 interface LogEntry {
   readonly make: () => RequestReport | Promise<RequestReport>;
-  /** When the request ended. */
+  /** End of the request. */
   readonly atMs: number;
 }
 

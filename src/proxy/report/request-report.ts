@@ -7,20 +7,20 @@ import type { ProviderName } from '../../providers/facts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
 import type { OpenFacts } from './ledger-facts.ts';
 
-/** What happened to one request: counts, names and codes; never a text or a credential. */
+/** The report of one request: counts, names and codes; never a text or a credential. */
 export interface RequestReport {
   readonly requestId: string;
-  /** The child that sent it, if one did. */
+  /** The child that sent it, if any. */
   readonly childId?: string | null;
-  /** Whose it is, where things belong to projects. */
+  /** Its project, if data belongs to projects. */
   readonly project?: string | undefined;
-  /** A web page of somebody else may have sent it; nothing of it may be stored. */
+  /** A page of another origin may have sent it; nothing of it may be stored. */
   readonly foreign: boolean;
-  /** The format that it and its answer are in. */
+  /** The wire of the request and its answer. */
   readonly wire: Dialect['name'];
-  /** The provider that it went to. */
+  /** The provider that received it. */
   readonly cloud?: ProviderName;
-  /** The conversation, derived from how it begins; `''` when the body was not looked at. */
+  /** The conversation, derived from its beginning; `''` if the body was not read. */
   readonly conversationId: string;
   readonly model: string;
   readonly stream: boolean;
@@ -28,7 +28,7 @@ export interface RequestReport {
   readonly outcomes: readonly TextOutcome[];
   /** Outcomes from this index on are new in this request. */
   readonly newFrom: number;
-  /** The bytes forwarded were not the pruned ones (`shadow`, or sent again after a refusal). */
+  /** The unpruned bytes were forwarded (`shadow`, or resent after a refusal). */
   readonly forwardedOriginal: boolean;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -36,21 +36,21 @@ export interface RequestReport {
   readonly pruneMs: number;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
-  /** As the client saw it; 0 when it left before. */
+  /** Status sent to the client; 0 if it disconnected before. */
   readonly status: number;
   readonly end: Exchange['kind'];
   readonly upstreamError: string | null;
   readonly usage: ProviderUsage | null;
-  /** For the ledger; `null` where nothing was looked at or generated. */
+  /** For the ledger; `null` if nothing was read or generated. */
   readonly facts?: OpenFacts | null;
-  /** The provider's count of the body as it came; absent where it was not asked. Never rejects. */
+  /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
   readonly counted?: Promise<CountAnswer> | undefined;
 }
 
-/** How much of a model's name is reported. */
+/** Most characters of a model's name that are reported. */
 const MAX_MODEL_CHARS = 200;
 
-/** What a report says of a request's content; `null` when it was not looked at. */
+/** A report's fields about a request's content; `null` if it was not read. */
 export function contentOf(
   rewritten: Rewritten | null,
 ): Pick<RequestReport, 'conversationId' | 'model' | 'stream' | 'messages' | 'outcomes' | 'newFrom'> {
@@ -65,8 +65,8 @@ export function contentOf(
 }
 
 /**
- * Index of the first text that is new: this process does not know it, and no answer of the model's stands behind it. After a
- * restart, on another replica and in shadow mode the texts of older turns are unknown, but not new.
+ * Index of the first new text: unknown to this process, and without a model answer after it. After a restart, on
+ * another replica and in shadow mode, texts of older turns are unknown but not new.
  */
 function newTextsFrom({ outcomes, newFrom, messages }: Rewritten): number {
   const tail = tailOf(messages);

@@ -2,16 +2,16 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { AnswerReader, AnswerTurn, ProviderUsage } from '../../dialects/dialect.ts';
 
-/** Of a compressed answer so many bytes are kept until it is over; a longer one goes unread. */
+/** Most bytes of a compressed answer that are kept until its end; a longer one is not read. */
 const COMPRESSED_BYTES = 1024 * 1024;
-/** Encodings in which answers come that are looked at. */
+/** Supported encodings of answers. */
 export const answerDecoders = new Map([
   ['gzip', promisify(gunzip)],
   ['deflate', promisify(inflate)],
   ['br', promisify(brotliDecompress)],
 ]);
 
-/** Lets a reader see an answer that goes by; a compressed one afterwards, off the path of the bytes. */
+/** Shows an answer to a reader as it streams. A compressed answer is shown at its end, off the request path. */
 export class UsageTap {
   readonly #reader: AnswerReader;
   #encoding = '';
@@ -36,19 +36,19 @@ export class UsageTap {
     }
   }
 
-  /** What later requests may refer to, or `null`. Neither throws nor rejects. */
+  /** Data that later requests may refer to, or `null`. Neither throws nor rejects. */
   turn(): AnswerTurn | null | Promise<AnswerTurn | null> {
     const decoded = this.#decode();
     return decoded ? decoded.then((all) => (all ? this.#reader.turn() : null)) : this.#reader.turn();
   }
 
-  /** Neither throws nor rejects; `null` when the answer reports nothing. */
+  /** Neither throws nor rejects; `null` if the answer reports no usage. */
   usage(): ProviderUsage | null | Promise<ProviderUsage | null> {
     const decoded = this.#decode();
     return decoded ? decoded.then((all) => (all ? this.#reader.usage() : null)) : this.#reader.usage();
   }
 
-  /** Shows the reader an answer that was compressed, once it is over; whether it could be read. `null`: it was not. */
+  /** Decodes a compressed answer at its end for the reader; whether that worked. `null`: it was not compressed. */
   #decode(): Promise<boolean> | null {
     const decode = answerDecoders.get(this.#encoding);
     if (!decode || this.#size === 0) return null;

@@ -7,11 +7,11 @@ import { withoutQuery } from '../../providers/provider.ts';
 import { pairsOf } from './headers.ts';
 
 export interface AwsSigningOptions {
-  /** The proxy's own credentials; `null`: it has none. */
+  /** The proxy's own credentials; `null`: none. */
   readonly credentials: AwsCredentials | null;
-  /** `own`: requests that were signed with these credentials are signed anew. `all`: every request that needs it. */
+  /** `own`: re-signs requests that were signed with these credentials. `all`: signs every request that needs it. */
   readonly signs: 'own' | 'all';
-  /** Region of requests without a signature; `null`: they are not signed. */
+  /** Region of unsigned requests; `null`: they are not signed. */
   readonly region: string | null;
   readonly clock: Clock;
 }
@@ -31,28 +31,28 @@ export interface SignedRequest {
   readonly body: Buffer;
 }
 
-/** For what region and service a request is signed anew, and which of the client's fields the signature covers. */
+/** Region and service of a new signature, and the client's fields that it covers. */
 export type SigningScope = Pick<CredentialScope, 'region' | 'service' | 'signedHeaders'>;
 
 /**
- * How a request may be treated. `open`: no signature covers its body. `closed`: it must go as it came, for `reason`.
- * `resign`: it may change, and is signed anew for its scope.
+ * How a request may be handled. `open`: no signature covers its body. `closed`: it must be forwarded unchanged, for
+ * `reason`. `resign`: it may change, and is then re-signed.
  */
 export type Treatment =
   | { readonly kind: 'open' }
   | { readonly kind: 'closed'; readonly reason: 'signed_by_client' | 'not_signed' }
   | { readonly kind: 'resign'; readonly scope: SigningScope };
 
-/** AWS refuses signatures that are older; one from the future is refused as well. */
+/** AWS refuses older signatures, and those from the future. */
 const MAX_AGE_MS = 15 * 60_000;
 const SHA256 = 'x-amz-content-sha256';
 const UNSIGNED = 'UNSIGNED-PAYLOAD';
-/** Fields that a signature makes, and those of the connection to the upstream. */
+/** Fields set by signing, and those of the upstream connection. */
 const REMADE = new Set(['authorization', 'x-amz-date', 'x-amz-security-token', SHA256, 'host', 'content-length']);
 
 /**
- * Signature Version 4 of AWS: checks who signed a request, and signs one that was changed.
- * Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+ * AWS Signature Version 4: verifies signatures, and signs changed requests. Source:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
  */
 export class AwsSigning {
   readonly #options: AwsSigningOptions;
@@ -63,7 +63,7 @@ export class AwsSigning {
     this.#signer = options.credentials && signerOf(options.credentials, true);
   }
 
-  /** What may be done with a request as it came. Never rejects. */
+  /** How a received request may be handled. Never rejects. */
   async treatmentOf(request: SignedRequest): Promise<Treatment> {
     const { headers, url } = request;
     const { authorization } = headers;
@@ -85,8 +85,8 @@ export class AwsSigning {
    * Signs a request.
    *
    * @param fields - its end-to-end fields: name, value, …
-   * @param origin - where it goes
-   * @returns its fields with the signature's, `Host` included
+   * @param origin - its destination
+   * @returns its fields including those of the signature and `Host`
    */
   async sign(
     fields: readonly string[],
@@ -135,7 +135,7 @@ export class AwsSigning {
       );
       return isSame(credentialScope(signed.headers.authorization)?.signature ?? '', scope.signature);
     } catch {
-      return false; // it cannot be a request that its sender signed
+      return false; // it cannot be a request signed by its sender
     }
   }
 }

@@ -8,7 +8,7 @@ import { hasDotSegments } from './dot-segments.ts';
 import type { Upstream } from './upstream.ts';
 import type { Upstreams } from './upstreams.ts';
 
-/** Where a request goes. */
+/** The destination of a request. */
 export interface Destination {
   readonly provider: Provider;
   /** `null`: forwarded unread. */
@@ -18,21 +18,21 @@ export interface Destination {
   readonly path: string;
 }
 
-/** A request that is not forwarded although a provider has its path: the code of the error that answers it. */
+/** A request that is not forwarded although its path matches a provider: the error code of the answer. */
 export interface Refused {
   readonly refusal: ErrorCode;
-  /** What to do, where the table of errors does not know it. */
+  /** Remedy, if the table of errors has none. */
   readonly message?: string;
   readonly errorBody: ErrorBody;
 }
 
-/** What of a request says where it goes. */
+/** The parts of a request that determine its destination. */
 type HeadOfRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-/** Prefixes of longer paths that are logged, at most. */
+/** Most logged prefixes of longer paths. */
 const MAX_PREFIXES = 100;
 
-/** Finds where requests go: the table of providers applied to the settings. */
+/** Finds the destination of requests by the table of providers and the settings. */
 export class Destinations {
   readonly #settings: CloudSettings;
   readonly #upstreams: Upstreams;
@@ -46,7 +46,7 @@ export class Destinations {
     this.#onPrefix = onPrefix;
   }
 
-  /** `null` for a request that no provider takes. */
+  /** `null` for a request that matches no provider. */
   of(req: HeadOfRequest): Destination | Refused | null {
     const route = this.routeOf(req);
     if (route === null) return null;
@@ -62,12 +62,12 @@ export class Destinations {
     return { provider, operation, upstream, path: toOrigin ? rest : upstream.pathFor(rest) };
   }
 
-  /** Provider and operation of a request, `null` for one that no provider takes. */
+  /** Provider and operation of a request; `null` if it matches no provider. */
   routeOf({ method = '', url = '', headers }: HeadOfRequest): Route | null {
     return routeOf({ method, url, headers }, this.#settings);
   }
 
-  /** The shape in which the sender of a request reads an error. */
+  /** The error shape for the sender of a request. */
   errorBodyFor(req: HeadOfRequest): ErrorBody {
     return bodyOf(this.routeOf(req));
   }

@@ -1,13 +1,12 @@
-/** How often an escape is unescaped: a provider may stand behind a gateway that does so as well. */
+/** Rounds of unescaping: a gateway before the provider may unescape as well. */
 const MAX_ROUNDS = 4;
 
 /** Escapes of the characters that make a dot segment: `%`, `.`, `/`, `;` and `\`. */
 const ESCAPES: Readonly<Record<string, string>> = { '%25': '%', '%2e': '.', '%2f': '/', '%3b': ';', '%5c': '\\' };
 
 /**
- * Whether the path of a URL has a segment `.` or `..`, however it is spelled: escaped (`%2e`, `%252E`), with backslashes,
- * or with parameters (`..;x=1`). Such a path may leave the place below which requests are forwarded. Queries may hold
- * anything.
+ * Whether a URL's path has a segment `.` or `..` in any spelling: escaped (`%2e`, `%252E`), with backslashes, or with
+ * parameters (`..;x=1`). Such a path may escape the base path of the upstream. Queries are not checked.
  */
 export function hasDotSegments(url: string): boolean {
   if (!url.includes('.') && !url.includes('%')) return false;

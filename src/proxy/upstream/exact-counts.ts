@@ -7,36 +7,36 @@ import type { Upstream } from './upstream.ts';
 export interface ExactCountsOptions {
   /** Share of requests that are counted, from 0 to 1. */
   readonly share: number;
-  /** The question how many tokens a body has. @throws when it is not understood */
+  /** Converts a body to a request for its token count. @throws if the body is not understood */
   readonly question: (body: Buffer) => Buffer;
-  /** Whether an answer refuses a request because its history is not the one that the provider knows. */
+  /** Whether an answer rejects a request because of its history. */
   readonly refusesPast: (status: number, answer: Buffer) => boolean;
-  /** Reports a question that failed; `reason` is a short constant code. */
+  /** Reports a failed count; `reason` is a short constant code. */
   readonly onFailure: (reason: string, cause: unknown, about: { readonly requestId: string }) => void;
 }
 
-/** A request that was answered. */
+/** An answered request. */
 export interface AnsweredRequest {
   readonly requestId: string;
-  /** As the client sent it, decoded. */
+  /** As sent by the client, decoded. */
   readonly body: Buffer;
-  /** Where it went: the upstream, and path and query there. */
+  /** Its destination: the upstream, and path and query there. */
   readonly upstream: Pick<Upstream, 'ask'>;
   readonly path: string;
   /** Its fields: name, value, … */
   readonly rawHeaders: readonly string[];
 }
 
-/** Questions under way; further requests are not counted. */
+/** Most counts in progress; further requests are not counted. */
 const AT_ONCE = 4;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const PATIENCE_MS = 10_000;
-/** Fields that are not true of the question. */
+/** Fields that do not apply to the count request. */
 const NOT_OF_IT = ['accept', 'accept-encoding', 'content-encoding'];
 
 /**
- * Asks the provider how many tokens requests have that were sent with cuts, as they came: with the client's own key, once
- * the answer is through. Nothing waits for it but the account of that request.
+ * Asks the provider for the token counts of the unpruned form of pruned requests, with the client's own key and after
+ * the answer. Only the billing of that request waits for it.
  */
 export class ExactCounts {
   readonly #options: ExactCountsOptions;
@@ -46,7 +46,7 @@ export class ExactCounts {
     this.#options = options;
   }
 
-  /** Tokens of a request as it came. Never rejects. @returns `null` for a request outside the share */
+  /** Token count of an unpruned request. Never rejects. @returns `null` for a request outside the share */
   of(request: AnsweredRequest): Promise<CountAnswer> | null {
     if (crc32(request.requestId) / 0x1_0000_0000 >= this.#options.share) return null;
     if (this.#underWay >= AT_ONCE) return Promise.resolve({ input: null, failure: 'busy' });
@@ -78,7 +78,7 @@ export class ExactCounts {
   }
 }
 
-/** The provider answered, but not with a count. */
+/** The provider's answer contains no count. */
 class NotCounted extends Error {
   override readonly name = 'NotCounted';
 

@@ -12,14 +12,14 @@ const HOP_BY_HOP = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
-/** Set anew for the hop to the upstream, or settled already by ours to the client. */
+/** Fields set again for the upstream, or already handled on the client's connection. */
 const REQUEST_ONLY = new Set(['host', 'content-length', 'expect']);
 const OWN_PREFIX = 'x-mcp-pruner-';
 const OWN = 'x-mcp-pruner';
 
 /**
- * The client's end-to-end fields for the upstream, in their order and spelling, duplicates included. Fields that a
- * signature of AWS covers stay, `Host` included: without one of them the signature would be void.
+ * The client's end-to-end fields for the upstream, with order, spelling and duplicates preserved. Fields covered by an
+ * AWS signature stay, including `Host`: without any of them the signature would be invalid.
  *
  * @param raw - name, value, name, value, …
  * @param without - further names (lower case) to leave out
@@ -30,7 +30,7 @@ export function requestHeaders(raw: readonly string[], without: readonly string[
   return endToEnd(raw, (name) => (isDropped(name) && !signed.has(name)) || without.includes(name));
 }
 
-/** Names of the fields that a signature of AWS covers and that can be forwarded as they came. */
+/** Names of the fields that an AWS signature covers and that can be forwarded unchanged. */
 export function signedFields(authorization: string | undefined): ReadonlySet<string> {
   const names = new Set(credentialScope(authorization)?.signedHeaders);
   for (const name of ['content-length', 'expect']) names.delete(name);
@@ -60,7 +60,7 @@ function endToEnd(raw: readonly string[], drop: (name: string) => boolean): stri
   return named === null ? out : without(out, named);
 }
 
-/** Whether a value of `Connection` is more than what nearly every request says. */
+/** Whether a value of `Connection` names further fields. */
 function namesOthers(value: string): boolean {
   return value !== 'keep-alive' && value !== 'close';
 }
@@ -69,12 +69,12 @@ function without(fields: readonly string[], names: ReadonlySet<string>): string[
   return fields.filter((_, i) => !names.has((fields[i - (i % 2)] ?? '').toLowerCase()));
 }
 
-/** Whether a field (lower case) belongs to one connection and never goes further. */
+/** Whether a field (lower case) belongs to one connection and is never forwarded. */
 export function hopByHop(name: string): boolean {
   return HOP_BY_HOP.has(name);
 }
 
-/** Whether a field (lower case) speaks to this proxy and is nobody else's business. */
+/** Whether a field (lower case) addresses this proxy and is not forwarded. */
 export function ownHeader(name: string): boolean {
   return name === OWN || name.startsWith(OWN_PREFIX);
 }
@@ -89,7 +89,7 @@ export function namedByConnection(raw: readonly string[]): Set<string> {
   return names;
 }
 
-/** A field's value, `''` when it is not there. */
+/** A field's value, `''` if it is missing. */
 export function fieldIn(fields: readonly string[], name: string): string {
   for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i]?.toLowerCase() === name) return fields[i + 1] ?? '';
   return '';

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import { fieldIn, responseHeaders } from './headers.ts';
 
-/** An error is some hundred bytes long; a longer answer is passed on. */
+/** Errors have some hundred bytes; a longer answer is passed on. */
 const MAX_BYTES = 64 * 1024;
 
 const decoders = new Map([
@@ -11,7 +11,7 @@ const decoders = new Map([
   ['br', brotliDecompressSync],
 ]);
 
-/** An answer of which nothing has been passed on, because what it says decides whether it is. */
+/** An answer held back until its content decides whether it is passed on. */
 export class HeldAnswer {
   /** Its fields as received. */
   readonly raw: unknown;
@@ -24,14 +24,14 @@ export class HeldAnswer {
     this.statusMessage = statusMessage;
   }
 
-  /** Adds a piece; `false` when it is too long to be held any longer. */
+  /** Adds a chunk; `false` if the answer is too long to hold. */
   take(chunk: Buffer): boolean {
     this.chunks.push(Buffer.from(chunk));
     this.#size += chunk.length;
     return this.#size <= MAX_BYTES;
   }
 
-  /** Its body without its encoding; empty when it cannot be read. */
+  /** Its decoded body; empty if it cannot be decoded. */
   decoded(): Buffer {
     const body = Buffer.concat(this.chunks);
     const encoding = fieldIn(responseHeaders(this.raw), 'content-encoding').trim().toLowerCase();

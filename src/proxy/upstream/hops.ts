@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 const NAME = 'mcp-pruner-';
-/** More proxies of this kind in a row are a circle that somebody else is part of. */
+/** More proxies of this kind in a row form a loop through other machines. */
 const MAX_HOPS = 8;
 
 /**
- * Knows requests that have been here before, by `Via` (RFC 9110 §7.6.3): an upstream may lead back to the proxy by ways
- * that nobody sees.
+ * Detects requests that have passed this proxy before, by `Via` (RFC 9110 §7.6.3): an upstream may lead back to the
+ * proxy.
  */
 export class Hops {
-  /** What the upstream is told in `via`. */
+  /** This proxy's entry in `via`. */
   readonly own: string;
 
-  /** @param id - of this process, unlike any other's */
+  /** @param id - unique id of this process */
   constructor(id: string) {
     this.own = `1.1 ${NAME}${id}`;
   }
@@ -23,7 +23,7 @@ export class Hops {
     return hops.length >= MAX_HOPS || hops.some((hop) => hop.trim() === this.own);
   }
 
-  /** The whole of `via` for the upstream. */
+  /** The complete `via` for the upstream. */
   next({ via }: IncomingHttpHeaders): string {
     return via === undefined ? this.own : `${via}, ${this.own}`;
   }

@@ -7,13 +7,13 @@ import type { Outgoing, PassOn } from './pass-on.ts';
 export interface NodeHopOptions {
   readonly agent: http.Agent;
   readonly headersTimeoutMs: number;
-  /** Longest silence in the middle of an answer. */
+  /** Longest pause within an answer. */
   readonly bodyTimeoutMs: number;
   readonly maxHeaderSize: number;
 }
 
 /**
- * Sends requests by node:http, for upstreams that say `100 Continue` though nobody asked: undici takes that for a broken
+ * Sends requests by node:http, for upstreams that send an unsolicited `100 Continue`, which undici treats as a broken
  * answer. It costs half as much again as undici.
  */
 export class NodeHop {
@@ -62,7 +62,7 @@ export class NodeHop {
       res.on('end', () => passOn.end(res.rawTrailers));
       res.on('error', (cause) => passOn.fail(late ? timeout() : cause));
     });
-    // without a listener node:http destroys the connection in silence
+    // without a listener node:http destroys the connection silently
     req.on('upgrade', (_res, socket) => {
       socket.destroy();
       passOn.fail(Object.assign(new Error('switched protocols'), { code: 'HPE_INVALID_CONSTANT' }));

@@ -5,7 +5,7 @@ import { fieldIn, pairsOf, responseHeaders } from './headers.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { isLostConnection, isUnexpectedContinue, upstreamErrorCode } from './upstream-error.ts';
 
-/** What goes to the upstream. */
+/** A request to the upstream. */
 export interface Outgoing {
   readonly method: string;
   readonly path: string;
@@ -13,24 +13,24 @@ export interface Outgoing {
   readonly body: Buffer | Readable | null;
 }
 
-/** A request, its path below the upstream's own path, and what is done with its answer. */
+/** A request with its path below the upstream's own path, and the handling of its answer. */
 export interface UpstreamRequest extends Outgoing {
-  /** Says which answers are dropped; the exchange then ends as `declined`. */
+  /** Selects answers that are dropped; the exchange then ends as `declined`. */
   readonly decline?: Decline | undefined;
-  /** Fields for the client beside the upstream's own. */
+  /** Fields for the client in addition to the upstream's. */
   readonly extraHeaders: readonly string[];
-  /** Sees each piece of the answer on its way; must not keep or change it. */
+  /** Observes each chunk of the answer; must not keep or change it. */
   readonly onData?: (chunk: Buffer) => void;
   readonly onHead?: (contentEncoding: string) => void;
-  /** How an error of our own looks; by default as OpenAI has it. */
+  /** The error shape; default: OpenAI's. */
   readonly errorBody?: ErrorBody;
 }
 
-/** Which answers are dropped instead of being passed on. */
+/** Selects answers that are dropped instead of passed on. */
 export interface Decline {
-  /** `hold`: its body decides, which waits until it is whole. */
+  /** `hold`: the complete body decides. */
   byStatus(status: number): 'pass' | 'drop' | 'hold';
-  /** @param body - decoded; the beginning of one that is longer than errors are */
+  /** @param body - decoded; truncated if it is longer than errors are */
   byBody(status: number, body: Buffer): boolean;
 }
 
@@ -41,24 +41,24 @@ export type Exchange =
   | { readonly kind: 'client_gone'; readonly status: number }
   | { readonly kind: 'failed'; readonly status: number; readonly error: string };
 
-/** An exchange of which the client has seen nothing, so that it can be tried again. */
+/** An exchange of which the client has received nothing, so that it can be retried. */
 export type Untold =
-  /** The connection had served before and was closed under the request: nobody has read it. */
+  /** A reused connection was closed before the request was read. */
   | { readonly kind: 'lost' }
-  /** The upstream said `100 Continue` unasked, at which undici gives up. */
+  /** The upstream sent an unsolicited `100 Continue`, which undici rejects. */
   | { readonly kind: 'continued' };
 
-/** The connection below, whichever client it belongs to. */
+/** The underlying connection of either HTTP client. */
 export interface Flow {
   abort(): void;
   pause(): void;
   resume(): void;
 }
 
-/** Reasons that node:http takes; it throws at others, such as one in Latin-1 that was read as UTF-8. */
+/** Valid reason phrases; node:http throws for others, such as Latin-1 read as UTF-8. */
 const WRITABLE = /^[\t\x20-\x7e]*$/;
 
-/** Passes one answer on to the client as it comes, with back-pressure. Settles once. */
+/** Streams one answer to the client with back-pressure. Settles once. */
 export class PassOn {
   readonly #request: UpstreamRequest;
   readonly #res: ServerResponse;
@@ -70,7 +70,7 @@ export class PassOn {
   #wrote = false;
   #held: HeldAnswer | null = null;
 
-  /** Whether the request went over a connection that had served others before. */
+  /** Whether the request used a connection that had served others before. */
   reused = false;
 
   constructor(
@@ -114,7 +114,8 @@ export class PassOn {
     this.#res.sendDate = false;
     if (statusMessage && WRITABLE.test(statusMessage)) this.#res.writeHead(status, statusMessage, fields);
     else this.#res.writeHead(status, fields);
-    // A body that is there already goes out with the head in one write; a stream's head must not wait for its first event.
+    // A body that is available already goes out with the head in one write. A stream's head must not wait for its first
+    // event.
     process.nextTick(this.#flushHead);
   }
 
@@ -150,7 +151,7 @@ export class PassOn {
     this.#res.end();
   }
 
-  /** The upstream did not answer, or broke off: an error where one can still be told, else the stream ends. */
+  /** The upstream did not answer, or broke off: sends an error if none of the answer was sent, else ends the stream. */
   fail(cause: unknown): void {
     if (this.#settled) return;
     if (this.#status === 0 && this.#mayTryAgain) {
@@ -164,7 +165,7 @@ export class PassOn {
     this.#release();
     if (this.#status !== 0) {
       this.#settle({ kind: 'answered', status: this.#status, error });
-      // The head may still wait for its first byte; the client is to see what the upstream sent before it broke off.
+      // The head may still be unsent; the client must receive what the upstream sent before it broke off.
       if (!this.#wrote) this.#res.flushHeaders();
       this.#res.destroy();
       return;
@@ -173,7 +174,7 @@ export class PassOn {
     this.#settle({ kind: 'failed', status: sendUpstreamError(this.#res, error, this.#request.errorBody), error });
   }
 
-  /** Passes on what was held. */
+  /** Passes the held answer on. */
   #release(): void {
     const held = this.#held;
     if (!held) return;

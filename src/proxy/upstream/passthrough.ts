@@ -14,20 +14,20 @@ export interface PassthroughOptions {
   readonly connection: Connection;
   readonly destinations: Destinations;
   readonly hops: Hops;
-  /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
+  /** Longest time until the upstream's answer begins, in milliseconds; 0 for no limit. */
   readonly headersTimeoutMs: number;
-  /** Longest silence in the middle of an answer, in milliseconds; 0 for ever. */
+  /** Longest pause within an answer, in milliseconds; 0 for no limit. */
   readonly bodyTimeoutMs: number;
   readonly onUpstreamError: (code: string) => void;
 }
 
-/** Bodies up to this many bytes are kept until they are answered, to be sent again where nobody has read them. */
+/** Largest body kept until it is answered, to be resent if the upstream has not read it. */
 const KEPT_BODY_BYTES = 1024 * 1024;
 
-/** Forwards whatever is not ours to prune, untouched and streamed both ways. */
+/** Forwards all requests that are not pruned, unchanged and streamed in both directions. */
 export function passthrough(options: PassthroughOptions): RequestHandler {
   const forwarder = new Forwarder(options);
-  // Without an agent of its own every request would open a connection.
+  // Without its own agent every request would open a connection.
   const agent = agentFor(options.connection);
   const forward = createProxyMiddleware<Request, Response>(forwarder.options(agent));
   return (req, res, next) => {
@@ -37,12 +37,12 @@ export function passthrough(options: PassthroughOptions): RequestHandler {
   };
 }
 
-/** What is known of a request under way. */
+/** State of a running request. */
 interface UnderWay {
-  /** What has been read of its body, `null` when it is too large to be kept. */
+  /** The part of its body read so far, `null` if it is too large to keep. */
   readonly kept: Buffer[] | null;
   readonly stopKeeping: () => void;
-  /** Lets a body come that is held back until the head of the request is made. */
+  /** Releases a body that is held back until the request head is complete. */
   begin: () => void;
   again: boolean;
   late: boolean;
@@ -58,12 +58,12 @@ class Forwarder {
     this.#options = options;
   }
 
-  /** Takes down what is read of a body from now on. */
+  /** Keeps the body's chunks from now on. */
   keep(req: IncomingMessage): void {
     const kept = isSmall(req) ? ([] as Buffer[]) : null;
     const onData = (chunk: Buffer): void => void kept?.push(chunk);
     if (kept) {
-      req.pause(); // or it would flow before it is piped
+      req.pause(); // otherwise it would flow before it is piped
       req.on('data', onData);
     }
     const stopKeeping = (): void => void req.off('data', onData);
@@ -85,7 +85,7 @@ class Forwarder {
       changeOrigin: true,
       agent,
       proxyTimeout: headersTimeoutMs,
-      ssl: { maxHeaderSize: MAX_HEADER_BYTES }, // http-proxy makes its request of these, encrypted or not
+      ssl: { maxHeaderSize: MAX_HEADER_BYTES }, // http-proxy uses these options with and without TLS
       ...(buffer && { buffer }),
       on: {
         proxyReq: (proxyReq, req, res) => this.#onSending(proxyReq, req, res),
@@ -102,9 +102,9 @@ class Forwarder {
     const { connection, hops } = this.#options;
     const underWay = this.#underWay.get(req);
     if (underWay) underWay.sent = proxyReq;
-    proxyReq.path = connection.prefix + this.#pathOf(req); // http-proxy joins paths by rules of its own
+    proxyReq.path = connection.prefix + this.#pathOf(req); // http-proxy joins paths by its own rules
     if (isChunked(req)) {
-      // It also takes a DELETE or OPTIONS without a length for one without a body, and then sends the body.
+      // It treats a DELETE or OPTIONS without a length as one without a body, but then sends the body.
       proxyReq.removeHeader('content-length');
       proxyReq.setHeader('transfer-encoding', 'chunked');
     }
@@ -122,7 +122,7 @@ class Forwarder {
     proxyReq.once('timeout', () => {
       if (underWay) underWay.late = true;
     });
-    // Nobody else would tell the client of an answer that switches to another protocol.
+    // http-proxy does not forward an answer that switches protocols, so the client is answered here.
     proxyReq.once('upgrade', (_answer, socket) => {
       socket.destroy();
       this.#fail(req, res, 'garbled');
@@ -146,20 +146,20 @@ class Forwarder {
       if ((hopByHop(name) || named.has(name)) && name !== 'transfer-encoding') delete proxyRes.headers[name];
     }
     proxyRes.once('end', () => {
-      // http-proxy ends the answer behind this
+      // http-proxy ends the answer after this
       const trailers = responseHeaders(proxyRes.rawTrailers);
       if (trailers.length > 0 && res.chunkedEncoding) res.addTrailers(pairsOf(trailers));
       readAway(req);
     });
     proxyRes.once('close', () => {
-      // An answer that broke off must not look like one that goes on.
+      // A broken answer must not look like one that continues.
       if (!proxyRes.complete && !res.destroyed) this.#fail(req, res, 'reset');
     });
   }
 
   #onError(cause: Error, req: Request, res: Response): void {
     const underWay = this.#underWay.get(req);
-    if (underWay?.answer?.complete) return; // it could not send the rest of what has been answered
+    if (underWay?.answer?.complete) return; // the rest of an answered request could not be sent
     if (
       underWay?.kept &&
       !underWay.again &&
@@ -175,7 +175,7 @@ class Forwarder {
     this.#fail(req, res, upstreamErrorCode(cause));
   }
 
-  /** Over a new connection: the one kept from an earlier request had been closed, and nobody has read this one. */
+  /** Resends over a new connection: the reused one had been closed before the request was read. */
   #sendAgain(req: Request, res: Response, kept: readonly Buffer[]): void {
     const agent = agentFor(this.#options.connection);
     res.once('close', () => agent.destroy());
@@ -183,8 +183,8 @@ class Forwarder {
   }
 
   /**
-   * Sends a request whose body waits until its head is made: a connection that takes its time (a tunnel, a new one) would
-   * otherwise find the head made by the first piece of the body, with the client's fields as they are.
+   * Sends a request whose body is held back until its head is complete. Otherwise, on a slow connection (a tunnel, a
+   * new one), the first chunk of the body would create the head with the client's unfiltered fields.
    */
   sendHeld(req: Request, res: Response, agent: HttpAgent, kept: readonly Buffer[] = []): void {
     const { upload, begin } = heldUpload(req, kept);
@@ -206,7 +206,7 @@ function isSmall(req: IncomingMessage): boolean {
   return !isChunked(req) && Number(req.headers['content-length'] ?? 0) <= KEPT_BODY_BYTES;
 }
 
-/** Told by the fields as received; http-proxy changes the others. */
+/** Decided by the fields as received, because http-proxy changes the parsed ones. */
 function isChunked({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding');
 }

@@ -2,14 +2,14 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Dispatcher } from 'undici';
 import type { Outgoing, PassOn } from './pass-on.ts';
 
-/** The channel on which undici tells over which connection it begins to send. */
+/** The channel on which undici announces the connection of each request. */
 const SENDING = 'undici:client:sendHeaders';
 
-/** Sends requests by a dispatcher of undici, and knows which went over a connection that had served before. */
+/** Sends requests by an undici dispatcher, and records which of them reused a connection. */
 export class UndiciHop {
   readonly #dispatcher: Dispatcher;
   readonly #served = new WeakSet<object>();
-  /** Begins to send; undici tells its connection before it does anything else. */
+  /** The request being started; undici announces its connection synchronously. */
   #starting: PassOn | null = null;
 
   constructor(dispatcher: Dispatcher) {
@@ -41,7 +41,7 @@ export class UndiciHop {
     }
   }
 
-  /** Closes its connections once nothing is under way on them. */
+  /** Closes its connections after their running requests. */
   retire(): void {
     unsubscribe(SENDING, this.#onSending);
     void this.#dispatcher.close().catch(() => {}); // it may be closed already
@@ -54,7 +54,7 @@ export class UndiciHop {
 
   #onSending = (message: unknown): void => {
     const passOn = this.#starting;
-    if (passOn === null) return; // another's
+    if (passOn === null) return; // belongs to another dispatcher
     this.#starting = null;
     const { socket } = message as { readonly socket: object };
     passOn.reused = this.#served.has(socket);

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Readable } from 'node:stream';
 
-/** How much of an upload that nobody wants any more is read, and for how long. */
+/** Bounds for reading the rest of an answered upload, in bytes and time. */
 const MAX_BYTES = 256 * 1024 * 1024;
 const MAX_MS = 120_000;
 
 /**
- * Reads the rest of a body away whose answer has been given already. An upstream may answer (401, 413, 429) before it has
- * read a request; a client that writes its whole request before it reads would wait for ever, and the next request on
- * its connection stands behind the rest. Beyond the bounds the connection closes.
+ * Discards the rest of a body that has already been answered. An upstream may answer (401, 413, 429) before it has read
+ * the request. A client that writes its whole request before it reads would wait forever, and the next request on its
+ * connection follows the rest. Beyond the bounds the connection is closed.
  */
 export function readAway(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
@@ -24,9 +24,9 @@ export function readAway(req: IncomingMessage): void {
 }
 
 /**
- * The body of a request as a stream of its own: whoever takes it may destroy it, and the client's connection lives on.
+ * A request's body as a separate stream: it can be destroyed without closing the client's connection.
  *
- * @param start - what has been read of it already
+ * @param start - chunks read already
  */
 export function uploadOf(req: IncomingMessage, start: readonly Buffer[] = []): Readable {
   const { upload, begin } = heldUpload(req, start);
@@ -34,13 +34,13 @@ export function uploadOf(req: IncomingMessage, start: readonly Buffer[] = []): R
   return upload;
 }
 
-/** As `uploadOf`, but nothing of it comes before `begin`. */
+/** As `uploadOf`, but emits nothing before `begin`. */
 export function heldUpload(
   req: IncomingMessage,
   start: readonly Buffer[] = [],
 ): { readonly upload: Readable; readonly begin: () => void } {
   const upload = new PassThrough();
-  upload.on('error', () => {}); // told to whoever sends it
+  upload.on('error', () => {}); // its sender handles the error
   req.once('close', () => {
     if (!req.complete) upload.destroy(new Error('the client left'));
   });

@@ -1,7 +1,7 @@
-/** Codes of a connection that ended, or was reset, before an answer had begun. */
+/** Codes of a connection that ended or was reset before the answer began. */
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** A short constant code for what went wrong on the way to the upstream. */
+/** A short constant code for a failed upstream request. */
 export function upstreamErrorCode(cause: unknown): string {
   const code = codeOf(cause);
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'timeout';
@@ -10,19 +10,19 @@ export function upstreamErrorCode(cause: unknown): string {
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'unknown_host';
   if (isUnexpectedContinue(cause)) return 'unexpected_continue';
   if (LOST.has(code)) return 'reset';
-  if (code === 'UND_ERR_ABORTED') return 'proxy_refused'; // the proxy on the way laid no tunnel
+  if (code === 'UND_ERR_ABORTED') return 'proxy_refused'; // the proxy on the way refused the tunnel
   if (code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || isParserError(cause)) {
     return 'garbled';
   }
   return code === '' ? 'error' : code.toLowerCase();
 }
 
-/** Whether the connection went away; what was asked on it may not have been read by anybody. */
+/** Whether the connection was lost; the request may not have been read. */
 export function isLostConnection(cause: unknown): boolean {
   return LOST.has(codeOf(cause)) && !isUnexpectedContinue(cause);
 }
 
-/** Whether undici gave up at `100 Continue`, which a server may send though nobody asked for it (RFC 9110 §15.2). */
+/** Whether undici failed because of `100 Continue`, which a server may send unsolicited (RFC 9110 §15.2). */
 export function isUnexpectedContinue(cause: unknown): boolean {
   return codeOf(cause) === 'UND_ERR_SOCKET' && cause instanceof Error && cause.message === 'bad response';
 }
@@ -31,7 +31,7 @@ function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
 }
 
-/** The parser knows no code for some of what is no HTTP. */
+/** The parser has no error code for some invalid HTTP. */
 function isParserError(cause: unknown): boolean {
   return cause instanceof Error && cause.name === 'HTTPParserError';
 }

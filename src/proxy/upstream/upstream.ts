@@ -14,16 +14,16 @@ export interface UpstreamOptions {
   /** Such as `https://api.openai.com/v1`. */
   readonly url: string;
   readonly headersTimeoutMs: number;
-  /** Longest silence in the middle of an answer. */
+  /** Longest pause within an answer. */
   readonly bodyTimeoutMs: number;
   readonly way: ProxyRoute;
   readonly hops: Hops;
 }
 
-/** As large as the fields of an answer may be together: as much as a client may send. */
+/** Most bytes of an answer's fields: the same as for a client's request. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** An answer to a question of our own. */
+/** The answer to a request of the proxy's own. */
 export interface SmallAnswer {
   readonly status: number;
   readonly body: Buffer;
@@ -36,19 +36,19 @@ interface Hop {
   send(origin: string, request: Outgoing, passOn: PassOn): void;
 }
 
-/** The hop to the model's provider: one pool of connections, raw bytes both ways. */
+/** The connection pool to the model's provider; bodies are forwarded as raw bytes. */
 export class Upstream {
   readonly #options: UpstreamOptions;
   readonly #basePath: string;
   readonly #undici: UndiciHop;
-  /** For questions of our own: they take no connection from clients. */
+  /** For the proxy's own requests, so that they use no client connection. */
   #asking: Dispatcher | null = null;
-  /** Used from the first `100 Continue` on that came unasked. */
+  /** Used after the first unsolicited `100 Continue`. */
   #node: NodeHop | null = null;
   readonly origin: string;
-  /** Where connections lead and what stands before a path: a proxy takes whole addresses of plain HTTP. */
+  /** Destination of connections and prefix of paths: for plain HTTP a proxy receives absolute URLs. */
   readonly connection: Connection;
-  /** Address of the proxy on the way with its user name and password, or `null`. */
+  /** URL of the outbound proxy with its user name and password, or `null`. */
   readonly proxy: string | null;
 
   constructor(options: UpstreamOptions) {
@@ -61,14 +61,14 @@ export class Upstream {
     this.#undici = new UndiciHop(this.#dispatcher());
   }
 
-  /** Path and query at the upstream. @param rest - to append to the path of its base URL */
+  /** Path and query at the upstream. @param rest - appended to the base URL's path */
   pathFor(rest: string): string {
     return this.#basePath + rest;
   }
 
   /**
-   * Sends a request and passes the answer on as it comes, with back-pressure. Never rejects. A request of which nothing
-   * was answered because the connection, kept from an earlier one, had been closed is sent again once, over a new one.
+   * Sends a request and streams its answer with back-pressure. Never rejects. If a reused connection was closed before
+   * any answer, the request is resent once over a new one.
    */
   async exchange(request: UpstreamRequest, res: ServerResponse): Promise<Exchange> {
     const { origin, prefix, fields } = this.connection;
@@ -81,7 +81,7 @@ export class Upstream {
     if (end.kind === 'lost') {
       const fresh = new UndiciHop(this.#dispatcher());
       end = await attempt(this.#node ?? fresh, false);
-      void fresh.close().catch(() => {}); // its answer is through
+      void fresh.close().catch(() => {}); // its answer is complete
     }
     const continued = end.kind === 'continued' || (end.kind === 'failed' && end.error === 'unexpected_continue');
     if (continued) this.#node ??= this.#nodeHop();
@@ -90,10 +90,10 @@ export class Upstream {
   }
 
   /**
-   * Asks a small question of our own, with a client's fields.
+   * Sends a small request of the proxy's own, with a client's fields.
    *
-   * @param timeoutMs - for the whole of it
-   * @throws when nobody answers in time, or with more than an answer to such a question has
+   * @param timeoutMs - time limit for the whole exchange
+   * @throws if there is no answer in time, or it is too large
    */
   async ask(path: string, headers: readonly string[], body: Buffer, timeoutMs: number): Promise<SmallAnswer> {
     const { origin, prefix, fields } = this.connection;
@@ -112,7 +112,7 @@ export class Upstream {
     return { status: answer.statusCode, body: Buffer.concat(pieces) };
   }
 
-  /** Takes no further requests; those under way end by themselves. */
+  /** Accepts no further requests; running ones end normally. */
   retire(): void {
     this.#undici.retire();
   }
@@ -148,17 +148,17 @@ export class Upstream {
 }
 
 export interface Connection {
-  /** Where connections lead. */
+  /** Destination of connections. */
   readonly origin: string;
-  /** Goes before a request's path. */
+  /** Prefix of request paths. */
   readonly prefix: string;
-  /** Fields for the proxy on the way: name, value, … */
+  /** Fields for the outbound proxy: name, value, … */
   readonly fields: readonly string[];
-  /** The proxy through which connections are laid, or `null`. */
+  /** The proxy that tunnels connections, or `null`. */
   readonly tunnel: string | null;
 }
 
-/** A proxy is handed whole addresses of plain HTTP, and is asked for a tunnel to anything encrypted. */
+/** A proxy receives absolute URLs for plain HTTP, and tunnels encrypted connections. */
 function connectionTo(origin: string, { proxy }: ProxyRoute): Connection {
   if (proxy === null) return { origin, prefix: '', fields: [], tunnel: null };
   if (origin.startsWith('https:')) return { origin, prefix: '', fields: [], tunnel: proxy };

@@ -14,7 +14,7 @@ const MAX_OPEN = 64;
 export class Upstreams {
   readonly #options: UpstreamsOptions;
   readonly #hops: Hops;
-  /** Hosts of clouds depend on requests: those that were used least lately give way. */
+  /** Cloud hosts depend on requests, so the least recently used are closed. */
   readonly #open = new LRUCache<string, Upstream>({ max: MAX_OPEN, dispose: (upstream) => upstream.retire() });
 
   constructor(options: UpstreamsOptions, hops: Hops) {

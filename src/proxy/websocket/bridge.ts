@@ -2,38 +2,38 @@ import type WebSocket from 'ws';
 import type { RawData } from 'ws';
 import type { Turns } from '../../core/decide/turns.ts';
 
-/** What looks at the messages on their way. */
+/** Observes and may change messages. */
 export interface BridgeWatch {
-  /** What goes to the upstream in place of a message of the client's: its own bytes, mostly; `null`: nothing. Never rejects. */
+  /** The message to forward for a client's message, usually its own bytes; `null`: none. Never rejects. */
   fromClient(data: Buffer, isBinary: boolean): Buffer | null | Promise<Buffer | null>;
-  /** Whether a message of the upstream's goes to the client. Never throws. */
+  /** Whether to forward an upstream message to the client. Never throws. */
   fromUpstream(data: Buffer, isBinary: boolean): boolean;
-  /** The connection has ended. `clientFirst`: by the client. Told once. */
+  /** The connection has ended. `clientFirst`: the client closed it. Called once. */
   closed(clientFirst: boolean): void;
 }
 
-/** Bytes that may wait for a slow reader before the other side is not read any more. */
+/** Bytes buffered for a slow reader before reading from the other side pauses. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 const NO_STATUS = 1005;
 const ABNORMAL = 1006;
 
 /**
- * Joins two WebSockets: messages, pings, pongs and the end pass both ways in their order, and who is slow slows the other
- * down.
+ * Joins two WebSockets: forwards messages, pings, pongs and closing in both directions and in order, with
+ * back-pressure.
  */
 export class Bridge {
   readonly #client: Side;
   readonly #upstream: Side;
   readonly #watch: BridgeWatch;
   readonly #turns: Turns;
-  /** Messages of the client that are looked at, one after the other. */
+  /** Processes the client's messages one after the other. */
   #inOrder: Promise<void> = Promise.resolve();
   #ended = false;
 
   /**
    * @param upstream - paused until now
-   * @param turns - of all connections: a client may send thousands of messages at once
+   * @param turns - shared by all connections: a client may send thousands of messages at once
    */
   constructor(client: WebSocket, upstream: WebSocket, watch: BridgeWatch, turns: Turns) {
     this.#client = new Side(client);
@@ -47,12 +47,12 @@ export class Bridge {
     upstream.resume();
   }
 
-  /** Sends the upstream what the client did not. */
+  /** Sends a message of the proxy's own to the upstream. */
   send(text: Buffer): void {
     this.#upstream.send(text, false, () => {});
   }
 
-  /** Sends the client what the upstream did not. */
+  /** Sends a message of the proxy's own to the client. */
   tell(text: Buffer): void {
     this.#client.send(text, false, () => {});
   }
@@ -68,7 +68,7 @@ export class Bridge {
     socket.on('message', (data, isBinary) => onMessage(bytesOf(data), isBinary));
     socket.on('ping', (data) => to.socket.ping(data));
     socket.on('pong', (data) => to.socket.pong(data));
-    // 'close' follows; after a broken frame of the upstream ws would first wait for the other side to agree
+    // 'close' follows; after a broken upstream frame ws would first wait for the closing handshake
     socket.on('error', () => from === this.#upstream && socket.terminate());
     socket.on('close', (code, reason) => {
       const clientFirst = from === this.#client;
@@ -80,7 +80,7 @@ export class Bridge {
   }
 
   #fromClient(data: Buffer, isBinary: boolean): void {
-    this.#client.hold(); // what comes behind it waits in the client's own buffers
+    this.#client.hold(); // later messages stay in the client's own buffers
     const passOn = (out: Buffer | null): void => {
       if (out !== null) pass(out, isBinary, this.#client, this.#upstream);
     };
@@ -92,7 +92,7 @@ export class Bridge {
   }
 }
 
-/** Hands a message on; whoever sent it is not read while too much waits. */
+/** Forwards a message; pauses the sender while too much is buffered. */
 function pass(data: Buffer, isBinary: boolean, from: Side, to: Side): void {
   const isSlow = to.socket.bufferedAmount + data.length > MAX_WAITING_BYTES;
   if (isSlow) from.hold();
@@ -101,7 +101,7 @@ function pass(data: Buffer, isBinary: boolean, from: Side, to: Side): void {
   });
 }
 
-/** One of the two WebSockets, and how many reasons there are not to read it. */
+/** One of the two WebSockets, with the number of reasons to pause it. */
 class Side {
   readonly socket: WebSocket;
   #holds = 0;
@@ -120,19 +120,19 @@ class Side {
     if (this.#holds === 0) this.socket.resume();
   }
 
-  /** @param onSent - told once it is on its way, or cannot be */
+  /** @param onSent - called once the message was sent or has failed */
   send(data: Buffer, binary: boolean, onSent: () => void): void {
     this.socket.send(data, { binary }, onSent);
   }
 
-  /** Ends it as the other side ended: with the same code and reason, without any, or by breaking off. */
+  /** Closes it as the other side closed: with the same code and reason, without any, or abruptly. */
   close(code: number, reason: Buffer): void {
     const { socket } = this;
     if (code === ABNORMAL) {
       socket.terminate();
       return;
     }
-    socket.resume(); // or it would never read that the other side agrees
+    socket.resume(); // otherwise the other side's close frame would never be read
     if (code === NO_STATUS) socket.close();
     else socket.close(code, reason);
   }

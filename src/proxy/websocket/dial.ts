@@ -8,20 +8,20 @@ import type { Hops } from '../upstream/hops.ts';
 import { MAX_HEADER_BYTES } from '../upstream/upstream.ts';
 import { upstreamErrorCode } from '../upstream/upstream-error.ts';
 
-/** Largest message, put together from its fragments and unpacked: a connection holds one of each direction. */
+/** Largest message after reassembly and decompression: a connection holds one in each direction. */
 export const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 /** Most fragments of one message; each costs some room beside its bytes. */
 export const MAX_FRAGMENTS = 1_000_000;
 
-/** What became of the wish for a WebSocket at the upstream. */
+/** The result of a WebSocket request to the upstream. */
 export type Dialled =
-  /** Open, and paused until it is resumed; `answer` has the fields that came with it. */
+  /** Open, and paused until resumed; `answer` has the fields of the handshake. */
   | { readonly kind: 'open'; readonly upstream: WebSocket; readonly answer: IncomingMessage }
-  /** It answered otherwise, with a body that is still to be read. */
+  /** Another answer, with an unread body. */
   | { readonly kind: 'answered'; readonly answer: IncomingMessage }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** The client's fields that belong to its own handshake, which is another than ours with the upstream. */
+/** The client's handshake fields; the upstream handshake has its own. */
 const HANDSHAKE = [
   'sec-websocket-key',
   'sec-websocket-version',
@@ -32,11 +32,11 @@ const HANDSHAKE = [
 
 export interface DialOptions {
   readonly hops: Hops;
-  /** How long the upstream may take until its answer begins, in milliseconds; 0 for ever. */
+  /** Longest time until the upstream's answer begins, in milliseconds; 0 for no limit. */
   readonly headersTimeoutMs: number;
 }
 
-/** Asks the upstream for the WebSocket that a client asks for. Never rejects. */
+/** Opens the upstream WebSocket for a client's. Never rejects. */
 export function dial(
   req: IncomingMessage,
   { upstream, path }: Pick<Destination, 'upstream' | 'path'>,
@@ -51,14 +51,14 @@ export function dial(
     try {
       socket = new WebSocket(url, protocolsOf(req), {
         headers: { ...fieldsOf(req), via: hops.next(req.headers) },
-        // what the client would do by itself: it pays where there is a network between
+        // as the client does: compression pays over a network
         perMessageDeflate: extensions.includes('permessage-deflate'),
         autoPong: false,
         maxPayload: MAX_MESSAGE_BYTES,
         maxFragments: MAX_FRAGMENTS,
         maxHeaderSize: MAX_HEADER_BYTES,
         ...(headersTimeoutMs > 0 && { handshakeTimeout: headersTimeoutMs }),
-        // a proxy lays a tunnel to any address: what goes on in it is no HTTP
+        // a tunnel, because the traffic is not HTTP
         ...(proxy !== null && { agent: new HttpsProxyAgent(proxy) }),
       });
     } catch (cause) {
@@ -75,7 +75,7 @@ export function dial(
       answer = head;
     });
     socket.once('open', () => {
-      socket.pause(); // nothing may come before there is somebody to listen
+      socket.pause(); // no message may arrive before there is a listener
       if (answer) done({ kind: 'open', upstream: socket, answer });
     });
     socket.once('unexpected-response', (_request, head) => done({ kind: 'answered', answer: head }));
@@ -86,7 +86,7 @@ export function dial(
   });
 }
 
-/** The client's end-to-end fields; several of one name as a list. */
+/** The client's end-to-end fields; repeated names as a list. */
 function fieldsOf(req: IncomingMessage): Record<string, string | string[]> {
   const fields = groupBy(pairsOf(requestHeaders(req.rawHeaders, HANDSHAKE)), ([name]) => name.toLowerCase());
   return Object.fromEntries(

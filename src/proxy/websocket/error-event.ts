@@ -1,6 +1,6 @@
 import { field, parsed } from '../../json/value.ts';
 
-/** What an `error` event of an answer says; the fields that are not there, or not what they should be, are 500 and `''`. */
+/** The content of an `error` event; missing or invalid fields are 500 and `''`. */
 export interface ErrorEvent {
   readonly status: number;
   readonly code: string;

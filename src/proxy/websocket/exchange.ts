@@ -7,27 +7,27 @@ import { contentOf, type RequestReport } from '../report/request-report.ts';
 const EVENT = Buffer.from('data: ');
 const EVENT_END = Buffer.from('\n');
 
-/** A request in a frame, as it went to the upstream. */
+/** A request in a frame, as sent to the upstream. */
 export interface SentFrame {
   readonly requestId: string;
   readonly dialect: Dialect;
-  /** As it came from the client. */
+  /** As received from the client. */
   readonly original: Buffer;
   readonly pruned: Pruned;
   readonly pruneMs: number;
-  /** Whose it is, where somebody keeps account of it. */
+  /** Its project, if a ledger is kept. */
   readonly project: string | null;
   /** As in `Circumstances`. */
   readonly caller: string;
-  /** The provider at the other end. */
+  /** The upstream's provider. */
   readonly cloud: ProviderName;
 }
 
-/** One request in a frame and what answers it. */
+/** One request in a frame and its answer. */
 export class FrameExchange {
   readonly requestId: string;
   readonly pruned: Pruned;
-  /** Whether the upstream took it only as it came. */
+  /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
   readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller' | 'cloud'>;
   readonly #reader: AnswerReader;
@@ -36,7 +36,7 @@ export class FrameExchange {
   #bytesOut: number;
   readonly #fallbacks: string[];
   #firstByteMs: number | null = null;
-  /** As the client sent it, while that may have to be sent yet; else `null`. */
+  /** The client's frame while it may have to be resent; else `null`. */
   #original: Buffer | null;
 
   constructor({ requestId, original, pruned, ...about }: SentFrame) {
@@ -44,7 +44,7 @@ export class FrameExchange {
     this.pruned = pruned;
     this.#about = about;
     this.#reader = about.dialect.answer();
-    // once the provider took cuts of this conversation, the whole request would be an edit of what it knows
+    // once the provider has accepted cuts of this conversation, the unpruned request would change its history
     this.#original = pruned.changed === null || pruned.rewritten?.acceptedBefore ? null : original;
     this.#startedAt = performance.now() - about.pruneMs;
     this.#bytesIn = original.length;
@@ -52,19 +52,19 @@ export class FrameExchange {
     this.#fallbacks = [...pruned.fallbacks];
   }
 
-  /** Whether an event of its answer has come. */
+  /** Whether an event of its answer has arrived. */
   get started(): boolean {
     return this.#firstByteMs !== null;
   }
 
-  /** An event of the answer. */
+  /** Handles an event of the answer. */
   event(frame: Buffer): void {
     this.#firstByteMs ??= performance.now() - this.#startedAt;
     this.#original = null;
     for (const piece of [EVENT, frame, EVENT_END]) this.#reader.data(piece);
   }
 
-  /** The upstream did not take it as it was pruned. @returns what it is to be sent instead; `null`: nothing */
+  /** The upstream refused the pruned form. @returns the frame to send instead; `null`: none */
   refused(status: number): Buffer | null {
     const original = this.#original;
     if (this.pruned.changed !== null && !this.wasRefused) this.#fallbacks.push(`upstream_refused_${status}`);

@@ -1,6 +1,6 @@
 import { JsonCursor } from '../../json/cursor.ts';
 
-/** The frame that asks for an answer. */
+/** The frame that requests an answer. */
 export const REQUEST = 'response.create';
 /** The last events of an answer. */
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
@@ -10,11 +10,11 @@ export function isLastEvent(type: string): boolean {
   return LAST.has(type);
 }
 
-/** Where clients and providers write the type of a frame. */
+/** Bytes within which clients and providers write the type of a frame. */
 const FIRST_BYTES = 120;
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/;
 
-/** The `type` of a frame that is one JSON object, or `''`. */
+/** The `type` of a frame that is one JSON object, else `''`. */
 export function typeOfFrame(frame: Buffer): string {
   const [, type] = TYPE_FIRST.exec(frame.toString('latin1', 0, FIRST_BYTES)) ?? [];
   return type ?? typeAnywhere(frame);

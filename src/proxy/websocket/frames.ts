@@ -15,40 +15,40 @@ export interface FrameOptions extends PruneStepOptions {
   readonly rewriter: RequestPipeline;
   readonly refused: RefusedConversations;
   readonly newRequestId: () => string;
-  /** Told that a request has ended. */
+  /** Called when a request has ended. */
   readonly onReport: (report: () => RequestReport) => void;
-  /** Whether somebody keeps account of what requests cost. */
+  /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
-  /** Whether things belong to projects. */
+  /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
-  /** Told of what passed unread because nobody knows what it is. */
+  /** Reports frames that were forwarded unread because their format is unknown. */
   readonly onNotUnderstood: (reason: string) => void;
 }
 
-/** What a connection is for. */
+/** Facts about a connection. */
 export interface Connected {
-  /** Of the request that opened it. */
+  /** The context of its upgrade request. */
   readonly context: RequestContext;
-  /** A web page of somebody else may have opened it: nothing is read or stored. */
+  /** A page of another origin may have opened it: nothing is read or stored. */
   readonly foreign: boolean;
-  /** The provider at its other end. */
+  /** The upstream's provider. */
   readonly cloud: ProviderName;
-  /** Sends the upstream what the client did not. */
+  /** Sends a message of the proxy's own to the upstream. */
   readonly send: (text: Buffer) => void;
   /** The connection has ended. */
   readonly onClosed: () => void;
 }
 
-/** Errors of a connection that the same request would meet again, whatever was cut in it. */
+/** Connection errors, which the same request would receive again without any cuts. */
 const OF_CONNECTION = new Set(['previous_response_not_found', 'websocket_connection_limit_reached']);
 
-/** Prunes the requests that come in frames of one connection, and tells what became of each. */
+/** Prunes the requests in frames of one connection, and reports each of them. */
 export class Frames implements BridgeWatch {
   readonly #options: FrameOptions;
   readonly #connected: Connected;
   readonly #step: PruneStep;
   #current: FrameExchange | null = null;
-  /** A request came before the one before was answered: which event belongs to which is not known. */
+  /** A request arrived before the previous one was answered: events cannot be attributed. */
   #overlapping = false;
   #ended = false;
 
@@ -58,7 +58,7 @@ export class Frames implements BridgeWatch {
     this.#step = new PruneStep(options);
   }
 
-  /** Whether an answer is under way. */
+  /** Whether an answer is in progress. */
   get isBusy(): boolean {
     return this.#current !== null;
   }
@@ -109,7 +109,7 @@ export class Frames implements BridgeWatch {
     return pruned.changed ?? frame;
   }
 
-  /** @returns whether the client is to see it */
+  /** @returns whether to forward the event to the client */
   #event(exchange: FrameExchange, frame: Buffer): boolean {
     const type = typeOfFrame(frame);
     if (type === 'error') return this.#error(exchange, frame);
@@ -131,7 +131,7 @@ export class Frames implements BridgeWatch {
     return true;
   }
 
-  /** The upstream answers. Where it did so only to the request as it came, the conversation is left alone from now on. */
+  /** The upstream answers. If it accepted only the unpruned form, the conversation is not pruned any more. */
   #accepted({ requestId, pruned, wasRefused }: FrameExchange): void {
     if (!wasRefused || pruned.rewritten === null) return;
     const { refused, onFailure } = this.#options;

@@ -15,14 +15,14 @@ import { type Dialled, type DialOptions, dial, MAX_FRAGMENTS, MAX_MESSAGE_BYTES 
 import { type FrameOptions, Frames } from './frames.ts';
 
 export interface WebSocketOptions extends FrameOptions, DialOptions {
-  /** Where a request for a WebSocket goes; `null` where this wire has none. */
+  /** The destination of an upgrade request; `null` if this wire has no WebSocket. */
   readonly destinationOf: (req: IncomingMessage) => Destination | Refused | null;
   readonly isForeign: (headers: IncomingHttpHeaders) => boolean;
-  /** The upstream did not open a WebSocket: it answered with this status, or could not be asked. */
+  /** The upstream did not open a WebSocket: it sent this status, or the request failed. */
   readonly onNotOpened: (status: number, upstreamError: string | null) => void;
 }
 
-/** A connection that lies idle for long is asked by TCP whether it is still there. */
+/** Idle time after which TCP probes a connection. */
 const KEEP_ALIVE_MS = 60_000;
 /** RFC 6455 §7.4.1: an endpoint is going away. */
 const GOING_AWAY = 1001;
@@ -32,13 +32,13 @@ interface Open {
   readonly frames: Frames;
 }
 
-/** Serves the WebSockets of a wire: each is joined with one at the upstream. */
+/** Bridges the WebSockets of a wire to the upstream. */
 export class WebSocketHandler {
   readonly #options: WebSocketOptions;
   readonly #server: WebSocketServer;
   readonly #open = new Set<Open>();
   readonly #turns = new Turns();
-  /** Fields that go with the next `101`: the handshake is made in one go. */
+  /** Fields of the next `101`, which ws writes synchronously. */
   #fields: readonly string[] = [];
   #protocol = '';
   #draining = false;
@@ -48,7 +48,7 @@ export class WebSocketHandler {
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
-      perMessageDeflate: false, // the client is near: to pack and unpack costs more than it saves
+      perMessageDeflate: false, // the client is near: compression costs more than it saves
       autoPong: false,
       maxPayload: MAX_MESSAGE_BYTES,
       maxFragments: MAX_FRAGMENTS,
@@ -57,12 +57,12 @@ export class WebSocketHandler {
     this.#server.on('headers', (headers: string[]) => headers.push(...this.#fields));
   }
 
-  /** Whether a WebSocket is this wire's: one for which a POST to the same path would ask a model. */
+  /** Whether a WebSocket belongs to this wire: a POST to the same path would use a model. */
   claims(req: IncomingMessage): boolean {
     return this.#options.destinationOf(req) !== null;
   }
 
-  /** Never rejects. @param head - what came behind the request */
+  /** Never rejects. @param head - bytes received after the request */
   async handle(req: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     try {
       await this.#connect(req, socket, head);
@@ -72,7 +72,7 @@ export class WebSocketHandler {
     }
   }
 
-  /** Ends connections as soon as no answer is under way on them; clients open new ones elsewhere. */
+  /** Closes connections as soon as no answer is in progress; clients open new ones elsewhere. */
   drain(): void {
     this.#draining = true;
     for (const { bridge, frames } of this.#open) if (!frames.isBusy) bridge.close(GOING_AWAY, 'shutting down');
@@ -123,14 +123,14 @@ export class WebSocketHandler {
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
       this.#bridge(req, client, upstream, cloud);
     });
-    if (!joined) upstream.terminate(); // it asks for a WebSocket in a way that is none
+    if (!joined) upstream.terminate(); // an invalid upgrade request
   }
 
   #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, cloud: ProviderName): void {
     const foreign = this.#options.isForeign(req.headers);
     const onReport: FrameOptions['onReport'] = (report) => {
       this.#options.onReport(report);
-      // one more event may be on its way to the client: it goes before the end
+      // one more event may be on its way to the client and must be sent before closing
       if (this.#draining) setImmediate(() => this.drain());
     };
     const frames = new Frames(
@@ -150,7 +150,7 @@ export class WebSocketHandler {
   }
 }
 
-/** The upstream's fields for the client, as lines; those of its handshake belong to the other connection. */
+/** The upstream's fields for the client, as lines, without those of its handshake. */
 function fieldsFor({ rawHeaders }: IncomingMessage): string[] {
   return pairsOf(responseHeaders(rawHeaders))
     .filter(([name]) => !/^sec-websocket-/i.test(name))

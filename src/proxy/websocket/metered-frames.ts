@@ -6,22 +6,22 @@ import type { BridgeWatch } from './bridge.ts';
 import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
 
 export interface Metered {
-  /** Counts one request. @returns why it may not go on, or `null`. Never rejects */
+  /** Counts one request. @returns the reason for a refusal, or `null`. Never rejects */
   readonly reserve: () => Promise<ChildRefusal | null>;
-  /** Told what each request came to. Never rejects. */
+  /** Records the usage of each request. Never rejects. */
   readonly settle: (usage: ChildRequestUsage) => Promise<void>;
-  /** Looks at what may pass. */
+  /** Observes admitted messages. */
   readonly watch: BridgeWatch;
-  /** Sends the client what the upstream did not. */
+  /** Sends a message of the proxy's own to the client. */
   readonly tell: (frame: Buffer) => void;
 }
 
 const FORBIDDEN = 403;
 
-/** Counts the requests that come in frames, refuses those beyond a limit, and tells what each came to. */
+/** Counts the requests in frames, refuses those beyond a limit, and records the usage of each. */
 export class MeteredFrames implements BridgeWatch {
   readonly #metered: Metered;
-  /** Sizes of the requests that are not answered yet, the oldest first. */
+  /** Sizes of unanswered requests, oldest first. */
   readonly #waiting: number[] = [];
   #bytesOut = 0;
 
@@ -43,7 +43,7 @@ export class MeteredFrames implements BridgeWatch {
 
   fromUpstream(data: Buffer, isBinary: boolean): boolean {
     const passes = this.#metered.watch.fromUpstream(data, isBinary);
-    if (!passes || isBinary) return passes; // what does not pass is asked again by the proxy itself
+    if (!passes || isBinary) return passes; // the proxy itself resends a request whose error is not forwarded
     const type = typeOfFrame(data);
     if (type !== 'error') this.#bytesOut += data.length;
     if (isLastEvent(type)) this.#answered(type === 'error' ? null : data);
@@ -55,7 +55,7 @@ export class MeteredFrames implements BridgeWatch {
     this.#metered.watch.closed(clientFirst);
   }
 
-  /** @param last - the event that tells what it came to; `null` when it came to nothing */
+  /** @param last - the event with the usage; `null` without any */
   #answered(last: Buffer | null): void {
     const [bytesIn, bytesOut] = [this.#waiting.shift(), this.#bytesOut];
     this.#bytesOut = 0;
@@ -64,7 +64,9 @@ export class MeteredFrames implements BridgeWatch {
   }
 }
 
-/** Whether a frame surely asks for no answer: JSON whose `type` is another one, the last as the first of that name. */
+/**
+ * Whether a frame certainly requests no answer: JSON with another `type`, in its first and its last field of that name.
+ */
 function asksNothing(frame: Buffer): boolean {
   const first = typeOfFrame(frame);
   return first !== '' && first !== REQUEST && field(parsed(frame.toString('utf8')), 'type') === first;

@@ -2,11 +2,11 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Serves a request that offers a protocol which is not taken up (`h2c`) as the ordinary one that it also is. With a
- * listener for upgrades the server hands over every connection that offers one, so that it gets this one back, and the
- * request without the offer.
+ * Serves a request that offers an unsupported protocol (`h2c`) as an ordinary one. With an upgrade listener the server
+ * detaches every connection with an offer, so the connection is returned to it together with the request without the
+ * offer.
  *
- * @param head - what came behind the request's fields
+ * @param head - bytes received after the request's fields
  */
 export function serveOrdinary(server: Server, req: IncomingMessage, socket: Socket, head: Buffer): void {
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = req;
