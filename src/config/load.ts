@@ -6,7 +6,7 @@ import { SettingsError } from './settings-error.ts';
 import { readToml, SECTION } from './toml.ts';
 import { isLoopbackHost, settingsWarnings } from './warnings.ts';
 
-/** Where a value came from. `name` is the variable, the option, the file, or the setting that implied it. */
+/** The source of a value. `name` is the variable, the option, the file, or the setting that implied it. */
 export interface Origin {
   readonly from: 'default' | 'file' | 'env' | 'flag' | 'implied';
   readonly name: string;
@@ -14,7 +14,7 @@ export interface Origin {
 
 export type Origins = { readonly [K in SettingKey]: Origin };
 
-/** Everything that the configuration depends on. */
+/** All inputs of the configuration. */
 export interface LoadInput extends Place {
   /** Text of a file; throws as `fs.readFileSync` does. */
   readonly readFile: (path: string) => string;
@@ -27,13 +27,13 @@ export interface LoadInput extends Place {
 export interface Loaded {
   readonly settings: Settings;
   readonly origins: Origins;
-  /** One line each; nothing that stops the start. */
+  /** One line each, for problems that do not prevent the start. */
   readonly warnings: readonly string[];
   /** The file that was read, or `null` when there is none. */
   readonly configFile: string | null;
 }
 
-/** A value that someone set, not judged yet. */
+/** A configured value before validation. */
 interface Given {
   readonly value: unknown;
   readonly origin: Origin;
@@ -77,7 +77,7 @@ export function loadSettings(input: LoadInput): Loaded {
 
 const DEFAULT_MIN_PRUNE_CHARS = table.minPruneChars.fallback;
 
-/** Fills in what depends on the machine or on another setting, and freezes the whole. */
+/** Fills in defaults that depend on the machine or other settings, and freezes the result. */
 function finish(input: LoadInput, values: Settings, origins: Origins, configFile: string | null) {
   const base = origins.dbPath.from === 'file' && configFile !== null ? folderOf(input, configFile) : input.cwd;
   const dbPath = values.dbPath === '' ? defaultDbPath(input) : storePath(input, values.dbPath, base);
@@ -86,12 +86,12 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
     if (origins[key].from === 'default') implied[key] = [value, { from: 'implied', name: origins[by].name }];
   };
   const isOpen = !isLoopbackHost(values.host);
-  // seen from other machines only where somebody said so
+  // other machines see the page only if configured explicitly
   if (isOpen) imply('page', false, 'host');
-  // whoever opens a shared store to other machines must say so to let all of them in
+  // a shared store that other machines can reach requires keys unless configured otherwise
   if (isOpen && values.databaseUrl !== null) imply('requireKey', true, 'host');
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
-  // a user who raises the least size of texts means what commands print as well
+  // a raised minimum size of texts applies to the output of commands, too
   if (values.minPruneChars > DEFAULT_MIN_PRUNE_CHARS) imply('minOutputChars', values.minPruneChars, 'minPruneChars');
   const entries = Object.entries(implied);
   const settings: Settings = {
@@ -104,7 +104,7 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   return { settings: Object.freeze(settings), allOrigins: Object.freeze(allOrigins) };
 }
 
-/** What is on because something that needs it is; a setting that was set by itself stays as it is. */
+/** Toggles implied by other settings; explicitly set toggles stay unchanged. */
 function impliedToggles(values: Settings, origins: Origins): Record<string, readonly [unknown, Origin]> {
   const implied: Record<string, readonly [unknown, Origin]> = {};
   for (let before = -1; before < Object.keys(implied).length; ) {
@@ -120,7 +120,7 @@ function impliedToggles(values: Settings, origins: Origins): Record<string, read
   return implied;
 }
 
-/** SQLite's name for a store that lives in memory only is no path. */
+/** `:memory:`, SQLite's name for an in-memory store, is not a path. */
 function storePath(input: LoadInput, path: string, base: string): string {
   return path === ':memory:' ? path : absolutePath(input, path, base);
 }
@@ -132,7 +132,7 @@ interface ConfigFile {
   readonly warnings: readonly string[];
 }
 
-/** A file that is named must be readable; the one at the default place is read where it can be. */
+/** A file named explicitly must be readable; the default file is optional. */
 function readConfigFile(input: LoadInput): ConfigFile {
   const fromEnvironment = input.env.MCP_PRUNER_CONFIG?.trim() || undefined;
   const named = input.configFile ?? fromEnvironment;
@@ -181,7 +181,7 @@ function wrongValue({ value, origin }: Given, setting: Setting<unknown>): string
   return `${origin.name} = ${shown} is not valid: allowed is ${setting.rule.allowed}`;
 }
 
-/** A value fit for one line: short, without control characters, and without what may be a secret in an address. */
+/** A value for display on one line: short, without control characters and without possible secrets in an address. */
 function shownValue(value: unknown): string {
   const text = value instanceof Date ? value.toISOString() : (JSON.stringify(value) ?? String(value));
   const harmless = withoutSecrets(text).replaceAll(/\p{Cc}/gu, ' ');
@@ -200,7 +200,7 @@ function withoutSecrets(text: string): string {
   return `${scheme}://${shown}${end < 0 ? '' : behind.slice(end).replace(/[?#][^"]*/, '?***')}`;
 }
 
-/** The default of a setting as people read it. */
+/** The default of a setting as displayed. */
 export function defaultWords(setting: Setting<unknown>): string {
   if (setting.fallbackWords !== undefined) return setting.fallbackWords;
   if (setting.fallback === null) return 'none';
@@ -208,7 +208,7 @@ export function defaultWords(setting: Setting<unknown>): string {
   return String(setting.fallback);
 }
 
-/** A misspelt variable would otherwise be ignored in silence. */
+/** A misspelt variable would otherwise be ignored silently. */
 function unknownVariables(env: Place['env']): string[] {
   const knownNames = new Set([...rows.flatMap(({ setting }) => setting.env), ...otherVariables]);
   return Object.keys(env)

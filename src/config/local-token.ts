@@ -16,24 +16,21 @@ import { absolutePath, defaultDbPath, folderOf, type Place } from './paths.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 
-/** Visible ASCII, long enough that nobody guesses it. */
+/** Visible ASCII, too long to guess. */
 const TOKEN = /^[\x21-\x7e]{32,512}$/;
 const FILE_NAME = 'local-token';
 
-/**
- * Where the token of this machine's user is kept: beside the store, or for a store in memory where the default store
- * would be.
- */
+/** The path of this user's token file: beside the store, or for a store in memory where the default store would be. */
 export function localTokenFile(place: Place, { dbPath }: Pick<Settings, 'dbPath'>): string {
   return absolutePath(place, FILE_NAME, folderOf(place, dbPath === ':memory:' ? defaultDbPath(place) : dbPath));
 }
 
 /**
- * The token that the file holds, for a client of `/rpc`, `/prune` and `/metrics`: it sends it as
- * `Authorization: Bearer <token>`, or, where it can set no header, calls `/rpc?token=<token>`.
+ * The token in the file, for clients of `/rpc`, `/prune` and `/metrics`. They send it as `Authorization: Bearer
+ * <token>` or, if they cannot set a header, call `/rpc?token=<token>`.
  *
- * @returns `null` when there is no file, or nothing in it that can be a token
- * @throws SettingsError when others can read the file: whoever made it so may know the token
+ * @returns `null` without a file or a valid token in it
+ * @throws SettingsError when other users can read the file, and may therefore know the token
  */
 export function readLocalToken(file: string): string | null {
   let fd: number;
@@ -54,7 +51,7 @@ export function readLocalToken(file: string): string | null {
 }
 
 /**
- * The token that the file holds; a new one where there is none. Processes that do this at the same time agree on one.
+ * The token in the file; creates one if there is none. Concurrent processes agree on one token.
  *
  * @throws SettingsError
  */
@@ -75,9 +72,9 @@ export function makeLocalToken(file: string): string {
 }
 
 /**
- * What a server with these settings asks of its callers: the configured token, else with `MCP_PRUNER_LOCAL_TOKEN=auto`
- * that of the file, which is made where there is none, else nothing (`null`). Whoever starts a server gives it this as
- * its `authToken`.
+ * The token that a server with these settings requires. It is the configured token; else with
+ * `MCP_PRUNER_LOCAL_TOKEN=auto` the token of the file, which is created if necessary; else `null` for none. Pass it to
+ * the server as its `authToken`.
  *
  * @throws SettingsError
  */
@@ -89,7 +86,10 @@ export function serverToken(
   return makeLocalToken(localTokenFile(place, settings));
 }
 
-/** The first to link wins. Where a file cannot be linked, or what stands there is no token, the last to rename does. */
+/**
+ * The first process to link the file wins. If the file cannot be linked, or the existing one holds no token, the last
+ * to rename wins.
+ */
 function putInPlace(draft: string, file: string): void {
   try {
     linkSync(draft, file);
@@ -100,7 +100,7 @@ function putInPlace(draft: string, file: string): void {
   }
 }
 
-/** Not Node's recursive `mkdir`, which tries without end where a file system takes no folder (`/proc`). */
+/** Avoids Node's recursive `mkdir`, which retries forever where a file system cannot create folders (`/proc`). */
 function makeFolder(path: string): void {
   if (existsSync(path)) return;
   makeFolder(dirname(path));

@@ -1,10 +1,10 @@
-/** Longest name that is compared; a longer one is no slip of the keyboard. */
+/** Longest name compared; a longer one is no typing error. */
 const MAX_LENGTH = 64;
 
 /**
- * The known name that an unknown one was probably meant to be.
+ * The known name most similar to an unknown one.
  *
- * @returns the name with the fewest edits between them, or `null` when none is close
+ * @returns the name with the smallest edit distance, or `null` if none is close
  */
 export function nearest(name: string, known: Iterable<string>): string | null {
   if (name.length > MAX_LENGTH) return null;
@@ -20,7 +20,7 @@ export function nearest(name: string, known: Iterable<string>): string | null {
   return best;
 }
 
-/** Fewest insertions, deletions, replacements and swaps of neighbours that turn one word into another. */
+/** Edit distance of two words: insertions, deletions, replacements and swaps of neighbours. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

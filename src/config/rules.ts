@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** How the value of a setting is read and judged. */
+/** How a setting's value is parsed and validated. */
 export interface Rule<T> {
   readonly schema: z.ZodType<T>;
-  /** Reads the text of an environment variable or flag; text that does not fit stays as it is, for `schema` to refuse. */
+  /** Parses the text of a variable or flag; invalid text is returned unchanged and rejected by `schema`. */
   readonly fromText: (text: string) => unknown;
-  /** What is allowed, in words that fit after "allowed is". */
+  /** Allowed values, in words that fit after "allowed is". */
   readonly allowed: string;
   /** Whether an empty environment variable is a value of its own rather than "not set". */
   readonly emptyIsValue?: true;
@@ -17,7 +17,7 @@ function numberFromText(text: string): unknown {
   return NUMBER.test(text) ? Number(text.replaceAll('_', '')) : text;
 }
 
-/** A rule for what is text in the file too. */
+/** A rule for values that are strings in the file, too. */
 function asText<T>(schema: z.ZodType<T>, allowed: string): Rule<T> {
   return { schema, allowed, fromText: (text) => text };
 }
@@ -100,7 +100,7 @@ export function httpUrl(): Rule<string> {
 /** Paths that clients append to a base URL themselves. */
 const ENDPOINT = /\/(?:chat\/completions|completions|responses|messages|embeddings|models)$/i;
 
-/** An `httpUrl` to which clients' paths are appended, not one of the endpoints themselves. */
+/** An `httpUrl` to which clients append their paths; must not be an endpoint itself. */
 export function baseUrl(): Rule<string> {
   const rule = httpUrl();
   return {
@@ -110,7 +110,7 @@ export function baseUrl(): Rule<string> {
   };
 }
 
-/** The address of a proxy as other programs take it: `host:port` means http, a user name and a password may stand in it. */
+/** A proxy's address in the usual forms: `host:port` implies http, and user name and password are allowed. */
 export function proxyUrl(): Rule<string> {
   return {
     schema: z.string().refine((text) => /^https?:\/\/[^/\s]/i.test(text) && URL.canParse(text)),
@@ -131,7 +131,7 @@ function withoutTrailingSlashes(url: string): string {
   return url.slice(0, end);
 }
 
-/** A secret that can travel in a header. */
+/** A secret that is valid in a header. */
 export function headerSecret(): Rule<string | null> {
   return asText(
     z
@@ -142,7 +142,7 @@ export function headerSecret(): Rule<string | null> {
   );
 }
 
-/** Where a database server is; it may hold a password, so it is a secret as a whole. */
+/** The URL of a database server; secret as a whole, because it may contain a password. */
 export function databaseUrl(): Rule<string | null> {
   return asText(
     z
@@ -153,7 +153,7 @@ export function databaseUrl(): Rule<string | null> {
   );
 }
 
-/** The rule for a value that may be absent: empty in the environment switches it off. */
+/** The rule for an optional value: an empty variable disables it. */
 export function optional<T>(rule: Rule<T>): Rule<T | null> {
   return {
     schema: z.preprocess((value) => (value === '' ? null : value), rule.schema.nullable()),
@@ -163,7 +163,7 @@ export function optional<T>(rule: Rule<T>): Rule<T | null> {
   };
 }
 
-/** A list of words; in the environment separated by commas, where empty means the empty list. */
+/** A list of words; in the environment separated by commas, and empty for the empty list. */
 export function list(what: string): Rule<readonly string[]> {
   return {
     schema: z.array(z.string().trim().min(1).max(500)).max(1000).readonly(),

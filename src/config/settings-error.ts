@@ -1,6 +1,6 @@
 import { UserError } from '../errors.ts';
 
-/** The configuration cannot be used. Each problem is one line that names the key, what is allowed and what to do. */
+/** An unusable configuration. Each problem is one line with the key, the allowed values and the remedy. */
 export class SettingsError extends UserError {
   override readonly name = 'SettingsError';
 

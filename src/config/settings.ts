@@ -9,7 +9,7 @@ import { serverSettings } from './settings/server.ts';
 import { named, type Row, type Setting } from './settings/setting.ts';
 import { toolsSettings } from './settings/tools.ts';
 
-/** Every setting, once. `docs/configuration.md` and `config/default.toml` are printed from here. */
+/** All settings. `docs/configuration.md` and `config/default.toml` are generated from this table. */
 export const table = {
   ...serverSettings,
   ...cloudSettings,
@@ -24,17 +24,17 @@ export const table = {
 
 export type SettingKey = keyof typeof table;
 
-/** The effective configuration: frozen, read once at start and handed down. */
+/** The effective configuration: frozen, read once at start and passed on. */
 export type Settings = {
   readonly [K in SettingKey]: (typeof table)[K] extends Row<infer T> ? T : never;
 };
 
-/** The table as rows, for code that treats all settings alike. */
+/** The table as rows, for code that handles all settings alike. */
 export const rows: readonly { readonly key: SettingKey; readonly setting: Setting<unknown> }[] = Object.entries(
   table,
 ).map(([key, row]) => ({ key: key as SettingKey, setting: named(key, row as Row<unknown>) }));
 
-/** Variables of the same prefix that are no setting of the table but mean something to this program. */
+/** Variables with the same prefix that are not settings but are used by this program. */
 export const otherVariables: readonly string[] = [
   'MCP_PRUNER_CONFIG',
   'MCP_PRUNER_CWD',

@@ -1,14 +1,14 @@
 import type { Loaded, Origin } from './load.ts';
 import { rows } from './settings.ts';
 
-/** Stands for a secret that is set. */
+/** Displayed instead of a secret. */
 export const HIDDEN = '***';
 
 /** One setting as `mcp-pruner config` prints it. */
 export interface ShownSetting {
-  /** The TOML key, or for what the file may not hold the variable's name in the same spelling. */
+  /** The TOML key; for settings that the file may not contain, the variable's name in lower case. */
   readonly key: string;
-  /** A secret that is set reads `***`. */
+  /** `***` for a secret. */
   readonly value: unknown;
   readonly origin: Origin;
 }

@@ -2,23 +2,20 @@ import { parse, TomlError } from 'smol-toml';
 import { nearest } from './nearest.ts';
 import { rows } from './settings.ts';
 
-/** The one table of the file that is ours. */
+/** Our table in the file. */
 export const SECTION = 'mcp_pruner';
 
 const SECRET_NAME = /(?:api[_-]?key|secret|passw|credential|private[_-]?key|authorization|bearer|token$)/i;
 
 const known = new Set(rows.flatMap(({ setting }) => (setting.toml === null ? [] : [setting.toml])));
 
-/** What a configuration file says, key by key, and what is wrong with it (one line each). */
+/** The content of a configuration file by key, and its problems (one line each). */
 export interface TomlFile {
   readonly values: ReadonlyMap<string, unknown>;
   readonly problems: readonly string[];
 }
 
-/**
- * Reads the text of a configuration file. No value appears in a problem's line, for it may be a secret that stands in
- * the wrong place.
- */
+/** Parses a configuration file. Problem lines contain no values, because a value may be a misplaced secret. */
 export function readToml(text: string, file: string): TomlFile {
   let root: Record<string, unknown>;
   try {
@@ -46,7 +43,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** The parser's message without the lines of the file that it quotes. */
+/** The parser's message without quoted lines of the file. */
 function tomlReason(error: TomlError): string {
   const [reason] = error.message.split('\n', 1);
   return (reason ?? '').replace(/^Invalid TOML document: /, '');
@@ -76,12 +73,12 @@ function secretProblem(path: string, file: string): string {
   return `${file}: ${path} looks like a secret, and secrets may not stand in a file: take it out and use ${where}`;
 }
 
-/** The key under which someone would look for a variable in the file: `DEEPINFRA_API_KEY` as `deepinfra_api_key`. */
+/** The TOML key that a user would expect for a variable: `DEEPINFRA_API_KEY` as `deepinfra_api_key`. */
 function tomlTwin(variable: string): string {
   return variable.toLowerCase().replace(/^mcp_pruner_/, '');
 }
 
-/** Path of the first key with a secret's name, at or below an unknown key. */
+/** Path of the first key named like a secret, at or below an unknown key. */
 function secretPath(name: string, value: unknown, path: string): string | null {
   if (SECRET_NAME.test(name)) return path;
   if (!isTable(value)) return null;

@@ -19,10 +19,7 @@ export function isLocalUrl(url: string): boolean {
   return /^(?:10\.\d{1,3}|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}$/.test(hostname);
 }
 
-/**
- * Why a server must not be started with these settings, in one line, or `null`. Commands that do not listen need not
- * ask.
- */
+/** Why a server must not start with these settings, in one line, or `null`. Only commands that listen need it. */
 export function servingProblem(settings: Settings): string | null {
   const { host, authToken, localToken, requireKey } = settings;
   for (const { key, variable } of providerFacts) {
@@ -40,7 +37,7 @@ export function servingProblem(settings: Settings): string | null {
   );
 }
 
-/** Whether the upstream is the address listened on, as far as names tell; other ways round are found out on the way. */
+/** Whether the upstream is the listening address, judged by names; other loops are detected at run time. */
 function isItself(url: string, { host, port }: Settings): boolean {
   const { protocol, hostname, port: given } = new URL(url);
   const upstreamPort = Number(given) || (protocol === 'https:' ? 443 : 80);
@@ -50,7 +47,7 @@ function isItself(url: string, { host, port }: Settings): boolean {
   return hostname === host.toLowerCase() || (here(hostname) && here(host));
 }
 
-/** What is allowed but probably not meant, one line each. */
+/** Warnings about valid but probably unintended settings, one line each. */
 export function settingsWarnings(settings: Settings): string[] {
   const warnings: string[] = [];
   const { authToken, backend } = settings;

@@ -5,22 +5,22 @@ import { addMentions, KeySet, pathKeys } from './keys.ts';
 import { goesFirst, planOf } from './plan.ts';
 import { type Candidate, type Roots, Sweep, type SweptSegment } from './sweep.ts';
 
-/** What is to be looked at. */
+/** Input of an analysis. */
 export interface AnalyzeInput {
   readonly project: string;
-  /** Looks at the conversations that the task takes part in. Absent: at those of the project that are in use. */
+  /** Analyses the conversations of this task. Absent: the project's conversations in use. */
   readonly task?: string;
-  /** Tokens to be freed by a plan. Absent: no plan. */
+  /** Tokens that a plan must free. Absent: no plan. */
   readonly target?: number;
-  /** What the caller says must stay, and what it is working on. */
+  /** Segments to keep according to the caller, and its current work. */
   readonly roots: {
     readonly ids: readonly string[];
-    /** What was said last; what it names stays. */
+    /** The newest texts; segments that they mention are kept. */
     readonly said: readonly string[];
-    /** Path of the file that is being worked on, or `''`. */
+    /** Path of the current file, or `''`. */
     readonly file: string;
   };
-  /** Segments that the caller knows of and the proxy may not have seen. */
+  /** Segments known to the caller, which the proxy may not have seen. */
   readonly described: readonly DescribedSegment[];
 }
 
@@ -35,21 +35,21 @@ export interface DescribedSegment {
 }
 
 export interface Analysis {
-  /** Those that go first, at most `MOST_LISTED`, best first. */
+  /** Candidates in the order of pruning, at most `MOST_LISTED`. */
   readonly candidates: readonly RatedSegment[];
   readonly total: number;
-  /** By all candidates. */
+  /** Sum over all candidates. */
   readonly tokensFreed: number;
   readonly plan: { readonly segments: readonly RatedSegment[]; readonly tokensFreed: number } | null;
-  /** Segments in the conversations looked at, and how many of them are pinned, stashed or deleted. */
+  /** Segments in the analysed conversations, and the numbers of pinned, stashed and deleted ones. */
   readonly segments: number;
   readonly pinned: number;
   readonly gone: number;
-  /** No conversation has the task; the project was looked at instead. */
+  /** No conversation belongs to the task; the whole project was analysed instead. */
   readonly taskUnknown: boolean;
 }
 
-/** A candidate as `context_gc_analyze` names it. */
+/** A candidate in the answer of `context_gc_analyze`. */
 export interface RatedSegment {
   readonly id: string;
   readonly score: number;
@@ -59,16 +59,16 @@ export interface RatedSegment {
   readonly ageHours: number;
 }
 
-/** More candidates than this help nobody; the plan is never cut short. */
+/** A longer list of candidates helps no agent; plans are never truncated. */
 export const MOST_LISTED = 200;
 /** The newest messages of a conversation are never candidates. */
 export const NEWEST_MESSAGES = 6;
-/** Conversations seen so long before the newest one are no longer in use. */
+/** Age relative to the newest conversation after which a conversation is no longer in use. */
 const IN_USE_MS = 60 * 60 * 1000;
 const PAGE = 250;
 const HOUR_MS = 60 * 60 * 1000;
 
-/** Rates all segments of a project, a page at a time so that requests get their turn in between. Changes nothing. */
+/** Rates all segments of a project, one page at a time, so that requests are served in between. Read-only. */
 export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: number): Promise<Analysis> {
   const { conversations, taskUnknown } = await conversationsFor(store, input);
   const candidates: Candidate[] = [];
@@ -84,7 +84,7 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
     for await (const page of pagesOf(store, conversation)) {
       for (const segment of page) {
         if (described.has(segment.id)) known.add(segment.id);
-        if (segment.seenTurn < conversation.baseTurn) continue; // the client dropped it
+        if (segment.seenTurn < conversation.baseTurn) continue; // the client dropped it from its history
         counts.segments++;
         if (segment.directed === 'pin') counts.pinned++;
         else if (segment.directed !== null) counts.gone++;
@@ -106,7 +106,7 @@ export async function analyze(store: SegmentStore, input: AnalyzeInput, nowMs: n
   };
 }
 
-/** Keys that the caller's own words may add. */
+/** Most keys from the caller's own words. */
 const MOST_SAID = 512;
 const SAID_CHARS = 16_384;
 
@@ -156,7 +156,7 @@ async function* pagesOf(
   } while (after);
 }
 
-/** What only the caller knows of counts too, though nothing is known of what refers to it. */
+/** Adds segments that only the caller knows. References to them are unknown. */
 async function offerDescribed(
   store: SegmentStore,
   { project, described }: AnalyzeInput,

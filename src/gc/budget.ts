@@ -7,25 +7,28 @@ import { type Candidate, Sweep } from './sweep.ts';
 import { type StepOptions, takeStep } from './take-step.ts';
 
 export interface BudgetOptions extends StepOptions {
-  /** Tokens of a request above which a step is taken. */
+  /** Size of a request, in tokens, above which a step is taken. */
   readonly tokens: number;
 }
 
-/** A step brings a conversation down to this share of its budget, so that the next one is far away. */
+/** A step reduces a conversation to this share of its budget, so that the next step is far away. */
 const DOWN_TO = 0.6;
-/** Each step makes the provider read the conversation anew; one that frees less than this share is not worth it. */
+/** Each step invalidates the provider's cache, so it must free at least this share. */
 const WORTHWHILE = 0.1;
-/** One that leaves the conversation over its budget, because what must stay is larger, frees at least this share of it. */
+/**
+ * A step that leaves the conversation over its budget, because the protected part is larger, must free at least this
+ * share of it.
+ */
 const WORTHWHILE_OVER = 1 / 3;
 const MAX_CONVERSATIONS = 10_000;
 
 /**
- * Keeps conversations within a budget: rarely, in one big step, and then for good. Chosen from the request alone, among
- * results of tools and attached files; what the user and the assistant said stays.
+ * Keeps conversations within a budget by rare, large and permanent steps. Each step depends only on the request, and
+ * selects among tool results and attached files; words of the user and the assistant stay.
  */
 export class ContextBudget implements Collector {
   readonly #options: BudgetOptions;
-  /** Sizes below which there is nothing to be had from a conversation. */
+  /** Sizes below which a conversation offers nothing to free. */
   readonly #futile = new LRUCache<string, number>({ max: MAX_CONVERSATIONS });
 
   constructor(options: BudgetOptions) {
@@ -44,7 +47,7 @@ export class ContextBudget implements Collector {
     const sweep = new Sweep(roots, request.messages, (candidate) => candidates.push(candidate));
     for (const seen of [...request.segments].reverse()) {
       const may = (seen.role === 'tool' || seen.effect === 'attached') && !seen.exempt;
-      // whatever else is in a conversation refers to segments, but is none of ours to take
+      // other segments count as references, but are never selected
       const facts = { ...factsOf(seen), ...(may ? {} : { tokens: 1 }), directed: seen.directed, task: '' };
       sweep.feed(facts, { survived: (request.messages - seen.ordinal) >> 1, hours: 0 });
     }

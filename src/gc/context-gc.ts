@@ -10,33 +10,33 @@ export interface ContextGcOptions {
   readonly store: SegmentStore;
   readonly events: Pick<Store, 'addEvents'>;
   readonly clock: Clock;
-  /** Writes what requests showed and is not written yet. */
+  /** Writes the observed requests that are still in memory. */
   readonly flush: () => Promise<void>;
   readonly stashId: (project: string, segmentId: string) => string;
-  /** Under which conversations of a project are noted whose provider checks what was sent before. */
+  /** The project name under which history-bound conversations are recorded. */
   readonly immutableHistoryProject: (project: string) => string;
-  /** Told when something was done but its event could not be kept. */
+  /** Reports that the event of a completed action could not be stored. */
   readonly onFailure: FailureReporter;
 }
 
-/** Who wants it: an agent by a tool, or a person on the page. */
+/** The initiator: an agent by a tool, or a person on the page. */
 export type Who = 'agent' | 'user';
 
-/** What became of the segments that a call named. */
+/** The result for the segments named in a call. */
 export interface Outcome {
-  /** Those that are as the call wanted them, in its order. */
+  /** Segments that now have the requested state, in the order of the call. */
   readonly done: readonly string[];
   readonly tokens: number;
-  /** One sentence for each of the others. */
+  /** One sentence for each failed segment. */
   readonly errors: readonly string[];
 }
 
-/** How many conversations there are of which nothing can change: their provider checks what was sent before. */
+/** Number of conversations that cannot be changed because their provider verifies the history. */
 export interface WithBound {
   readonly bound: number;
 }
 
-/** What an agent and its user can do about the segments of a project. */
+/** The operations of agents and users on a project's segments. */
 export class ContextGc {
   readonly #options: ContextGcOptions;
 
@@ -44,7 +44,7 @@ export class ContextGc {
     this.#options = options;
   }
 
-  /** Changes nothing. */
+  /** Read-only. */
   async analyze(input: AnalyzeInput): Promise<Analysis & WithBound> {
     const { store, clock, flush, immutableHistoryProject } = this.#options;
     await flush();
@@ -57,9 +57,9 @@ export class ContextGc {
   }
 
   /**
-   * Sets segments aside, to be had back by their markers, or deletes them for good. From the next request on.
+   * Stashes segments, recoverable by their markers, or deletes them permanently. Takes effect with the next request.
    *
-   * @throws StoreUnavailable, and then nothing was done
+   * @throws StoreUnavailable, and then nothing was changed
    */
   async prune(
     project: string,
@@ -88,7 +88,7 @@ export class ContextGc {
     return { ...outcome, tokens };
   }
 
-  /** Keeps segments whole from the next request on, also those that were stashed. @throws StoreUnavailable */
+  /** Keeps segments whole, including stashed ones; takes effect with the next request. @throws StoreUnavailable */
   async pin(project: string, ids: readonly string[], by: Who = 'agent'): Promise<Outcome> {
     const { change, ...outcome } = await this.#judge(
       project,
@@ -143,7 +143,7 @@ export class ContextGc {
     return { done, errors, change };
   }
 
-  /** One event for each conversation. What was done stays done when it cannot be told. */
+  /** Records one event per conversation. The action stays done even if its event cannot be stored. */
   async #tell(project: string, kind: string, segments: readonly StoredSegment[], by: Who): Promise<void> {
     const tsMs = this.#options.clock.nowMs();
     const events = [...groupBy(segments, ({ conversation }) => conversation)].map(([runId, list]) => {
@@ -164,10 +164,10 @@ const BOUND =
 const MAKE_ROOM = "To make room, use the client's own compaction (/compact in Claude Code) or begin a new session.";
 const HAVE_BACK = 'Lines that were cut come back by recover_text.';
 
-/** `already`: as wanted, nothing to do. */
+/** `already`: the segment has the requested state. */
 type Verdict = 'change' | 'already' | { readonly error: string };
 
-/** Words that the user or the assistant says again after they were set aside are said anew, and stay. */
+/** Words that the user or the assistant repeats after stashing are new text, and stay. */
 function directiveFor({ id, role, ordinal }: StoredSegment, action: 'stash' | 'delete'): Directive {
   const upTo = action === 'stash' && role !== 'tool' ? ordinal : -1;
   return { segment: id, action, scope: '', upTo };

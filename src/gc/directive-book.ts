@@ -13,7 +13,7 @@ import { groupBy } from '../engine/group-by.ts';
 /** Projects whose directives are kept in memory. */
 const MAX_PROJECTS = 1_000;
 
-/** A project's directives as they were when last looked at. */
+/** A project's directives as of the last read. */
 class ProjectView implements DirectivesView {
   readonly mark: string;
   readonly generation: number;
@@ -49,7 +49,7 @@ class ProjectView implements DirectivesView {
   }
 }
 
-/** The directives of all projects, read again once any process changed them. */
+/** The directives of all projects, read again after any process changed them. */
 export class DirectiveBook implements Directives {
   readonly #store: SegmentStore;
   readonly #views = new LRUCache<string, { readonly version: string; readonly view: ProjectView }>({
@@ -65,16 +65,16 @@ export class DirectiveBook implements Directives {
     try {
       return known && known.version === this.#store.directivesVersion() ? known.view : null;
     } catch {
-      return null; // whoever reads them hears of it
+      return null; // readers of the directives receive the error
     }
   }
 
-  /** @throws StoreUnavailable when it cannot be known what was asked for */
+  /** @throws StoreUnavailable when the directives cannot be read */
   async view(project: string): Promise<DirectivesView> {
     const version = this.#store.directivesVersion();
     const known = this.#views.get(project);
     if (known?.version === version) return known.view;
-    // on another file the same number may stand for something else
+    // in another file the same number may mean a different version
     const comparable = known && fileOf(known.version) === fileOf(version) ? known.view : undefined;
     const changed = await this.#store.directives(project, comparable?.generation);
     const view = changed || !comparable ? new ProjectView(project, changed ?? NONE) : comparable;

@@ -1,13 +1,13 @@
 import type { Effect } from '../core/ports/segments.ts';
 import type { Standing, SweptSegment } from './sweep.ts';
 
-/** What a segment is and why it may go, in words for an agent to judge by. */
+/** Describes a segment and why it may be pruned, for an agent to judge. */
 export function explain(segment: SweptSegment, standing: Standing): string {
   return `${nameOf(segment)}: ${reasons(segment, standing).join('; ')}`;
 }
 
 function nameOf({ effect, tool, path, startLine, endLine }: SweptSegment): string {
-  // words have neither, and the files that a command was given are not what it printed
+  // words have neither, and a command's file arguments are not its output
   const file = path === '' || effect === 'run' ? '' : ` ${path}${linesOf(startLine, endLine)}`;
   const by = tool === '' ? '' : ` by ${tool}`;
   return `${NAMES[effect]}${by}${file}`;

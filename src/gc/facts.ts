@@ -4,13 +4,13 @@ import { addDeclared, addMentions, callIdKey, callKey, KeySet, pathKey, pathKeys
 const MOST_ABOUT = 40;
 const MOST_MENTIONS = 64;
 const MOST_EDITED = 40;
-/** How much of a text is looked at. */
+/** Characters of a text that are scanned. */
 const MESSAGE_CHARS = 16_384;
 const CODE_CHARS = 65_536;
 
 /**
- * What is kept of a segment besides its text. References are what the user and the assistant say and what calls ask
- * for; what a result happens to contain is none.
+ * Stored facts of a segment besides its text. References come from words of the user and the assistant and from call
+ * arguments, never from the content of results.
  */
 export function factsOf(seen: SeenSegment): SegmentFacts {
   const { id, ordinal, role, type, effect, tokens, lines, tool, path, startLine, endLine } = seen;

@@ -1,11 +1,11 @@
 /**
- * Segments refer to each other by keys: 32-bit hashes of paths, identifiers and call ids. A reference needs no text, and
- * two names that share a hash cost no more than a segment that stays a little longer.
+ * Segments refer to each other by keys: 32-bit hashes of paths, identifiers and call ids. A reference needs no text. A
+ * hash collision only keeps a segment a little longer.
  */
 
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
-/** Names of files that say nothing without their folder. */
+/** File names that are ambiguous without their folder. */
 const COMMON_NAMES =
   /^(?:index|main|mod|lib|__init__|readme|package|cargo|go|makefile|dockerfile|types?|utils?|test)\b/i;
 const MAX_TOKEN = 240;
@@ -17,22 +17,22 @@ function hash(kind: string, name: string): number {
   return value >>> 0 || 1;
 }
 
-/** Stands for a call, by its id. */
+/** The key of a call id. */
 export function callIdKey(id: string): number {
   return hash('c', id);
 }
 
-/** Stands for what a call did, by a hash of its name and arguments. */
+/** The key of a call's name and arguments, from their hash. */
 export function callKey(key: string): number {
   return key === '' ? 0 : hash('k', key);
 }
 
-/** Stands for a file: its name with the folder it is in, so that absolute and relative paths agree. */
+/** The key of a file: its name and parent folder, so that absolute and relative paths agree. */
 export function pathKey(path: string): number {
   return hash('p', parts(path).slice(-2).join('/'));
 }
 
-/** Every key under which a file may be meant: the one above, and its name alone where that says enough. */
+/** All keys by which a file may be mentioned: the key above, and the name alone if it is distinctive. */
 export function pathKeys(path: string): number[] {
   const all = parts(path);
   const name = all.at(-1) ?? '';
@@ -47,7 +47,7 @@ function parts(path: string): string[] {
     .filter((part) => part !== '' && part !== '.');
 }
 
-/** Collects distinct keys up to a number of them. */
+/** A bounded set of keys. */
 export class KeySet {
   readonly #keys = new Set<number>();
   readonly #most: number;
@@ -72,12 +72,12 @@ export class KeySet {
 const NONE = 0;
 const WORD = 1;
 const JOINT = 2;
-/** What a unit is to a token; what is beyond Latin punctuation belongs to words. */
+/** The class of each UTF-16 unit in a token; characters beyond Latin punctuation belong to words. */
 const KINDS = new Uint8Array(65536).fill(WORD, 192).fill(WORD, 48, 58).fill(WORD, 65, 91).fill(WORD, 97, 123);
 KINDS[95] = WORD;
 for (const joint of '-./\\@') KINDS[joint.charCodeAt(0)] = JOINT;
 
-/** Adds what a text names: files and identifiers. */
+/** Adds the files and identifiers that a text mentions. */
 export function addMentions(text: string, into: KeySet, mostChars: number): void {
   const tokens = new Tokens(text, mostChars);
   while (!into.full && tokens.next()) {
@@ -92,14 +92,14 @@ export function addMentions(text: string, into: KeySet, mostChars: number): void
   }
 }
 
-/** Words after which an identifier is declared, in the common languages. */
+/** Keywords before a declared identifier, in the common languages. */
 const DECLARING = new Set(
   'function class interface type struct enum trait impl def fn func fun const let var module namespace object sub proc record union macro'.split(
     ' ',
   ),
 );
 
-/** Tells most words that declare nothing by how they begin and how long they are. */
+/** A filter that rejects most non-declaring words by their beginning and length. */
 const MAY_DECLARE = new Uint8Array(1024);
 const LONGEST_DECLARING = 9;
 for (const word of DECLARING) MAY_DECLARE[beginningOf(word.charCodeAt(0), word.length)] = 1;
@@ -108,7 +108,7 @@ function beginningOf(first: number, length: number): number {
   return ((first & 63) << 4) | length;
 }
 
-/** Adds the identifiers that a piece of source code declares. No string is made of a word that has no part in it. */
+/** Adds the identifiers that source code declares. Allocates no strings for other words. */
 export function addDeclared(text: string, into: KeySet, mostChars: number): void {
   const tokens = new Tokens(text, mostChars);
   let declaring = false;
@@ -122,12 +122,12 @@ export function addDeclared(text: string, into: KeySet, mostChars: number): void
   }
 }
 
-/** Goes through the runs of the characters that paths and identifiers consist of. */
+/** Iterates over runs of the characters of paths and identifiers. */
 class Tokens {
-  /** Where the run at hand begins and ends. */
+  /** Bounds of the current run. */
   start = 0;
   stop = 0;
-  /** Whether it holds other characters than those of identifiers. */
+  /** Whether the run contains characters other than those of identifiers. */
   parted = false;
   readonly #text: string;
   readonly #end: number;
@@ -138,7 +138,7 @@ class Tokens {
     this.#end = Math.min(text.length, mostChars);
   }
 
-  /** Goes on to the next run; `false` when there is none. */
+  /** Advances to the next run; `false` at the end. */
   next(): boolean {
     const text = this.#text;
     const end = this.#end;
@@ -153,7 +153,7 @@ class Tokens {
         if (kind === WORD) stop = at + 1;
         else parted = true;
       }
-      // what follows the last word ends a sentence or names a folder
+      // a trailing character ends a sentence or names a folder
       if (stop - start < 2 || stop - start > MAX_TOKEN) continue;
       this.#at = at;
       this.start = start;

@@ -1,16 +1,18 @@
 import type { SeenRequest } from '../core/ports/segments.ts';
 
-/** The newest messages are never touched: so many, and the results of the newest turns however many these are. */
+/**
+ * Newest messages that are never pruned; results of the newest turns are protected in addition, whatever their number.
+ */
 const NEWEST_MESSAGES = 12;
 const NEWEST_TURNS = 3;
 
-/** How many messages at the end belong to the newest turns; results of calls made together stand in a row. */
+/** Number of messages at the end that belong to the newest turns; results of parallel calls are adjacent. */
 export function newestOf({ messages, segments }: SeenRequest): number {
   const starts = turnStarts(segments, NEWEST_TURNS);
   return Math.max(NEWEST_MESSAGES, messages - (starts.at(-1) ?? messages + 1));
 }
 
-/** How many turns called tools, as far as their results are still there. */
+/** Number of turns with tool calls whose results are still in the history. */
 export function turnsOf({ segments }: SeenRequest): number {
   return turnStarts(segments, Number.POSITIVE_INFINITY).length;
 }

@@ -4,34 +4,36 @@ import { newestOf, turnsOf } from './newest.ts';
 import { freedBy } from './sweep.ts';
 import { type SetAside, type StepOptions, takeStep } from './take-step.ts';
 
-/** What providers ask for a token that is read from their cache, and that is written into it, beside one of plain input. */
+/** Prices of a cache read and a cache write, relative to plain input. */
 const CACHED_PRICE = 0.1;
 const WRITTEN_PRICE = 1.25;
 /**
- * A step is taken where it wins so many times what it costs, should the conversation last as long again as it has lasted.
- * Chosen by `bench -- bill --set MCP_PRUNER_STASH_SEEN_AGAIN=true`: at 2 one of seven conversations costs more than without.
+ * Required ratio of a step's gain to its cost, assuming that the conversation continues for as long as it has lasted.
+ * Chosen by `bench -- bill --set MCP_PRUNER_STASH_SEEN_AGAIN=true`: at 2 one of seven conversations costs more than
+ * without.
  */
 const MARGIN = 3;
-/** What is looked at again is set aside only where so large a part of it was shown again. Chosen in the same way. */
+/** Least share of a segment that must have been shown again before it is stashed. Chosen in the same way. */
 const SHOWN_AGAIN = 0.1;
-/** Smaller conversations are not looked through; larger ones again when they have grown so much. */
+/** Smaller conversations are not scanned; larger ones are scanned again after growing by this share. */
 const LEAST_TOKENS = 8_000;
 const LEAST_GROWTH = 1_000;
 const GROWTH = 0.02;
 const MAX_CONVERSATIONS = 10_000;
 
-/** A segment that was looked at again since. */
+/** A segment that a later result has superseded. */
 interface Old extends SetAside {
   readonly freed: number;
 }
 
 /**
- * Sets older readings of a file aside once it was read again, and older results of a call once it was made again, as soon
- * as that pays: each step makes the provider read all behind it anew, and saves its tokens in every request from then on.
+ * Stashes older reads of a file after a newer read, and older results of a call after a repeated call, as soon as that
+ * pays. Each step makes the provider read the following history again without cache, and saves its tokens in every
+ * later request.
  */
 export class PayingSteps implements Collector {
   readonly #options: StepOptions;
-  /** Sizes below which a conversation is not looked through again. */
+  /** Sizes below which a conversation is not scanned again. */
   readonly #next = new LRUCache<string, number>({ max: MAX_CONVERSATIONS });
 
   constructor(options: StepOptions) {
@@ -53,10 +55,10 @@ export class PayingSteps implements Collector {
   }
 }
 
-/** What was looked at again since, newest first. */
+/** Superseded segments, newest first. */
 function seenAgain(request: SeenRequest): Old[] {
   const end = request.messages - newestOf(request);
-  /** Most tokens that a later result has of a file, or of a call. */
+  /** Largest later result of each file or call, in tokens. */
   const later = new Map<string, number>();
   const old: Old[] = [];
   for (const segment of [...request.segments].reverse()) {
@@ -78,7 +80,7 @@ function keysOf({ effect, path, callKey }: SeenSegment): string[] {
   return callKey === '' ? file : [...file, `call ${callKey}`];
 }
 
-/** From which one on it pays most to set all of them aside; `null` where it does not pay at all. */
+/** The index from which stashing all superseded segments pays most; `null` if it does not pay. */
 function bestOf(
   old: readonly Old[],
   turns: number,

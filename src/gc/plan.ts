@@ -1,18 +1,18 @@
-/** What a plan chooses from. */
+/** An item that a plan may select. */
 export interface Rated {
   readonly id: string;
-  /** How little each token of it is worth, 0 or more: higher goes sooner. */
+  /** How expendable each token of it is, 0 or more: higher goes first. */
   readonly score: number;
-  /** What its pruning frees; more than 0. */
+  /** Tokens freed by pruning it; positive. */
   readonly tokens: number;
 }
 
-/** Compares candidates by who goes first: the higher score, of equals the larger one, then by id. Two never tie. */
+/** Order of pruning: higher score first, then the larger one, then by id. No two are equal. */
 export function goesFirst(a: Rated, b: Rated): number {
   return b.score - a.score || b.tokens - a.tokens || (a.id < b.id ? -1 : 1);
 }
 
-/** Those that go first until they free a number of tokens, in that order; all of them when they free less. */
+/** The first candidates that together free the target number of tokens; all if they free less. */
 export function planOf<T extends Rated>(inOrder: readonly T[], target: number): { chosen: T[]; tokens: number } {
   const chosen: T[] = [];
   let tokens = 0;

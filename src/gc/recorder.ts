@@ -11,21 +11,21 @@ export interface RecorderOptions {
   readonly clock: Clock;
   /** The prune id under which a segment is stashed. */
   readonly stashId: (project: string, segmentId: string) => string;
-  /** Told when what was seen could not be written; nothing but the analysis suffers. */
+  /** Reports that observations could not be written; only the analysis suffers. */
   readonly onFailure: FailureReporter;
 }
 
-/** Segments that wait to be written; past it the oldest requests are forgotten. */
+/** Most segments waiting to be written; beyond it the oldest requests are dropped. */
 const MAX_WAITING = 20_000;
 /** Segments that one transaction writes. */
 const PORTION = 100;
-/** Segments that are known to be written, over all conversations. */
+/** Most segments remembered as written, over all conversations. */
 const MAX_KNOWN = 100_000;
 
-/** What a conversation showed last: its segments with their size, which tells whether they changed. */
+/** The last observed segments of a conversation, with a signature that reveals changes. */
 type Shown = ReadonlyMap<string, string>;
 
-/** Notes segments behind the requests' backs: a segment that did not change costs nothing but a look. */
+/** Records segments in the background. An unchanged segment costs only a comparison. */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #shown = new LRUCache<string, Shown>({
@@ -34,7 +34,7 @@ export class Recorder {
   });
   #batches: SegmentBatch[] = [];
   #waiting = 0;
-  /** Resolves when all that was shown is noted. */
+  /** Resolves when all observed requests are recorded. */
   #reading: Promise<void> = Promise.resolve();
   readonly #behind = new WriteBehind(() => this.#write());
 
@@ -42,7 +42,7 @@ export class Recorder {
     this.#options = options;
   }
 
-  /** Takes what a request will have shown; what is never read is not noted. Never waits. */
+  /** Records a request once it is available; one that never is, is not recorded. Never waits. */
   noteOnceRead(request: Promise<SeenRequest>): void {
     const before = this.#reading;
     this.#reading = request.then(
@@ -51,7 +51,7 @@ export class Recorder {
     );
   }
 
-  /** Takes what a request showed. Never waits; texts are not held on to. */
+  /** Records an observed request. Never waits, and keeps no texts. */
   note(request: SeenRequest): void {
     const key = conversationKey(request);
     const shown = this.#shown.get(key);
@@ -67,7 +67,7 @@ export class Recorder {
     this.#behind.soon();
   }
 
-  /** Writes what was shown so far. Never rejects. */
+  /** Writes everything observed so far. Never rejects. */
   async flush(): Promise<void> {
     await this.#reading;
     await this.#behind.flush();
@@ -93,7 +93,7 @@ export class Recorder {
     return { pruneIds, erase, ...factsOf(segment) };
   }
 
-  /** What is not written must be taken down anew when the conversation is seen next. */
+  /** Unwritten segments are recorded again when the conversation is next observed. */
   #forget(batch: SegmentBatch | undefined): void {
     if (!batch) return;
     this.#waiting -= batch.segments.length + 1;
@@ -116,14 +116,14 @@ export class Recorder {
   }
 }
 
-/** Batches for one transaction each, none of which holds up a request for long. */
+/** Batches of one transaction each, small enough not to delay a request for long. */
 function* portions(batches: readonly SegmentBatch[]): Generator<readonly SegmentBatch[]> {
   let portion: SegmentBatch[] = [];
   let size = 0;
   for (const batch of batches) {
     for (let from = 0; from === 0 || from < batch.segments.length; from += PORTION) {
       const segments = batch.segments.slice(from, from + PORTION);
-      // the rest of a request is no further request, and must not seem to leave out what came before
+      // the rest of a request is no further request, and must not look as if earlier segments were dropped
       portion.push({ ...batch, segments, ...(from > 0 && { whole: false, turns: 0 }) });
       size += segments.length + 1;
       if (size < PORTION) continue;
@@ -135,7 +135,7 @@ function* portions(batches: readonly SegmentBatch[]): Generator<readonly Segment
   if (portion.length > 0) yield portion;
 }
 
-/** Clients ask for a title or a summary with the same first words: that is no sign that the rest was dropped. */
+/** Clients request titles and summaries with the same first words; that does not mean the rest was dropped. */
 function isPartOf(now: Shown, shown: Shown): boolean {
   return now.size < shown.size && [...now.keys()].every((id) => shown.has(id));
 }
@@ -144,7 +144,7 @@ function conversationKey({ project, conversationId }: Pick<SeenRequest, 'project
   return `${conversationId} ${project}`;
 }
 
-/** A segment is written again when this changes. */
+/** A segment is written again when its signature changes. */
 function signatureOf({ tokens, ordinal, directed, pruneIds }: SeenSegment): string {
   return `${ordinal} ${tokens} ${directed === 'delete' ? 'x' : ''} ${pruneIds.join(' ')}`;
 }

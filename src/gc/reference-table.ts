@@ -1,27 +1,27 @@
 const FIRST_SLOTS = 1_024;
-/** Slots are in use up to this share; beyond it, looking for a free one takes too long. */
+/** Largest load factor; beyond it, probing for a free slot takes too long. */
 const FULL = 0.5;
 const FREE = 0;
-/** Words of a slot: its key, how many references, the newest message with one, and how strongly roots lead there. */
+/** Words of a slot: key, number of references, newest referring message, reach from the roots. */
 const WORDS = 4;
 const COUNT = 1;
 const ORDINAL = 2;
 const REACH = 3;
 
-/** What refers to any of several keys. */
+/** The references to any of several keys. */
 export interface References {
-  /** References to the key that has most. */
+  /** References to the most referenced key. */
   readonly count: number;
-  /** Index of the newest message with one, -1 without any. */
+  /** Index of the newest referring message, -1 without any. */
   readonly ordinal: number;
-  /** How strongly roots lead there, 0..1. */
+  /** Reach from the roots, 0..1. */
   readonly reach: number;
 }
 
 /**
- * Who refers to what, by key: how many references, the newest message with one, and how strongly roots lead there. Lives
- * in one piece of memory with all of a slot side by side, because a long conversation asks it a dozen times for each
- * segment and most of that time goes into fetching a slot.
+ * References by key: their number, the newest referring message, and the reach from the roots. All fields of a slot are
+ * adjacent in one typed array: a long conversation makes a dozen look-ups per segment, and memory access takes most of
+ * their time.
  */
 export class ReferenceTable {
   #slots = FIRST_SLOTS;
@@ -29,7 +29,7 @@ export class ReferenceTable {
   #reaches = new Float32Array(this.#words.buffer);
   #size = 0;
 
-  /** Notes a reference; the newest message must come first. 0 is no key. */
+  /** Adds a reference; the newest message must come first. 0 is not a valid key. */
   add(key: number, ordinal: number, reach: number): void {
     if (key === FREE) return;
     let slot = this.find(key);
@@ -46,12 +46,12 @@ export class ReferenceTable {
     if (reach > this.reach(slot)) this.#reaches[slot + REACH] = reach;
   }
 
-  /** Notes a reference to each of the keys. */
+  /** Adds a reference to each of the keys. */
   addAll(keys: Uint32Array, ordinal: number, reach: number): void {
     for (let i = 0; i < keys.length; i++) this.add(keys[i] ?? FREE, ordinal, reach);
   }
 
-  /** What is known of several keys together. */
+  /** The combined references of several keys. */
   sum(keys: Uint32Array): References {
     const words = this.#words;
     const reaches = this.#reaches;
@@ -71,7 +71,7 @@ export class ReferenceTable {
     return { count, ordinal, reach };
   }
 
-  /** Where a key is, or would be: its `count` is then 0. */
+  /** The slot of a key, or the slot to insert it (its `count` is 0). */
   find(key: number): number {
     const words = this.#words;
     const end = words.length - 1;
@@ -84,7 +84,7 @@ export class ReferenceTable {
     return this.#words[slot + COUNT] ?? 0;
   }
 
-  /** Index of the newest message that refers to it. */
+  /** Index of the newest referring message. */
   ordinal(slot: number): number {
     return this.#words[slot + ORDINAL] ?? 0;
   }

@@ -5,7 +5,7 @@ import { pathKey } from './keys.ts';
 import type { Rated } from './plan.ts';
 import { ReferenceTable } from './reference-table.ts';
 
-/** A segment that may go, and why. */
+/** A segment that may be pruned, and why. */
 export interface Candidate extends Rated {
   readonly segment: SweptSegment;
   readonly standing: Standing;
@@ -18,40 +18,40 @@ export interface SweptSegment extends SegmentFacts {
 
 /** How long a segment has been there. */
 export interface Age {
-  /** How many requests of its conversation it has seen since its first. */
+  /** Requests of its conversation since the segment's first. */
   readonly survived: number;
-  /** Since it came, in hours; 0 where time has no say. */
+  /** Hours since it was first seen; 0 if time is not considered. */
   readonly hours: number;
 }
 
-/** What must stay whatever a score says, besides what is pinned. */
+/** Segments to keep whatever their score, besides pinned ones. */
 export interface Roots {
-  /** The newest messages of the conversation, so many. */
+  /** Number of the newest messages to keep. */
   readonly newest: number;
-  /** Segments that the caller named. */
+  /** Segments named by the caller. */
   readonly ids: ReadonlySet<string>;
-  /** Keys that the caller's own words mention. */
+  /** Keys mentioned in the caller's own words. */
   readonly mentions: Uint32Array;
-  /** The file that is being worked on, or `''`. */
+  /** The current file, or `''`. */
   readonly file: string;
-  /** The task that is being worked on, or `''`. */
+  /** The current task, or `''`. */
   readonly task: string;
 }
 
-/** What is known of a segment from the messages behind it. */
+/** Facts about a segment from later messages. */
 export interface Standing {
   readonly stale: boolean;
   readonly superseded: boolean;
   readonly references: number;
-  /** Messages since anything referred to it, or since it came. */
+  /** Messages since the last reference to it, or since it was first seen. */
   readonly idle: number;
-  /** How strongly the roots lead to it, 0..1. */
+  /** Reach from the roots, 0..1. */
   readonly reach: number;
   readonly otherTask: boolean;
   readonly age: Age;
 }
 
-/** What the type of a segment says about how soon it goes. */
+/** Weight of a segment's type: how soon it is pruned. */
 const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
   log: 1,
   code: 0.9,
@@ -60,17 +60,17 @@ const TYPE_WEIGHT: Readonly<Record<SegmentType, number>> = {
   decision: 0.2,
   summary: 0.15,
 };
-/** Segments that lived through so many requests are of the old generation. */
+/** Number of survived requests from which a segment is of the old generation. */
 const OLD_AFTER = 3;
-/** A marker with a reason of the usual length. */
+/** A marker with a reason of typical length. */
 const MARKER = { pruneId: 'prn_000000000000', startLine: 1, reason: 'mis de côté' };
 const MARKER_TOKENS = [1, 10, 100, 1_000, 10_000, 100_000].map((endLine) =>
   estimateTokens(formatMarker({ ...MARKER, endLine })),
 );
 
-/** The user's words at the beginning that are never candidates reach over so many messages. */
+/** Messages at the start whose user words are never candidates. */
 const OPENING_MESSAGES = 2;
-/** Reads of one file that are remembered, the newest ones. */
+/** Most remembered reads of one file, the newest ones. */
 const MAX_READS = 50;
 
 interface Read {
@@ -84,9 +84,9 @@ function readOf({ ordinal, startLine, endLine }: SweptSegment): Read {
 }
 
 /**
- * Marks and sweeps one conversation in a single pass from its newest message to its oldest, which is the way that
- * references point: when a segment's turn comes, all that may refer to it has been seen. Feed each segment once, newest
- * first. The words that a conversation opens with are never given as candidates.
+ * Marks and sweeps one conversation in a single pass from its newest message to its oldest, which is the direction of
+ * references: all possible references to a segment are seen before it. Pass each segment once, newest first. The
+ * opening words of a conversation are never candidates.
  */
 export class Sweep {
   readonly #roots: Roots;
@@ -94,14 +94,14 @@ export class Sweep {
   readonly #onCandidate: (candidate: Candidate) => void;
   readonly #references = new ReferenceTable();
   readonly #edited = new Set<number>();
-  /** Newest message that answers a call. */
+  /** Newest message with a result of each call. */
   readonly #calls = new Map<number, number>();
   readonly #reads = new Map<number, Read[]>();
   readonly #file: number;
-  /** The oldest words of the user so far; those of the whole conversation say what it is about. */
+  /** The oldest words of the user so far; those of the whole conversation state its topic. */
   #opening: Candidate[] = [];
 
-  /** @param messages - how many messages the conversation has */
+  /** @param messages - number of messages in the conversation */
   constructor(roots: Roots, messages: number, onCandidate: (candidate: Candidate) => void) {
     this.#roots = roots;
     this.#messages = messages;
@@ -157,7 +157,7 @@ export class Sweep {
     return { stale, superseded, references, reach, idle: this.#messages - 1 - last, otherTask, age };
   }
 
-  /** Whether a later read shows all the lines that this one does. */
+  /** Whether a later read shows all lines of this one. */
   #readAgain(file: number, segment: SweptSegment): boolean {
     const { from, to } = readOf(segment);
     return (this.#reads.get(file) ?? []).some(
@@ -180,7 +180,7 @@ export class Sweep {
   }
 }
 
-/** What a segment's pruning frees: its tokens without those of the marker that takes its place. */
+/** Tokens freed by pruning a segment: its tokens minus those of its marker. */
 export function freedBy({ tokens, lines }: Pick<SegmentFacts, 'tokens' | 'lines'>): number {
   const digits = Math.min(MARKER_TOKENS.length, String(Math.max(1, lines)).length);
   return tokens - (MARKER_TOKENS[digits - 1] ?? 0);
@@ -197,7 +197,7 @@ function candidateOf(segment: SweptSegment, standing: Standing): Candidate {
   };
 }
 
-/** How sure it is that nobody needs the segment any more, 0..1. */
+/** Estimated probability that the segment is no longer needed, 0..1. */
 function worthless(segment: SweptSegment, standing: Standing): number {
   const { references, idle, reach, stale, superseded, otherTask, age } = standing;
   const old = age.survived >= OLD_AFTER;

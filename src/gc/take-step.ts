@@ -2,7 +2,7 @@ import type { Directive, OverBudget, SegmentStore } from '../core/ports/segments
 import type { Clock, EventRecord, Store } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 
-/** Where steps are written down, and who hears of them. */
+/** Where steps are recorded, and where they are reported. */
 export interface StepOptions {
   readonly store: SegmentStore;
   readonly events: Pick<Store, 'addEvents'>;
@@ -11,29 +11,29 @@ export interface StepOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** What a step did, for the log. */
+/** A step as it is logged. */
 export interface TakenStep {
   readonly requestId: string;
   readonly project: string;
   readonly conversationId: string;
-  /** Why it was taken: the conversation passed its budget, or it pays. */
+  /** The reason: the conversation exceeded its budget, or the step pays. */
   readonly by: 'budget' | 'payoff';
   readonly segments: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
 }
 
-/** A segment that is set aside. */
+/** A segment to stash. */
 export interface SetAside {
   readonly id: string;
-  /** Largest index of a message that shows it and gives way. */
+  /** Largest index of a message with the segment that is pruned. */
   readonly upTo: number;
 }
 
 /**
- * Sets segments aside for every request that begins as this one does; durable when it resolves.
+ * Stashes segments for every request with the same beginning; durable once resolved.
  *
- * @param tokensAfter - of the request without them
+ * @param tokensAfter - size of the request without them
  * @throws StoreUnavailable
  */
 export async function takeStep(
@@ -58,14 +58,14 @@ export async function takeStep(
   await events.addEvents([event]).catch((cause: unknown) => onFailure('event_not_kept', cause));
 }
 
-/** Segments that an event names. */
+/** Most segments named in an event. */
 const MOST_NAMED = 100;
 
 /**
- * The event of what became of segments.
+ * The event of a change to segments.
  *
- * @param by - who wanted it, or why
- * @param tokens - how many it is about, as the payload says it
+ * @param by - the initiator or the reason
+ * @param tokens - tokens concerned, as named in the payload
  */
 export function segmentsEvent(
   event: Pick<EventRecord, 'tsMs' | 'kind' | 'runId' | 'opId'>,

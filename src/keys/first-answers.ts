@@ -11,12 +11,12 @@ export interface FirstAnswersOptions {
 
 /** How long a request waits for the first answer before it is refused, in milliseconds. */
 const WAIT_MS = 1_000;
-/** How often it is looked whether another process has got its first answer. */
+/** Poll interval for a first answer received by another process. */
 const LOOK_MS = 50;
-/** A process that ended under way gives its place back when this span of time is over. */
+/** Lease of a claim, after which the claim of a killed process expires. */
 const LEASE_MS = 60_000;
 
-/** A place that one request of a key holds. */
+/** The claim of one request of a key. */
 interface Held {
   readonly at: number;
   readonly left: Promise<void>;
@@ -24,9 +24,9 @@ interface Held {
 }
 
 /**
- * Lets one request of a key go at a time until it is known how many tokens its requests come to. Otherwise a first burst
- * spends its limit many times over: what a request comes to is counted only when it was answered. The place is kept in
- * the database, so that it holds for all processes.
+ * Serialises the requests of a key until the typical size of its requests is known. Otherwise a first burst could
+ * exceed its limit many times, because tokens are counted only after an answer. The claim is in the database, so that
+ * it holds for all processes.
  */
 export class FirstAnswers {
   readonly #options: FirstAnswersOptions;
@@ -37,10 +37,10 @@ export class FirstAnswers {
   }
 
   /**
-   * Takes the place of a key, or waits a moment until it is not needed any more.
+   * Claims the key, or waits briefly until the claim is no longer needed.
    *
-   * @param isKnown - whether it is known meanwhile what requests of this key come to
-   * @returns `first`: to be given back by `leave`; `refused`: another request holds it
+   * @param isKnown - whether the typical size of this key's requests is known by now
+   * @returns `first`: to be released by `leave`; `refused`: another request holds the claim
    */
   async enter(keyId: string, isKnown: () => boolean): Promise<'known' | 'first' | 'refused'> {
     const deadline = performance.now() + WAIT_MS;
@@ -62,7 +62,7 @@ export class FirstAnswers {
     return 'first';
   }
 
-  /** Gives the place back. Never rejects. */
+  /** Releases the claim. Never rejects. */
   async leave(keyId: string): Promise<void> {
     const held = this.#held.get(keyId);
     if (held === undefined) return;
@@ -75,7 +75,7 @@ export class FirstAnswers {
     this.#drop(keyId, held);
   }
 
-  /** Where it cannot be counted, the request goes on. */
+  /** If the counter is unavailable, the request proceeds. */
   async #takes(keyId: string, at: number): Promise<boolean> {
     const { keys, onFailure } = this.#options;
     const place: Toll = { span: 'first', at, add: 1, most: 1 };
@@ -103,7 +103,7 @@ function heldAt(at: number): Held {
 
 async function within(work: Promise<void>, ms: number): Promise<void> {
   const done = new AbortController();
-  const late = sleep(ms, undefined, { signal: done.signal }).catch(() => undefined); // ended by what was waited for
+  const late = sleep(ms, undefined, { signal: done.signal }).catch(() => undefined); // ended early by the awaited event
   await Promise.race([work, late]);
   done.abort();
 }

@@ -17,18 +17,18 @@ export interface GateOptions {
   readonly onFailure: FailureReporter;
 }
 
-/** The project of whoever names none, where the key opens all. */
+/** The project of requests that name none, if the key opens all projects. */
 const DEFAULT_PROJECT = 'default';
-/** How much of what a request came to still counts with the next. Chosen: the tenth after it is forgotten to a third. */
+/** Decay of the largest request size per request. Chosen: after ten requests a third of it remains. */
 const FADING = 0.9;
 const SPAN_MS: Readonly<Record<'minute' | 'day', number>> = { minute: 60_000, day: 86_400_000 };
-/** When a request may come again that was refused because the first one is not answered, in seconds. */
+/** `Retry-After` of a request refused because the first one is unanswered, in seconds. */
 const FIRST_RETRY_S = 2;
 
-/** Lets requests in by their key, to its projects and within its limits. */
+/** Admits requests by their key, within its projects and limits. */
 export class Gate implements KeyGate {
   readonly #options: GateOptions;
-  /** Tokens of the larger of a key's last requests. */
+  /** Typical size of a key's requests in tokens: the decaying maximum. */
   readonly #typical = new LRUCache<string, number>({ max: 10_000 });
   readonly #first: FirstAnswers;
 
@@ -43,7 +43,7 @@ export class Gate implements KeyGate {
     const found = isKeyText(shown) ? ring.find(hash) : 'key_unknown';
     if (typeof found === 'object') return admitted(found, project);
     if (!isKeyText(shown) || found === 'key_revoked' || found === 'key_expired') return found;
-    // it may have been made a moment ago
+    // the key may have been created a moment ago
     return ring.lookAnew().then(() => {
       const now = ring.find(hash);
       return typeof now === 'object' ? admitted(now, project) : now;
@@ -76,7 +76,7 @@ export class Gate implements KeyGate {
   async #count(keyId: string, tokens: number): Promise<OverLimit | Counted> {
     const { ring, keys, clock, onFailure } = this.#options;
     const key = ring.byId(keyId);
-    // what is under way counts as much as those before it came to
+    // running requests count with the typical size of earlier ones
     const counted = { tokens: tokens === 0 ? 0 : Math.max(tokens, this.#typical.get(keyId) ?? 0) };
     if (typeof key !== 'object') return counted; // admitted a moment ago
     const nowMs = clock.nowMs();
@@ -109,7 +109,7 @@ export class Gate implements KeyGate {
 
   async settle({ keyId }: Admitted, counted: Counted, tokens: number): Promise<void> {
     const { keys, clock, onFailure } = this.#options;
-    // a request that came to nothing tells nothing about the others
+    // a request without tokens says nothing about the size of others
     if (tokens > 0) this.#typical.set(keyId, Math.max(tokens, Math.floor((this.#typical.get(keyId) ?? 0) * FADING)));
     try {
       const at = spanAt('day', clock.nowMs());
@@ -126,7 +126,7 @@ export class Gate implements KeyGate {
   }
 }
 
-/** A key for all projects is for the one that is named; any other for one of its own, by default the first. */
+/** A key for all projects admits the named project; any other key one of its own projects, by default the first. */
 function admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
   const { id: keyId, projects, requestsPerMinute, tokensPerDay } = key;
   const limited = tokensPerDay !== null ? 'tokens' : requestsPerMinute !== null ? 'requests' : 'no';
@@ -141,7 +141,7 @@ function viewerOf(projects: readonly string[], project: string): Viewer | null {
   return { projects, project: project || first };
 }
 
-/** A limit of a span of time. */
+/** A limit per time span. */
 type TimedToll = Toll & { readonly span: 'minute' | 'day' };
 
 function tollsOf({ requestsPerMinute, tokensPerDay }: AccessKey, nowMs: number, tokens: number): TimedToll[] {

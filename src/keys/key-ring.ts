@@ -9,19 +9,19 @@ export interface KeyRingOptions {
   /** Calls back when another process may have changed keys, until the returned function is called. */
   readonly onKeys: (listener: () => void) => () => void;
   readonly onFailure: FailureReporter;
-  /** How often it is looked at whether they did, in milliseconds; default: twice a second. */
+  /** Poll interval for changed keys, in milliseconds; default: 500. */
   readonly lookMs?: number;
 }
 
-/** Others change keys too: it is looked so often whether they did, so that one that is revoked ends within a second. */
+/** Poll interval for changes by other processes, so that a revoked key stops working within a second. */
 const LOOK_MS = 500;
-/** An unknown key may have been made a moment ago; the store is asked so often for its sake at the most. */
+/** Least interval between store queries caused by unknown keys, which may have been created a moment ago. */
 const LOOK_AGAIN_MS = 100;
 
 /** Why a key opens nothing. */
 export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
 
-/** All keys of the store, by the hash of their text. They are few: a request asks nobody. */
+/** All keys of the store in memory, by the hash of their text. They are few, and a request needs no query. */
 export class KeyRing {
   readonly #options: KeyRingOptions;
   #byHash = new Map<string, AccessKey>();
@@ -39,9 +39,9 @@ export class KeyRing {
     this.#options = options;
   }
 
-  /** Reads the keys, and from then on again whenever they changed. Never rejects. */
+  /** Reads the keys now and again after every change. Never rejects. */
   async start(): Promise<void> {
-    // a look that is under way may have begun too early
+    // a running poll may have started too early
     this.#stopTelling = this.#options.onKeys(() => void this.lookAnew());
     this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
     await this.look();
@@ -52,17 +52,17 @@ export class KeyRing {
     this.#stopTelling();
   }
 
-  /** Calls back after each look, at least twice a second: a key may have ended. */
+  /** Calls back after each poll, at least twice a second: a key may have expired. */
   onLooked(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** How many keys there are, or `null` while they could not be read. */
+  /** Number of keys, or `null` while they cannot be read. */
   get size(): number | null {
     return this.#generation === null ? null : this.#byHash.size;
   }
 
-  /** Looks once more, a moment later where it was looked just now: all who wait do so together. Never rejects. */
+  /** Polls once more, slightly later if a poll has just run; all callers share that poll. Never rejects. */
   lookAnew(): Promise<void> {
     this.#lookingAnew ??= this.#lookLater().finally(() => {
       this.#lookingAnew = null;
@@ -79,7 +79,7 @@ export class KeyRing {
     return this.#alive(this.#byId.get(id));
   }
 
-  /** Reads the keys if they changed. Never rejects: while the store is away, those that are known hold. */
+  /** Reads the keys if they changed. Never rejects: while the store is away, the known keys stay valid. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;

@@ -5,7 +5,7 @@ const BYTES = 32;
 const FORM = /^mpk_[A-Za-z0-9_-]{43}$/;
 const ID_BYTES = 9;
 
-/** What stands for all projects in the place of a name. */
+/** The project name that means all projects. */
 export const ALL_PROJECTS = '*';
 
 /** A new key: `mpk_` and 43 characters base64url, of 256 random bits. */
@@ -19,14 +19,14 @@ export function newKeyId(): string {
 }
 
 /**
- * What a key is stored and found under: SHA-256, 64 hex digits. Nothing else is ever compared with what a client shows, so
- * that the time it takes says nothing of how near a guess came: the hash of a near one is as far away as that of any other.
+ * The stored form of a key: SHA-256, 64 hex digits. Client input is compared only by this hash, so the comparison's
+ * timing reveals nothing about a guess: the hash of a similar key is as different as that of any other.
  */
 export function hashOfKey(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
-/** Whether a text looks like a key; one that does not need not be looked up. */
+/** Whether a text has the form of a key; otherwise no look-up is needed. */
 export function isKeyText(text: string): boolean {
   return FORM.test(text);
 }

@@ -1,11 +1,11 @@
 import type { Clock, EventRecord, EventSink } from '../core/ports.ts';
 
-/** The run of all that happens to keys. It belongs to no project: only keys of all projects see it. */
+/** The run of all key events. It belongs to no project: only keys for all projects see it. */
 const KEYS_RUN = 'keys';
 
-/** Refusals of one kind within this time are one event, beside the first. */
+/** Refusals of one kind within this time are one event, after the first. */
 const TOGETHER_MS = 10_000;
-/** Kinds that are told apart at a time; whoever guesses makes one kind, however often. */
+/** Most kinds counted at a time. All guesses of unknown keys are one kind. */
 const MAX_KINDS = 200;
 
 interface Counted {
@@ -15,8 +15,8 @@ interface Counted {
 }
 
 /**
- * Events of what was refused, bounded whatever comes: the first of a kind (a reason and the key, where one is known) at
- * once, and how many more there were in the ten seconds after it.
+ * Bounded events of refusals. The first refusal of a kind (a reason, and the key if known) is reported at once, further
+ * ones as one number after ten seconds.
  */
 export class Refusals {
   readonly #events: EventSink;
@@ -42,7 +42,7 @@ export class Refusals {
     this.#timer ??= setTimeout(() => this.flush(), TOGETHER_MS).unref();
   }
 
-  /** Tells what was counted so far. */
+  /** Reports the pending counts. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -55,7 +55,7 @@ export class Refusals {
   }
 }
 
-/** An event about a key. The payload holds no text of one. */
+/** An event about a key. The payload never contains the key's text. */
 export function keyEvent(
   kind: 'key_created' | 'key_revoked' | 'key_rotated' | 'key_refused',
   tsMs: number,

@@ -1,11 +1,11 @@
-/** What a label says once it has taken as many values as it may. */
+/** The value of a label beyond its bound of distinct values. */
 export const OTHER = 'other';
 
 const MAX_LENGTH = 64;
 
 /**
- * Keeps the number of values of a label bounded, whatever a client sends: the first `limit` values keep their name,
- * every later one is `other`. Names are cut to 64 characters of a plain alphabet.
+ * Bounds the number of a label's values, whatever clients send: the first `limit` values keep their name, all later
+ * ones become `other`. Names are reduced to 64 characters of a plain alphabet.
  */
 export class BoundedLabels {
   readonly #seen = new Set<string>();
@@ -15,7 +15,7 @@ export class BoundedLabels {
     this.#limit = limit;
   }
 
-  /** The label's value for a name; an empty name is `none`. */
+  /** The label value of a name; an empty name is `none`. */
   of(name: string): string {
     if (name === '') return 'none';
     if (this.#seen.has(name)) return name;

@@ -1,29 +1,29 @@
 import { write, writeSync } from 'node:fs';
 
-/** Lines that wait for a slow reader; beyond it new ones are dropped rather than memory filled. */
+/** Most characters waiting for a slow reader; beyond it new lines are dropped. */
 const MAX_WAITING_CHARS = 16 * 1024 * 1024;
-/** Lines that come close together are written together: one write a line would cost a busy proxy a tenth of its time. */
+/** Lines are written in batches: one write per line would cost a busy proxy a tenth of its time. */
 const TOGETHER_CHARS = 64 * 1024;
 const TOGETHER_MS = 50;
-/** How soon a reader that is behind is tried again, and for how long an ending process waits for it. */
+/** Retry interval for a blocked reader, and how long an ending process waits for it. */
 const RETRY_MS = 20;
 const LAST_RETRIES = 25;
 
-/** Those with something left to write when the process ends. */
+/** Writers with unwritten lines at process exit. */
 const unwritten = new Set<LineWriter>();
 process.on('exit', () => {
   for (const writer of unwritten) writer.writeRest();
 });
 
 /**
- * Writes lines to a file descriptor, never blocks and never throws: a reader that is slow, gone or full costs lines and
- * nothing else. What is left is written when the process ends, which it does also where nothing can be written (pino's
- * own destination goes round for ever there: a pipe whose reader left, a full disk).
+ * Writes lines to a file descriptor. Never blocks and never throws: with a slow, closed or full destination only lines
+ * are lost. The rest is written at process exit, which is never delayed by an unwritable destination. (pino's own
+ * destination loops forever there: a pipe whose reader left, a full disk.)
  */
 export class LineWriter {
   readonly #fd: number;
   #waiting = '';
-  /** What goes before `#waiting`: the part that a write did not get rid of. */
+  /** The unwritten part of the last write; precedes `#waiting`. */
   #rest: Buffer = Buffer.alloc(0);
   #writing = false;
   #timer: NodeJS.Timeout | null = null;
@@ -42,13 +42,13 @@ export class LineWriter {
     else this.#later(TOGETHER_MS);
   }
 
-  /** Calls back once all lines taken so far are written, or lost. */
+  /** Calls back once all lines accepted so far are written or lost. */
   flush(onWritten: () => void): void {
     this.#onWritten.push(onWritten);
     this.#next();
   }
 
-  /** The last chance, for all that the system has not been given yet. */
+  /** A last synchronous attempt to write the rest. */
   writeRest(): void {
     let bytes = this.#take();
     for (let tries = 0; bytes.length > 0 && tries < LAST_RETRIES; ) {

@@ -8,13 +8,13 @@ export interface LogOptions {
   readonly level: string;
   /** 1 writes to stdout, 2 to stderr (stdio mode, where stdout belongs to the protocol). */
   readonly fd: number;
-  /** Makes what is written of a line in JSON, such as one for people; without it JSON is written. */
+  /** Formats a JSON line for people; without it JSON is written. */
   readonly render?: (line: string) => string;
 }
 
 /**
- * Makes the logger: one JSON object a line, or what `render` makes of it. Writing never blocks and never throws.
- * Credentials are hidden in the fields of a line, but not in what is given to `child`.
+ * Creates the logger: one JSON object per line, or its rendered form. Writing never blocks and never throws.
+ * Credentials are hidden in the fields of a line, but not in fields passed to `child`.
  */
 export function createLog({ level, fd, render }: LogOptions): Log {
   const writer = new LineWriter(fd);

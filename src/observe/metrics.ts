@@ -1,7 +1,7 @@
 import { BoundedLabels } from './bounded-labels.ts';
 import type { Recorder } from './prometheus.ts';
 
-/** Which part of the server answered. */
+/** The part of the server that answered. */
 export type Route =
   | 'chat_completions'
   | 'messages'
@@ -15,33 +15,33 @@ export type Route =
   | 'metrics'
   | 'other';
 
-/** One finished request. Holds counts and names, never a text. */
+/** One finished request. Contains counts and names, never a text. */
 export interface RequestSample {
   readonly route: Route;
-  /** The status the client saw; 0 when it left before there was one. */
+  /** The status sent to the client; 0 if it disconnected before. */
   readonly status: number;
-  /** As the client named it; `''` where there is none. */
+  /** As named by the client; `''` without a model. */
   readonly model: string;
   /** From the request's arrival to the first byte of the answer, or `null` when none was sent. */
   readonly firstByteMs: number | null;
   /** Why the upstream failed (`refused`, `timeout`, `reset`, …), or `null`. */
   readonly upstreamError: string | null;
-  /** The provider's own count, where it reported one. */
+  /** The provider's reported usage, if any. */
   readonly usage?: ProviderTokens;
-  /** Absent where pruning was never considered. */
+  /** Absent if pruning was never considered. */
   readonly pruning?: PruningSample;
 }
 
-/** Tokens as the provider counted them; `null` where it did not say. */
+/** The provider's token counts; `null` for counts that it did not report. */
 export interface ProviderTokens {
-  /** All that was read, from a cache or not. */
+  /** All input tokens, cached or not. */
   readonly promptTokens: number | null;
   readonly completionTokens: number | null;
   readonly cachedTokens: number | null;
   readonly cacheWriteTokens?: number | null;
 }
 
-/** What pruning did to one request, or to one `prune_text` call. */
+/** The effect of pruning on one request or one `prune_text` call. */
 export interface PruningSample {
   readonly candidates: number;
   readonly pruned: number;
@@ -54,9 +54,9 @@ export interface PruningSample {
   readonly fallbacks: readonly string[];
 }
 
-/** What a request came to in the ledger; dollars are `null` where no price is known. */
+/** A request's result in the ledger; dollars are `null` without a known price. */
 export interface BillSample {
-  /** As the client named it. */
+  /** As named by the client. */
   readonly model: string;
   readonly dollars: number | null;
   readonly dollarsWithout: number | null;
@@ -67,7 +67,7 @@ export interface BillSample {
   readonly missDollars: number | null;
 }
 
-/** Sizes of the store, as `Store.stats` gives them. */
+/** Sizes of the store, as reported by `Store.stats`. */
 export interface StoreSizes {
   readonly prunes: number;
   readonly snapshots: number;
@@ -76,40 +76,39 @@ export interface StoreSizes {
 
 export interface MetricsOptions {
   readonly version: string;
-  /** Asked at each scrape; a rejection shows as `mcp_pruner_store_up 0`. */
+  /** Called at each scrape; a rejection appears as `mcp_pruner_store_up 0`. */
   readonly storeSizes: () => Promise<StoreSizes>;
 }
 
 export interface Metrics {
   /** Counts a finished request. Never throws. */
   request(sample: RequestSample): void;
-  /** Counts pruning that was asked for outside the proxy. Never throws. */
+  /** Counts pruning requested outside the proxy. Never throws. */
   pruning(sample: PruningSample): void;
-  /** Counts what a request came to. Never throws. */
+  /** Counts a request's cost. Never throws. */
   billed(sample: BillSample): void;
-  /** Counts figures of the ledger that were added to the project `(others)`. Never throws. */
+  /** Counts ledger figures that were folded into the project `(others)`. Never throws. */
   folded(figures: number): void;
-  /** Counts a compaction of a client, or one that cuts have avoided. Never throws. */
+  /** Counts a client's compaction, or one that cuts have avoided. Never throws. */
   compaction(kind: 'seen' | 'avoided'): void;
-  /** The page that Prometheus scrapes. */
+  /** The page for Prometheus. */
   /** Once the library is loaded. */
   loaded(): Promise<void>;
   page(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** Requests counted while the library is still loading; it takes well under a second. */
+/** Most requests counted while the library is loading, which takes well under a second. */
 const MAX_WAITING = 10_000;
 const MAX_MODELS = 50;
 const MAX_REASONS = 50;
 
-/** A counter that is told anything but a number of things to add throws. */
+/** The library's counters throw for negative or non-finite amounts, so those become 0. */
 function amount(value: number): number {
   return Number.isFinite(value) && value > 0 ? value : 0;
 }
 
 /**
- * Makes the metrics of one server, on a registry of its own. The library loads later than the rest of
- * the program; what is counted until then waits.
+ * Creates the metrics of one server on their own registry. The library loads after the start; counts wait until then.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const models = new BoundedLabels(MAX_MODELS);
@@ -134,7 +133,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       return;
     }
     if (waiting.length < MAX_WAITING) waiting.push(count);
-    load().catch(() => {}); // a scrape reports it
+    load().catch(() => {}); // a scrape reports the error
   };
 
   const plainPruning = (sample: PruningSample): PruningSample => ({

@@ -9,15 +9,15 @@ import type {
   Route,
 } from './metrics.ts';
 
-/** Counts samples whose labels are already bounded. */
+/** Counts samples with bounded labels. */
 export type Recorder = Omit<Metrics, 'loaded'>;
 
-/** Upper bounds in seconds: from a warm turn to a text at its time-out. */
+/** Upper bounds in seconds: from a warm turn to a text at its time limit. */
 const PRUNING_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 /** Upper bounds in seconds: from loopback to a model that thinks for minutes. */
 const FIRST_BYTE_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Routes whose answers are an upstream's. */
+/** Routes with answers from an upstream. */
 const PROXIED: ReadonlySet<Route> = new Set<Route>([
   'chat_completions',
   'messages',
@@ -27,7 +27,7 @@ const PROXIED: ReadonlySet<Route> = new Set<Route>([
   'passthrough',
 ]);
 
-/** Tells what the provider counted, by kind; what it did not tell, or tells as no amount, is left out. */
+/** Reports the provider's counts by kind; skips missing and invalid ones. */
 function eachKind(usage: ProviderTokens, told: (kind: string, tokens: number) => void): void {
   const tell = (kind: string, tokens: number | null | undefined): void => {
     if (typeof tokens === 'number' && Number.isFinite(tokens) && tokens > 0) told(kind, tokens);
@@ -38,7 +38,7 @@ function eachKind(usage: ProviderTokens, told: (kind: string, tokens: number) =>
   tell('completion', usage.completionTokens);
 }
 
-/** Makes the counters, histograms and gauges of one server. */
+/** Creates the counters, histograms and gauges of one server. */
 export function createRecorder({ version, storeSizes }: MetricsOptions): Recorder {
   const registry = new Registry();
   const registers = [registry];
@@ -72,7 +72,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   );
   const compactions = counter('compactions_total', 'Compactions of clients, and those that cuts have avoided.', 'kind');
   for (const kind of ['seen', 'avoided']) compactions.inc({ kind }, 0);
-  // without labels it is there from the beginning, so that nothing need not be added
+  // a counter without labels exists from the start, so zero need not be added
   const add = (counter: Counter, value: number): void => {
     if (value > 0) counter.inc(value);
   };
@@ -98,7 +98,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
     request(sample: RequestSample) {
       const { route, status, model, firstByteMs, upstreamError } = sample;
       requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', model });
-      // the proxied answers alone: scrapes and health checks would drown them
+      // only proxied answers: scrapes and health checks would dominate the histogram
       if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
       if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
       if (sample.pruning !== undefined) {
@@ -151,7 +151,7 @@ function storeGauges(registry: Registry, storeSizes: MetricsOptions['storeSizes'
   };
 }
 
-/** A few figures of the process, read at each scrape; the library's own set would sample all the time. */
+/** A few process figures, read at each scrape; the library's own set would sample all the time. */
 function addProcessGauges(registry: Registry): void {
   const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({

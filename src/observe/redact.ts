@@ -1,19 +1,19 @@
-/** What stands in a log line in the place of a credential. */
+/** The replacement of a credential in a log line. */
 const REDACTED = '[redacted]';
 
 const SECRET_KEY =
   /^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key$|(?:^|auth|access|bearer|refresh)[-_]?token$|passw(?:or)?d$|secret$/i;
 
-/** Names of fields that were found to be none, so that each is matched once. */
+/** Cache of field names that do not match the pattern. */
 const harmless = new Set<string>();
 const MAX_HARMLESS = 1_000;
 
-/** Nesting that is looked through; log fields are flat or nearly so. */
+/** Deepest level that is searched; log fields are flat or nearly so. */
 const MAX_DEPTH = 5;
 
 /**
- * Replaces the values of keys that name a credential, at any depth, and strings that are a bearer credential. Returns
- * the very object when there is nothing to hide, otherwise a copy.
+ * Replaces values of keys that name a credential, at any depth, and strings that are a bearer credential. Returns the
+ * same object if there is nothing to hide, otherwise a copy.
  */
 export function hideSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   return hideIn(fields, 0);
@@ -40,7 +40,7 @@ function isSecret(key: string): boolean {
 
 function isCredential(value: string): boolean {
   const first = value.charCodeAt(0) | 0x20;
-  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', asked first: most strings are none
+  return first === 0x62 && /^(?:bearer|basic) /i.test(value); // 'b', checked first because most strings fail it
 }
 
 function hideValue(value: unknown, depth: number): unknown {
@@ -54,12 +54,12 @@ function hideValue(value: unknown, depth: number): unknown {
   return hideIn(value as Record<string, unknown>, depth + 1);
 }
 
-/** An error as a log line shows it. */
+/** An error in a log line. */
 export interface ErrorFields {
   readonly type: string;
   readonly code?: string;
   readonly message: string;
-  /** Where it was thrown: the frames without the message. */
+  /** The stack frames without the message. */
   readonly stack?: string;
   readonly cause?: ErrorFields;
 }
@@ -68,8 +68,8 @@ const MAX_MESSAGE = 300;
 const MAX_CAUSES = 4;
 
 /**
- * Describes an error by type, code, message and frames, and by nothing else it may carry: other fields can hold a
- * request's text, and so does the message of a JSON syntax error.
+ * Describes an error by type, code, message and frames only. Other fields may contain a request's text, and so may the
+ * message of a JSON syntax error.
  */
 export function describeError(error: unknown, depth = 0): ErrorFields {
   if (!(error instanceof Error)) return { type: typeof error, message: 'not an Error' };

@@ -1,7 +1,7 @@
 import type { StoredChildLog } from '../core/ports/records.ts';
 import type { StoredEvent } from '../core/ports.ts';
 
-/** What a resource says of events and of entries of logs alike. */
+/** Common fields of events and log entries in resources. */
 interface Told {
   readonly seq: number;
   /** Epoch milliseconds. */
@@ -14,7 +14,7 @@ interface Told {
   readonly childId: string | null;
 }
 
-/** What a resource says of one event. */
+/** An event in a resource. */
 export interface ResourceRunEvent extends Told {
   readonly kind: string;
   readonly level: string;
@@ -22,7 +22,7 @@ export interface ResourceRunEvent extends Told {
   readonly payload: unknown;
 }
 
-/** What a resource says of one entry of an agent's log. */
+/** An entry of an agent's log in a resource. */
 export interface ResourceChildLogEntry extends Told, Pick<StoredChildLog, 'stream' | 'message' | 'parsed'> {
   readonly childId: string;
   readonly raw: string | null;

@@ -22,7 +22,7 @@ export interface WatchQuery {
   readonly uri: string;
   readonly fromSeq: number;
   readonly limit: number;
-  /** How long to wait for something to come when there is nothing, in milliseconds. */
+  /** How long to wait for the first entry, in milliseconds. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
 }
@@ -33,23 +33,23 @@ export interface Watched {
   readonly uri: string;
   readonly kind: ResourceKind;
   readonly events: readonly Entry[];
-  /** Where to go on: behind the last of `events`, or where this began when there is none. */
+  /** The next sequence number: after the last of `events`, or the start if there is none. */
   readonly nextSeq: number;
 }
 
 export interface ResourcesOptions {
   readonly store: Pick<Store, 'events' | 'findPrune' | 'findOriginal'>;
   readonly records: Records;
-  /** Writes what this process knows already, so that a reader sees it. */
+  /** Writes the pending entries of this process, so that a reader sees them. */
   readonly flush: () => Promise<void>;
-  /** Calls back when this process has written events, until the returned function is called. */
+  /** Calls back after this process has written events, until the returned function is called. */
   readonly onWritten: (listener: () => void) => () => void;
 }
 
-/** Resources of another part of the product, listed and read beside these; they cannot be watched. */
+/** Resources of another part of the product, listed and read together with these; they cannot be watched. */
 export interface FurtherResources {
   list(limit: number, uriPrefix: string): Promise<readonly (ResourceItem & { readonly atMs: number })[]>;
-  /** @returns `null` for what is not there */
+  /** @returns `null` if it does not exist */
   read(
     kind: 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace',
     id: string,
@@ -57,18 +57,18 @@ export interface FurtherResources {
   ): Promise<object | 'expired' | null>;
 }
 
-/** Events that one read of a run gives, the newest; `resources_watch` gives them all. */
+/** Most events in one read of a run, the newest; `resources_watch` returns all. */
 const MAX_READ = 10_000;
-/** Other processes write too: a wait looks again so often. */
+/** Poll interval for entries of other processes. */
 const LOOK_AGAIN_MS = 250;
 
-/** What a resource of the scheme leads to. */
+/** The target of a resource URI. */
 interface Found {
   readonly kind: OfferedKind;
   readonly id: string;
 }
 
-/** The `sc://` resources: events of runs, originals behind prune ids, logs of agents. */
+/** The `sc://` resources: events of runs, originals of prune ids, logs of agents. */
 export class Resources {
   readonly #options: ResourcesOptions;
   #further: FurtherResources | null = null;
@@ -77,13 +77,13 @@ export class Resources {
     this.#options = options;
   }
 
-  /** Shows further kinds of resources. */
+  /** Adds further kinds of resources. */
   extend(further: FurtherResources): void {
     this.#further = further;
   }
 
   /**
-   * Resources whose URI begins with a prefix, the newest first.
+   * Resources whose URI has a prefix, newest first.
    *
    * @throws PrunerError `store_unavailable`
    */
@@ -133,7 +133,7 @@ export class Resources {
   }
 
   /**
-   * What came to a run or an agent from a sequence number on, ascending.
+   * The entries of a run or an agent from a sequence number on, ascending.
    *
    * @throws PrunerError as `read`; a snapshot never changes and is `resource_wrong_kind`
    */
@@ -182,7 +182,7 @@ export class Resources {
     return { uri, kind, payload };
   }
 
-  /** Looks until there is something, the time is over or the caller has gone. */
+  /** Polls until there is an entry, the time is over or the caller has gone. */
   async #poll<T>(look: () => Promise<readonly T[]>, waitMs: number, signal: AbortSignal): Promise<readonly T[]> {
     await this.#options.flush();
     const endMs = performance.now() + waitMs;
@@ -282,7 +282,7 @@ function find(uri: string): Found {
   );
 }
 
-/** A resource of another part: all kinds that are not ours, and a snapshot of a graph, which has two ids. */
+/** A resource of another part: all kinds not listed here, and a snapshot of a graph, which has two ids. */
 type FurtherName = ResourceName & { readonly kind: Parameters<FurtherResources['read']>[0] };
 
 function isFurther(name: ResourceName): name is FurtherName {

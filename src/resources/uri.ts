@@ -1,4 +1,4 @@
-/** What the `sc://` scheme has names for. The last three, and snapshots of graphs, are those of the fleet. */
+/** The kinds of the `sc://` scheme. The last three, and snapshots of graphs, belong to the fleet. */
 export type ResourceKind =
   | 'run_events'
   | 'snapshot'
@@ -11,14 +11,14 @@ export interface ResourceName {
   readonly kind: ResourceKind;
   /** Id of the run, the prune or the agent. */
   readonly id: string;
-  /** The transaction of a graph's snapshot, the number of a graph's version. */
+  /** The transaction of a graph's snapshot, or the number of a graph's version. */
   readonly part?: string;
 }
 
 const MAX_URI_CHARS = 1_000;
 const ESCAPE_CHARS = '%41'.length;
 
-/** The places of the resources that this server has: what stands before and behind the id. */
+/** URI patterns of this server's resources: the parts before and after the id. */
 const places = {
   run_events: ['sc://runs/', '/events'],
   snapshot: ['sc://snapshots/', ''],
@@ -32,7 +32,7 @@ export function formatUri(kind: OfferedKind, id: string): string {
   return `${before}${encodeURIComponent(id)}${behind}`;
 }
 
-/** The inverse of `formatUri`, and the kinds of the fleet; `null` for any other text. */
+/** The inverse of `formatUri`, including the fleet's kinds; `null` for any other text. */
 export function parseUri(uri: string): ResourceName | null {
   if (uri.length > MAX_URI_CHARS || !uri.startsWith('sc://')) return null;
   const [family = '', part = '', end, ...more] = uri.slice('sc://'.length).split('/');
@@ -51,7 +51,7 @@ export function parseUri(uri: string): ResourceName | null {
   return null;
 }
 
-/** An `@` of the id itself stands escaped. */
+/** An `@` inside the id is escaped. */
 function graphName(part: string): ResourceName | null {
   const [, graph = '', version] = /^([^@]*)(?:@v(\d{1,15}))?$/.exec(part) ?? [];
   const id = decoded(graph);
@@ -60,9 +60,9 @@ function graphName(part: string): ResourceName | null {
 }
 
 /**
- * The ids that URIs of a kind can have when they begin with a prefix.
+ * The prefix of ids in URIs of a kind with a given prefix.
  *
- * @returns how such an id begins, or `null` when no URI of the kind begins so
+ * @returns the prefix of the ids, or `null` if no URI of the kind matches
  */
 export function idPrefix(kind: OfferedKind, prefix: string): string | null {
   const [before, behind] = places[kind];
@@ -72,7 +72,7 @@ export function idPrefix(kind: OfferedKind, prefix: string): string | null {
   const slash = rest.indexOf('/');
   if (slash >= 0 && !behind.startsWith(rest.slice(slash))) return null;
   const id = slash < 0 ? rest : rest.slice(0, slash);
-  // a prefix may end amid the escapes of a character, which stand for nothing yet
+  // a prefix may end inside the escapes of a character, which are incomplete then
   for (let whole = id.replace(/%[0-9A-Fa-f]?$/, ''); ; whole = whole.slice(0, -ESCAPE_CHARS)) {
     const prefixOfId = decoded(whole, true);
     if (prefixOfId !== null || !/%[0-9A-Fa-f]{2}$/.test(whole)) return prefixOfId;

@@ -1,7 +1,7 @@
 import { headerSecret, httpUrl, oneOf, optional, wholeNumber } from '../rules.ts';
 import { DAY_S, MAX_TIMER_MS, setting } from './setting.ts';
 
-/** Who else has a say in ranking. */
+/** External services that take part in ranking. */
 export const backendsSettings = {
   backend: setting({
     env: ['KIMI_PRUNING_BACKEND'],

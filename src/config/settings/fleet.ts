@@ -77,7 +77,7 @@ export const fleetSettings = {
     rule: wholeNumber(0, 60_000),
     fallback: 2000,
     unit: 'ms',
-    doc: 'How long a child that was told to end may take before it is made to.',
+    doc: 'How long a child may take to end after SIGTERM before it is killed.',
   }),
   childCommands: setting({
     rule: list('agent names and absolute paths of programs'),

@@ -1,7 +1,7 @@
 import { oneOf, optional, share, wholeNumber } from '../rules.ts';
 import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
-/** What is kept and how long, and what one request may take. */
+/** Storage and retention, and the limits of one request. */
 export const keepingSettings = {
   pruneIdTtlS: setting({
     rule: wholeNumber(1, 100 * 365 * DAY_S),

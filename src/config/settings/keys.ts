@@ -1,7 +1,7 @@
 import { headerSecret, onOff } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** Keys of the proxy's own, and the provider's that it may use for all. */
+/** The proxy's access keys, and shared provider keys. */
 export const keysSettings = {
   requireKey: setting({
     rule: onOff(),

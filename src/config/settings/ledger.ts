@@ -1,7 +1,7 @@
 import { onOff, optional, plainText, share } from '../rules.ts';
 import { setting } from './setting.ts';
 
-/** What requests cost, and what pruning changed. */
+/** Costs of requests, and effects of pruning. */
 export const ledgerSettings = {
   prices: setting({
     rule: optional(plainText('a file path')),

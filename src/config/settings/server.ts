@@ -13,7 +13,7 @@ import {
 } from '../rules.ts';
 import { MAX_TIMER_MS, setting } from './setting.ts';
 
-/** Where it listens, who may come in, where requests go on to, and what is told. */
+/** Listening address, access, upstreams and reporting. */
 export const serverSettings = {
   host: setting({
     rule: hostName(),

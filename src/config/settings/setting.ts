@@ -1,27 +1,32 @@
 import { onOff, type Rule } from '../rules.ts';
 
-/** A row of the table: all that is said of a setting once. Its names come from its key where the row gives none. */
+/** A row of the table with all facts about a setting. Default names derive from its key. */
 export interface Row<T> {
-  /** Names in the environment, the first that is set wins; without it `MCP_PRUNER_` and the key. */
+  /** Environment variables; the first one set wins. Default: `MCP_PRUNER_` and the key. */
   readonly env?: readonly [string, ...string[]];
-  /** Key in the TOML file; without it that of the table. `null` for what only the environment may hold, as any secret. */
+  /**
+   * Key in the TOML file; default: the table's key. `null` if only the environment may contain it, such as a secret.
+   */
   readonly toml?: string | null;
   readonly rule: Rule<T>;
   readonly fallback: T;
-  /** The default in words, where it depends on the machine or an empty value needs explaining. */
+  /** The default in words, if it depends on the machine or an empty value needs explaining. */
   readonly fallbackWords?: string;
   readonly unit?: string;
-  /** What it is for, in one line. */
+  /** Its purpose, in one line. */
   readonly doc: string;
   /** Never printed, and refused in the TOML file. */
   readonly secret?: true;
-  /** Name of the option of `mcp-pruner serve` that sets it too. */
+  /** Option of `mcp-pruner serve` that also sets it. */
   readonly flag?: string;
-  /** `mcp-pruner serve` switches it by `--enable-…` and `--disable-…`. */
+  /** `mcp-pruner serve` has `--enable-…` and `--disable-…` for it. */
   readonly toggle?: true;
-  /** Settings that are on with it, unless they were set by themselves. */
+  /** Settings enabled together with it, unless set explicitly. */
   readonly implies?: readonly string[];
-  /** What a wrong word in the environment counts as, with a warning; without it a wrong word stops the start. */
+  /**
+   * The substitute for an invalid word in the environment, with a warning; without it an invalid word prevents the
+   * start.
+   */
   readonly instead?: T;
 }
 
@@ -34,17 +39,17 @@ export interface Setting<T> extends Omit<Row<T>, 'env' | 'toml' | 'toggle'> {
   readonly toggle?: string;
 }
 
-/** A row of the table. */
+/** Creates a row of the table. */
 export function setting<T>(row: Omit<Row<T>, 'fallback' | 'instead'> & { fallback: NoInfer<T>; instead?: NoInfer<T> }) {
   return row as Row<T>;
 }
 
-/** The row of a part of the product that is off unless it, or what implies it, is asked for. */
+/** The row of an optional feature: off unless it, or a setting that implies it, is enabled. */
 export function part(doc: string, implies: readonly string[] = []) {
   return setting({ rule: onOff(), fallback: false, toggle: true, doc, implies });
 }
 
-/** The setting of a row: `enableBulk` is `MCP_PRUNER_ENABLE_BULK`, `enable_bulk` and `--enable-bulk`. */
+/** Derives a setting's names: `enableBulk` is `MCP_PRUNER_ENABLE_BULK`, `enable_bulk` and `--enable-bulk`. */
 export function named<T>(key: string, given: Row<T>): Setting<T> {
   const name = key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
   const { env = [`MCP_PRUNER_${name.toUpperCase()}`], toml = given.secret ? null : name, toggle, ...row } = given;
@@ -55,5 +60,5 @@ export const KIB = 1024;
 export const MIB = 1024 * KIB;
 export const GIB = 1024 * MIB;
 export const DAY_S = 24 * 60 * 60;
-/** The longest delay that a timer of Node can wait, some 24 days. */
+/** The longest delay of a Node timer, about 24 days. */
 export const MAX_TIMER_MS = 2_147_483_647;

@@ -1,7 +1,7 @@
 import type { ColdFigures, CompactionStore, ContextPeak, StoredCompaction } from '../../core/ports/compactions.ts';
 import { unsupported } from './unsupported.ts';
 
-/** Compactions of some projects. */
+/** Compactions, narrowed to some projects. */
 export class NarrowedCompactions implements CompactionStore {
   readonly #unscoped: CompactionStore;
   readonly #ownProjects: readonly string[];
@@ -11,7 +11,7 @@ export class NarrowedCompactions implements CompactionStore {
     this.#ownProjects = ownProjects;
   }
 
-  /** Compactions are noted by the process that forwards the requests. */
+  /** Compactions are recorded by the process that forwards the requests. */
   add = unsupported;
   follow = unsupported;
 

@@ -8,10 +8,10 @@ import type {
 } from '../../core/ports/ledger.ts';
 import { unsupported } from './unsupported.ts';
 
-/** Requests that are read at a time in search of those of the viewer's projects. */
+/** Requests read at a time while searching for those of the viewer's projects. */
 const PAGE = 500;
 
-/** What requests of some projects cost. */
+/** The ledger, narrowed to some projects. */
 export class NarrowedLedger implements LedgerStore {
   readonly #unscoped: LedgerStore;
   readonly #ownProjects: readonly string[];
@@ -21,7 +21,7 @@ export class NarrowedLedger implements LedgerStore {
     this.#ownProjects = ownProjects;
   }
 
-  /** Requests are billed by whoever forwards them. */
+  /** Requests are billed by the process that forwards them. */
   settle = unsupported;
   add = unsupported;
 
@@ -35,7 +35,7 @@ export class NarrowedLedger implements LedgerStore {
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
-  /** Two projects may begin a conversation with the same words: it has one name then. */
+  /** Two projects may begin a conversation with the same words; both then have the same conversation id. */
   async turns({ conversationId, after, limit }: Parameters<LedgerStore['turns']>[0]): Promise<readonly LedgerTurn[]> {
     const found: LedgerTurn[] = [];
     for (let behind = after; found.length < limit; ) {

@@ -10,11 +10,11 @@ import { unsupported } from './unsupported.ts';
 
 const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map() };
 
-/** Results of some projects. Another project is one in which nothing was seen. */
+/** Results, narrowed to some projects. Other projects appear empty. */
 export class NarrowedRecall implements RecallStore {
   readonly #wide: RecallStore;
   readonly #mine: readonly string[];
-  /** Only prune ids and rows that this object returned lead to a text. */
+  /** Only prune ids and rows returned by this object give access to a text. */
   readonly #owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
   constructor(
@@ -27,7 +27,7 @@ export class NarrowedRecall implements RecallStore {
     this.#owned = owned;
   }
 
-  /** Results are kept by whoever forwards them. */
+  /** Results are recorded by the process that forwards the requests. */
   note = unsupported;
   stored = unsupported;
 
@@ -35,7 +35,7 @@ export class NarrowedRecall implements RecallStore {
     return this.#wide.index();
   }
 
-  /** How often a word occurs is the whole index's; where a project has no result, it is not said. */
+  /** Word frequencies come from the whole index; for a project without results they are withheld. */
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
     return this.#isMine(project) ? this.#wide.frequencies(project, terms) : Promise.resolve(NOTHING);
   }

@@ -10,14 +10,14 @@ import type {
   StoredChildLog,
 } from '../../core/ports/records.ts';
 
-/** Lists of what is of some projects. Agents that were started belong to none, and are not shown. */
+/** Lists, narrowed to some projects. Agents belong to no project, and are not shown. */
 export class NarrowedRecords implements Records {
   readonly #unscoped: Records;
   readonly #ownProjects: readonly string[];
   readonly #project: string;
   readonly #projects: () => Promise<ProjectStore>;
 
-  /** @param project - whose answers are kept */
+  /** @param project - the project whose answers are stored */
   constructor(
     unscoped: Records,
     ownProjects: readonly string[],
@@ -72,7 +72,7 @@ export class NarrowedRecords implements Records {
     return Promise.resolve([]);
   }
 
-  /** Agents write their logs by themselves, into the whole store. */
+  /** Agent logs are written to the whole store. */
   addChildLogs(): Promise<void> {
     return Promise.resolve();
   }
@@ -93,7 +93,7 @@ export class NarrowedRecords implements Records {
     return this.#unscoped.dropReply(tool, this.#own(key), kept);
   }
 
-  /** The same key of two projects stands for two calls: no name of a project holds a line break. */
+  /** The same key in two projects identifies two calls. Project names contain no line break, so it separates them. */
   #own(key: string): string {
     return `${this.#project}\n${key}`;
   }

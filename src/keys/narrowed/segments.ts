@@ -16,7 +16,7 @@ export interface NarrowedSegmentsParts {
 
 const NO_DIRECTIVES: ProjectDirectives = { generation: 0, directives: [], steps: [] };
 
-/** Segments and directives of some projects; another project is one of which nothing was ever seen. */
+/** Segments and directives, narrowed to some projects. Other projects appear empty. */
 export class NarrowedSegments implements SegmentStore {
   readonly #unscoped: SegmentStore;
   readonly #ownProjects: ReadonlySet<string>;
@@ -80,7 +80,7 @@ export class NarrowedSegments implements SegmentStore {
     return this.#give(found.filter(({ project }) => this.#ownProjects.has(project)));
   }
 
-  /** A segment may name prunes whose text it did not bring: they are left out. */
+  /** A segment may name prunes of texts from elsewhere; those are left out. */
   async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
     const found = await this.#unscoped.prunesOf(rows);
     const projects = await this.#parts.projects();

@@ -24,19 +24,20 @@ import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
 import { unsupported } from './unsupported.ts';
 
-/** A store and what it knows of projects. */
+/** A store with its project ownership. */
 export interface Wide {
   readonly store: StoreHandle;
   readonly projects: () => Promise<ProjectStore>;
-  /** As `immutableHistoryProject` of the core: under which name conversations of a project are noted that cannot change. */
+  /**
+   * As `immutableHistoryProject` of the core: the project name under which history-bound conversations are recorded.
+   */
   readonly immutableHistoryProject: (project: string) => string;
 }
 
 /**
- * A store as the holder of a key sees it: with what is of its projects, and nothing else. It implements the same ports as
- * the whole store, and whatever is built over it (a tool, a view, a service) can reach no further; a method that a port
- * gets later does not compile until it is narrowed here. What is another project's is answered as what is not there, by the
- * very same question to the store.
+ * A store as visible to the holder of a key: limited to its projects. It implements the same ports as the whole store,
+ * so that tools, views and services built on it have no further access. A method added to a port does not compile until
+ * it is narrowed here. Data of other projects is answered like missing data, by the same query.
  */
 export class NarrowedStore implements StoreHandle {
   readonly segments: SegmentStore;
@@ -116,7 +117,7 @@ export class NarrowedStore implements StoreHandle {
     return { ...done, missing: [...missing, ...done.missing] };
   }
 
-  /** What was sent of a message is found by all that stands before it, which a viewer has not. */
+  /** Sent-message records are found by the hash of all earlier messages, which a viewer does not have. */
   findSent(): Promise<Map<string, SentMessage>> {
     return Promise.resolve(new Map());
   }
@@ -147,7 +148,7 @@ export class NarrowedStore implements StoreHandle {
 
   addUsage = unsupported;
 
-  /** Totals by day, model and tool are of all projects together. */
+  /** Totals by day, model and tool cover all projects. */
   usage(): Promise<readonly UsageTotal[]> {
     return Promise.resolve([]);
   }
@@ -165,17 +166,17 @@ export class NarrowedStore implements StoreHandle {
     return { prunes, snapshots, bytes };
   }
 
-  /** Upkeep is the whole store's. */
+  /** Upkeep is reserved to the whole store. */
   sweep(): Promise<boolean> {
     return Promise.resolve(false);
   }
 
-  /** The fleet knows no projects. */
+  /** The fleet has no projects. */
   fleet = unsupported;
   projects = unsupported;
   keys = unsupported;
 
-  /** It ends with the store that it is a part of. */
+  /** Closed together with the underlying store. */
   close(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.ts';
 
-/** What no part of a store can do for a viewer. */
+/** The implementation of methods that viewers may not use. */
 export function unsupported(): Promise<never> {
   return Promise.reject(new StoreUnavailable('unsupported'));
 }
