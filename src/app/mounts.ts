@@ -14,6 +14,7 @@ import type { Metrics } from '../observe/metrics.ts';
 import type { PageAccess } from '../page/access.ts';
 import { viewerOf } from '../proxy/doors/admitted.ts';
 import { sendError } from '../proxy/openai-error.ts';
+import type { SavingWatch } from '../proxy/report/saving-watch.ts';
 import { contextOf } from '../proxy/request-context.ts';
 import { mayBeSession } from '../proxy/unknown-path.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
@@ -30,6 +31,8 @@ export interface MountParts extends Services {
   readonly hops: Hops;
   readonly onPathUnknown: (path: string) => void;
   readonly metrics: Metrics;
+  /** Knows whether requests with large results save nothing. */
+  readonly savings: Pick<SavingWatch, 'alarm'>;
   /** Fires when the server stops: what would never end by itself must not hold that up. */
   readonly stopping: AbortSignal;
   /** Largest body of `/rpc`, in bytes; `/prune` takes half of it. */

@@ -35,6 +35,7 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     },
     onWritten: (listener) => events.onWritten(listener),
     ledger: parts.pageLedger ?? parts.ledger,
+    savingAlarm: () => (isNarrow ? null : parts.savings.alarm),
     contexts: (query) => readContexts(store.compactions, query),
     recall: parts.recall,
     project: parts.viewerProject ?? 'default',

@@ -55,9 +55,19 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const fleet = await fleetOf(services, port);
   const tools = openTools(services, face, [], fleet);
   const opened = await openWires(services, metrics, keys?.owners);
-  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, destinations, hops, close } = opened;
+  const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, savings, destinations, hops, close } =
+    opened;
   const stopping = new AbortController();
-  const ofAll = { ...services, tools, destinations, hops, onPathUnknown, metrics, maxBodyBytes: face.maxInputBytes };
+  const ofAll = {
+    ...services,
+    tools,
+    savings,
+    destinations,
+    hops,
+    onPathUnknown,
+    metrics,
+    maxBodyBytes: face.maxInputBytes,
+  };
   const mountParts: MountParts = { ...ofAll, stopping: stopping.signal };
   const rest = loadSoon(async () => {
     const [{ openMounts }, views] = await Promise.all([
@@ -77,7 +87,12 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     hops,
     app: rest.listener,
     loaded: Promise.all([rest.settled, services.ledgerStarted, noteSettings(storage)]).then(() => undefined),
-    health: () => ({ ...services.health(), routes: rest.state(), not_understood: notUnderstood.report() }),
+    health: () => ({
+      ...services.health(),
+      routes: rest.state(),
+      not_understood: notUnderstood.report(),
+      ...(savings.alarm && { saving_alarm: savings.alarm }),
+    }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
     stopChildren: async () => fleet?.close(),

@@ -23,6 +23,8 @@ export interface Base {
   readonly loaded?: Pick<Loaded, 'origins' | 'warnings'>;
   /** Where the built files of the page are, if not where the build puts them. */
   readonly pageFolder?: string;
+  /** Requests in a row without a saving that raise the alarm; for tests. Default: 50. */
+  readonly alarmAfter?: number;
   /** Runs the checks of `mcp-pruner doctor` on this installation. */
   readonly examine?: () => Promise<readonly FindingShown[]>;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { getHeapStatistics } from 'node:v8';
+import { pruningSettings } from '../config/settings/pruning.ts';
 import type { Settings } from '../config/settings.ts';
 import { isForeign } from '../core/origin.ts';
 import type { Ownership } from '../core/ownership.ts';
@@ -21,6 +22,7 @@ import { ByteBudget } from '../proxy/byte-budget.ts';
 import { sendError } from '../proxy/openai-error.ts';
 import { NotUnderstood } from '../proxy/report/not-understood.ts';
 import { Reporter } from '../proxy/report/report.ts';
+import { SavingWatch } from '../proxy/report/saving-watch.ts';
 import type { SocketWire, Wire } from '../proxy/server.ts';
 import { StoreWait } from '../proxy/store-wait.ts';
 import { AwsSigning } from '../proxy/upstream/aws-signing.ts';
@@ -49,6 +51,8 @@ export interface Wires {
   readonly onPathUnknown: (path: string) => void;
   /** How often something passed unread because nobody knows what it is, by reason. */
   readonly notUnderstood: NotUnderstood;
+  /** Knows whether requests with large results save nothing. */
+  readonly savings: Pick<SavingWatch, 'alarm'>;
   readonly destinations: Destinations;
   /** Knows requests that have been here before. */
   readonly hops: Hops;
@@ -80,7 +84,9 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const shadow = settings.mode === 'shadow';
   const onFailure = failures.of('reports');
   const ledger = services.ledger;
-  const reporter = new Reporter({ log, metrics, store, events, clock, shadow, notUnderstood, onFailure, ledger });
+  const savings = savingWatch(services);
+  const told = { log, metrics, notUnderstood, savings, onFailure, ledger };
+  const reporter = new Reporter({ ...told, store, events, clock, shadow });
   const options = await handlerOptions(services, reporter, nextId, owners);
   const counts = settings.verify > 0 ? exactCounts(services) : undefined;
   const signing = awsSigning(services);
@@ -119,6 +125,7 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
     onUpgradeRefused: () => reporter.unread('upgrade_refused'),
     onPathUnknown: (path) => reporter.unread('path_not_understood', { path: path.slice(0, MAX_TOLD_CHARS) }),
     notUnderstood,
+    savings,
     destinations,
     hops,
     async close() {
@@ -126,6 +133,21 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
       await upstreams.close();
     },
   };
+}
+
+function savingWatch({ settings, store, log, failures, alarmAfter }: Services): SavingWatch {
+  const hasDefaultSizes = settings.minPruneChars <= pruningSettings.minPruneChars.fallback;
+  return new SavingWatch({
+    settings: { enabled: settings.enabled, shadow: settings.mode === 'shadow', hasDefaultSizes },
+    log,
+    async removedOn(day) {
+      const sums = await store.ledger.totals({ sinceDay: day });
+      const removed = sums.filter((sum) => sum.slice === 'all' && sum.day === day && sum.field === 'removed');
+      return removed.reduce((all, { value }) => all + value, 0);
+    },
+    onFailure: failures.of('reports'),
+    ...(alarmAfter !== undefined && { alarmAfter }),
+  });
 }
 
 /** Answers a request that is not forwarded. */

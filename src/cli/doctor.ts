@@ -8,6 +8,7 @@ import { checkAgents } from './doctor-agents.ts';
 import { checkKeys } from './doctor-keys.ts';
 import { checkPrices } from './doctor-prices.ts';
 import { checkPort, checkUpstreams } from './doctor-proxy.ts';
+import { checkSaving } from './doctor-saving.ts';
 import { checkStore } from './doctor-store.ts';
 import { checkTeamKeys } from './doctor-team.ts';
 import { checkUnread } from './doctor-unread.ts';
@@ -73,6 +74,7 @@ export async function examine(read: () => Loaded, io: Io): Promise<Finding[]> {
     ...keys,
     port.finding,
     ...checkUnread(running),
+    ...checkSaving(running),
     ...upstreams,
     store,
     ...prices,

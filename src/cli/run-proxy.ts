@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isHttpUrl } from '../agents/mcp-servers.ts';
 import type { Settings } from '../config/settings.ts';
+import { isAlarmCause, type SavingAlarm } from '../core/saving-alarm.ts';
 import { type ProviderFacts, providerFacts } from '../providers/facts.ts';
 import { makeFolder } from '../store/sqlite/make-folder.ts';
 import { type Call, type Io, textOption, UsageError } from './command.ts';
@@ -36,6 +37,8 @@ export interface ProxyHealth {
   readonly storeId?: string;
   /** How often something passed unread since its start because nobody knows what it is, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
+  /** Present while requests with large results save nothing. */
+  readonly savingAlarm?: SavingAlarm;
 }
 
 /** The address of another proxy than that of the settings, as `--proxy` names it, without a path. @throws UsageError */
@@ -65,7 +68,9 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
       if (typeof origin === 'string' && URL.canParse(origin)) upstreams.set(field, origin);
     }
     const storeId = typeof fields.store_id === 'string' && { storeId: fields.store_id };
-    return { upstreams, ...storeId, notUnderstood: countsIn(fields.not_understood) };
+    const savingAlarm = alarmIn(fields.saving_alarm);
+    const notUnderstood = countsIn(fields.not_understood);
+    return { upstreams, ...storeId, notUnderstood, ...(savingAlarm && { savingAlarm }) };
   } catch {
     return null; // nothing there, or something else
   }
@@ -74,6 +79,13 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
 function countsIn(value: unknown): Map<string, number> {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
   return new Map(entries.filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
+}
+
+function alarmIn(value: unknown): SavingAlarm | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { cause, requests, code }: Readonly<Record<string, unknown>> = { ...value };
+  if (!isAlarmCause(cause) || typeof requests !== 'number' || typeof code !== 'string') return null;
+  return { cause, requests, code };
 }
 
 /** The address of the proxy that the settings describe, as this machine reaches it. */

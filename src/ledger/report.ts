@@ -12,6 +12,7 @@ import type {
   Others,
   Share,
 } from '../core/ports/ledger.ts';
+import { type DaySaving, fallenNotes } from './fallen-saving.ts';
 import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
 
@@ -45,13 +46,14 @@ export function reportOf(
   const models = grouped(of('model'), ({ key }) => key)
     .map(([model, fields]) => ({ model, ...totalsOf(fields), calibration: calibrationOf(fields) }))
     .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
+  const days = grouped(all, ({ day }) => day);
   const held = steps.filter(({ project }) => query.project === undefined || project === query.project);
   return {
     sinceDay: query.sinceDay,
     project: query.project ?? null,
-    notes: [...problems, ...unpricedNotes(models), ...foldedNotes(projects)],
+    notes: [...problems, ...unpricedNotes(models), ...foldedNotes(projects), ...fallenNotes(days.map(savingOf))],
     totals,
-    days: grouped(all, ({ day }) => day).map(([day, fields]) => ({ day, ...totalsOf(fields) })),
+    days: days.map(([day, fields]) => ({ day, ...totalsOf(fields) })),
     models,
     projects,
     tools: grouped(of('tool'), ({ key }) => key)
@@ -73,6 +75,12 @@ export function reportOf(
     checked: checkedOf(whole),
     steps: [...held].reverse(),
   };
+}
+
+function savingOf([day, fields]: readonly [string, Fields]): DaySaving {
+  const get = (field: string): number => fields.get(field) ?? 0;
+  const [requests, looked, removed] = [get('requests'), get('looked'), get('removed')];
+  return { day, requests, looked, removed, wouldRemove: get('wouldRemove') };
 }
 
 /** That figures of projects were added to `(others)`. */

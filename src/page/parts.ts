@@ -5,6 +5,7 @@ import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { Recall } from '../core/recall/recall.ts';
+import type { SavingAlarm } from '../core/saving-alarm.ts';
 import type { ReasonLanguage } from '../engine/text/reasons.ts';
 import type { FailureReporter } from '../failures.ts';
 import type { ContextGc } from '../gc/context-gc.ts';
@@ -25,6 +26,8 @@ export interface PageParts {
   readonly pruner: Pick<Pruner, 'recover'>;
   readonly contextGc: Pick<ContextGc, 'prune' | 'pin' | 'unpin'>;
   readonly ledger: LedgerReader;
+  /** The alarm that holds because nothing is saved; `null` where none does. */
+  readonly savingAlarm: () => SavingAlarm | null;
   /** Compactions and pauses since a day. May reject with `StoreUnavailable`. */
   readonly contexts: (query: { readonly sinceDay: string; readonly project?: string }) => Promise<ContextReport>;
   readonly recall: Pick<Recall, 'search'>;

@@ -1,6 +1,7 @@
 import type { ChildRecord, FleetStore } from '../core/ports/fleet.ts';
 import type { LedgerReport, LedgerTurn } from '../core/ports/ledger.ts';
 import { MOST_HITS, type RecallAnswer } from '../core/recall/recall.ts';
+import { alarmWords } from '../core/saving-alarm.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
 import type { PageParts } from './parts.ts';
 import type { ChildLogShown, ChildShown, FleetShown, PrunePage, StoreShown } from './shapes.ts';
@@ -14,12 +15,16 @@ const MOST_LOG_LINES = 500;
 
 /** What the last days cost and what pruning changed. @throws StoreUnavailable */
 export async function ledgerView(
-  { ledger, clock }: PageParts,
+  { ledger, clock, savingAlarm }: PageParts,
   days: number,
   project: string | undefined,
 ): Promise<LedgerReport> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-  return ledger.report({ sinceDay, ...(project !== undefined && { project }) });
+  const report = await ledger.report({ sinceDay, ...(project !== undefined && { project }) });
+  const alarm = savingAlarm();
+  if (alarm === null) return report;
+  const { what, advice } = alarmWords(alarm);
+  return { ...report, notes: [`${what}; ${advice}`, ...report.notes] };
 }
 
 /** Compactions seen and avoided, and what pauses cost, in the last days. @throws StoreUnavailable */

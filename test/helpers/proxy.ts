@@ -18,6 +18,8 @@ export interface ProxyOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly dbPath?: string;
   readonly clock?: Clock;
+  /** Requests in a row without a saving that raise the alarm. */
+  readonly alarmAfter?: number;
 }
 
 /** The product on a free port, in this process, with a real store and a real log. */
@@ -28,7 +30,10 @@ export class TestProxy {
   #app: RunningServer | null = null;
   #flush: () => Promise<void> = async () => {};
 
-  constructor(settings: Settings, clock: Clock | undefined, logFile: string) {
+  readonly #alarmAfter: number | undefined;
+
+  constructor(settings: Settings, clock: Clock | undefined, logFile: string, alarmAfter?: number) {
+    this.#alarmAfter = alarmAfter;
     this.#settings = settings;
     this.#clock = clock;
     this.#logFile = logFile;
@@ -54,6 +59,7 @@ export class TestProxy {
       log,
       version: '0.0.0-test',
       ...(this.#clock && { clock: this.#clock }),
+      ...(this.#alarmAfter !== undefined && { alarmAfter: this.#alarmAfter }),
       env: { PATH: process.env.PATH, HOME: process.env.HOME },
       cwd: tmpdir(),
     });
@@ -151,7 +157,7 @@ export async function startProxy(upstream: FakeUpstream | string, options: Proxy
     MCP_PRUNER_TIMEOUT_MS: '10000',
     ...options.env,
   });
-  const proxy = new TestProxy(settings, options.clock, join(folder, 'proxy.log'));
+  const proxy = new TestProxy(settings, options.clock, join(folder, 'proxy.log'), options.alarmAfter);
   await proxy.start();
   afterwards(() => proxy.stop());
   return proxy;

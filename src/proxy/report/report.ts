@@ -11,6 +11,7 @@ import { eventsOf } from './report-events.ts';
 import { lineOf, sumsOf } from './report-line.ts';
 import { UsageTotals, WireTotals } from './report-usage.ts';
 import type { RequestReport } from './request-report.ts';
+import type { SavingWatch } from './saving-watch.ts';
 
 export interface ReporterOptions {
   readonly log: Log;
@@ -21,6 +22,8 @@ export interface ReporterOptions {
   readonly ledger?: LedgerSink;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
+  /** Raises an alarm where nothing is saved any more. */
+  readonly savings?: Pick<SavingWatch, 'see' | 'unread'>;
   readonly onFailure: FailureReporter;
 }
 
@@ -59,8 +62,9 @@ export class Reporter {
    * @param about - facts for the log; never a text
    */
   unread(reason: string, about: Readonly<Record<string, string | number | null>> = {}): void {
-    const { log, metrics, events, clock, notUnderstood } = this.#options;
+    const { log, metrics, events, clock, notUnderstood, savings } = this.#options;
     notUnderstood?.count(reason);
+    if (LARGE_UNREAD.has(reason)) savings?.unread(reason, clock.nowMs());
     log.info({ reason, ...about }, 'passed unread');
     metrics.pruning({ ...NOTHING_PRUNED, fallbacks: [reason] });
     const event = { tsMs: clock.nowMs(), runId: CONNECTION_RUN, opId: null, kind: 'fallback', level: 'warn' } as const;
@@ -108,7 +112,8 @@ export class Reporter {
   }
 
   #reportOne({ report, atMs }: Ended): void {
-    const { log, metrics, shadow } = this.#options;
+    const { log, metrics, shadow, savings } = this.#options;
+    savings?.see(report, atMs);
     for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;
     const all = sumsOf(report.outcomes);
@@ -176,6 +181,9 @@ export class Reporter {
     await this.#options.events.flush();
   }
 }
+
+/** Requests that passed outside any wire and are large for certain. */
+const LARGE_UNREAD = new Set(['path_not_understood']);
 
 const NOTHING_PRUNED = { candidates: 0, pruned: 0, tokensBefore: 0, tokensAfter: 0, elapsedMs: 0 };
 

@@ -1,0 +1,114 @@
+/** Why requests with large tool results save nothing, as far as counts show it. */
+export type AlarmCause = 'unknown_frame' | 'left_alone' | 'settings' | 'client_truncates' | 'signed' | 'unknown';
+
+/** An alarm that holds: requests in a row that were large and saved nothing. */
+export interface SavingAlarm {
+  readonly cause: AlarmCause;
+  readonly requests: number;
+  /** Code of most of the requests, as `AlarmCounts.codes` has it. */
+  readonly code: string;
+}
+
+/** What was counted since the last request that saved something. */
+export interface AlarmCounts {
+  /** Requests with large results. */
+  readonly requests: number;
+  /** The same by code: a code of `fallbacks`, a reason for which texts were left whole, or one of `WATCHED`. */
+  readonly codes: ReadonlyMap<string, number>;
+}
+
+/** The settings that can stop all cuts. */
+export interface AlarmSettings {
+  /** `false`: the kill switch is on. */
+  readonly enabled: boolean;
+  readonly shadow: boolean;
+  /** The least sizes of texts that are looked at are not above the defaults. */
+  readonly hasDefaultSizes: boolean;
+}
+
+/** Codes of requests for which neither a fallback nor a text gives one. */
+export const WATCHED = {
+  /** The kill switch or the request's own header. */
+  off: 'off',
+  /** No text in it belongs to a call of a tool. */
+  noCall: 'no_call',
+  /** A long conversation without a single large result. */
+  noLargeResult: 'no_large_result',
+} as const;
+
+const CAUSES: ReadonlyMap<string, AlarmCause> = new Map([
+  [WATCHED.noCall, 'unknown_frame'],
+  ['body_not_understood', 'unknown_frame'],
+  ['frame_not_understood', 'unknown_frame'],
+  ['path_not_understood', 'unknown_frame'],
+  ['encoding_not_understood', 'unknown_frame'],
+  ['left_alone', 'left_alone'],
+  ['signed_by_client', 'signed'],
+  ['not_signed', 'signed'],
+  [WATCHED.noLargeResult, 'client_truncates'],
+  [WATCHED.off, 'settings'],
+  ['exempt', 'settings'],
+  ['input_too_large', 'settings'],
+  ['body_too_large', 'settings'],
+  ['constraints_unmet', 'settings'],
+]);
+
+/** The cause of most of the requests; `unknown` where no cause has half of them. */
+export function alarmOf({ requests, codes }: AlarmCounts, settings: AlarmSettings): SavingAlarm {
+  if (!settings.enabled) return { cause: 'settings', requests, code: 'MCP_PRUNER_ENABLED' };
+  if (settings.shadow) return { cause: 'settings', requests, code: 'MCP_PRUNER_MODE' };
+  const byCause = new Map<AlarmCause, number>();
+  const causeOf = (code: string): AlarmCause => {
+    if (code === WATCHED.noLargeResult && !settings.hasDefaultSizes) return 'settings';
+    return CAUSES.get(code) ?? 'unknown';
+  };
+  for (const [code, count] of codes) byCause.set(causeOf(code), (byCause.get(causeOf(code)) ?? 0) + count);
+  const [cause, share] = mostOf(byCause) ?? ['unknown', requests];
+  const held = 2 * share >= requests ? cause : 'unknown';
+  const within = held === 'unknown' ? codes : new Map([...codes].filter(([code]) => causeOf(code) === held));
+  return { cause: held, requests, code: mostOf(within)?.[0] ?? '' };
+}
+
+/** The key with the highest count, with that count. */
+export function mostOf<Key>(counts: ReadonlyMap<Key, number>): [Key, number] | undefined {
+  return [...counts].sort(([, a], [, b]) => b - a)[0];
+}
+
+const WORDS: Readonly<Record<AlarmCause, readonly [why: string, advice: string]>> = {
+  unknown_frame: [
+    'the proxy does not understand the form of the requests or of the tool results',
+    'update mcp-pruner; if that does not help, report the name and version of the agent',
+  ],
+  left_alone: [
+    'the provider refused pruned requests of these conversations, so that they pass whole',
+    'start a new session; the log lines with upstream_refused show the status of the refusal',
+  ],
+  settings: [
+    'the settings leave these texts whole',
+    'check MCP_PRUNER_ENABLED, MCP_PRUNER_MODE, the header x-mcp-pruner, the never-prune lists and the size limits: mcp-pruner config',
+  ],
+  client_truncates: [
+    'no result in long conversations is large: the client seems to truncate them itself',
+    'raise the limit for tool outputs in the client, or lower MCP_PRUNER_MIN_PRUNE_CHARS',
+  ],
+  signed: [
+    'the client signs its requests, and the signature covers the body',
+    'start serve with the same AWS keys (MCP_PRUNER_BEDROCK_SIGN), or use AWS_BEARER_TOKEN_BEDROCK',
+  ],
+  unknown: [
+    'no single cause explains it',
+    'mcp-pruner why <id> and the field leftWhole of the log show the reason for each text',
+  ],
+};
+
+/** What happened and what can be done, for people. */
+export function alarmWords({ cause, requests, code }: SavingAlarm): { readonly what: string; readonly advice: string } {
+  const [why, advice] = WORDS[cause];
+  const shown = code === '' ? '' : ` (${code})`;
+  return { what: `nothing was saved in the last ${requests} requests with large results: ${why}${shown}`, advice };
+}
+
+/** Whether a code is a cause. */
+export function isAlarmCause(code: unknown): code is AlarmCause {
+  return typeof code === 'string' && Object.hasOwn(WORDS, code);
+}

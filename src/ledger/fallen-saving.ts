@@ -1,0 +1,36 @@
+/** The sums of a day that show whether it saved anything. */
+export interface DaySaving {
+  readonly day: string;
+  readonly requests: number;
+  /** Estimated tokens of the tool results that were looked at. */
+  readonly looked: number;
+  /** Tokens that were removed, and that shadow mode would have removed. */
+  readonly removed: number;
+  readonly wouldRemove: number;
+}
+
+/** Requests of a day from which on a saving of nothing says something, with and without a day before that saved. */
+const FEW = 20;
+const MANY = 50;
+
+/**
+ * Says that the newest day saved nothing although large results were looked at, or although the day before saved something.
+ *
+ * @param days - the newest first
+ */
+export function fallenNotes(days: readonly DaySaving[]): string[] {
+  const [last, before] = days;
+  if (last?.removed !== 0) return [];
+  const hasFallen = (before?.removed ?? 0) > 0;
+  if (last.looked === 0 && !hasFallen) return [];
+  if (last.requests < (hasFallen ? FEW : MANY)) return [];
+  const fell =
+    hasFallen && before ? `, ${Math.round(before.removed).toLocaleString('en-US')} tokens on ${before.day}` : '';
+  const cause =
+    last.wouldRemove > 0
+      ? 'shadow mode is on'
+      : last.looked > 0
+        ? 'all tool results were left whole; mcp-pruner doctor names the cause'
+        : 'no tool result was looked at; mcp-pruner doctor names the cause';
+  return [`nothing was saved in ${last.requests} requests on ${last.day}${fell}: ${cause}`];
+}

@@ -1,0 +1,138 @@
+import { type AlarmSettings, alarmOf, alarmWords, mostOf, type SavingAlarm, WATCHED } from '../../core/saving-alarm.ts';
+import type { FailureReporter } from '../../failures.ts';
+import type { Log } from '../../observe/log.ts';
+import type { RequestReport } from './request-report.ts';
+
+export interface SavingWatchOptions {
+  readonly settings: AlarmSettings;
+  readonly log: Pick<Log, 'warn'>;
+  /** Tokens that were removed on a day (`YYYY-MM-DD`), as of the ledger. May reject. */
+  readonly removedOn: (day: string) => Promise<number>;
+  readonly onFailure: FailureReporter;
+  /** Large requests in a row without a saving that raise the alarm. Default: 50. */
+  readonly alarmAfter?: number;
+}
+
+const ALARM_AFTER = 50;
+/** Of `alarmAfter`, where the day before saved something. */
+const FELL_SHARE = 0.4;
+/** Tokens of a large result: about the least size of a text that is looked at, 4,000 characters. */
+const LARGE_TOKENS = 1_000;
+/** Size from which on a request that was not read counts as large. */
+const LARGE_BYTES = 50_000;
+/** Size of a conversation that is long: above a system prompt with its tools. */
+const LONG_BYTES = 100_000;
+/** Messages of a conversation in which a client that does not truncate would have shown a large result. */
+const MANY_MESSAGES = 40;
+const MAX_CODES = 100;
+const DAY_MS = 86_400_000;
+/** Nothing was looked at in these requests; their size says whether they count. */
+const UNREAD = /_not_understood$|^(?:left_alone|signed_by_client|not_signed|body_too_large)$/;
+
+/**
+ * Counts requests with large results in a row that save nothing, and raises an alarm from a number of them on. The next
+ * saving ends it. Works on reports of requests that have ended, never while a request waits.
+ */
+export class SavingWatch {
+  readonly #options: SavingWatchOptions;
+  readonly #codes = new Map<string, number>();
+  #requests = 0;
+  #alarm: SavingAlarm | null = null;
+  /** The causes that were logged on `#day`. */
+  #logged = new Set<string>();
+  #day = '';
+  /** Whether the day before saved something; `null` until the ledger was asked. */
+  #savedBefore: boolean | null = null;
+
+  constructor(options: SavingWatchOptions) {
+    this.#options = options;
+  }
+
+  /** The alarm that holds, `null` where none does. */
+  get alarm(): SavingAlarm | null {
+    return this.#alarm;
+  }
+
+  /** Counts a request that has ended. */
+  see(report: RequestReport, atMs: number): void {
+    if (report.foreign || report.status >= 300 || report.end !== 'answered') return;
+    const isCut = report.outcomes.some(({ pruneId }) => pruneId !== null);
+    const hasSaved = isCut && !report.forwardedOriginal;
+    const code = hasSaved ? null : codeOf(report);
+    if (hasSaved) this.#saved();
+    else if (code !== null) this.unread(code, atMs);
+  }
+
+  /** Counts something large that passed whole, by the code of its reason. */
+  unread(code: string, atMs: number): void {
+    this.#startDay(new Date(atMs).toISOString().slice(0, 10));
+    this.#requests++;
+    if (this.#codes.size < MAX_CODES || this.#codes.has(code)) this.#codes.set(code, (this.#codes.get(code) ?? 0) + 1);
+    const { alarmAfter = ALARM_AFTER } = this.#options;
+    if (this.#requests >= alarmAfter) this.#raise();
+    else if (this.#requests >= alarmAfter * FELL_SHARE) this.#raiseIfFallen(atMs);
+  }
+
+  #saved(): void {
+    this.#requests = 0;
+    this.#codes.clear();
+    this.#alarm = null;
+  }
+
+  #startDay(day: string): void {
+    if (day === this.#day) return;
+    this.#day = day;
+    this.#logged = new Set();
+    this.#savedBefore = null;
+  }
+
+  #raise(): void {
+    this.#alarm = alarmOf({ requests: this.#requests, codes: this.#codes }, this.#options.settings);
+    const { cause } = this.#alarm;
+    if (this.#logged.has(cause)) return;
+    this.#logged.add(cause);
+    const { what, advice } = alarmWords(this.#alarm);
+    this.#options.log.warn({ reason: 'nothing_saved', ...this.#alarm, advice }, what);
+  }
+
+  /** Raises the alarm where the day before saved something; the ledger is asked once a day. */
+  #raiseIfFallen(atMs: number): void {
+    if (this.#savedBefore === true) this.#raise();
+    if (this.#savedBefore !== null) return;
+    this.#savedBefore = false;
+    const { removedOn, onFailure } = this.#options;
+    const day = this.#day;
+    removedOn(new Date(atMs - DAY_MS).toISOString().slice(0, 10)).then(
+      (removed) => {
+        if (day === this.#day) this.#savedBefore = removed > 0;
+      },
+      (cause: unknown) => onFailure('saving_not_compared', cause),
+    );
+  }
+}
+
+/** Of `UNREAD`, those that show by themselves that the request was large. */
+const WAS_LARGE = new Set(['body_too_large', 'left_alone']);
+
+/** Why a request without a cut saved nothing; `null` where it had nothing large, or belongs to the control group. */
+function codeOf(report: RequestReport): string | null {
+  const { outcomes, newFrom, fallbacks, bytesIn, conversationId, messages, facts } = report;
+  if (facts?.arm === 'control') return null;
+  const unread = fallbacks.find((code) => UNREAD.test(code));
+  const isLarge = bytesIn >= LARGE_BYTES;
+  if (unread !== undefined) return isLarge || WAS_LARGE.has(unread) ? unread : null;
+  if (conversationId === '') return isLarge ? (fallbacks[0] ?? WATCHED.off) : null;
+  if (outcomes.length === 0) return bytesIn >= LONG_BYTES && messages >= MANY_MESSAGES ? WATCHED.noLargeResult : null;
+  // a text that nothing was decided about has no count of tokens
+  const large = outcomes.slice(newFrom).filter(({ tokensBefore, kind }) => tokensBefore >= LARGE_TOKENS || kind === '');
+  if (large.length === 0) return null;
+  if (large.every(({ tool }) => tool === '')) return WATCHED.noCall;
+  // a text that was cut in a request that went as it came: the provider refused the cuts, or it is shadow mode
+  return mostFrequent(large.map(({ whole }) => whole || 'left_alone'));
+}
+
+function mostFrequent(codes: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const code of codes) counts.set(code, (counts.get(code) ?? 0) + 1);
+  return mostOf(counts)?.[0] ?? '';
+}
