@@ -6,22 +6,22 @@ export interface AgentStart {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether it keeps the terminal: it then gets Ctrl-C from there, and cannot be the head of a group of its own. */
+  /** Whether it keeps the terminal. It then receives Ctrl-C directly, and cannot head its own process group. */
   readonly onTerminal: boolean;
-  /** Takes its error output, which then does not go to this process's own. */
+  /** Receives its stderr, which is then not passed to this process's own. */
   readonly onStderr?: (text: string) => void;
 }
 
-/** How long an agent that was told to end may take to do so. */
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
 const TERMINATE_GRACE_MS = 2_000;
-/** How long the last of its error output is waited for once it has ended; what it started may hold the pipe for ever. */
+/** How long to wait for the rest of its stderr after its exit; a child of it may hold the pipe open. */
 const LAST_WORDS_MS = 200;
 
 /** An agent that runs on this process's streams. */
 export class AgentProcess {
   readonly #child: ChildProcess;
   readonly #grouped: boolean;
-  /** Settles with its exit code, 128 and more when a signal ended it. Rejects when it cannot be started. */
+  /** Settles with its exit code, or 128 and more after a signal. Rejects if it cannot be started. */
   readonly ended: Promise<number>;
 
   constructor({ command, args, cwd, env, onTerminal, onStderr }: AgentStart) {
@@ -30,7 +30,7 @@ export class AgentProcess {
     this.#child = spawn(command, args, { cwd, env, stdio, detached: this.#grouped });
     const { stderr } = this.#child;
     if (onStderr) stderr?.setEncoding('utf8').on('data', onStderr);
-    stderr?.on('error', () => {}); // a pipe that broke says no more
+    stderr?.on('error', () => {}); // a broken pipe delivers no more output
     const silent = new Promise<void>((resolve) => {
       if (stderr) stderr.once('close', resolve);
       else resolve();
@@ -43,10 +43,10 @@ export class AgentProcess {
         if (stderr) setTimeout(done, LAST_WORDS_MS).unref();
       });
     });
-    this.ended.catch(() => {}); // whoever waits for it hears of it
+    this.ended.catch(() => {}); // callers that await it handle the error
   }
 
-  /** Passes a signal on to it and, where it has a group of its own, to all that it started. */
+  /** Forwards a signal to it and, if it has its own group, to all processes in the group. */
   signal(signal: NodeJS.Signals): void {
     const { pid } = this.#child;
     if (pid === undefined) return;
@@ -54,15 +54,15 @@ export class AgentProcess {
       if (this.#grouped) process.kill(-pid, signal);
       else this.#child.kill(signal);
     } catch {
-      // it has gone
+      // it has ended
     }
   }
 
-  /** Ends it: told first, made to when it takes too long. Settles when it has ended. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. Settles when it has ended. */
   async terminate(): Promise<void> {
     this.signal('SIGTERM');
     const timer = setTimeout(() => this.signal('SIGKILL'), TERMINATE_GRACE_MS);
-    await this.ended.catch(() => {}); // whoever waits for it hears of it
+    await this.ended.catch(() => {}); // callers that await it handle the error
     clearTimeout(timer);
   }
 }

@@ -17,15 +17,15 @@ import { UserError } from '../errors.ts';
 import type { Edit } from './clients/client.ts';
 import { applyEdit, removeEdit } from './edit-text.ts';
 
-/** What became of a file. */
+/** The result of an edit. */
 export interface EditOutcome {
   readonly file: string;
   readonly outcome: 'written' | 'unchanged' | 'restored' | 'removed' | 'taken out' | 'nothing to undo';
-  /** Where the file stands as it was before. */
+  /** Path of the backup. */
   readonly backup?: string;
 }
 
-/** A change that was thought through and not made yet. */
+/** An edit that is computed but not written yet. */
 interface Planned {
   readonly outcome: EditOutcome;
   readonly make: () => void;
@@ -211,7 +211,7 @@ function modeOf(file: string): number {
   }
 }
 
-/** Whoever reads the file meanwhile sees the old one or the new one, and never half of it. */
+/** Replaces a file atomically: concurrent readers see the old or the new content, never a part. */
 function replaceFile(file: string, bytes: Buffer, mode: number): void {
   const next = `${file}.new`;
   rmSync(next, { force: true });

@@ -75,7 +75,7 @@ function withEntry(text: string, { path, value, ifAbsent = false }: JsonEntry, e
   const root = treeOf(text, edit);
   const there = findNodeAtLocation(root, [...path]);
   if (there !== undefined && (ifAbsent || isDeepStrictEqual(contentOf(there), value))) return text;
-  // where something else stands in the way it gives way to an object
+  // a value of another type on the way is replaced by an object
   const blocked = path.findIndex((_, i) => {
     const above = i === 0 ? undefined : findNodeAtLocation(root, path.slice(0, i));
     return above !== undefined && above.type !== 'object';

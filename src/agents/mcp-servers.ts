@@ -13,14 +13,14 @@ export interface McpServerConfig {
 /** MCP servers by the name under which an agent shows them. */
 export type McpServers = Readonly<Record<string, McpServerConfig>>;
 
-/** What a runner hands to the provider of an agent, as far as MCP goes. */
+/** The MCP part of a runner's options for an agent's provider. */
 export interface ProviderRunOptions {
   /** Absent when no server is to be started. */
   readonly mcpServers?: McpServers;
 }
 
 export interface BuildOptions {
-  /** Told, in one line, why the pruner is not used in this run. */
+  /** Reports, in one line, why the pruner is not used in this run. */
   readonly onDiagnostic?: (line: string) => void;
   /** Whether a path is a file that can be read. */
   readonly isReadableFile?: (path: string) => boolean;
@@ -37,10 +37,10 @@ const TRUE_WORDS: ReadonlySet<string> = new Set(['1', 'true', 'yes', 'on']);
 
 /**
  * The MCP servers of a run, from the runner's environment: `JEEVES_PRUNER_ENABLED`, `JEEVES_PRUNER_URL` and
- * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). Nothing that stands there fails a run.
+ * `JEEVES_MCP_PRUNER_PATH` (docs/contract.md §8). No value of these fails a run.
  *
  * @param cwd - the folder of the run, absolute; commands run there
- * @returns `undefined` when the pruner is switched off or its configuration is of no use
+ * @returns `undefined` if the pruner is disabled or its configuration is unusable
  */
 export function buildMcpServers(env: Env, cwd: string, options: BuildOptions = {}): McpServers | undefined {
   const { onDiagnostic = () => {} } = options;

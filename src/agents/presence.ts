@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 /** Names the socket at which a runner listens for the MCP server of its run. */
 export const PRESENCE_VARIABLE = 'MCP_PRUNER_RUN_SOCKET';
 
-/** Said before a server ends as it should; without it a closed connection means that it died. */
+/** Sent before a regular exit; a connection that closes without it means that the server died. */
 const FAREWELL = 'bye';
 
 export interface PresenceEvents {
@@ -15,11 +15,11 @@ export interface PresenceEvents {
 }
 
 /**
- * Listens for the MCP server of a run. The agent starts and ends it, so that nobody else knows its process; the open
- * connection tells that it lives.
+ * Listens for the MCP server of a run. The agent starts and ends the server, so only the open connection shows that it
+ * is alive.
  *
  * @param path - of a socket that does not exist yet
- * @returns what ends listening
+ * @returns a function that stops listening
  */
 export async function listenForPresence(path: string, { onUp, onLost }: PresenceEvents): Promise<() => void> {
   const alive = new Set<Socket>();
@@ -36,7 +36,7 @@ export async function listenForPresence(path: string, { onUp, onLost }: Presence
     });
     onUp();
   });
-  server.on('error', () => {}); // the run goes on without this knowledge
+  server.on('error', () => {}); // the run continues without this information
   server.listen(path);
   await once(server, 'listening');
   return () => {
@@ -46,10 +46,9 @@ export async function listenForPresence(path: string, { onUp, onLost }: Presence
 }
 
 /**
- * Tells the runner that this server lives, for as long as it does. Never fails: a runner that is not there needs no
- * news.
+ * Connects to the runner for the lifetime of this server, to show that it is alive. Never fails, even without a runner.
  *
- * @returns what says farewell
+ * @returns a function that announces a regular exit
  */
 export function announcePresence(path: string): () => void {
   const socket = connect(path);

@@ -14,16 +14,15 @@ type Gap = 'none' | 'unknown' | { readonly lines: number } | { readonly upTo: nu
 
 const FILTERED = /^\(filtered (\d{1,9}) lines?\)$/;
 const ELLIPSIS = /^(?:#|\/\/|--|;|%|\/\*|<!--)? ?(?:\.{3}|…)(?: ?\*\/| ?-->)?$/;
-/** Of equal lines behind a gap, so many are looked at, and so many lines that follow each. */
+/** Most equal lines compared after a gap, and most following lines compared for each. */
 const MAX_PLACES = 64;
 const LOOK_AHEAD = 8;
 
 /**
- * Finds which lines of an original a pruned text kept. Its lines must be lines of the original, in their order. White
- * space at the end of a line does not count, blank lines say nothing, and what pruners write in the place of lines they
- * left out stands for no line.
+ * Finds the lines of an original that a pruned text kept. They must be lines of the original, in order. Trailing white
+ * space is ignored, blank lines are not judged, and placeholders of omitted lines are skipped.
  *
- * @returns for each line 1 (kept) or 0 (left out), `NaN` for blank ones; `null` when the text is no such selection, or
+ * @returns for each line 1 (kept) or 0 (left out), `NaN` for blank ones; `null` if the text is no such selection, or
  * keeps nothing
  */
 export function keptLines(original: Lines, pruned: string): Float64Array | null {

@@ -2,17 +2,17 @@ import type { Clock } from '../core/ports.ts';
 
 export interface BreakerOptions {
   readonly clock: Clock;
-  /** So many failures of one kind in a row open it. */
+  /** Number of consecutive failures of one kind that open it. */
   readonly threshold: number;
-  /** How long it stays open before one call may try again, in milliseconds, unless the service says how long. */
+  /** How long it stays open before one trial call, in milliseconds, unless the service names a time. */
   readonly openMs: number;
-  /** Told when it opens (with the kind of the failures) and when it closes (`null`). */
+  /** Called when it opens (with the kind of the failures) and when it closes (`null`). */
   readonly onChange?: (openedBy: string | null) => void;
 }
 
 /**
- * Keeps calls from a service that fails again and again. Only equal failures count together: what fails in ever new
- * ways is not dead.
+ * Stops calls to a service that fails repeatedly. Only equal failures count together: a service that fails in different
+ * ways still works in part.
  */
 export class CircuitBreaker {
   readonly #options: BreakerOptions;
@@ -30,7 +30,7 @@ export class CircuitBreaker {
     return this.#openedAtMs !== null;
   }
 
-  /** Whether a call may be made. One that is admitted must be followed by exactly one of the three reports below. */
+  /** Whether a call may be made. Each admitted call must be followed by exactly one of the three reports below. */
   admits(): boolean {
     if (this.#openedAtMs === null) return true;
     if (this.#trying) return false;
@@ -49,7 +49,7 @@ export class CircuitBreaker {
     if (wasOpen) this.#options.onChange?.(null);
   }
 
-  /** @param waitMs - how long the service asks to be left alone; it then is, after a first failure already */
+  /** @param waitMs - pause requested by the service, which opens the breaker at the first failure */
   failed(kind: string, waitMs: number | null = null): void {
     this.#inARow = kind === this.#kind ? this.#inARow + 1 : 1;
     this.#kind = kind;
@@ -60,7 +60,7 @@ export class CircuitBreaker {
     this.#openForMs = waitMs ?? this.#options.openMs;
   }
 
-  /** The call came to no end that says anything: its callers left. */
+  /** The call has no result, because its callers left. */
   cancelled(): void {
     this.#trying = false;
   }

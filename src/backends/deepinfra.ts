@@ -13,7 +13,7 @@ export interface DeepInfraOptions {
   readonly poster: JsonPoster;
 }
 
-/** Of a goal and of each line, this many characters go out: a reranker reads no more with profit. */
+/** Characters of the goal and of each line that are sent: a reranker gains nothing from more. */
 const MAX_GOAL_CHARS = 2_000;
 const MAX_LINE_CHARS = 2_000;
 /** All lines of one call together, and the goal as often as it is repeated. */

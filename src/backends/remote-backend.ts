@@ -1,6 +1,6 @@
 import type { ScoreRequest } from '../core/ports.ts';
 
-/** What a service said about a text. */
+/** A service's answer for a text. */
 export interface Answer {
   /** As `PruneInput.externalScores`, one for each line. */
   readonly opinions: Float64Array;
@@ -16,7 +16,7 @@ export interface CallLimits {
   readonly signal: AbortSignal;
 }
 
-/** A service that has an opinion of lines. What all of them need (memory, time, breaker, reports) stands around it. */
+/** A service that scores lines. `RemoteScorer` adds cache, time limits, breaker and reports. */
 export interface RemoteBackend {
   /** As in the settings. */
   readonly name: string;

@@ -7,7 +7,7 @@ import { CallFailure } from './post-json.ts';
 import type { Answer, RemoteBackend } from './remote-backend.ts';
 import { SharedCall } from './shared-call.ts';
 
-/** A call that failed, for the log. Holds no text, no address and no credential. */
+/** A failed call, for the log. Contains no text, no address and no credential. */
 export interface BackendFailure {
   readonly backend: string;
   /** The precise warning (`deepinfra_http_error`, …). */
@@ -21,18 +21,18 @@ export interface RemoteScorerOptions {
   readonly cacheTtlMs: number;
   readonly cacheMaxItems: number;
   readonly onFailure: (failure: BackendFailure) => void;
-  /** The service is left alone for a while after failures of this kind; `null`: it works again. */
+  /** Notifies that calls are paused after failures of this kind; `null`: they resume. */
   readonly onBreaker: (openedBy: string | null) => void;
 }
 
 const BREAKER_THRESHOLD = 5;
 const BREAKER_OPEN_MS = 30_000;
-/** However long a service asks to be left alone, it is asked again after this. */
+/** Longest pause that a service may request. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
-/** Callers that wait no longer than this learn nothing about the service when their time runs out. */
+/** A time-out of callers with a shorter limit says nothing about the service. */
 const TELLING_WAIT_MS = 100;
 
-/** Puts around a remote service what each needs: memory, one call for equal questions, time limits, a breaker. */
+/** Adds to a remote service: a cache, sharing of equal calls, time limits and a breaker. */
 export class RemoteScorer implements LineScorer {
   readonly #backend: RemoteBackend;
   readonly #options: RemoteScorerOptions;
@@ -105,7 +105,7 @@ export class RemoteScorer implements LineScorer {
     return call;
   }
 
-  /** Tells the breaker how a call ended; what its callers broke off says little. */
+  /** Reports a call's end to the breaker. An abort by its callers says little about the service. */
   #learn(failure: CallFailure, { abandoned, patienceMs }: SharedCall): void {
     const waitMs = retryAfterMs(failure, this.#options.clock.nowMs());
     if (failure.kind !== 'cancelled') this.#breaker.failed(breakerKind(failure), waitMs);
@@ -133,7 +133,7 @@ export class RemoteScorer implements LineScorer {
     };
   }
 
-  /** Nothing was sent. */
+  /** The result of a call that sent nothing. */
   #alone(total: number, warnings: readonly string[]): Scored {
     return { opinions: null, warnings, stats: this.#stats(0, total, 0, false, null) };
   }
@@ -156,7 +156,7 @@ export class RemoteScorer implements LineScorer {
   }
 }
 
-/** An answer came, and it is no use. */
+/** An answer was received, but it is unusable. */
 const UNUSABLE: ReadonlySet<string> = new Set(['not_json', 'too_large', 'wrong_shape']);
 
 function breakerKind({ kind, status }: CallFailure): string {
@@ -173,7 +173,7 @@ function retryAfterMs({ status, retryAfter }: CallFailure, nowMs: number): numbe
   return waitMs > 0 ? Math.min(waitMs, LONGEST_RETRY_AFTER_MS) : null;
 }
 
-/** A bug in reading an answer must not reach the caller either: it counts as an answer that cannot be used. */
+/** A bug in reading an answer counts as an unusable answer, so that the caller never sees it. */
 function failureOf(cause: unknown): CallFailure {
   return cause instanceof CallFailure ? cause : new CallFailure('wrong_shape');
 }

@@ -2,13 +2,10 @@ import type { ScoreRequest } from '../core/ports.ts';
 import { CallFailure } from './post-json.ts';
 import type { Answer } from './remote-backend.ts';
 
-/** Why nobody waits for a call any more. */
+/** Why all callers have left. */
 export type Abandoned = 'timeout' | 'cancelled';
 
-/**
- * One call that several callers may wait for, each as long as it likes. When the last of them has left, the call is
- * broken off.
- */
+/** One call shared by several callers, each with its own time limit. It is aborted when the last of them has left. */
 export class SharedCall {
   readonly #controller = new AbortController();
   readonly #answer: Promise<Answer>;
@@ -21,7 +18,7 @@ export class SharedCall {
   /** @param start - makes the call; must end it when the signal fires */
   constructor(start: (signal: AbortSignal) => Promise<Answer>) {
     this.#answer = start(this.#controller.signal);
-    this.#answer.catch(() => {}); // whoever still waits sees it
+    this.#answer.catch(() => {}); // remaining callers handle the error
   }
 
   /** @throws CallFailure the call's own, or `timeout` or `cancelled` when this caller's wait ended first */

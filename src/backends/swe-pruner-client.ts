@@ -20,8 +20,8 @@ const MAX_TIMEOUT_MS = 300_000;
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads `PRUNER_URL` (empty switches pruning off), `PRUNER_TIMEOUT_MS` and `PRUNER_TOKEN`. Nothing that stands there is an
- * error.
+ * Reads `PRUNER_URL` (empty disables pruning), `PRUNER_TIMEOUT_MS` and `PRUNER_TOKEN`. Invalid values produce warnings,
+ * never errors.
  */
 export function swePrunerConfig(env: Env): SwePrunerConfig {
   const { timeoutMs, warnings } = readTimeout(env.PRUNER_TIMEOUT_MS);

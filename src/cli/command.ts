@@ -3,7 +3,7 @@ import type { Place } from '../config/paths.ts';
 import type { Clock } from '../core/ports.ts';
 import { UserError } from '../errors.ts';
 
-/** What a command may touch of the process; handed in, so that tests run commands without one. */
+/** A command's access to the process; passed in, so that tests can run commands without one. */
 export interface Io extends Place {
   readonly readFile: (path: string) => string;
   readonly fileExists: (path: string) => boolean;
@@ -48,7 +48,7 @@ export interface Call {
 export interface Command {
   /** What follows `mcp-pruner` on the usage line. */
   readonly usage: string;
-  /** What it does, as the help tells it. */
+  /** The description in the help. */
   readonly about: string;
   readonly options: Readonly<Record<string, Option>>;
   /** The options that `--help` shows where there are too many; `--help --all` shows all. */

@@ -7,7 +7,7 @@ import type { Finding } from './finding.ts';
 import { probe } from './probe.ts';
 import { proxyUrl } from './run-proxy.ts';
 
-/** Variables by which agents and libraries are told where a model is. */
+/** Variables with the address of a model, as read by agents and libraries. */
 const VARIABLES = [
   'OPENAI_BASE_URL',
   'OPENAI_API_BASE',
@@ -36,14 +36,14 @@ const MAX_FILE_CHARS = 4 * 1024 * 1024;
 
 interface Address {
   readonly url: string;
-  /** Where it stands, in words. */
+  /** Its location, in words. */
   readonly where: string;
 }
 
 /**
- * Finds base URLs that lead to a port of this machine at which nothing listens: an agent told so reaches no model.
+ * Finds base URLs with a local port on which nothing listens: an agent with such a URL reaches no model.
  *
- * @param own - what `setup` wrote into agents' files, which is judged with the agent
+ * @param own - the text that `setup` wrote into agents' files, which is checked with the agent
  */
 export async function checkAddresses(settings: Settings, io: Io, own: string): Promise<Finding[]> {
   const found = [...inEnvironment(io), ...inShellFiles(io), ...inAgentFiles(settings, io, own)];

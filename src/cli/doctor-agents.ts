@@ -14,9 +14,9 @@ import { type ProxyHealth, proxyUrl } from './run-proxy.ts';
 
 export interface AgentFindings {
   readonly findings: readonly Finding[];
-  /** What the agents that are set up speak. */
+  /** The wires of the agents that are set up. */
   readonly wires: ReadonlySet<WireName>;
-  /** What stands in their files where `setup` writes. */
+  /** The text in their files at the places that `setup` writes. */
   readonly own: string;
 }
 
@@ -27,7 +27,7 @@ interface Machine {
   readonly running: ProxyHealth | null;
 }
 
-/** The agents that are set up for this product, and whether what they were told is still so. */
+/** The agents that are set up for this product, and whether their configuration is still valid. */
 export async function checkAgents(settings: Settings, io: Io, running: ProxyHealth | null): Promise<AgentFindings> {
   const url = proxyUrl(settings);
   const place = { env: io.env, homeDir: io.homeDir, readFile: fileReader(io) };
@@ -57,7 +57,7 @@ function ownText(client: Client, url: string, place: ClientPlace): string {
   const mcp = { transport: 'http', url: rpcAddress(url) } as const;
   const edits = client.edits({ baseUrl: `${url}/v1`, origin: url, mcp, model: null }, place);
   const text = edits.map((edit) => ownPart(place.readFile(edit.file), edit)).join('\n');
-  // what a server is told of the settings is no address of the proxy
+  // a server's settings are no address of the proxy
   return text.replaceAll(/"?MCP_PRUNER_\w{1,64}"?\s?[:=]\s?"[^"]{0,4096}",?/g, '');
 }
 
@@ -99,7 +99,7 @@ function staleness(own: string, { url, io }: Machine): string | null {
   return moved === undefined ? null : `to start ${moved}, which is not there`;
 }
 
-/** Agents that are told the address by their environment only: here, or in a file that shells read. */
+/** Agents that read the address only from their environment: of this process, or from a file that shells read. */
 function missingExport(
   client: Client,
   { url, io }: Machine,
@@ -115,7 +115,7 @@ function missingExport(
   };
 }
 
-/** A cloud to which requests go without the proxy. */
+/** A cloud to which requests bypass the proxy. */
 function pastProxy(
   { title, name, cloud: cloudOf }: Client,
   { url, place }: Machine,
@@ -132,7 +132,7 @@ function pastProxy(
   return { what, advice: `mcp-pruner setup ${name} --write sets ${cloud.variable}, mcp-pruner run ${name} as well` };
 }
 
-/** A login that is good for another provider than the one that the proxy forwards to. */
+/** A login for another provider than the proxy's upstream. */
 function otherUpstream(
   client: Client,
   { url, place, running }: Machine,
@@ -149,7 +149,7 @@ function otherUpstream(
   };
 }
 
-/** Whether the server lets the agent in with what it was told. */
+/** Whether the server accepts the agent's configured credentials. */
 async function refusal(own: string): Promise<string | null> {
   const rpc = /https?:\/\/[^"\s\\]{1,512}\/rpc(?:\?[^"\s\\]{0,512})?/.exec(own)?.[0];
   if (rpc !== undefined) {

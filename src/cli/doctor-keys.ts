@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Io } from './command.ts';
 import type { Finding } from './finding.ts';
 
-/** Whether anybody can come in, where each request must name a key. */
+/** Whether any key exists, if each request must name one. */
 export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> {
   if (!settings.requireKey) return [];
   const advice = 'mcp-pruner keys create --name <name> --project <project>';
@@ -16,7 +16,7 @@ export async function checkKeys(settings: Settings, io: Io): Promise<Finding[]> 
     if (open.length === 0) return [noKey(advice)];
     return [{ level: 'ok', what: `each request must name a key: ${open.length} of ${all.length} are open` }];
   } catch {
-    return []; // what is wrong with the store is said of the store
+    return []; // faults of the store are reported elsewhere
   } finally {
     await store.close();
   }

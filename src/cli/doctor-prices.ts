@@ -34,7 +34,7 @@ async function unpriced(settings: Settings, io: Io): Promise<Finding[]> {
     const advice = 'MCP_PRUNER_PRICES names a file with their prices';
     return reportOf({ sinceDay }, sums, [], []).notes.map((what) => ({ level: 'note', what, advice }) as const);
   } catch {
-    return []; // what is wrong with the store is said of the store
+    return []; // faults of the store are reported elsewhere
   } finally {
     await store.close();
   }

@@ -9,7 +9,7 @@ import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
 
 export interface PortFinding {
   readonly finding: Finding;
-  /** What the proxy there says of itself; `null` when none runs. */
+  /** The running proxy's `/health`; `null` if none runs. */
   readonly health: ProxyHealth | null;
 }
 
@@ -18,7 +18,7 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
   const url = proxyUrl(settings);
   const none = (finding: Finding): PortFinding => ({ finding, health: null });
   if (settings.port === 0)
-    return none({ level: 'note', what: 'the port is any free one: agents cannot be told where' });
+    return none({ level: 'note', what: 'the port is any free one, so agents cannot be configured with it' });
   const health = await proxyHealth(url);
   if (health !== null) return { finding: { level: 'ok', what: `the proxy answers at ${url}` }, health };
   if ((await probe(url)) === null) {
@@ -29,9 +29,9 @@ export async function checkPort(settings: Settings): Promise<PortFinding> {
 }
 
 /**
- * Whether what requests are forwarded to can be reached: by the proxy that runs, or else by one with these settings.
+ * Whether the upstreams are reachable: those of the running proxy, or else those of these settings.
  *
- * @param wires - spoken by the agents that are set up; providers of a wire of their own are tried only for those
+ * @param wires - wires of the agents that are set up; providers with their own wire are tried only for those
  */
 export async function checkUpstreams(
   { settings, origins }: Loaded,
@@ -66,7 +66,7 @@ async function checkProvider(
   return [reached, { level: 'note', what, advice: 'restart the proxy with the settings that are meant' }];
 }
 
-/** Tries an address the way that requests to it go: straight, or as far as the proxy that leads out of this machine. */
+/** Tests an address by the route of its requests: directly, or up to the outbound proxy. */
 async function checkWay(name: string, url: string, variable: string, settings: Settings): Promise<Finding> {
   const way = routeTo(url, settings);
   const problem = await probe(way.proxy === null ? url : new URL(way.proxy).origin);

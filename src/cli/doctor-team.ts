@@ -8,11 +8,14 @@ import { KEY_VARIABLE, teamKey } from './team-key.ts';
 
 /** An address with a key in it, wherever it stands. */
 const KEYED = /(https?:\/\/[\w.:[\]-]{1,262})\/k\/([\w-]{1,64})/g;
-/** Variables by which agents are told an address. */
+/** Variables with an agent's base URL. */
 const BASE_URL = /_(?:BASE_URL|API_BASE)$/;
 const MAX_FILE_CHARS = 4 * 1024 * 1024;
 
-/** Whether this user's keys open the proxies that the agents are set up for. A key is sent there and told nowhere. */
+/**
+ * Whether this user's keys open the proxies that the agents are set up for. A key is sent only to its proxy, and never
+ * printed.
+ */
 export async function checkTeamKeys(io: Io): Promise<Finding[]> {
   const addresses = keyedAddresses(io);
   const asked = await Promise.all([...addresses].map(([address, where]) => checkAddress(address, where)));

@@ -1,7 +1,7 @@
 import type { Finding } from './finding.ts';
 import type { ProxyHealth } from './run-proxy.ts';
 
-/** What each reason means, and what may be done about it. */
+/** The meaning of each reason, and the remedy. */
 const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = new Map([
   [
     'encoding_not_understood',
@@ -50,12 +50,12 @@ const REASONS: ReadonlyMap<string, readonly [what: string, advice: string]> = ne
     'prefix_binding_mismatch',
     [
       'answers were made without earlier thinking: what stands before it was not what it was made from',
-      'a session that changed its proxy or its store midway recovers with a compaction or a new session; else tell us',
+      'a session that changed its proxy or its store midway recovers with a compaction or a new session; otherwise report it',
     ],
   ],
 ]);
 
-/** What a proxy that runs could not read: it saves nothing there, and nobody would notice otherwise. */
+/** Requests that a running proxy could not read: it saves nothing there, without any other sign. */
 export function checkUnread(running: Pick<ProxyHealth, 'notUnderstood'> | null): Finding[] {
   return [...(running?.notUnderstood ?? [])].flatMap(([reason, count]): Finding[] => {
     const [what, advice] = REASONS.get(reason) ?? [];

@@ -14,7 +14,7 @@ export function programHelp(commands: Readonly<Record<string, { readonly summary
     'Options:',
     ...columns(everywhere),
     '',
-    'mcp-pruner <command> --help tells more of one. Settings: docs/configuration.md, or mcp-pruner config.',
+    'mcp-pruner <command> --help describes one of them. Settings: docs/configuration.md, or mcp-pruner config.',
     '',
   ].join('\n');
 }

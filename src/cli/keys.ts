@@ -25,8 +25,8 @@ export const keys: Command = {
     ...configOption,
     name: { type: 'string', value: '<name>', doc: 'create: what it is called in lists and events' },
     project: { type: 'string', value: '<names>', doc: "create: what it opens, with commas between; '*' for all" },
-    'requests-per-minute': { type: 'string', value: '<number>', doc: 'create: so many requests to models in a minute' },
-    'tokens-per-day': { type: 'string', value: '<number>', doc: 'create: so many tokens in a day (UTC), in and out' },
+    'requests-per-minute': { type: 'string', value: '<number>', doc: 'create: most requests to models per minute' },
+    'tokens-per-day': { type: 'string', value: '<number>', doc: 'create: most tokens per day (UTC), in and out' },
     expires: { type: 'string', value: '<time>', doc: 'create: it ends after this long, such as 90d, 12h or 30m' },
     json: { type: 'boolean', doc: 'list: as JSON, one key a line' },
   },
@@ -55,7 +55,7 @@ interface KeysInStore {
   readonly keys: KeyStore;
   /** Where the store is, for the terminal. */
   readonly place: string;
-  /** Tells what was done, for `tail` and `events_watch`. */
+  /** Records the action for `tail` and `events_watch`. */
   tell(event: EventRecord): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   }
 }
 
-/** A key in another store than the server's would open nothing. @throws UserError */
+/** Refuses to create a key in another store than the server's: it would open nothing. @throws UserError */
 function refuseOtherStore(settings: Settings, running: ProxyHealth | null, ownId: string | null): void {
   const problem = storeDiffers(settings, running, ownId);
   if (problem !== null) throw new UserError([problem, SAME_STORE_ADVICE]);
@@ -191,7 +191,7 @@ async function change({ keys: store, tell }: KeysInStore, action: 'revoke' | 'ro
   return 0;
 }
 
-/** The one key that is meant, which was not revoked. @throws UserError */
+/** The one matching key that is not revoked. @throws UserError */
 function find(all: readonly AccessKey[], subject: string): AccessKey {
   const living = all.filter(({ revokedMs }) => revokedMs === null);
   const byId = living.find(({ id }) => id === subject);

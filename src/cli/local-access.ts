@@ -5,17 +5,17 @@ import type { Io } from './command.ts';
 /** The tools that an agent behind the proxy needs: all others would cost it tokens in every request. */
 const TOOLS = 'recover_text,recall';
 
-/** Address of the MCP server of a proxy, as agents are told it. */
+/** The URL of a proxy's MCP server, as configured in agents. */
 export function rpcAddress(origin: string): string {
   return `${origin}/rpc?tools=${TOOLS}`;
 }
 
 /**
- * The token that a proxy with these settings asks for at `/rpc` and `/prune`.
+ * The token that a proxy with these settings requires for `/rpc` and `/prune`.
  *
- * @param make - whether to make the file of the machine's own token where there is none yet
- * @returns `null` when it asks for none
- * @throws SettingsError when others can read the file
+ * @param make - whether to create the machine's token file if it is missing
+ * @returns `null` if none is required
+ * @throws SettingsError when other users can read the file
  */
 export function accessToken(settings: Settings, io: Io, make: boolean): string | null {
   if (settings.authToken !== null || settings.localToken === 'off') return settings.authToken;

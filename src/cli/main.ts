@@ -4,7 +4,7 @@ import { UserError } from '../errors.ts';
 import { type Call, type Command, type Io, UsageError } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
 
-/** Every command, loaded when it is called: the help must not wait for a database driver. */
+/** All commands, loaded when called: the help must not wait for a database driver. */
 export const commands: Readonly<Record<string, { summary: string; load: () => Promise<Command> }>> = {
   serve: { summary: 'run the proxy', load: async () => (await import('./serve.ts')).serve },
   demo: { summary: 'show the whole thing offline', load: async () => (await import('./demo.ts')).demo },
@@ -66,7 +66,7 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     load: async () => (await import('./eval.ts')).evalCommand,
   },
   replay: {
-    summary: 'tell what pruning would have meant for recorded conversations',
+    summary: 'show what pruning would have saved in recorded conversations',
     load: async () => (await import('./replay.ts')).replay,
   },
 };

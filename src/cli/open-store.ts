@@ -5,9 +5,9 @@ import type { Call, Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
 /**
- * Opens the store for reading, lets `use` work with it and closes it. A store that does not exist is not made.
+ * Opens the store read-only, calls `use` with it and closes it. A missing store is not created.
  *
- * @throws UserError when there is no store or it cannot be read
+ * @throws UserError if there is no store or it cannot be read
  */
 export async function withStore<T>(call: Call, io: Io, use: (store: StoreHandle) => Promise<T>): Promise<T> {
   const { settings } = readSettings(call, io);
@@ -35,9 +35,9 @@ export interface Original {
 }
 
 /**
- * Finds what a prune id stands for.
+ * Finds a prune id and its original.
  *
- * @throws UserError when the store does not have it
+ * @throws UserError if the store does not have it
  */
 export async function findOriginal(store: Store, pruneId: string): Promise<Original> {
   const [prune, text] = [await store.findPrune(pruneId), await store.findOriginal(pruneId)];

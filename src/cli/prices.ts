@@ -49,7 +49,7 @@ function ageOf({ day }: Price, nowMs: number): number {
 
 const HEAD = ['input', 'write 5m', 'write 1h', 'read', 'output'];
 
-/** Prices of a request with so many tokens of input, as cells. */
+/** Prices of a request with this many input tokens, as cells. */
 function cells(price: Price, inputTokens: number): string[] {
   const { input, write5m, write1h, read, output } = ratesFor(price, inputTokens);
   return [input, write5m, write1h, read, output].map((dollars) => String(dollars));

@@ -4,7 +4,7 @@ import type { Io } from './command.ts';
 import type { Original } from './open-store.ts';
 import { type Paint, printable } from './terminal.ts';
 
-/** Tells what a prune id stands for: where from, how much went, when, and against which goal. */
+/** Prints the facts of a prune id: its source, the removed lines, the time and the goal. */
 export function writeHeader({ prune }: Original, io: Io, paint: Paint): void {
   const { decision, createdAtMs, expiresAtMs } = prune;
   io.out(`${paint('bold', printable(decision.pruneId ?? ''))}  ${origin(decision)}\n`);

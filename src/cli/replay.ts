@@ -10,19 +10,19 @@ import { callFacts } from '../transcript/tools.ts';
 import { type Command, configOption, type Io } from './command.ts';
 import { readSettings } from './read-settings.ts';
 
-/** The wires that recorded bodies may be of. */
+/** Possible wires of recorded bodies. */
 const DIALECTS = { chat: openaiChat, messages: anthropicMessages, responses: openaiResponses };
 
-/** Deciding takes the time it takes: offline no client waits. */
+/** Offline no client waits, so deciding has practically no time limit. */
 const TIMEOUT_MS = 600_000;
 
-/** `mcp-pruner replay`: what pruning would have meant for conversations that are over. */
+/** `mcp-pruner replay`: the effect that pruning would have had on recorded conversations. */
 export const replay: Command = {
   usage: 'replay <file.jsonl>… [options]',
   about: [
     'Sends recorded conversations through the very code of the proxy, offline: nothing is forwarded and nothing is',
     'stored. A line of a file is a request of any wire, or an object with a "request" and perhaps a "response".',
-    'Tells tokens before and after, the bill with a prompt cache, dollars by the table of prices (of the usage in a',
+    'Reports tokens before and after, the bill with a prompt cache, dollars by the table of prices (of the usage in a',
     'recorded response, else estimated), whether every request begins with the one before it, and how many of the lines',
     'that a conversation needed later had been kept.',
   ].join('\n'),

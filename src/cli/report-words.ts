@@ -21,7 +21,7 @@ const CAUSES: Readonly<Record<MissCause, string>> = {
   unknown: 'unknown: nothing changed',
 };
 
-/** Dollars with as many decimals as tell something. */
+/** Dollars with as many decimals as are significant. */
 export function money(dollars: number): string {
   const size = Math.abs(dollars);
   const digits = size === 0 || size >= 100 ? 2 : size >= 1 ? 2 : size >= 0.01 ? 3 : 5;
@@ -60,7 +60,7 @@ const MAX_ROWS = 15;
 
 const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
 
-/** The parts of the report below its totals, those that have something to say. */
+/** The non-empty parts of the report below its totals. */
 export function partsOf(told: LedgerReport): Part[] {
   const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart];
   return parts.map((part) => part(told)).filter(({ rows }) => rows.length > 1);
@@ -208,7 +208,7 @@ function planWords({ more, share, days }: HoldoutPlan): string {
   return ` Some ${count(more)} more conversations${time} decide it with MCP_PRUNER_HOLDOUT=${share}.`;
 }
 
-/** The figures that stand on top. */
+/** The top figures of the report. */
 export function headline(told: LedgerReport): (readonly [string, string])[] {
   const { totals } = told;
   return [

@@ -70,7 +70,7 @@ export const report: Command = {
   },
 };
 
-/** The ledger of so many days, today included. @throws UserError where there is no store */
+/** The ledger of the last `days` days, including today. @throws UserError if there is no store */
 export async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport & ContextReport> {
   const [{ readReport }, { pricesOf }, { readContexts }] = await Promise.all([
     import('../ledger/ledger.ts'),

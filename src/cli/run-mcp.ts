@@ -11,7 +11,7 @@ export interface RunMcp {
   readonly io: Io;
   readonly client: Client;
   readonly proxy: RunProxy;
-  /** What the server must find in its environment to work on the store of this machine. */
+  /** Environment that makes the server use this machine's store. */
   readonly storeEnv: Readonly<Record<string, string>>;
   /** Where the run listens for the server. */
   readonly socket: string;
@@ -23,7 +23,7 @@ export interface RunMcp {
 /**
  * The MCP server of a run. `JEEVES_*` replace its parts, as for any runner (docs/contract.md §8).
  *
- * @returns `null` when the run goes without; the lifecycle then says why
+ * @returns `null` if the run has none; the lifecycle then reports why
  */
 export function mcpAccess(run: RunMcp): McpAccess | null {
   const { io, client, proxy, storeEnv, socket, tokenFile, lifecycle } = run;
@@ -61,14 +61,14 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
 }
 
 /**
- * Which tools a server that the agent starts offers: agents on chat completions have tools of their own and only need a
- * way to take cuts back.
+ * The tools that a server started by the agent offers. Agents on chat completions have tools of their own and only need
+ * recovery.
  */
 export function stdioTools({ wire }: Client): 'pruner' | 'all' {
   return wire === 'chat' ? 'pruner' : 'all';
 }
 
-/** The server of the proxy itself: all that an agent whose requests go through it needs. */
+/** The proxy's own server, which is sufficient for an agent whose requests pass through the proxy. */
 function atProxy({ url, token, key }: RunProxy, lifecycle: RunLifecycle): McpAccess {
   const address = rpcAddress(withKey(url, key));
   lifecycle.on('config_resolved', `at ${rpcAddress(url)}`);

@@ -13,29 +13,29 @@ import { accessToken } from './local-access.ts';
 export interface RunProxy {
   /** Where it listens, without a path. */
   readonly url: string;
-  /** How it came about, in words. */
+  /** How it was started or found, in words. */
   readonly about: string;
-  /** Whether it keeps originals in the store that the settings of this machine name. */
+  /** Whether it stores originals in this machine's configured store. */
   readonly sameStore: boolean;
-  /** What its `/rpc` and `/prune` ask for, or `null`. */
+  /** The token for its `/rpc` and `/prune`, or `null`. */
   readonly token: string | null;
-  /** This user's key, where it is not the proxy of this machine: it opens it, and is told nobody but the agent. */
+  /** This user's key for a proxy on another machine; passed to the agent only. */
   readonly key: string | null;
   close(): Promise<void>;
 }
 
-/** Above this the log of earlier runs gives way. */
+/** Size above which the log of earlier runs is deleted. */
 const LOG_BYTES = 5 * 1024 * 1024;
-/** Where nothing listens the answer is there at once; a machine under load may take its time. */
+/** A missing listener answers at once; a machine under load may need time. */
 const HEALTH_MS = 5_000;
 
-/** What a proxy says of itself at `/health`, as far as the command line needs it. */
+/** The fields of a proxy's `/health` that the command line needs. */
 export interface ProxyHealth {
   /** Origins that requests are forwarded to, by field of `/health`; older versions lack some. */
   readonly upstreams: ReadonlyMap<ProviderFacts['field'], string>;
   /** Id of the store that it uses; absent while that store is away. */
   readonly storeId?: string;
-  /** How often something passed unread since its start because nobody knows what it is, by reason. */
+  /** Numbers of unread requests since its start because their format is unknown, by reason. */
   readonly notUnderstood?: ReadonlyMap<string, number>;
   /** Present while requests with large results save nothing. */
   readonly savingAlarm?: SavingAlarm;
@@ -54,7 +54,7 @@ export async function isProxy(url: string): Promise<boolean> {
   return (await proxyHealth(url)) !== null;
 }
 
-/** What a proxy of this product at an address says of itself; `null` where there is none. */
+/** The `/health` of a proxy of this product at an address; `null` if there is none. */
 export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
   try {
     const response = await fetch(`${url}/health`, { signal: AbortSignal.timeout(HEALTH_MS) });
@@ -72,7 +72,7 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
     const notUnderstood = countsIn(fields.not_understood);
     return { upstreams, ...storeId, notUnderstood, ...(savingAlarm && { savingAlarm }) };
   } catch {
-    return null; // nothing there, or something else
+    return null; // nothing listens there, or another program
   }
 }
 
@@ -95,9 +95,9 @@ export function proxyUrl({ host, port }: Pick<Settings, 'host' | 'port'>): strin
 }
 
 /**
- * The proxy that runs already, or one for this run alone: on a free port of the loopback interface, with the same store.
+ * The running proxy, or a new one for this run only: on a free loopback port, with the same store.
  *
- * @param shared - whether a proxy that runs may be used
+ * @param shared - whether a running proxy may be used
  */
 export async function openProxy(settings: Settings, io: Io, shared: boolean): Promise<RunProxy> {
   const running = proxyUrl(settings);
@@ -108,7 +108,7 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
   const logFile = openLogFile(join(settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath), 'run.log'));
   const [{ startHttp }, { createLog }] = await Promise.all([import('../app/http.ts'), import('../observe/log.ts')]);
   const log = createLog({ level: settings.logLevel, fd: logFile.fd });
-  // the token that others know is not needed: nobody else is to find this proxy
+  // no well-known token is needed: only this run uses this proxy
   const ownToken = settings.localToken === 'off' ? null : accessToken({ ...settings, authToken: null }, io, true);
   const here = { host: '127.0.0.1', port: 0, requireKey: false } as const;
   const own: Settings = { ...settings, ...here, authToken: ownToken, drainTimeoutMs: 0 };
@@ -119,8 +119,8 @@ export async function openProxy(settings: Settings, io: Io, shared: boolean): Pr
 }
 
 /**
- * Whether a proxy keeps originals where the settings of this machine say: what it keeps must be found there. Otherwise an
- * MCP server on this machine could not give back what that proxy cuts.
+ * Whether a proxy stores originals in this machine's configured store, tested by storing a text. Otherwise an MCP
+ * server on this machine could not recover the proxy's cuts.
  */
 export async function keepsOriginalsHere(
   url: string,
@@ -141,11 +141,11 @@ export async function keepsOriginalsHere(
       await store.close();
     }
   } catch {
-    return false; // it lets nobody in, or one of the two stores is of no use
+    return false; // it refuses access, or one of the two stores is unusable
   }
 }
 
-/** Has a proxy keep a text. @returns the id under which it does */
+/** Makes a proxy store a text. @returns the prune id */
 async function keptAs(url: string, text: string, token: string | null): Promise<string> {
   const options = {
     max_prune_ratio: 0,
@@ -167,7 +167,7 @@ async function keptAs(url: string, text: string, token: string | null): Promise<
   return prune_id;
 }
 
-/** Its lines must not run through what the agent draws on the terminal. */
+/** Its log lines must not mix with the agent's screen. */
 function openLogFile(path: string): { readonly path: string; readonly fd: number } {
   makeFolder(dirname(path));
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_BYTES) renameSync(path, `${path}.1`);

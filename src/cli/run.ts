@@ -23,7 +23,7 @@ import { isProxy, keepsOriginalsHere, namedProxy, openProxy, proxyUrl, type RunP
 import { serverEnv } from './server-env.ts';
 import { KEY_VARIABLE, teamKey, withKey } from './team-key.ts';
 
-/** Why requests that are signed with keys of AWS may have to go without the proxy. */
+/** Why requests signed with AWS keys may have to bypass the proxy. */
 const SIGNED = 'they are signed, and the proxy has no AWS_ACCESS_KEY_ID to sign them anew';
 
 /** A server may close its connection a moment before its agent ends. */
@@ -40,7 +40,7 @@ export const run: Command = {
   ].join('\n'),
   options: {
     ...configOption,
-    model: { type: 'string', value: '<name>', doc: 'the model, for agents that must be told (default: OPENAI_MODEL)' },
+    model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
     proxy: { type: 'string', value: '<url>', doc: 'use the proxy at this address, such as http://127.0.0.1:8006' },
   },
   arguments: { least: 1, most: Number.POSITIVE_INFINITY },
@@ -52,7 +52,7 @@ export const run: Command = {
     if (launch === null) throw new UsageError(`${name} cannot be wired for one run: see mcp-pruner setup ${name}`);
     const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
     if (client.needsModel && model === null) {
-      throw new UsageError(`${name} must be told a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
+      throw new UsageError(`${name} needs a model: mcp-pruner run ${name} --model <name>, or set OPENAI_MODEL`);
     }
 
     const told = new HeldLines(io);
@@ -96,15 +96,15 @@ export const run: Command = {
 
 interface RunSettings {
   readonly loaded: Loaded;
-  /** Whether a proxy that runs already will do. */
+  /** Whether a running proxy may be used. */
   readonly shared: boolean;
-  /** Where the agent's requests go today, if it says so. */
+  /** The agent's current upstream, if its configuration names one. */
   readonly upstream: string | null;
 }
 
 /**
- * The settings of a proxy for this run. Where the agent's own configuration sends requests is where its user's key is
- * good for: unless an upstream is configured or that is the proxy, it becomes the upstream.
+ * The settings of a proxy for this run. The user's key is valid for the upstream in the agent's own configuration. So
+ * that upstream is used, unless another one is configured or it is the proxy itself.
  */
 function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, cloud: ClientCloud | null): RunSettings {
   const loaded = readSettings(call, io);
@@ -118,7 +118,7 @@ function settingsOf(call: Call, io: Io, client: Client, place: ClientPlace, clou
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
 }
 
-/** Requests that are signed need a proxy with the credentials of this environment: one for this run alone. */
+/** Signed requests need a proxy with this environment's credentials: one for this run only. */
 function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream, signing }: ClientCloud): RunSettings {
   const { settings, origins } = loaded;
   const ownUrl = proxyUrl(settings);
@@ -128,7 +128,7 @@ function cloudSettings(call: Call, io: Io, loaded: Loaded, { key, path, upstream
   return { loaded: readSettings(call, io, { [key]: upstream }), shared: false, upstream };
 }
 
-/** Whether requests to a cloud go there without the proxy: it cannot sign for them. */
+/** Whether requests to a cloud bypass the proxy because it cannot sign them. */
 function passesProxy({ signing }: ClientCloud, isNamed: boolean): boolean {
   return signing === 'unknown' || (signing === 'own' && isNamed);
 }
@@ -196,7 +196,7 @@ async function runAgent(
   };
   const stopListening =
     lifecycle.state === 'starting'
-      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // it starts all the same
+      ? await listenForPresence(socket, { onUp: () => lifecycle.on('connected'), onLost }).catch(() => () => {}) // the agent starts all the same
       : () => {};
   told.hold();
   const onTerminal = io.inIsTerminal === true;
@@ -239,7 +239,7 @@ async function runAgent(
   }
 }
 
-/** Requests to this machine must not take the way that leads out of it. */
+/** Requests to this machine must not use the outbound proxy. */
 function withoutDetour(env: Io['env']): Record<string, string> {
   const detours = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy'];
   if (!detours.some((name) => env[name])) return {};
@@ -247,7 +247,7 @@ function withoutDetour(env: Io['env']): Record<string, string> {
   return { NO_PROXY: direct, no_proxy: direct };
 }
 
-/** The agent decides what Ctrl-C means; a wish to end is passed on, and made to happen. */
+/** The agent handles Ctrl-C itself; a termination signal is forwarded, and enforced. */
 function handleEvents(
   agent: () => AgentProcess | null,
   { events }: Io,
@@ -257,7 +257,7 @@ function handleEvents(
   const goOn = (cause: unknown): void => told.say(`unexpected error; the run goes on: ${String(cause)}`);
   const terminate = (): void => void agent()?.terminate();
   const interrupt = (): void => {
-    if (!onTerminal) agent()?.signal('SIGINT'); // a terminal has told it already
+    if (!onTerminal) agent()?.signal('SIGINT'); // the terminal has already sent it
   };
   const handlers: readonly [string, (detail: unknown) => void][] = [
     ['uncaughtException', goOn],

@@ -12,11 +12,11 @@ import { readSettings } from './read-settings.ts';
 import { COMMON_OPTIONS, flagOptions, flagsOf, toggleOptions } from './setting-options.ts';
 import { painter } from './terminal.ts';
 
-/** What `serve` needs of the running server. */
+/** The parts of a running server that `serve` needs. */
 export interface Running {
   /** Where it listens, without a path. */
   readonly url: string;
-  /** Refuses new requests, lets those under way finish within the drain limit, and lets go of everything. */
+  /** Refuses new requests, lets running ones finish within the drain limit, and releases all resources. */
   close(): Promise<void>;
 }
 
@@ -32,10 +32,10 @@ export type Start = (
   },
 ) => Promise<Running>;
 
-/** How long after the drain limit the process waits for a server that does not end. */
+/** How long after the drain limit the process waits for the server to close. */
 const GRACE_MS = 5_000;
 
-/** The command `serve` over a way to start the server, which loads late and in tests is another one. */
+/** The command `serve` with a function that starts the server; it loads late, and tests replace it. */
 export function serveCommand(loadStart: () => Promise<Start>): Command {
   return {
     usage: 'serve [options]',
@@ -90,7 +90,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
 
 export const serve = serveCommand(async () => (await import('../app/http.ts')).startHttp);
 
-/** An address that an agent on this machine can use: one that means "every interface" is none. */
+/** An address that an agent on this machine can use, because "every interface" is no destination. */
 function reachable(url: string): string {
   return url.replace('://0.0.0.0', '://127.0.0.1').replace('://[::]', '://[::1]');
 }
@@ -106,7 +106,7 @@ async function untilStopped(running: Running, settings: Settings, log: Log, io: 
 
   const signal = await new Promise<string>((resolve) => {
     io.events.on('SIGTERM', () => resolve('SIGTERM'));
-    io.events.on('SIGHUP', () => resolve('SIGHUP')); // its terminal has closed
+    io.events.on('SIGHUP', () => resolve('SIGHUP')); // the terminal was closed
     let interruptedAt = Number.NaN;
     io.events.on('SIGINT', () => {
       if (performance.now() - interruptedAt > ECHO_MS) io.exit(130);
@@ -118,7 +118,7 @@ async function untilStopped(running: Running, settings: Settings, log: Log, io: 
   const ended = await endsWithin(running.close(), settings.drainTimeoutMs + GRACE_MS, goOn);
   if (!ended) log.error('the server did not stop in time');
   log.info('stopped');
-  // whatever still holds the process must not outlive the server for long
+  // open handles must not keep the process alive for long after the server
   setTimeout(() => io.exit(ended ? 0 : 1), 1_000).unref();
   return ended ? 0 : 1;
 }

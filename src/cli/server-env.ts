@@ -3,8 +3,8 @@ import { rows } from '../config/settings.ts';
 import type { Io } from './command.ts';
 
 /**
- * What the environment of an MCP server must say, so that it works on the same store by the same rules: agents pass on
- * little of their own. Secrets are left out, since it may end up in a file.
+ * The environment that makes an MCP server use the same store and settings: agents pass on little of their own. Secrets
+ * are omitted, since it may be written to a file.
  */
 export function serverEnv({ settings, origins, configFile }: Loaded, { env }: Io): Record<string, string> {
   const given = rows.flatMap(({ key, setting }) => {

@@ -33,7 +33,7 @@ export function serviceCommand(run: RunTool): Command {
     about: [
       'Runs the proxy in the background, from every login on and again after a failure: by systemd, launchd or the task',
       'scheduler of this user. install takes the settings of the moment along, into a file that nobody else can read; run',
-      'it again after a change. status tells whether it runs, logs shows what it said, remove ends it and takes it away.',
+      'it again after a change. status shows whether it runs, logs shows its log, remove ends it and takes it away.',
     ].join('\n'),
     options: configOption,
     arguments: { least: 1, most: 1 },
@@ -63,7 +63,7 @@ async function install(job: Job): Promise<number> {
   const { settings } = loaded;
   const problem = servingProblem(settings);
   if (problem !== null) throw new SettingsError([problem]);
-  if (settings.port === 0) throw new UserError('a service needs a port that agents can be told: set MCP_PRUNER_PORT');
+  if (settings.port === 0) throw new UserError('a service needs a fixed port for its agents: set MCP_PRUNER_PORT');
   manager.check(run);
   const program = programOf(job);
   writePrivate(program.envFile, envFileText(environmentOf(job)));

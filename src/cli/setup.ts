@@ -35,7 +35,7 @@ export const setup: Command = {
     ...configOption,
     write: { type: 'boolean', doc: 'change the files' },
     undo: { type: 'boolean', doc: 'take the change back' },
-    model: { type: 'string', value: '<name>', doc: 'the model, for agents that must be told (default: OPENAI_MODEL)' },
+    model: { type: 'string', value: '<name>', doc: 'the model, for agents that need one (default: OPENAI_MODEL)' },
     proxy: { type: 'string', value: '<url>', doc: 'a proxy that others run, such as https://pruner.example' },
     mcp: {
       type: 'string',
@@ -112,7 +112,7 @@ function cloudNote({ title, key, upstream, signing }: ClientCloud, origin: strin
 function wiringOf(call: Call, io: Io, loaded: Loaded, client: Client, purpose: Purpose, key: string | null): Wiring {
   const model = textOption(call, 'model') ?? (io.env.OPENAI_MODEL || null);
   if (client.needsModel && model === null && purpose !== 'undo') {
-    throw new UsageError(`${client.name} must be told a model: add --model <name>, or set OPENAI_MODEL`);
+    throw new UsageError(`${client.name} needs a model: add --model <name>, or set OPENAI_MODEL`);
   }
   const origin = withKey(namedProxy(call) ?? proxyUrl(loaded.settings), key);
   const mcp = mcpAccess(call, io, loaded, client, purpose, { origin, hasKey: key !== null });

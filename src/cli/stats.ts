@@ -90,7 +90,7 @@ const BY_DAY = ['day', 'model', 'requests', 'texts', 'pruned', 'tokens before', 
 const BY_WIRE = ['wire', 'requests', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 const BY_TOOL = ['tool', 'texts', 'pruned', 'tokens before', 'after', 'saved', '%'];
 
-/** A request with texts of two tools is one request of a day and a model, so requests are told by these alone. */
+/** A request with texts of two tools counts once per day and model, so requests are listed by these only. */
 function writeTables(totals: readonly UsageTotal[], io: Io, paint: Paint): void {
   const days = grouped(totals, ({ day, model }) => `${day}\0${model}`).map((group) => [
     group[0]?.day ?? '',

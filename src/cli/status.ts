@@ -10,10 +10,10 @@ import { readLedger } from './report.ts';
 import { proxyHealth, proxyUrl } from './run-proxy.ts';
 
 const DAYS = 7;
-/** How long a hook waits for a proxy that it started; the agent waits meanwhile. */
+/** How long a hook, and with it the agent, waits for a proxy that it started. */
 const START_MS = 5_000;
 const POLL_MS = 100;
-/** Variables by which agents learn their provider's address. */
+/** Variables with the address of an agent's provider. */
 const BASE_URLS = ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'];
 
 /** `mcp-pruner status`: whether the proxy runs and what it saved, in one line. */
@@ -35,7 +35,7 @@ export const status: Command = {
     const started = !isUp && hook && settings.startFromHook && (await startProxy(settings, io));
     const line = isUp || started ? await lineWhenUp(call, io, settings) : lineWhenDown(settings, io);
     if (!hook) io.out(`${line}\n`);
-    // an agent that is not set up for the proxy needs no word about one that does not run
+    // an agent that does not use the proxy needs no warning about one that is not running
     else if (isUp || started || leadsHere(settings, io)) io.out(`${JSON.stringify({ systemMessage: line })}\n`);
     return isUp || started || hook ? 0 : 1;
   },

@@ -5,7 +5,7 @@ import { type Call, type Command, configOption, type Io, textOption, UsageError 
 import { flagsOf, toggleOptions } from './setting-options.ts';
 
 const toolSets: readonly ToolSet[] = ['files', 'pruner', 'all'];
-/** What the set `files` holds; any other tool needs the store. */
+/** The tools of the set `files`; all others need the store. */
 const FILE_TOOLS = ['read', 'bash', 'grep'];
 
 export const stdio: Command = {
@@ -60,12 +60,12 @@ export const stdio: Command = {
   },
 };
 
-/** Whether an option switches something on, which only the store's tools have. */
+/** Whether an option enables a tool that needs the store. */
 function isSwitched({ values }: Call): boolean {
   return Object.entries(values).some(([name, value]) => name.startsWith('enable-') && value === true);
 }
 
-/** A set of tools, or the smallest set that may hold those named. */
+/** The requested set of tools, or the smallest set with the named ones. */
 function toolsOf(call: Call): { readonly tools: ToolSet; readonly only?: readonly string[] } {
   const asked = textOption(call, 'tools') ?? (isSwitched(call) ? 'all' : 'files');
   const set = toolSets.find((known) => known === asked);
@@ -94,7 +94,7 @@ async function tokenFor(url: string | undefined, call: Call, io: Io): Promise<{ 
     const own = isLoopbackHost(hostname) || hostname === settings.host;
     return own ? given(accessToken(settings, io, false)) : {};
   } catch {
-    return {}; // what is wrong with the settings is told where they are needed
+    return {}; // faults in the settings are reported where they are needed
   }
 }
 
@@ -114,7 +114,7 @@ async function storeParts(call: Call, io: Io): Promise<StoreParts> {
   return { settings, log, version: io.version, clock: io.clock, env: io.env, cwd: io.cwd };
 }
 
-/** Lives until the client goes or a signal comes. Whatever ends the process takes running commands with it. */
+/** Lives until the client disconnects or a signal arrives. Running commands always end with the process. */
 async function untilDone(app: StdioServer, io: Io, say: (line: string) => void): Promise<number> {
   const goOn = (cause: unknown): void =>
     say(`unexpected error; the server goes on: ${cause instanceof Error ? (cause.stack ?? cause.message) : cause}`);
@@ -128,7 +128,7 @@ async function untilDone(app: StdioServer, io: Io, say: (line: string) => void):
   ];
   for (const [event, handler] of handlers) io.events.on(event, handler);
   await app.done;
-  // neither a stream that never ends nor a log must hold the process
+  // neither an open stream nor a log may keep the process alive
   setTimeout(() => io.exit(0), 200).unref();
   return 0;
 }

@@ -1,10 +1,10 @@
 import type { Store, StoredEvent } from '../core/ports.ts';
 import { type Paint, printable } from './terminal.ts';
 
-/** Blocks of one text that are told of. */
+/** Most blocks of one text that are shown. */
 const MAX_BLOCKS = 3;
 
-/** What was saved by the events that were shown. */
+/** Savings of the events shown. */
 export class Totals {
   saved = 0;
 

@@ -1,15 +1,17 @@
 import { UserError } from '../errors.ts';
 import type { Io } from './command.ts';
 
-/** Where its user's key of a proxy stands: on no command line, and in no file of ours but those of agents. */
+/**
+ * The variable with the user's key for a proxy, so that it is on no command line and in no file except those of agents.
+ */
 export const KEY_VARIABLE = 'MCP_PRUNER_KEY';
 
 const KEY = /^mpk_[\w-]{43}$/;
 
 /**
- * The key that this user has of a proxy that asks for keys; `null` where there is none.
+ * This user's key for a proxy that requires keys; `null` if there is none.
  *
- * @throws UserError where what stands there is no key; it is not repeated
+ * @throws UserError if the value is no key; the message does not repeat it
  */
 export function teamKey({ env }: Pick<Io, 'env'>): string | null {
   const key = env[KEY_VARIABLE]?.trim() ?? '';
@@ -20,7 +22,7 @@ export function teamKey({ env }: Pick<Io, 'env'>): string | null {
   );
 }
 
-/** The address of a proxy as a key opens it, for clients that can be told an address and nothing else. */
+/** The URL of a proxy with a key embedded, for clients that can be configured with a URL only. */
 export function withKey(origin: string, key: string | null): string {
   return key === null ? origin : `${origin}/k/${key}`;
 }

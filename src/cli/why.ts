@@ -14,7 +14,7 @@ export const why: Command = {
   usage: 'why <prune_id|marker> [--lines 10-40] [--json]',
   about:
     'Says which rule or score kept or cut each region of a text, and against which goal. It explains the decision that is\n' +
-    'stored; where this version would decide otherwise, or another backend had a say, it says so and tells what is known.',
+    'stored; where this version would decide otherwise, or another backend had a say, it says so and shows the recorded facts.',
   options: {
     ...configOption,
     lines: {

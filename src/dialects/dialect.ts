@@ -21,11 +21,11 @@ export interface Dialect {
   /** What the path says that other wires say in the body; absent where it says nothing. */
   namedIn?(path: string): Pick<RequestHead, 'model' | 'stream'>;
   /**
-   * Walks the raw bytes of a body and finds messages, calls and texts without decoding what nobody asked for. What is
-   * ambiguous (a key that matters stands twice) is never told as a text that may change.
+   * Walks the raw bytes of a body and finds messages, calls and texts without decoding unneeded parts. Ambiguous texts
+   * (a relevant key occurs twice) are never reported as changeable.
    *
-   * @param resume - where to go on, when the beginning of the body is known from an earlier one
-   * @throws JsonShapeError when the bytes are not understood, or hold more than may be looked at
+   * @param resume - where to continue if the beginning of the body is known from an earlier one
+   * @throws JsonShapeError if the bytes are not understood, or exceed the limits
    */
   scan(body: Buffer, resume?: Resume): ScannedBody;
   /**
@@ -37,8 +37,8 @@ export interface Dialect {
   /** Reads an answer as it goes by. */
   answer(): AnswerReader;
   /**
-   * Whether an answer refuses a request because what stands before a message of the model's is not what it was made
-   * from. Always `false` where the provider does not check that.
+   * Whether an answer rejects a request because the history before a model's message was changed. Always `false` if the
+   * provider does not verify that.
    *
    * @param answer - the beginning of the answer's body, decoded
    */
@@ -129,8 +129,7 @@ export interface ProviderUsage {
   /** Of these, written for an hour; absent where the provider has one lifetime only. */
   readonly cacheWrite1hTokens?: number | null;
   /**
-   * Blocks of the model's that the provider left out because what stands before them is not what they were made from;
-   * absent where it says nothing of it.
+   * Blocks of the model that the provider dropped because their history was changed; absent if it does not report them.
    */
   readonly droppedBlocks?: number;
 }
@@ -141,7 +140,7 @@ export interface AnswerReader {
   data(chunk: Buffer): void;
   /** What the provider reported, once the answer is over; never throws. */
   usage(): ProviderUsage | null;
-  /** What later requests may refer to instead of repeating it; `null` where they repeat it themselves. */
+  /** The turn that later requests may refer to instead of repeating it; `null` if they repeat it. */
   turn(): AnswerTurn | null;
 }
 

@@ -22,9 +22,9 @@ export class EventData {
   #size = 0;
 
   /**
-   * @param wanted - whether a line `data: …` is worth decoding; it is shown the line's first bytes
-   * @param onEvent - told of what stands behind `data:`; `undefined` where that is no JSON
-   * @param onBody - told of what an answer holds that is no stream
+   * @param wanted - whether a line `data: …` is worth decoding; receives the line's first bytes
+   * @param onEvent - receives the JSON after `data:`; `undefined` if it is invalid
+   * @param onBody - receives the body of an answer that is no stream
    */
   constructor(
     wanted: (line: Buffer) => boolean,

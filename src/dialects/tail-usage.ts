@@ -3,7 +3,7 @@ import type { AnswerReader, AnswerTurn, ProviderUsage } from './dialect.ts';
 /** The usage stands at the end of an answer, streamed or whole: only so much of it is looked at. */
 const TAIL_BYTES = 16 * 1024;
 
-/** Finds the usage at the end of an answer, where it is told under one key. */
+/** Finds the usage at the end of an answer, on wires that report it under one key. */
 export class TailUsage implements AnswerReader {
   readonly #key: Buffer;
   readonly #usageOf: (value: unknown) => ProviderUsage | null;

@@ -18,7 +18,7 @@ export interface CallInContext extends ToolCall {
   readonly asked: string;
 }
 
-/** What of a conversation is kept with an answer of the model's; newer calls first. */
+/** The part of a conversation that is stored with a model's answer; newer calls first. */
 interface Kept {
   readonly id: string;
   readonly asked: string;
@@ -33,7 +33,7 @@ interface Kept {
   readonly naming?: readonly [words: string, plan: string];
 }
 
-/** Calls that later results may still answer, and how much of what they were made with. */
+/** Most calls that later results may still answer, and how much of their context is stored. */
 const MAX_KEPT_CALLS = 64;
 const MAX_KEPT_ARGS = 16_000;
 /** Files of which it is kept that they were shown. */
@@ -54,8 +54,8 @@ interface Result {
 }
 
 /**
- * What the messages `0…i` say, folded one by one. Nothing in it comes from a later message, from time or from chance,
- * so that whatever is derived from it is the same in every later request.
+ * The folded content of messages `0…i`. It depends on nothing else, so that everything derived from it is the same in
+ * every later request.
  */
 export class Conversation {
   #asked = '';
@@ -82,7 +82,7 @@ export class Conversation {
     this.#shown = shown;
   }
 
-  /** An independent one to go on from without touching this one; what both know is there once. */
+  /** An independent copy that can continue without affecting this one; the common part is shared. */
   fork(): Conversation {
     const fork = new Conversation(this.#calls.fork(), this.#results.fork(), this.#shown.fork());
     fork.#asked = this.#asked;
@@ -95,7 +95,7 @@ export class Conversation {
     return fork;
   }
 
-  /** How many calls and results it has taken note of. */
+  /** Number of recorded calls and results. */
   get notes(): number {
     const chars = this.#spoken.length + this.#words.length + this.#plan.length;
     return this.#calls.size + this.#results.size + this.#shown.size + (chars >> 5);
@@ -131,7 +131,7 @@ export class Conversation {
     return kept;
   }
 
-  /** What `toText` gave; an empty conversation where the text is none of its. */
+  /** Inverse of `toText`; an empty conversation for any other text. */
   static fromText(text: string): Conversation {
     const conversation = new Conversation();
     try {
@@ -145,7 +145,7 @@ export class Conversation {
       conversation.#recovers = recovers;
       conversation.#spoken = spoken;
     } catch {
-      // kept by another version: what is not known is done without
+      // stored by another version: unknown fields are ignored
     }
     return conversation;
   }
@@ -194,7 +194,7 @@ export class Conversation {
     return this.#spoken;
   }
 
-  /** A message of the user's answers what the model said. */
+  /** Records that a user message answers the model's text. */
   userAnswered(): void {
     this.#spoken = '';
     this.#answerWords = '';
@@ -228,7 +228,7 @@ export class Conversation {
     return byId ?? this.#calls.newest(name);
   }
 
-  /** How many calls were made under an id so far: some models number those of each answer anew. */
+  /** Number of calls under an id so far: some models restart numbering with each answer. */
   callsUnder(id: string): number {
     return this.#calls.count(id);
   }
@@ -253,8 +253,8 @@ export class Conversation {
   }
 
   /**
-   * Notes the files that a result shows and says whether one of them was shown before, whatever lines of it and by whatever
-   * call: who comes back to a file wants to see it.
+   * Records the files that a result shows, and returns whether one of them was shown before, in any lines and by any
+   * call: a repeated look shows interest.
    */
   isShownAgain(paths: readonly string[]): boolean {
     const again = paths.some((path) => this.#shown.all(nameOf(path)).some((before) => isSameFile(before, path)));

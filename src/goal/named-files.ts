@@ -1,4 +1,4 @@
-/** So much of what was said is looked through for names of files. */
+/** Most characters searched for names of files. */
 export const MAX_NAMING_CHARS = 16_000;
 /** Words of a path that name it although the sign between them is missing; a shorter one is a phrase like any other. */
 const LEAST_PHRASE_CHARS = 8;

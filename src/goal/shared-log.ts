@@ -3,15 +3,15 @@ interface Entry<T> {
   readonly value: T;
 }
 
-/** Entries that several logs share, each as far as it reaches, and where each key stands among them. */
+/** Entries shared by several logs, each up to its own length, with the positions of each key. */
 interface Room<T> {
   readonly entries: Entry<T>[];
   readonly places: Map<string, number[]>;
 }
 
 /**
- * Values under keys, in the order in which they came. A fork shares all that stood there when it was made: what one of
- * them adds next is added in place, and only another one that goes on from the same point takes a copy.
+ * Values by key, in order of arrival. A fork shares all existing entries. The first log to append does so in place;
+ * another one that continues from the same point copies them.
  */
 export class SharedLog<T> {
   #room: Room<T>;
@@ -35,14 +35,14 @@ export class SharedLog<T> {
 
   add(key: string, value: T): void {
     const { entries } = this.#room;
-    // somebody else went on from here, or most of what is kept is out of sight
+    // another log has appended here, or most entries are no longer visible
     if (entries.length !== this.#to || this.#from > 2 * this.size + 1_000) this.#move();
     notePlace(this.#room.places, key, this.#to);
     this.#room.entries.push({ key, value });
     this.#to++;
   }
 
-  /** Lets go of the oldest, so that at most `count` stay. */
+  /** Drops the oldest entries, so that at most `count` remain. */
   keepNewest(count: number): void {
     this.#from = Math.max(this.#from, this.#to - count);
   }

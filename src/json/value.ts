@@ -12,7 +12,7 @@ export function field(value: unknown, name: string): unknown {
   return value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
 }
 
-/** A count of tokens, or `null` where none is told. */
+/** A count of tokens, or `null` if the value is none. */
 export function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }

@@ -20,7 +20,7 @@ const MAX_FILES = 20;
 const MAX_CHARS = 50_000;
 const MAX_PATH_CHARS = 1_000;
 
-/** The files that a call changes, as far as its name and its arguments tell; `[]` for one that only looks. */
+/** The files that a call changes, as far as its name and its arguments show; `[]` for a call that only reads. */
 export function editedFiles(call: ToolCall | undefined): string[] {
   if (!call) return [];
   const args = parseArgs(call.args);

@@ -13,7 +13,7 @@ export interface FileBlock {
 
 /** More files than this in one message are left whole. */
 const MAX_BLOCKS = 200;
-/** A fence without a path up to so many characters is a quotation, and as such the user's own words. */
+/** A fence without a path up to this length is a quotation, and thus the user's own words. */
 const MAX_QUOTED_CHARS = 1_000;
 /** How much of a line is looked at. */
 const MAX_LINE_CHARS = 1_400;
@@ -32,12 +32,12 @@ const FILE_TAGS = new Set([
   'content',
   'source',
 ]);
-/** Elements of one line that tell about the file inside an element. */
+/** Single-line elements that describe the file inside an element. */
 const PATH_TAGS = new Set(['path', 'source', 'name', 'filename', 'file']);
 const ABOUT_TAGS = new Set([...PATH_TAGS, 'type', 'language', 'lines', 'index', 'size', 'total_lines']);
 /** Lines around files that are no words of the user either. */
 const WRAPPING = /^(?:<\/?(?:files|documents|attachments)>|--- (?:Content from referenced files|End of content) ---)$/;
-/** Elements that agents inject into user messages; nobody's words, hence no goal, and no file either. */
+/** Elements that agents inject into user messages. They are neither a goal nor a file. */
 const INJECTED_TAGS = new Set([
   'system-reminder',
   'environment_context',
@@ -64,7 +64,7 @@ const TAG = /^<([A-Za-z][\w-]{0,40})((?:\s[^<>\n]{0,800})?)>/;
 const FENCE = /^ {0,3}(`{3,12}|~{3,12})([^\n`]{0,500})/;
 const PATH_LIKE = /^[\w@~.()[\]+-]*(?:[/\\][\w@~.()[\]+ -]+)*\.[A-Za-z0-9]{1,10}$/;
 
-/** Something of every frame that a file may stand in: most of what people write holds none. */
+/** A substring of every possible frame, for a quick negative check. */
 const MAY_OPEN = ['<', '`', '~', '[file content begin]', 'Content from ', 'Content of '];
 
 /**

@@ -1,7 +1,7 @@
 /** Keys of a call whose values are worth reading, as `tools.ts` knows them. */
 const KEY = /\b(?:cmd|command|script|path|file_path|filename|pattern|query|regex|glob)\b/g;
 const QUOTES = '"\'`';
-/** So much of a script is read, and so many values in it. */
+/** Most characters of a script, and most values in it, that are read. */
 const MAX_SCRIPT_CHARS = 20_000;
 const MAX_VALUES = 20;
 const MAX_GAP = 20;

@@ -1,6 +1,6 @@
 import type { ToolCall } from './tools.ts';
 
-/** So much of what the model said is read for a call: its end. */
+/** Characters at the end of the model's text that are searched for a call. */
 const MAX_SAID_CHARS = 64 * 1024;
 const MAX_PARAMETERS = 20;
 const FENCE_LINE = /^ {0,3}(`{3,8})([^\n`]{0,80})$/;
@@ -95,7 +95,7 @@ function parameters(text: string, opening: string, closing: string): Record<stri
   return found;
 }
 
-/** Elements of an element that hold no others: `<args><file><path>a</path></file></args>` tells `path`. */
+/** Leaf elements inside an element: `<args><file><path>a</path></file></args>` yields `path`. */
 function elements(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const { 1: tag = '', index } of [...text.matchAll(/<([a-z_]{1,40})>/g)].slice(0, 4 * MAX_PARAMETERS)) {

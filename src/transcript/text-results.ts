@@ -6,7 +6,7 @@ import type { ToolCall } from './tools.ts';
 export interface Range {
   readonly start: number;
   readonly end: number;
-  /** Of a file in it, as its frame names it; absent where the call alone tells. */
+  /** Path of its file, as named by its frame; absent if only the call names it. */
   readonly path?: string;
 }
 
@@ -14,7 +14,7 @@ export interface Range {
 export interface TextResult {
   /** The insides of the frame: what the tool printed. */
   readonly ranges: readonly Range[];
-  /** The call that it answers, as far as frame and model tell; `null` where neither does. */
+  /** The call that it answers, as far as frame and model show; `null` if neither does. */
   readonly call: ToolCall | null;
   /** What the user said beside it in the same text. */
   readonly words: string;

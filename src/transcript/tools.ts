@@ -10,7 +10,7 @@ export interface ToolCall {
   readonly args: string;
 }
 
-/** What a call's arguments tell: all of it is data of the model's and never executed. */
+/** Facts from a call's arguments. They are data from the model and never executed. */
 export interface CallFacts {
   readonly hints: Hints;
   /** An explicit question (`context_focus_question`), or `''`. */
@@ -54,7 +54,7 @@ const LIST_NAME = /(?:^|[^a-z])(?:ls|list|glob|tree|dir|directory)(?:$|[^a-z])/i
 
 /** Reads a tool call: where its result comes from and what the model wanted with it. */
 export function callFacts(call: ToolCall | undefined): CallFacts {
-  // what nobody knows the call of may be a file that is about to be edited
+  // a result without a known call may be a file that is about to be edited
   if (!call) return { hints: { origin: 'read' }, question: '', said: '' };
   const args = parseArgs(call.args);
   const verb = fileVerb(args);

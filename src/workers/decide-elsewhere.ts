@@ -9,15 +9,15 @@ import type { FailureReporter } from '../failures.ts';
 import type { Answer, Task } from './task.ts';
 
 export interface DecideElsewhereOptions {
-  /** Decides about smaller texts, and about all where no thread can be had. */
+  /** Handles smaller texts, and all texts if no thread is available. */
   readonly here: Decider;
-  /** A text is large from so many UTF-16 units on. */
+  /** UTF-16 units from which a text is large. */
   readonly largeChars?: number;
-  /** So many of smaller texts are decided about here at a time. */
+  /** Most characters of smaller texts handled on the main thread at a time. */
   readonly mostCharsHere?: number;
   /** The worker's program. */
   readonly program?: URL;
-  /** Told when a thread ended by a fault of its own; its text is decided about here. */
+  /** Reports a thread that ended by its own fault; its text is then handled on the main thread. */
   readonly onFailure: FailureReporter;
 }
 
@@ -41,8 +41,8 @@ interface Waiting {
 }
 
 /**
- * Decides about large texts, and about many at once, on threads of their own, so that streams flow on meanwhile and the
- * time-out holds whatever the work does. Threads start with the first large text and never keep the process alive.
+ * Decides about large texts, and about many at once, on worker threads, so that streams keep flowing and the time limit
+ * always holds. Threads start with the first large text and never keep the process alive.
  */
 export class DecideElsewhere implements Decider {
   readonly #options: DecideElsewhereOptions;
@@ -77,7 +77,7 @@ export class DecideElsewhere implements Decider {
     });
   }
 
-  /** Ends all threads; what waits is decided here. */
+  /** Ends all threads; waiting texts are handled on the main thread. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const waiting of this.#waiting.splice(0)) this.#decideHere(waiting);

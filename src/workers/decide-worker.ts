@@ -12,6 +12,6 @@ function answerTo(work: () => Answer['decision']): Answer {
   try {
     return { decision: work() };
   } catch {
-    return { decision: null }; // decided anew where a fault can be told
+    return { decision: null }; // the main thread decides again and can report a fault
   }
 }

@@ -1,7 +1,7 @@
 import type { Job } from '../core/decide/decision.ts';
 import type { Decision } from '../core/ports.ts';
 
-/** What a worker is given to decide. */
+/** Input of a worker. */
 export interface Task {
   readonly job: Job;
   readonly key: string;
@@ -10,7 +10,7 @@ export interface Task {
   readonly opinions: Float64Array | null;
 }
 
-/** What a worker gives back: `null` where it failed. */
+/** Result of a worker: `null` after a failure. */
 export interface Answer {
   readonly decision: Decision | null;
 }

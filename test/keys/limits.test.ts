@@ -19,7 +19,7 @@ describe.each([
   { on: 'a file', place: onFile, runs: true },
   { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
 ])('the limits of a key on $on', ({ place: open, runs }) => {
-  it.skipIf(!runs)('hold over three servers at once: so many requests in a minute, and no more', async () => {
+  it.skipIf(!runs)('hold over three servers at once: at most the allowed requests per minute', async () => {
     clock = aClock();
     const place = await open();
     const stages = await Promise.all([1, 2, 3].map(() => startTeam(place, {}, clock)));

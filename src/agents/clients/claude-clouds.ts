@@ -1,17 +1,20 @@
 import type { ClientCloud } from './client.ts';
 
-/** The variables that Claude Code sees: those of its settings file, which win, and those of its environment. */
+/**
+ * The variables that Claude Code reads: those of its settings file, which take precedence, and those of its
+ * environment.
+ */
 export type Variables = (name: string) => string;
 
 interface Row {
   readonly title: string;
-  /** Switches the cloud on. */
+  /** The variable that enables the cloud. */
   readonly flag: string;
-  /** Holds the base URL, with what follows the origin of the proxy there. */
+  /** The variable with the base URL, and the path after the proxy's origin. */
   readonly variable: string;
   readonly path: '' | '/v1' | '/anthropic';
   readonly key: ClientCloud['key'];
-  /** Where requests go without a base URL; `null` where the request itself says it. */
+  /** The destination without a base URL; `null` if each request names it. */
   readonly upstream: (variables: Variables) => string | null;
   /** Variables that exclude a base URL. */
   readonly without?: readonly string[];

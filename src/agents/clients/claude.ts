@@ -34,8 +34,8 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
 }
 
 /**
- * Behind an address that is not Anthropic's, Claude Code sends the descriptions of all MCP tools with every request
- * unless it is told to go on searching for them.
+ * With a base URL other than Anthropic's, Claude Code sends the descriptions of all MCP tools with every request,
+ * unless tool search is enabled explicitly.
  */
 function environment(wiring: Wiring, place: ClientPlace): Record<string, string> {
   const variables = addresses(wiring, place);
@@ -50,7 +50,7 @@ function environment(wiring: Wiring, place: ClientPlace): Record<string, string>
  */
 const ATTRIBUTION = 'CLAUDE_CODE_ATTRIBUTION_HEADER';
 
-/** The variables by which it reaches the proxy; none where its requests go to a cloud without the proxy. */
+/** The variables that point it to the proxy; none if its requests go to a cloud without the proxy. */
 function addresses({ origin, passesCloud }: Wiring, place: ClientPlace): Record<string, string> {
   const cloud = cloudOf(place);
   if (cloud === null) return { ANTHROPIC_BASE_URL: origin };
@@ -68,7 +68,7 @@ function providerEdit(wiring: Wiring, place: ClientPlace): Edit {
   return { format: 'json', file: settingsFile(place), entries: entries.length === 0 ? [] : [...entries, ...more] };
 }
 
-/** Its settings win over its environment. */
+/** Its settings take precedence over its environment. */
 function variablesOf(place: ClientPlace): Variables {
   const settings = readLooseJson(place.readFile(settingsFile(place)));
   return (name) => {
@@ -81,7 +81,7 @@ function cloudOf(place: ClientPlace): ClientCloud | null {
   return claudeCloud(variablesOf(place));
 }
 
-/** What its settings or its environment say of where it sends requests; the settings win. */
+/** The upstream in its settings or its environment; the settings take precedence. */
 function upstreamOf(place: ClientPlace): string | null {
   const url = variablesOf(place)('ANTHROPIC_BASE_URL') || place.env.ANTHROPIC_BASE_URL?.trim();
   return url ? `${url.replace(/(?<!\/)\/+$/, '')}/v1` : null;
@@ -107,7 +107,7 @@ export const claude: Client = {
       // each in one word: an option with a list would swallow the prompt that follows
       args: [
         ...(servers === null ? [] : [`--mcp-config=${inFile ? join(folder, 'mcp.json') : servers}`]),
-        // the user's settings would win over the environment
+        // the user's settings would take precedence over the environment
         `--settings=${wiring.keyed ? join(folder, 'settings.json') : settings}`,
       ],
       env,

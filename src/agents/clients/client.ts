@@ -2,33 +2,33 @@ import { type McpServerConfig, SERVER_NAME } from '../mcp-servers.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** How a client reaches the product's MCP server: by starting it, or at the address of a proxy that runs. */
+/** How a client reaches the product's MCP server: it starts the server, or uses the address of a running proxy. */
 export type McpAccess =
   | { readonly transport: 'stdio'; readonly server: McpServerConfig }
   | {
       readonly transport: 'http';
       readonly url: string;
-      /** What the server asks for as `Authorization: Bearer`; absent when it lets this machine in without. */
+      /** The bearer token of the server; absent if it needs none on this machine. */
       readonly token?: string;
     };
 
 /** The request format that a client speaks to its model. */
 export type WireName = 'chat' | 'messages' | 'responses' | 'gemini';
 
-/** What a client is to be connected with. */
+/** The addresses and servers to configure in a client. */
 export interface Wiring {
   /** The proxy's address for OpenAI clients; ends in `/v1`. */
   readonly baseUrl: string;
   /** The same without a path, as clients of the messages wire want it. */
   readonly origin: string;
   readonly mcp: McpAccess | null;
-  /** Where these addresses hold a key: that of the proxy without it, and the variable of the environment that has the key. */
+  /** Set if the URLs embed a proxy key: the origin without it, and the environment variable that holds it. */
   readonly keyed?: { readonly origin: string; readonly variable: string };
   /** The provider of the messages wire is on this machine or its network, such as Ollama: its prompt cache is local. */
   readonly hasLocalModel?: boolean;
-  /** The model to ask for, where the client's configuration has to name it. */
+  /** The model, if the client's configuration must name one. */
   readonly model: string | null;
-  /** `true`: requests to a cloud keep going there straight. */
+  /** `true`: requests to a cloud bypass the proxy. */
   readonly passesCloud?: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface ClientCloud {
   readonly without: readonly string[];
   /** The proxy's setting for its address. */
   readonly key: 'bedrockUrl' | 'vertexUrl' | 'azureUrl';
-  /** Where requests go today; `null` where each request says it. */
+  /** The current destination; `null` if each request names it. */
   readonly upstream: string | null;
   /** Whether requests are signed with keys of AWS: `own`, those of its environment; `unknown`, of a profile or a login. */
   readonly signing: 'none' | 'own' | 'unknown';
@@ -107,26 +107,26 @@ export interface Client {
   readonly title: string;
   /** The program that starts it. */
   readonly command: string;
-  /** What it speaks to its model as this product sets it up. */
+  /** The wire it uses when set up by this product. */
   readonly wire: WireName;
-  /** Whether its configuration has to name a model. */
+  /** Whether its configuration must name a model. */
   readonly needsModel: boolean;
   /** Whether it can use MCP servers. */
   readonly usesMcp: boolean;
   /** `null` when it can be set up, but not be wired for one run only. */
   readonly launch: ((wiring: Wiring, place: ClientPlace, folder: string) => Launch) | null;
   readonly edits: (wiring: Wiring, place: ClientPlace) => readonly Edit[];
-  /** Where it sends requests today, ending in `/v1` or the like: what its key is good for. `null` when it does not say. */
+  /** Its current upstream, ending in `/v1` or similar: the provider for which its key is valid. `null` if unknown. */
   readonly upstream?: (place: ClientPlace) => string | null;
   /** The cloud that it is set to use; `null` for none. */
   readonly cloud?: (place: ClientPlace) => ClientCloud | null;
   /** Variables that its environment must have, because no file of the client can hold them. */
   readonly exports?: (wiring: Wiring) => Readonly<Record<string, string>>;
-  /** What keeps a set-up in its files from working, in words; `null` when nothing does. */
+  /** Why a set-up by its files does not work, in words; `null` if it does. */
   readonly problem?: (place: ClientPlace) => string | null;
   /** Whether a token handed to `launch` stays out of its command line, which others can read. */
   readonly keepsToken?: boolean;
-  /** What its user has to know besides, one line each. */
+  /** Further notes for its user, one line each. */
   readonly notes: readonly string[];
 }
 

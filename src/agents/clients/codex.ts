@@ -105,7 +105,10 @@ function upstreamOf(place: ClientPlace): string | null {
   return login(place) === 'chatgpt' ? CHATGPT_UPSTREAM : null;
 }
 
-/** A provider of the user's own keeps its key and headers and is sent elsewhere; else there is one for the run. */
+/**
+ * A provider defined by the user keeps its key and headers and gets the proxy's address. Otherwise the run gets a
+ * provider of its own.
+ */
 function launchSettings(wiring: Wiring, place: ClientPlace): string[] {
   const own = ownProvider(place);
   if (own === null) return providerSettings(responsesProvider(runUrl(wiring), place), wiring);

@@ -7,7 +7,7 @@ export function serverJson(mcp: McpAccess): JsonValue {
   return mcp.transport === 'http' ? { httpUrl: mcp.url, ...headersJson(mcp) } : stdioJson(mcp.server);
 }
 
-/** They send even what goes to loopback through a proxy of these variables, whatever NO_PROXY says. */
+/** They send even loopback requests through the proxy in these variables, and ignore NO_PROXY. */
 export function withoutProxies({ env }: ClientPlace): Record<string, string> {
   const names = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].filter((name) => env[name]);
   return Object.fromEntries(names.map((name) => [name, '']));

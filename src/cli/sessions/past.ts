@@ -10,7 +10,7 @@ import { Rehearsal, type Rehearsed } from './rehearsal.ts';
 
 /** Deciding takes the time it takes: no client waits for an answer. */
 const TIMEOUT_MS = 600_000;
-/** Requests that are told apart from those of other files. */
+/** Most request keys remembered to recognise duplicates in other files. */
 const MAX_KEYS = 2_000_000;
 /** Cut texts of a session that the store is asked about. */
 const ASKED = 12;
@@ -25,7 +25,9 @@ export interface PastOptions {
   readonly onProgress: (done: number, agent: string) => void;
 }
 
-/** Reads session files, sends what they hold through the pruner, and adds up what it comes to. Nothing leaves the machine. */
+/**
+ * Reads session files, sends their requests through the pruner, and adds up the results. No data leaves the machine.
+ */
 export class Past {
   readonly #options: PastOptions;
   readonly #settings: Settings;
@@ -111,7 +113,7 @@ export class Past {
     return true;
   }
 
-  /** Whether the store of this machine knows what would be cut from a session: then it was cut. */
+  /** Whether the store of this machine has the cuts computed for a session: then the session was pruned. */
   async #isKnown(file: SessionFile, requests: readonly SessionRequest[]): Promise<boolean> {
     const { isKnown } = this.#options;
     if (isKnown === null) return false;

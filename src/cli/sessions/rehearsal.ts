@@ -24,7 +24,7 @@ const WIRES: Readonly<Record<SessionWire, { readonly dialect: Dialect; readonly 
 /** Past it the store is left behind once a history begins anew: nothing of it comes again. */
 const FRESH_STORE_BYTES = 32 * 1024 * 1024;
 
-/** What pruning would have made of a request of the past. */
+/** The pruned form of a past request. */
 export interface Rehearsed {
   readonly facts: RequestFacts;
   /** Bytes that would have been cut from its messages, markers subtracted. */
@@ -35,7 +35,7 @@ export interface Rehearsed {
   readonly shown: (index: number) => string;
 }
 
-/** Sends the requests of one session that is over through the very code of the proxy. */
+/** Sends the requests of one past session through the proxy's own pruning code. */
 export class Rehearsal {
   readonly #settings: Settings;
   readonly #clock: Clock;
@@ -73,7 +73,7 @@ export class Rehearsal {
         conversationId,
         atMs: request.atMs,
         usage: request.usage,
-        // what was only looked at counts as removed below 0: the twin bill is the pruned one
+        // savings are negated, so that the counterfactual bill is the pruned one
         messages: facts.messages.map((message, i) => ({ ...message, removed: -(cuts[i] ?? 0) / bytesPerToken })),
         // tools and instructions do not stand in the file: they are what was billed beyond the messages
         bytes: Math.max(body.length, (request.usage.input ?? 0) * bytesPerToken),

@@ -9,7 +9,7 @@ import { PLACES } from './places.ts';
 const MOST_COLUMNS = 80;
 const MAX_ROWS = 5;
 
-/** Why a cache was cold, in words for a person who sees them for the first time. */
+/** Reasons for a cold cache, in words for a first-time reader. */
 const COLD: Readonly<Partial<Record<MissCause, string>>> = {
   expired: 'pauses longer than the cache lives',
   unknown: 'for a reason that the files do not show',
@@ -19,7 +19,7 @@ const COLD: Readonly<Partial<Record<MissCause, string>>> = {
   system_changed: 'the agent changed its instructions',
 };
 
-/** What is said where there is nothing to report. */
+/** The text if there is nothing to report. */
 export function nothingText(sinceMs: number): string {
   const since = new Date(sinceMs).toISOString().slice(0, 10);
   const agents = [...new Set(PLACES.map(({ agent }) => agent))].join(', ');
@@ -71,7 +71,7 @@ function share(part: number, whole: number): string {
   return percent(whole > 0 ? part / whole : null);
 }
 
-/** The bill, first of all where it cannot be told. */
+/** The bill, starting with the cases without one. */
 function billLines({ report: { totals, lines }, throughProxy, sessions }: SessionsReport): string[] {
   const input = totals.fresh + totals.write5m + totals.write1h + totals.read;
   const went =
@@ -88,7 +88,7 @@ function billLines({ report: { totals, lines }, throughProxy, sessions }: Sessio
   return [priced ? spent : 'no dollars: none of these models has a price', ...cuts, went].filter((line) => line !== '');
 }
 
-/** What can be saved without a cut. */
+/** Costs that can be reduced without pruning. */
 function costLines({ misses, compactions, rereads, offered }: PastReport): string[] {
   const cold = misses
     .filter(({ cause, dollars }) => COLD[cause] !== undefined && dollars > 0)

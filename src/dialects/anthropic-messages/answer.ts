@@ -38,10 +38,10 @@ export class MessagesAnswer implements AnswerReader {
   }
 }
 
-/** What the provider calls it when it leaves a block out for the sake of what stands before it. */
+/** The provider's name for dropping a block because its history was changed. */
 const MISMATCH = 'prefix_binding_mismatch';
 
-/** How many of the changes to its input that an answer tells of say so. */
+/** Number of reported input changes with that reason. */
 function droppedIn(message: unknown): number {
   const told = field(message, 'input_transformations');
   return Array.isArray(told) ? told.filter((one) => JSON.stringify(one ?? null).includes(MISMATCH)).length : 0;
@@ -52,7 +52,7 @@ function hasUsage(line: Buffer): boolean {
   return type.includes('message_start') || type.includes('message_delta');
 }
 
-/** All that was read is the sum of what came fresh, what was written to a cache and what was read from one. */
+/** Input tokens are the sum of uncached, cache-write and cache-read tokens. */
 function usageOf(usage: Readonly<Record<string, unknown>>): ProviderUsage {
   const fresh = count(usage.input_tokens);
   const cachedTokens = count(usage.cache_read_input_tokens);

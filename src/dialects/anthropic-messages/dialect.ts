@@ -4,8 +4,8 @@ import { MessagesAnswer } from './answer.ts';
 import { scanMessagesBody } from './scan.ts';
 
 /**
- * `POST …/v1/messages` as Anthropic defined it, spoken by Claude Code and offered by gateways and other providers. Current
- * models bind what they thought to the very messages it was made from: whoever changes one later is refused.
+ * `POST …/v1/messages` as Anthropic defined it, spoken by Claude Code and offered by gateways and other providers.
+ * Current models bind their reasoning to the exact messages before it: a later change of one is refused.
  */
 export const anthropicMessages: Dialect = {
   name: 'messages',

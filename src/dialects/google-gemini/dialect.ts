@@ -29,7 +29,7 @@ export const googleGemini: Dialect = {
     Buffer.from(JSON.stringify({ error: { code: status, message: `${message} (${code})`, status: STATUS } })),
 };
 
-/** How much of a model's name is told. */
+/** Most characters of a model's name that are reported. */
 const MAX_MODEL_CHARS = 200;
 const USAGE = Buffer.from('"usageMetadata"');
 const BASE = /^\/v1(?:beta|alpha)?\//;
@@ -38,10 +38,10 @@ const PURPOSES = new Map<string, Purpose>([
   ['streamGenerateContent', 'generate'],
   ['countTokens', 'count'],
 ]);
-/** Of the names that clients of the wire know, the one for what is no fault of theirs. */
+/** The status for a fault of the proxy, among those that clients of this wire know. */
 const STATUS = 'UNAVAILABLE';
 
-/** What was thought is paid for like what was said. */
+/** Reasoning tokens are billed like output. */
 function usageOf(value: unknown): ProviderUsage | null {
   const said = count(field(value, 'candidatesTokenCount'));
   const thought = count(field(value, 'thoughtsTokenCount'));

@@ -4,8 +4,8 @@ import { keysOf, readFields, scanBody, stringHere } from '../scan-body.ts';
 import type { ScanBudget } from '../scan-budget.ts';
 
 /**
- * Walks a body of the responses wire and finds its items without decoding their texts. An item is told as a message; an
- * `input` that is one string is the only message, a user's.
+ * Walks a body of the responses wire and finds its items without decoding their texts. An item is reported as a
+ * message; an `input` that is one string is the only message, a user's.
  *
  * @throws JsonShapeError when the bytes are not one JSON object with at most one `input`
  */
