@@ -39,7 +39,7 @@ export class PrunerError extends Error {
     return code in errorsOfFleet ? `${code}: ${String(data.hint)}` : code;
   }
 
-  /** What a client is told beside number and code: the details, and what to do. */
+  /** Further fields of a client's error besides number and code: the details and the remedy. */
   get data(): Readonly<Record<string, unknown>> {
     const { code, details } = this;
     return details.hint === undefined ? { code, ...details, hint: errorRow(code).hint } : { code, ...details };

@@ -16,7 +16,7 @@ export async function writeInParts<Row>(
 }
 
 /**
- * Waits until something is told of, at most for a time, and no longer than somebody wants to.
+ * Waits for a callback, at most for a time and until the signal fires.
  *
  * @param on - calls back when it is, until the returned function is called
  */

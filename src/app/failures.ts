@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { FailureReporter } from '../failures.ts';
 
-/** What goes on without what failed, and how that is told. */
+/** The consequence of each failure, and how it is reported. */
 const parts = {
   keys: { level: 'warn', message: 'keys' },
   pruning: { level: 'warn', message: 'pruning fell back' },
@@ -13,7 +13,7 @@ const parts = {
   events: { level: 'warn', message: 'events could not be written' },
   ledger: { level: 'error', message: 'the ledger' },
   counts: { level: 'debug', message: 'the provider did not count' },
-  reports: { level: 'warn', message: 'a request could not be told of' },
+  reports: { level: 'warn', message: 'a request could not be reported' },
   fleet: { level: 'warn', message: 'fleet' },
   subscriptions: { level: 'debug', message: 'a resource could not be looked at' },
   upkeep: { level: 'debug', message: 'upkeep of the store failed' },
@@ -24,7 +24,7 @@ const parts = {
   loading: { level: 'error', message: 'a part of the program could not be loaded: restart it' },
 } as const;
 
-/** The one place where failures that nobody waits for are told. */
+/** The only place that reports failures of background work. */
 export class Failures {
   readonly #log: Pick<Logger, 'debug' | 'warn' | 'error'>;
 
@@ -32,14 +32,14 @@ export class Failures {
     this.#log = log;
   }
 
-  /** How a part tells of its failures. */
+  /** The failure reporter of a part. */
   of(part: keyof typeof parts): FailureReporter {
     const { level, message } = parts[part];
     return (reason, err, about) => {
       try {
         this.#log[level]({ ...about, reason, err }, message);
       } catch {
-        // the log itself failed; whoever told must not
+        // the log itself failed, and its caller must not fail
       }
     };
   }

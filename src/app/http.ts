@@ -9,7 +9,7 @@ import { withoutAddresses } from './viewer-health.ts';
 export interface RunningServer {
   /** Where it listens, without a path. */
   readonly url: string;
-  /** Refuses new requests, lets those under way finish within the drain limit, and lets go of everything. */
+  /** Refuses new requests, lets running ones finish within the drain limit, and releases all resources. */
   close(): Promise<void>;
 }
 

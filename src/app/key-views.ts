@@ -31,7 +31,7 @@ const NOBODY: Viewer = { projects: [], project: '' };
  */
 export function keyViews(parts: MountParts, keys: OpenKeys, face: ToolFace, mount: (parts: ViewParts) => View): View {
   const { settings, clock, stopping } = parts;
-  setMaxListeners(0, stopping); // each page that follows what happens is told when the server stops
+  setMaxListeners(0, stopping); // each page that follows events listens for the end of the server
   const access = new PageAccess({
     allowed: callersOf(settings),
     token: null,
@@ -104,7 +104,7 @@ function chargeOf(gate: KeyGate): NonNullable<ViewParts['chargeTexts']> {
   };
 }
 
-/** The same log, in which everything that is added belongs to a project. What another one did with a prune is not told. */
+/** The same log, in which everything that is added belongs to a project. Actions of other projects on a prune are not reported. */
 function eventsOf(events: Events, project: string): Events {
   return {
     add: (added) => events.add(added.map((event) => ({ ...event, project }))),

@@ -17,7 +17,7 @@ export interface OpenKeys {
   /** Whose a key is that is known by its id; `null` where there is none, or it is void. */
   viewer(keyId: string | null): Viewer | null;
   door(destinations: Destinations): KeyDoor;
-  /** Writes what waits to be told. */
+  /** Writes pending events. */
   close(): void;
 }
 

@@ -112,7 +112,7 @@ function loggedPrices({ settings, log }: Pick<Storage, 'settings' | 'log'>): Pri
   return prices;
 }
 
-/** A pruner whose recoveries are told to the ledger: a line that is asked back was worth keeping. */
+/** A pruner that reports recoveries to the ledger: a recovered line was worth keeping. */
 export function prunerWithLedger(pruner: Pruner & BulkPruner, ledger: LedgerSink): Pruner & BulkPruner {
   return {
     ...pruner,

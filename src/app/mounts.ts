@@ -97,14 +97,14 @@ export function openMounts(parts: MountParts): RequestListener {
   app.use(parts.openViews?.((of) => viewOf(of, { ...open, anyHost: true })) ?? viewOf(parts, access));
   mountPassthrough(app, parts);
   app.use((req, res) => {
-    const path = req.path.startsWith('/k/') ? '/k/…' : req.path; // keys are not asked for here, and not told
+    const path = req.path.startsWith('/k/') ? '/k/…' : req.path; // keys are neither required nor logged here
     sendError(res, 'not_found', `Nothing at ${req.method} ${path}. ${errorTable.not_found.hint}`);
   });
   app.use(onThrown(parts));
   return app;
 }
 
-/** Errors that reached express: told as JSON, like all others, and without a stack. */
+/** Errors that reached express: answered as JSON, like all others, and without a stack. */
 function onThrown({ log }: MountParts): ErrorRequestHandler {
   return (err: unknown, _req, res, _next) => {
     const status = err instanceof Error && 'status' in err && typeof err.status === 'number' ? err.status : 500;

@@ -32,7 +32,7 @@ export interface OpenRoutes extends Routes {
   endStreams(): void;
   /** Ends the children that were started, while the way to the model is still open to them. */
   stopChildren(): Promise<void>;
-  /** Writes what waits and lets go of everything, the store included. */
+  /** Writes pending data and closes everything, including the store. */
   close(): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ export interface Services extends Storage {
   /** Decides about texts, each once; large ones on threads of their own. */
   readonly once: DecideOnce;
   readonly pruner: Pruner & BulkPruner;
-  /** Told of each text that a call pruned. */
+  /** Called for each text that a call pruned. */
   readonly onPruned: ((result: PruneTextResult) => void) | undefined;
   /** As `pruner`, but never asking another swe-pruner: two servers that point at each other would go round in circles. */
   readonly ownPruner: Pruner;

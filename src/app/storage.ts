@@ -35,9 +35,9 @@ export type Events = Pick<EventLog, 'add' | 'runOf' | 'flush' | 'onWritten'>;
 /** What is kept, and whether it can be: all that a server needs to say how it is. */
 export interface Storage extends Base {
   readonly store: StoreHandle;
-  /** Tells of what failed and was done without. */
+  /** Reports failures that did not stop a request. */
   readonly failures: Failures;
-  /** What happens is told here. */
+  /** The log of events. */
   readonly events: Events;
   /** @param backendState - of the backend, once there is one */
   health(backendState?: string): HealthReport;

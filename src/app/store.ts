@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { textHash } from '../core/hash.ts';
 import type { StoreHandle, StoreOptions } from '../store/handle.ts';
 
-/** What is given beside the settings: who tells the time, and who is told of what the store does by itself. */
+/** Inputs besides the settings: the clock, and the observers of the store's own work. */
 export type StoreParts = Pick<StoreOptions, 'clock' | 'log' | 'onSwept' | 'onDamaged' | 'readonly'>;
 
 /** A store that does not answer does not hold up the start for longer. */

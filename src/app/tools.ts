@@ -38,7 +38,7 @@ export interface ToolsOfFleet {
 export interface ToolFace {
   readonly faces: readonly Face[];
   readonly transports: () => Transports;
-  /** Whether connections outlive a call, so that a client can be told of updates. */
+  /** Whether connections outlive a call, so that clients can receive updates. */
   readonly stays: boolean;
   /** Largest message, in bytes. */
   readonly maxInputBytes: number;

@@ -56,7 +56,7 @@ export interface Wires {
   readonly destinations: Destinations;
   /** Knows requests that have been here before. */
   readonly hops: Hops;
-  /** Writes what waits to be told and closes the connections. */
+  /** Writes pending reports and closes the connections. */
   close(): Promise<void>;
 }
 

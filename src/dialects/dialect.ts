@@ -124,7 +124,7 @@ export interface ProviderUsage {
   readonly reasoningTokens?: number | null;
   /** Of the prompt, read from a cache. */
   readonly cachedTokens: number | null;
-  /** Of the prompt, written to a cache; absent where the provider does not tell. */
+  /** Of the prompt, written to a cache; absent if the provider does not report it. */
   readonly cacheWriteTokens?: number | null;
   /** Of these, written for an hour; absent where the provider has one lifetime only. */
   readonly cacheWrite1hTokens?: number | null;

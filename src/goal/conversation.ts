@@ -291,7 +291,7 @@ function nameOf(path: string): string {
 }
 
 /**
- * Whether two paths mean one file: the same, or one of them told from further up. A bare name may be that of many files
+ * Whether two paths mean one file: the same, or one of them relative to a higher folder. A bare name may be that of many files
  * and stands for itself alone.
  */
 function isSameFile(a: string, b: string): boolean {

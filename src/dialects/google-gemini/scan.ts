@@ -17,7 +17,7 @@ export function scanGeminiBody(bytes: Buffer, resume?: Resume): ScannedBody {
 interface Found {
   readonly texts: ScannedText[];
   readonly calls: ScannedCall[];
-  /** Texts of its own, which are words or said, as the role will tell. */
+  /** Its own texts: `words` or `said`, depending on the role. */
   readonly own: ScannedText[];
   opaque: boolean;
 }
