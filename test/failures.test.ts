@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../src', import.meta.url));
 const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 
 describe('a failure that the product goes on without', () => {
-  it('is told with its cause, its reason and whose it is', () => {
+  it('is logged with its cause, its reason and its owner', () => {
     const lines: unknown[] = [];
     const log = { debug: () => {}, error: () => {}, warn: (...line: unknown[]) => lines.push(line) };
     const cause = new Error('disk');

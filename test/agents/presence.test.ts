@@ -23,7 +23,7 @@ async function listen() {
 }
 
 describe('the socket of a run', () => {
-  it('tells when the server is there, and not when it takes its leave', async () => {
+  it('reports that the server is up, and stays silent after a regular exit', async () => {
     const { path, heard, is } = await listen();
     const leave = announcePresence(path);
     await is('up');
@@ -34,7 +34,7 @@ describe('the socket of a run', () => {
     expect(heard).not.toContain('lost');
   });
 
-  it('tells when the last server died', async () => {
+  it('reports when the last server died', async () => {
     const { path, is } = await listen();
     const [first, second] = [connect(path), connect(path)];
     await is('up', 'up');

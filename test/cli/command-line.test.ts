@@ -5,14 +5,14 @@ import { run } from './fake-io.ts';
 const names = Object.keys(commands);
 
 describe('the command line', () => {
-  it.each(['--help', '-h'])('tells every command on %s', async (flag) => {
+  it.each(['--help', '-h'])('lists every command on %s', async (flag) => {
     const { code, out, err } = await run([flag]);
     expect(code).toBe(0);
     expect(err).toBe('');
     for (const name of names) expect(out).toContain(`  ${name} `);
   });
 
-  it.each(['--version', '-v'])('tells the version on %s', async (flag) => {
+  it.each(['--version', '-v'])('prints the version on %s', async (flag) => {
     expect(await run([flag])).toEqual({ code: 0, out: '9.8.7\n', err: '' });
   });
 

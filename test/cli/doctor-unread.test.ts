@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkUnread } from '../../src/cli/doctor-unread.ts';
 
 describe('what a proxy could not read', () => {
-  it('is told with how often and what to do, and only where there was something', () => {
+  it('is reported with its count and a remedy, and only if there was any', () => {
     const notUnderstood = new Map([
       ['encoding_not_understood', 12],
       ['websocket_not_opened', 1],

@@ -9,7 +9,7 @@ function lines(terminal: { readonly errIsTerminal: boolean; readonly errColumns?
   return { held, text: () => text };
 }
 
-describe('what run tells about itself', () => {
+describe('the lines of run about itself', () => {
   it('fits a narrow terminal, word for word', () => {
     const { held, text } = lines({ errIsTerminal: true, errColumns: 60 });
     held.say(LINE);

@@ -27,7 +27,7 @@ describe('a log line for people', () => {
     expect(line({ ...request, shadow: true })).toContain('would save 15,000 tokens');
   });
 
-  it('tells the fields of other lines by name, an error by its type and words, on one line', () => {
+  it('shows the fields of other lines by name, and an error by its type and message, on one line', () => {
     const err = { type: 'TypeError', message: 'no\nway', stack: 'at x' };
     expect(line({ level: 'warn', msg: 'pruning fell back', reason: 'timeout', err, empty: null })).toBe(
       '12:34:56  WARN  pruning fell back  reason=timeout err=TypeError: no way\n',

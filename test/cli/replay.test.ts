@@ -24,7 +24,7 @@ async function dollarsOf(file: string) {
 }
 
 describe('replay', () => {
-  it('tells dollars of what was recorded, by the table of prices', async () => {
+  it('reports the dollars of recorded usage by the table of prices', async () => {
     const first: WireMessage[] = oneCall(serverLog(400));
     const second: WireMessage[] = [
       ...first,

@@ -56,7 +56,7 @@ describe('the report', () => {
     }
   });
 
-  it('tells dollars, four shares, causes, tools and the control group on a terminal', async () => {
+  it('shows dollars, four shares, causes, tools and the control group on a terminal', async () => {
     const text = reportText(await filled(), (_, line) => line, undefined).replaceAll(/ +/g, ' ');
     for (const part of [
       'spent $12.50',

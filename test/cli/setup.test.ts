@@ -280,7 +280,7 @@ describe('mcp-pruner doctor', () => {
     expect((await run(at, ['doctor'], env)).out).toMatch(/ok {4}Gemini CLI.* is set up/);
   });
 
-  it('tells when an agent is not let in with the token that it was set up with', async () => {
+  it('reports an agent whose configured token is refused', async () => {
     const at = machine();
     const env = await running(at, { MCP_PRUNER_AUTH_TOKEN: 'the-right-token' });
     for (const way of ['http', 'stdio']) {
@@ -311,7 +311,7 @@ describe('mcp-pruner doctor', () => {
     });
   });
 
-  it('tells where the proxy that runs forwards to, whatever its own environment says', async () => {
+  it('reports the upstream of the running proxy, whatever the environment of doctor says', async () => {
     const at = machine();
     const env = await running(at);
     const elsewhere = { ...env, MCP_PRUNER_UPSTREAM_URL: 'https://nowhere.invalid/v1' };

@@ -163,7 +163,7 @@ describe('mcp-pruner stats', () => {
     expect(rows[6]).toMatch(/^bash +2 +1 +1,000 +250 +750 +75 %$/);
   });
 
-  it('tells the requests of a day together with the texts of all their tools', async () => {
+  it('counts the requests of a day together with the texts of all their tools', async () => {
     const file = join(folder, 'two-tools.db');
     const two = openSqliteStore({ path: file, clock: { nowMs: () => NOW }, ttlMs: DAY, maxBytes: 1e9, maxEvents: 10 });
     const usage = { atMs: NOW, model: 'm', candidates: 2, pruned: 1, tokensBefore: 100, tokensAfter: 50 };

@@ -41,7 +41,7 @@ const env = () => ({ MCP_PRUNER_DB_PATH: db });
 const run = (...args: string[]) => runPlain(['tail', ...args], { env: env(), clock });
 
 describe('mcp-pruner tail', () => {
-  it('tells what was cut, where and why, and what was saved in all', async () => {
+  it('shows what was cut, where and why, and the total saving', async () => {
     await store.addEvents([request(1_500), pruned('bash'), event('candidate', {}, { level: 'debug' }), request(2_500)]);
     const { code, out } = await run('--once');
     expect(code).toBe(0);

@@ -83,7 +83,7 @@ describe('the key of a proxy that others run', () => {
     expect(said.join('\n')).not.toContain(KEY);
   });
 
-  it('is tried by doctor at the proxy that agents were set up for, and told nowhere', async () => {
+  it('is tried by doctor at the proxy that agents were set up for, and never printed', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const key = await newKey(place, 'web');

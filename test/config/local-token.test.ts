@@ -48,7 +48,7 @@ describe('the file of the local token', () => {
     expect(() => makeLocalToken(file)).toThrow(/MCP_PRUNER_LOCAL_TOKEN/);
   });
 
-  it('that cannot be made stops whoever asked for it', () => {
+  it('that cannot be created makes the command fail', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(() => makeLocalToken(join(folder, 'file', 'local-token'))).toThrow(/cannot make the token file .*ENOTDIR/);
     mkdirSync(join(folder, 'local-token'));

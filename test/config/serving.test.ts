@@ -38,7 +38,7 @@ describe('servingProblem', () => {
     expect(servingProblem(settingsOf({ MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_LOCAL_TOKEN: 'auto' }))).toBeNull();
   });
 
-  it('asks for keys where a shared store is opened to other machines, unless it is told not to', () => {
+  it('requires keys if other machines can reach a shared store, unless configured otherwise', () => {
     const shared = { MCP_PRUNER_HOST: '0.0.0.0', MCP_PRUNER_DATABASE_URL: 'postgres://u:p@db/pruner' };
     expect(settingsOf(shared).requireKey).toBe(true);
     expect(servingProblem(settingsOf(shared))).toBeNull();

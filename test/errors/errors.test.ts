@@ -38,7 +38,7 @@ describe('the table of errors', () => {
 });
 
 describe('an error of ours', () => {
-  it('tells what to do, in its own words where it has some', () => {
+  it('names a remedy, in its own words if it has any', () => {
     expect(new PrunerError('idempotency_conflict', { tool: 'x' }).data).toEqual({
       code: 'idempotency_conflict',
       tool: 'x',

@@ -39,7 +39,7 @@ describe('a child', () => {
     expect(kinds).toEqual(expect.arrayContaining(['child_created', 'child_started', 'child_ended']));
   });
 
-  it('is refused the request beyond a limit, told once, and ended', async () => {
+  it('is refused the request beyond a limit, which is logged once, and then ended', async () => {
     const { client, upstream } = await startFleet();
     const orders = [['ask', 'one'], ['ask', 'two'], ['ask', 'three'], ['stay']];
     await client.agent(orders, { child_id: 'm', limits: { messages: 2 } });

@@ -55,7 +55,7 @@ async function startFrames(limits?: object) {
 }
 
 describe('a WebSocket of a child', () => {
-  it('is pruned, counted by what the provider says, and told as its own', async () => {
+  it("is pruned, counted by the provider's usage, and reported as the child's", async () => {
     const { upstream, proxy, client, child } = await startFrames();
     const socket = await openSocket(child.url);
     socket.socket.send(frame('response.create'));

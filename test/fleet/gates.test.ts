@@ -140,7 +140,7 @@ describe('the variables that a call may set', () => {
 });
 
 describe('the environment of a child', () => {
-  it('holds none of the server’s own settings, whoever names them, and no secret that nobody named', () => {
+  it('contains none of the server’s own settings, even if named, and no secret that was not named', () => {
     const server = {
       PATH: '/bin',
       OPENAI_API_KEY: 'of the provider',

@@ -37,7 +37,7 @@ describe('the official MCP client before the fleet', () => {
     ]);
   });
 
-  it('works with a graph, the blackboard and a plan, and sees what an error tells', async () => {
+  it('works with a graph, the blackboard and a plan, and sees the details of an error', async () => {
     const { proxy } = await startFleet();
     const client = await connect(proxy.url);
     const call = async (name: string, args: Record<string, unknown>) => {

@@ -28,7 +28,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   fleetStoreSuite('PostgreSQL', open, { filled: false });
 
   describe('the fleet of two replicas', () => {
-    it('tells each change of the blackboard once and in order to whoever watches while both write', async () => {
+    it('delivers each change of the blackboard once and in order to a watcher while both write', async () => {
       const url = await emptyDatabase();
       const [one, other] = await Promise.all([openAt(url), openAt(url)]);
       const [writer, second, reader] = [await one.fleet(), await other.fleet(), await other.fleet()];

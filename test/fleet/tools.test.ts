@@ -6,7 +6,7 @@ import { Client, FLEET_ENV, startFleet } from './helpers.ts';
 const noNodes = { nodes: [], edges: [] };
 
 describe('the fleet by its tools', () => {
-  it('is off by default: no tool is listed, and a call is told the flag', async () => {
+  it('is off by default: no tool is listed, and the error of a call names the flag', async () => {
     const proxy = await startProxy('http://127.0.0.1:1', {
       env: { MCP_PRUNER_AUTH_TOKEN: FLEET_ENV.MCP_PRUNER_AUTH_TOKEN },
     });
@@ -22,7 +22,7 @@ describe('the fleet by its tools', () => {
     expect([features.enableFleet, features.enableBT, features.enableAssist]).toEqual([false, false, false]);
   });
 
-  it('is on with one flag, less what is taken out, and told as such', async () => {
+  it('is on with one flag, except for excluded parts, and is reported as on', async () => {
     const { client } = await startFleet({ MCP_PRUNER_ENABLE_CNP: 'false' });
     const names = (await client.rpc('tools/list')).result.tools.map(({ name }: { name: string }) => name);
     expect(names).toEqual(
@@ -112,7 +112,7 @@ describe('the fleet by its tools', () => {
     ).toMatch(/^E-GRAPH-NOT-FOUND: /);
   });
 
-  it('holds others off while a graph is locked, and tells a transaction that it came too late', async () => {
+  it('refuses others while a graph is locked, and refuses a transaction that commits too late', async () => {
     const { client } = await startFleet();
     await client.call('graph_batch_mutate', {
       graph_id: 'g',

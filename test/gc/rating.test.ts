@@ -182,7 +182,7 @@ describe('what is looked at', () => {
     expect(await files({ project: 'another' })).toEqual([]);
   });
 
-  it('tells the parts of an earlier task in the same conversation', async () => {
+  it('recognises the parts of an earlier task in the same conversation', async () => {
     const replica = new Replica();
     const work = new Work();
     work.tool('read_file', { path: 'src/orders.ts' }, SOURCE);

@@ -79,7 +79,7 @@ describe('taking down requests', () => {
     ]);
   });
 
-  it('writes all anew once something has left the conversation, which tells what is still in it', async () => {
+  it('writes all segments again after one has left the conversation, which shows the remaining ones', async () => {
     const { batches, recorder } = recording();
     recorder.note(request(['a', 'b', 'c']));
     recorder.note(request(['a', 'c', 'd']));

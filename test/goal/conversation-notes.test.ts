@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Conversation } from '../../src/goal/conversation.ts';
 
 describe('a conversation', () => {
-  it('tells how many calls and results it has taken note of', () => {
+  it('counts the recorded calls and results', () => {
     const conversation = new Conversation();
     expect(conversation.notes).toBe(0);
     for (let i = 0; i < 3; i++) {

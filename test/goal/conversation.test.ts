@@ -154,7 +154,7 @@ describe('a text that the same call brings again', () => {
 });
 
 describe('a file that is shown again', () => {
-  it('is known by its path, however that is told, and by no other of the same name', () => {
+  it('is recognised by its path in any spelling, and not by another file of the same name', () => {
     const conversation = new Conversation();
     expect(conversation.isShownAgain(['/w/src/app.ts'])).toBe(false);
     expect(conversation.isShownAgain(['/w/test/app.ts'])).toBe(false);

@@ -146,7 +146,7 @@ describe('a request’s body', () => {
 });
 
 describe('pruning is off', () => {
-  it('for a request that says so, and the upstream is not told', async () => {
+  it('for a request that asks for it, without a trace of that at the upstream', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat(BODY, { 'x-mcp-pruner': ' OFF' })).text();

@@ -4,7 +4,7 @@ import { ByteBudget } from '../../src/proxy/byte-budget.ts';
 const LONG_MS = 60_000;
 
 describe('room for bodies that are rewritten at once', () => {
-  it('is given until it is taken, then to whoever waits, in turn', async () => {
+  it('is granted until it is used up, then to waiting requests in order', async () => {
     const room = new ByteBudget(10);
     const first = await room.take(6, LONG_MS);
     const order: string[] = [];

@@ -115,7 +115,7 @@ describe.each(routes)('a client of %s', (_name, path) => {
     expect([...text.matchAll(/\{"n":(\d)\}/g)].map(([, n]) => n)).toEqual(['1', '2', '3']);
   });
 
-  it('that says Expect: 100-continue is told to continue', async () => {
+  it('that sends Expect: 100-continue receives 100 Continue', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const socket = await dial(proxy.port);
@@ -194,7 +194,7 @@ describe('a client', () => {
     expect(upstream.last.body.includes('prune_id=')).toBe(true);
   });
 
-  it('that sends what is no HTTP is told so, and others are served', async () => {
+  it('that sends invalid HTTP receives an error, and others are served', async () => {
     const proxy = await startProxy(await startUpstream());
     for (const bytes of [
       'hello\r\n\r\n',

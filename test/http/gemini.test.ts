@@ -28,7 +28,7 @@ const ANSWER = {
 };
 
 describe('the gemini wire', () => {
-  it('goes to its own upstream, pruned, and is told by the model that its path names', async () => {
+  it('goes to its own upstream, pruned, and is reported with the model in its path', async () => {
     const openai = await startUpstream();
     const google = await startUpstream((_request, res) => json(res, 200, ANSWER));
     const proxy = await startProxy(openai, {

@@ -114,7 +114,7 @@ describe('a fault of our own', () => {
     expect(rejections).toEqual([]);
   });
 
-  it('tells its reason where it can', async () => {
+  it('answers with its reason if possible', async () => {
     const faults: unknown[] = [];
     const { url } = await startHandler({
       rewriter: { rewrite: boom, rewriteFromMemory: boom } as never,

@@ -115,7 +115,7 @@ describe.each(routes)('an upstream of %s', (_name, path) => {
     }
   });
 
-  it('that speaks no HTTP is told of as such', async () => {
+  it('that speaks no HTTP is reported as such', async () => {
     const url = await startRawServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n\r\n'));
     const answer = await ask(await startProxy(url), path);
     expect(answer.status).toBe(502);

@@ -51,7 +51,7 @@ describe('the log', () => {
     });
   });
 
-  it('tells new cuts from those that every later request carries along', async () => {
+  it('distinguishes new cuts from those that every later request repeats', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await (await proxy.chat(chatBody(oneResult(LOG)))).text();

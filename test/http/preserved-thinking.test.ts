@@ -236,7 +236,7 @@ describe('a session resumed after weeks', () => {
 });
 
 describe('the wish to have thoughts dropped instead of refused', () => {
-  it('passes as it is, and what the provider dropped is told', async () => {
+  it('is forwarded unchanged, and blocks dropped by the provider are reported', async () => {
     const s = await session();
     const url = await s.with();
     expect(await s.turn(url, 1)).toEqual(OK);

@@ -25,7 +25,7 @@ describe('the context of a request', () => {
     expect(req.headers['x-mcp-pruner-project']).toBe('theirs');
   });
 
-  it('tells clients apart by their provider keys, of which it holds a hash only', () => {
+  it('distinguishes clients by a hash of their provider keys', () => {
     const callers = ['sk-secret-1', 'sk-secret-2', 'sk-secret-1'].map(
       (key) => contextOf(request({ authorization: `Bearer ${key}` }), '').caller,
     );

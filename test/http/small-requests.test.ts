@@ -13,7 +13,7 @@ const small = (extra: object = {}): string =>
   });
 
 describe('a small request that has only begun', () => {
-  it('goes as it came and is told of like any other', async () => {
+  it('is forwarded unchanged and reported like any other', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     const large = JSON.parse(small()) as { messages: object[] };

@@ -32,7 +32,7 @@ function post(server: Listening): Promise<Response> {
 }
 
 when('the port is open before the rest is there', () => {
-  it('tells of its health, and keeps requests until they can be answered', async () => {
+  it('answers /health, and holds requests until they can be answered', async () => {
     const server = await start();
     const [chat, other] = [post(server), fetch(`${server.url}/v1/models`)];
     expect(await (await fetch(`${server.url}/health`)).json()).toEqual({ status: 'healthy' });
@@ -60,7 +60,7 @@ when('the port is open before the rest is there', () => {
     expect([await status('live'), await status('ready')]).toEqual([200, 200]);
   });
 
-  it('tells requests for a part that could not be loaded to restart, and serves models meanwhile', async () => {
+  it('answers requests for a part that failed to load with advice to restart, and serves models meanwhile', async () => {
     const faults: unknown[] = [];
     const rest = loadSoon(
       () => Promise.reject(new Error('no descriptors')),

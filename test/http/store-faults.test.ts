@@ -285,7 +285,7 @@ describe('a store that cannot be used', () => {
     expect((await fetch(`${proxy.url}/health`)).status).toBe(200);
   });
 
-  it('is told of in the line of each request', async () => {
+  it('is reported in the log line of each request', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'data'), '');
     const { proxy, fresh } = await setUp({ dbPath: join(folder, 'data', 'store.db') });

@@ -180,7 +180,7 @@ describe('a WebSocket on /v1/responses', () => {
     expect(health.not_understood).toEqual({ websocket_not_opened: 1 });
   });
 
-  it('tells a client that the upstream cannot be reached', async () => {
+  it('reports to a client that the upstream cannot be reached', async () => {
     const upstream = await startUpstream();
     const proxy = await startProxy(upstream);
     await upstream.close();
@@ -234,7 +234,7 @@ describe('a WebSocket on /v1/responses', () => {
 });
 
 describe('requests in frames', () => {
-  it('are pruned, each told of by a line with what the provider counted', async () => {
+  it("are pruned, each logged with the provider's usage", async () => {
     const { upstream, proxy, client } = await joined();
     upstream.onMessage = (socket) => answer(socket, 'resp_1');
     const frame = request([QUESTION, ...call('call_1', serverLog(900))]);

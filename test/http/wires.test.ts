@@ -99,7 +99,7 @@ describe('the wires on one port', () => {
     ]);
   });
 
-  it('tells the wire and what the provider counted in log, events and metrics', async () => {
+  it("reports the wire and the provider's usage in log, events and metrics", async () => {
     const two = await twoUpstreams();
     await (await post(two, '/v1/messages', messagesBody(oneCall(serverLog(900))))).text();
     await (await post(two, '/v1/responses', responsesBody(serverLog(900)))).text();

@@ -65,7 +65,7 @@ describe('a server that asks for keys', () => {
     expect(stage.upstream.requests).toEqual([]);
   });
 
-  it('takes it in a header or in the base URL on every wire, and tells nobody of it', async () => {
+  it('accepts it in a header or in the base URL on every wire, and never forwards it', async () => {
     const place = await onFile();
     const stage = await startTeam(place);
     const key = await newKey(place, 'web');
@@ -148,7 +148,7 @@ describe('a server that asks for keys', () => {
     expect(await sent('/v1/models', page, null)).toEqual([null, null]);
   });
 
-  it('does not ask for one unless it is told to, and shows no address that holds one', async () => {
+  it('requires none unless configured, and shows no address with a key', async () => {
     const proxy = await startProxy('http://127.0.0.1:9/v1');
     const key = `mpk_${'A'.repeat(43)}`;
     const answer = await fetch(`${proxy.url}/k/${key}/v1/models`);

@@ -128,7 +128,7 @@ describe('bodies that are held while they are worked on', () => {
   });
 });
 
-it('parameters that are nested too deeply are told by their field, whatever the method', async () => {
+it('parameters that are nested too deeply are refused with their field, whatever the method', async () => {
   const { url } = await startRpcServer();
   const params = `{"a":${'['.repeat(600)}${']'.repeat(600)}}`;
   const answer = await (await post(url, `{"jsonrpc":"2.0","id":"h","method":"health","params":${params}}`)).json();

@@ -121,7 +121,7 @@ describe('batches', () => {
     expect(await post(port, Array(1001).fill(1))).toEqual(refusal(null, -32600));
   });
 
-  it('runs the first hundred calls, and tells the others that they were not run and what to do', async () => {
+  it('runs the first hundred calls, and answers the others with an error and a remedy', async () => {
     const { port } = await startRpcServer();
     const ids = Array.from({ length: 150 }, (_, i) => i);
     const answers = (await post(port, ids.map(ping))) as unknown as readonly Answer[];

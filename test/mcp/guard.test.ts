@@ -120,7 +120,7 @@ describe('localGuard', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 403 /);
   });
 
-  it('tells how to authenticate, and never what was sent', async () => {
+  it('explains how to authenticate, and never repeats the sent token', async () => {
     const app = express();
     app.use(localGuard({ allowedHosts: [], bearerToken: 's3cret' }));
     const raw = await send(await listen(app), null, {

@@ -91,7 +91,7 @@ describe('POST /rpc', () => {
     expect(await Promise.all(clients)).toEqual(expected);
   });
 
-  it('tells a running tool to stop when its client hangs up, and serves the next one', async () => {
+  it('stops a running tool when its client disconnects, and serves the next one', async () => {
     const { port, pruner, calls } = await startRpcServer();
     const params = { name: 'prune_text', arguments: pruneArgs({ goal_hint: 'hang' }) };
     const req = http.request({ host: '127.0.0.1', port, path: '/rpc', method: 'POST' });

@@ -14,7 +14,7 @@ const SWITCHED = {
 };
 
 describe('mcp_info', () => {
-  it('tells what the server is, how it is reached and what is on', async () => {
+  it('describes the server, its transports and its enabled features', async () => {
     const proxy = await startProduct({ MCP_PRUNER_ENABLE_BULK: 'yes', MCP_PRUNER_MAX_EVENTS: '77' });
     expect(await ask(proxy, 'mcp_info')).toEqual({
       server: { name: 'mcp-pruner', version: '0.0.0-test', mcpVersion: '2025-11-25' },

@@ -82,7 +82,7 @@ describe('resources_list', () => {
 });
 
 describe('the events of a conversation', () => {
-  it('tell the request, each candidate, what was cut and what stayed, with every field of 004', async () => {
+  it('contain the request, each candidate, the cut and the kept texts, with every field of 004', async () => {
     const proxy = await startProduct(env);
     const log = serverLog(400);
     // both results stand behind the last answer: of what was answered before nothing new is decided
@@ -110,7 +110,7 @@ describe('the events of a conversation', () => {
     for (const secret of ['sk-test', 'checkout', 'payment', 'INFO', 'npm start']) expect(told).not.toContain(secret);
   });
 
-  it('tell what was recovered in the same run, and what tools did in a run of their own, without what clients wrote', async () => {
+  it('contain recoveries in the same run, and tool calls in their own run, without texts of clients', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri } = await runOf(proxy);
@@ -129,7 +129,7 @@ describe('the events of a conversation', () => {
     expect(JSON.stringify(mcp)).not.toContain('secret');
   });
 
-  it('tell failures of the upstream and of the client, a request without a conversation as a run of its own', async () => {
+  it('contain failures of the upstream and of the client, and a request without a conversation as its own run', async () => {
     const upstream = await startUpstream((_request, res) => {
       res.writeHead(503).end('{}');
     });
@@ -187,7 +187,7 @@ describe('resources_watch', () => {
     expect(seen).toEqual(payload.events);
   });
 
-  it('waits for what comes when it is told to, and no longer', async () => {
+  it('waits for new entries as long as requested', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri, metadata } = await runOf(proxy);
@@ -223,7 +223,7 @@ describe('sc://snapshots', () => {
     expect(Math.abs(Number(stats?.['tokens_est_after' as keyof typeof stats]) - Number(kept))).toBeLessThanOrEqual(2);
   });
 
-  it('are told apart when unknown, expired, of another kind or not to be watched', async () => {
+  it('are answered with distinct errors if unknown, expired, of another kind or not watchable', async () => {
     const clock = manualClock();
     const ttl = { ...env, MCP_PRUNER_PRUNE_ID_TTL_S: '3000' };
     const proxy = await startProxy(await startUpstream(), { clock, env: ttl });
@@ -329,7 +329,7 @@ describe("the protocol's own resources", () => {
     }
   });
 
-  it('tell a subscriber on stdio of every update, until it unsubscribes', async () => {
+  it('notify a subscriber on stdio of every update, until it unsubscribes', async () => {
     const proxy = await startProduct(env);
     await converse(proxy);
     const { uri } = await runOf(proxy);

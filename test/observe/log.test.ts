@@ -79,7 +79,7 @@ describe('the log', () => {
     expect(line).toMatchObject({ headers: { accept: 'kept' }, tokensBefore: 5 });
   });
 
-  it('tells of an error its type, code, frames and cause, and nothing else it carries', async () => {
+  it('logs the type, code, frames and cause of an error, and nothing else', async () => {
     const cause = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED', body: 'private text' });
     const line = await lineOf((log) => log.error({ err: new Error('no upstream', { cause }) }, 'failed'));
     expect(line.err).toMatchObject({

@@ -102,7 +102,7 @@ describe('the metrics', () => {
     expect((await metrics.page()).text).toContain('mcp_pruner_tokens_saved_total 600\n');
   });
 
-  it('tell the memory and processor time of the process', async () => {
+  it('contain the memory and processor time of the process', async () => {
     const { text } = await metricsOf().page();
     expect(text).toMatch(/^process_resident_memory_bytes [1-9]\d+$/m);
     expect(text).toMatch(/^process_cpu_seconds_total [\d.]+$/m);

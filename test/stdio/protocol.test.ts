@@ -25,7 +25,7 @@ describe('initialize', () => {
     });
   });
 
-  it('takes what clients tell of themselves, and does not mind what it does not know', async () => {
+  it("accepts the client's information, and ignores unknown fields", async () => {
     const params = {
       protocolVersion: '2024-11-05',
       clientInfo: { name: 'x', version: '1' },

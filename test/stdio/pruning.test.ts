@@ -195,7 +195,7 @@ describe('an address', () => {
 });
 
 describe('stderr', () => {
-  it('tells of what went wrong and never of the texts', async () => {
+  it('reports failures and never the texts', async () => {
     pruner.will(bytes('', 500));
     const client = startServer();
     await client.call('bash', { command: 'echo secret-output', context_focus_question: 'secret question' });

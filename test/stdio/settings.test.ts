@@ -12,7 +12,7 @@ describe('PRUNER_URL', () => {
     expect(swePrunerConfig(env)).toMatchObject({ url, warnings: [] });
   });
 
-  it('that no client could use is told of', () => {
+  it('that no client could use is reported', () => {
     expect(swePrunerConfig({ PRUNER_URL: 'localhost:8000' }).warnings).toHaveLength(1);
   });
 });

@@ -51,7 +51,7 @@ describe('read', () => {
     expect(await read(`${'../'.repeat(20)}etc/hostname`)).toBe(await bash('cat /etc/hostname'));
   });
 
-  it('tells in words of the file system why it could not', async () => {
+  it("reports the file system's reason for a failure", async () => {
     const missing = join(folder, 'missing');
     expect(await read('missing')).toBe(`Error reading file: ENOENT: no such file or directory, open '${missing}'`);
     expect(await read('.')).toBe('Error reading file: EISDIR: illegal operation on a directory, read');
@@ -108,7 +108,7 @@ describe('bash', () => {
     expect(await reading).toBe('end\n');
   });
 
-  it('tells why a command could not be started', async () => {
+  it('reports why a command could not be started', async () => {
     const message = /^Error executing command: spawn bash ENOENT$/;
     const elsewhere = new RawClient({ env: { MCP_PRUNER_CWD: join(folder, 'missing') } });
     expect(await elsewhere.call('bash', { command: 'true' })).toMatch(message);
@@ -156,7 +156,7 @@ describe('grep', () => {
     expect(await client.call('grep', { pattern: 'x' })).toBe('match\n');
   });
 
-  it('tells why grep could not be started', async () => {
+  it('reports why grep could not be started', async () => {
     const client = new RawClient({ env: { PATH: folder } });
     expect(await client.call('grep', { pattern: 'x' })).toBe('Error executing grep: spawn grep ENOENT');
   });

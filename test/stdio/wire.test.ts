@@ -105,7 +105,7 @@ describe('output that fits no answer', () => {
     expect([first.takeText(), first.dropped, second.takeText(), second.dropped]).toEqual(['abc', 2, '', 1]);
   });
 
-  it('is told of', () => {
+  it('is reported', () => {
     expect(cutNote(0)).toBe('');
     expect(cutNote(12)).toBe('\n[mcp-pruner: cut here, 12 bytes more do not fit into one answer]');
     expect(cutNote(12, false)).toBe('\n[mcp-pruner: cut here, the rest does not fit into one answer]');

@@ -39,7 +39,7 @@ function lockOutEverybody(path: string): SqliteDatabase.Database {
 }
 
 describe('a store that is opened while another process makes its file', () => {
-  it('is ready when the file is, and tells nobody of the lock', async () => {
+  it('is ready when the file is, and reports no error for the lock', async () => {
     const path = tempPath();
     const maker = lockOutEverybody(path);
     const told: string[] = [];

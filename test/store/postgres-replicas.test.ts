@@ -169,7 +169,7 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     expect(bodies[0]?.body.equals(body)).toBe(false);
   });
 
-  it('are told what others served, refused and asked for', async () => {
+  it('receive what others served, refused and requested', async () => {
     const url = await emptyDatabase();
     const [one, two] = await Promise.all([replica(url), replica(url)]);
     const refused = vi.fn();

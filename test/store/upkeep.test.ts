@@ -55,7 +55,7 @@ describe('the upkeep of a store', () => {
     expect(sweeps.length - before).toBe(21);
   });
 
-  it('goes on after a failure, and tells of it', async () => {
+  it('continues after a failure, and reports it', async () => {
     left = -1;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(failures.length).toBeGreaterThanOrEqual(2);

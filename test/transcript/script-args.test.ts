@@ -5,7 +5,7 @@ import { callFacts } from '../../src/transcript/tools.ts';
 const call = (args: string) => ({ name: 'exec', args });
 
 describe('a script in the place of a call', () => {
-  it('tells the command that it runs, and what its output is', () => {
+  it('yields the command that it runs, and the kind of its output', () => {
     const script =
       'const r = await tools.exec_command({ cmd: "grep -n \\"worker=\\" logs/app.log | head -n 210", max_output_tokens: 60000 });\ntext(r.output);\n';
     const { hints, said } = callFacts(call(script));
@@ -13,7 +13,7 @@ describe('a script in the place of a call', () => {
     expect(said).toBe('grep -n "worker=" logs/app.log | head -n 210');
   });
 
-  it('tells the file that it prints', () => {
+  it('yields the file that it prints', () => {
     expect(callFacts(call("await tools.shell({command: ['bash', '-lc', 'cat src/inventory.py']})")).hints).toEqual({
       origin: 'read',
       path: 'src/inventory.py',

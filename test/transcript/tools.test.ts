@@ -51,7 +51,7 @@ describe('where a result comes from', () => {
     expect(callFacts(undefined)).toEqual({ hints: { origin: 'read' }, question: '', said: '' });
   });
 
-  it('keeps the command for whoever recognises kinds', () => {
+  it('keeps the command for the recognition of kinds', () => {
     expect(factsOf('bash', { command: 'cargo test' }).hints.command).toBe('cargo test');
   });
 });
@@ -66,17 +66,17 @@ describe('what the model wanted', () => {
     );
   });
 
-  it('is told by patterns, paths and commands otherwise', () => {
+  it('is described by patterns, paths and commands otherwise', () => {
     expect(factsOf('grep', { pattern: 'fillCache', path: 'src' }).said).toBe('fillCache\nsrc');
   });
 
-  it('is told by the path alone where the command is what an editor does with it', () => {
+  it("is described by the path alone if the command is an editor's verb", () => {
     const { said, hints } = factsOf('str_replace_based_edit_tool', { command: 'view', path: 'src/a.ts' });
     expect(said).toBe('src/a.ts');
     expect(hints.command).toBeUndefined();
   });
 
-  it('is told by arguments that are no JSON as they stand', () => {
+  it('is described by the raw arguments if they are no JSON', () => {
     expect(factsOf('bash', 'npm test').said).toBe('npm test');
   });
 

@@ -47,7 +47,7 @@ describe('items of the responses wire', () => {
     expect(scanned([item])).toEqual([{ role, texts: [], calls: [] }]);
   });
 
-  it('tell the calls of every kind, with the namespace in front of the name', () => {
+  it('contain the calls of every kind, with the namespace in front of the name', () => {
     expect(
       scanned([
         { type: 'function_call', id: 'i', call_id: 'c', name: 'recover_text', namespace: 'mcp__p', arguments: '{}' },
@@ -99,7 +99,7 @@ describe('an answer of the responses wire', () => {
     expect(whole.turn()).toEqual(turn);
   });
 
-  it('tells nothing of an answer that did not end', () => {
+  it('reports no turn for an answer that did not end', () => {
     const reader = openaiResponses.answer();
     reader.data(Buffer.from(`data: ${JSON.stringify(events[1])}\n\n`));
     expect(reader.turn()).toBeNull();
