@@ -9,6 +9,7 @@ const parts = {
   segments: { level: 'warn', message: 'context not kept' },
   recall: { level: 'warn', message: 'results could not be kept for recall' },
   compactions: { level: 'warn', message: 'a compaction could not be noted' },
+  shelf: { level: 'warn', message: 'tools could not be noted' },
   answers: { level: 'warn', message: 'an answer could not be kept' },
   events: { level: 'warn', message: 'events could not be written' },
   ledger: { level: 'error', message: 'the ledger' },

@@ -3,13 +3,13 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Settings } from '../config/settings.ts';
 import type { BulkPruner, Pruner } from '../core/calls/api.ts';
-import type { LedgerSink } from '../core/ports/ledger.ts';
+import type { LedgerSink, LedgerTurn } from '../core/ports/ledger.ts';
 import type { Clock } from '../core/ports.ts';
 import { estimateTokens } from '../engine/text/tokens.ts';
 import { AvoidedCompactions } from '../ledger/compactions.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
-import { type PriceSource, Prices } from '../ledger/prices.ts';
+import { inputOf, type PriceSource, Prices, ratesFor } from '../ledger/prices.ts';
 import { newUuid } from './request-ids.ts';
 import type { Storage } from './storage.ts';
 
@@ -41,10 +41,11 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
   const { settings, store, events, failures, clock, log } = storage;
   const onFailure = failures.of('ledger');
   const learner = settings.learn ? learnerOver(storage) : null;
+  const prices = loggedPrices(storage);
   const avoided = new AvoidedCompactions(store.compactions, onFailure);
   const ledger = new Ledger({
     store: store.ledger,
-    prices: loggedPrices(storage),
+    prices,
     clock,
     processId: newUuid(),
     onFailure,
@@ -54,6 +55,7 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
     ...counters,
     onBilled: (turn) => {
       counters.onBilled?.(turn);
+      counters.onRated?.(turn, frontRate(prices, turn));
       if (avoided.billed(turn)) counters.onCompaction?.('avoided');
     },
     onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
@@ -71,6 +73,17 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
 export interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFolded'> {
   /** A client compacted a conversation, or was spared it. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
+  /** A request was billed; `rate` is in dollars for a token at its front, where tools stand, and `null` without a price. */
+  readonly onRated?: (turn: LedgerTurn, rate: number | null) => void;
+}
+
+/** The front of a request is read from the cache where anything is, and written to it where anything is. */
+function frontRate(prices: Prices, turn: LedgerTurn): number | null {
+  const price = prices.of(turn.model, turn.atMs, turn.cloud);
+  if (price === null) return null;
+  const rates = ratesFor(price, inputOf(turn));
+  const kind = turn.read > 0 ? 'read' : turn.write1h > 0 ? 'write1h' : turn.write5m > 0 ? 'write5m' : 'input';
+  return rates[kind] / 1_000_000;
 }
 
 const HOUR_MS = 3_600_000;

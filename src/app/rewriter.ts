@@ -74,6 +74,6 @@ export function findSettingsOf(settings: Settings): FindSettings {
   };
 }
 
-function globs(patterns: readonly string[]): (name: string) => boolean {
+export function globs(patterns: readonly string[]): (name: string) => boolean {
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, basename: false });
 }

@@ -10,6 +10,7 @@ import { ResultKeeper } from '../core/recall/keeper.ts';
 import { Recall } from '../core/recall/recall.ts';
 import { immutableHistoryProject } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
+import { ToolWatch } from '../core/shelf/watch.ts';
 import { ContextGc } from '../gc/context-gc.ts';
 import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
@@ -23,7 +24,7 @@ import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import { openBackend } from './backend.ts';
 import { decideOnceOf } from './decide-once.ts';
 import { type LedgerCounters, openLedger, prunerWithLedger } from './ledger.ts';
-import { findSettingsOf } from './rewriter.ts';
+import { findSettingsOf, globs } from './rewriter.ts';
 import type { Storage } from './storage.ts';
 
 /** What every server of this product has, on HTTP or stdio. Tools, wires and routes take from it what they need. */
@@ -54,6 +55,8 @@ export interface Services extends Storage {
   readonly keeper: ResultKeeper;
   /** Notices where clients compact their histories. */
   readonly compactionWatch: CompactionWatch;
+  /** Notes which tools are declared and called; absent where the shelf is off. */
+  readonly toolWatch: ToolWatch | undefined;
   /** Searches what was kept. */
   readonly recall: Recall;
   /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
@@ -85,10 +88,14 @@ export function openServices(
     onSeen: () => counters?.onCompaction?.('seen'),
     onFailure: failures.of('compactions'),
   });
+  const toolWatch = openToolWatch(storage);
   const contextGc = openContextGc(storage, async () => {
     await Promise.all([recorder.flush(), keeper.flush()]);
   });
-  const { ledger, learner, ledgerStarted } = openLedger(storage, counters);
+  const { ledger, learner, ledgerStarted } = openLedger(storage, {
+    ...counters,
+    onRated: (turn, rate) => toolWatch?.billed({ ...turn, rate }),
+  });
   const kept = {
     sweep: async () => (await store.sweep()) || (await store.recall.index()),
     pressed: () => store.pressed(),
@@ -110,6 +117,7 @@ export function openServices(
     idempotency: openIdempotency(storage),
     keeper,
     compactionWatch,
+    toolWatch,
     recall: openRecall(storage, keeper),
     onRequest: () => upkeep.request(),
     health: () => storage.health(scorer?.state),
@@ -121,6 +129,7 @@ export function openServices(
       await keeper.flush();
       await compactionWatch.flush();
       await ledger.close();
+      await toolWatch?.flush();
       await events.flush();
       await store.close();
     },
@@ -162,6 +171,12 @@ export function openContextGc({ store, failures, clock }: Storage, flush: () => 
     immutableHistoryProject,
     onFailure,
   });
+}
+
+function openToolWatch({ settings, store, failures }: Storage): ToolWatch | undefined {
+  if (settings.toolShelf === 'off') return undefined;
+  const never = globs(settings.toolShelfNever);
+  return new ToolWatch({ store: store.shelf, never, onFailure: failures.of('shelf') });
 }
 
 function openKeeper({ settings, store, failures, clock }: Storage, turns: Turns): ResultKeeper {

@@ -83,9 +83,9 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const notUnderstood = new NotUnderstood();
   const shadow = settings.mode === 'shadow';
   const onFailure = failures.of('reports');
-  const ledger = services.ledger;
+  const { ledger, toolWatch } = services;
   const savings = savingWatch(services);
-  const told = { log, metrics, notUnderstood, savings, onFailure, ledger };
+  const told = { log, metrics, notUnderstood, savings, onFailure, ledger, toolWatch };
   const reporter = new Reporter({ ...told, store, events, clock, shadow });
   const options = await handlerOptions(services, reporter, nextId, owners);
   const counts = settings.verify > 0 ? exactCounts(services) : undefined;

@@ -38,6 +38,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'search the tool results that were seen',
     load: async () => (await import('./recall.ts')).recall,
   },
+  tools: {
+    summary: 'show what each declared tool costs and how often it is called',
+    load: async () => (await import('./tools.ts')).tools,
+  },
   diff: { summary: 'show what was cut from a text', load: async () => (await import('./diff.ts')).diff },
   why: {
     summary: 'say why each region of a text was kept or cut',

@@ -9,6 +9,7 @@ import { withStore } from './open-store.ts';
 import { readSettings } from './read-settings.ts';
 import { reportHtml } from './report-html.ts';
 import { reportText } from './report-text.ts';
+import { readShelf, type ShelfReport, shelfText } from './shelf-text.ts';
 import { painter } from './terminal.ts';
 
 const DAY_MS = 86_400_000;
@@ -65,25 +66,31 @@ export const report: Command = {
     const told = await readLedger(call, io, days);
     if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);
     else if (textOption(call, 'html') !== undefined) writeHtml(call, io, told);
-    else io.out(reportText(told, painter(io), io.columns) + contextText(told));
+    else io.out(reportText(told, painter(io), io.columns) + contextText(told) + shelfText(told));
     return 0;
   },
 };
 
 /** The ledger of the last `days` days, including today. @throws UserError if there is no store */
-export async function readLedger(call: Call, io: Io, days: number): Promise<LedgerReport & ContextReport> {
+export async function readLedger(
+  call: Call,
+  io: Io,
+  days: number,
+): Promise<LedgerReport & ContextReport & ShelfReport> {
   const [{ readReport }, { pricesOf }, { readContexts }] = await Promise.all([
     import('../ledger/ledger.ts'),
     import('../app/ledger.ts'),
     import('../ledger/compactions.ts'),
   ]);
-  const { problems } = pricesOf(readSettings(call, io).settings);
+  const { settings } = readSettings(call, io);
+  const { problems } = pricesOf(settings);
   const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const project = textOption(call, 'project');
   const query = { sinceDay, ...(project !== undefined && { project }) };
-  return withStore(call, io, async ({ ledger, compactions }) => ({
+  return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
     ...(await readReport(ledger, query, problems)),
     ...(await readContexts(compactions, query)),
+    ...(await readShelf(shelf, settings.toolShelf, query)),
   }));
 }
 

@@ -62,6 +62,11 @@ export function settingsWarnings(settings: Settings): string[] {
     if (protocol !== 'http:' || isLoopbackHost(hostname)) continue;
     warnings.push(`${name} is plain http to another machine: keys and texts travel unencrypted; use https`);
   }
+  if (settings.toolShelf === 'on' || settings.toolShelf === 'always') {
+    warnings.push(
+      `MCP_PRUNER_TOOL_SHELF=${settings.toolShelf} only measures in this version: descriptions of tools are forwarded whole`,
+    );
+  }
   if (authToken !== null && authToken.length < 16) {
     warnings.push('MCP_PRUNER_AUTH_TOKEN is short enough to be guessed: use 16 characters or more');
   }

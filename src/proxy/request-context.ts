@@ -20,6 +20,8 @@ export interface RequestContext {
   readonly isOff: boolean;
   /** The client's own id of its session, or `''`. */
   readonly session: string;
+  /** Product name of the user agent, without its version; `unknown` without one. */
+  readonly client: string;
 }
 
 const DEFAULT_PROJECT = 'default';
@@ -50,7 +52,13 @@ export function contextOf(req: IncomingMessage, requestId: string): RequestConte
     caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
     session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
+    client: productOf(headers['user-agent']),
   };
+}
+
+/** `claude-cli` of `claude-cli/2.1.3 (external, cli)`. */
+function productOf(userAgent: string | undefined): string {
+  return /^[^\s/();,]{1,100}/.exec(nameIn(userAgent))?.[0] ?? 'unknown';
 }
 
 /** The context of one request in a connection that was admitted as a whole. */

@@ -265,6 +265,12 @@ class WireExchange {
     }
   }
 
+  #tools(read: Rewritten): NonNullable<RequestReport['tools']> {
+    const { client, scope } = this.#context;
+    const tap = this.#tap;
+    return { project: scope.project, client, wire: this.#options.dialect.name, read, answer: () => tap.text() };
+  }
+
   #counted({ received, edits }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
     if (!counts || edits.length === 0) return null;
@@ -305,6 +311,7 @@ class WireExchange {
       usage: null,
       facts,
       counted: counted ?? undefined,
+      tools: facts && rewritten ? this.#tools(rewritten) : undefined,
     };
     const make = (): RequestReport | Promise<RequestReport> => {
       const usage = tap.usage();

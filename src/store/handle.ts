@@ -6,6 +6,7 @@ import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
+import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
 import type { StoreLog } from './store-log.ts';
@@ -66,6 +67,8 @@ export interface StoreHandle extends Store {
   readonly ledger: LedgerStore;
   /** Compactions by clients, and lengths of conversations. */
   readonly compactions: CompactionStore;
+  /** Which tools clients declare and call. */
+  readonly shelf: ShelfStore;
   /** Words of tool results. */
   readonly recall: RecallStore;
   /** The fleet's tables. */

@@ -8,6 +8,7 @@ import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
+import type { ShelfStore } from '../core/ports/shelf.ts';
 import type {
   Committed,
   Decision,
@@ -52,6 +53,7 @@ import { addUsage } from './postgres/usage.ts';
 import { findPrune } from './prune-rows.ts';
 import { roomLimit } from './room.ts';
 import { decodeSent } from './sent-codec.ts';
+import { StoredShelf } from './shelf/lists.ts';
 import { storeIdIn } from './store-id.ts';
 import { type HashedText, intactText } from './text-codec.ts';
 import { usageSince } from './usage-rows.ts';
@@ -75,6 +77,8 @@ export interface PostgresStore extends StoreHandle {
 
 /** Advisory lock of the database ("mcpk"), held while recording compactions. */
 const COMPACTION_LOCK = 0x6d63706b;
+/** A process that writes evidence of the tool shelf holds this one ("mcps"). */
+const SHELF_LOCK = 0x6d637073;
 const BACKGROUND_WAIT_MS = 5_000;
 /** Prunes and decisions whose expiry this process has seen: their uses need no query. */
 const MAX_SEEN = 200_000;
@@ -97,6 +101,7 @@ class DatabaseStore implements PostgresStore {
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
+  readonly shelf: ShelfStore;
   readonly #options: PostgresStoreOptions;
   readonly #lifetimes: Lifetimes;
   readonly #database: Database;
@@ -147,6 +152,7 @@ class DatabaseStore implements PostgresStore {
     this.ledger = new DatabaseLedger(this.#parts);
     this.recall = new DatabaseRecall(this.#parts, log);
     this.compactions = new StoredCompactions(this.#rows, new DatabaseFleet(this.#parts, 0, COMPACTION_LOCK));
+    this.shelf = new StoredShelf(this.#rows, new DatabaseFleet(this.#parts, 0, SHELF_LOCK));
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();

@@ -9,6 +9,7 @@ import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
 import type { SentMessage } from '../core/ports/sent.ts';
+import type { ShelfStore } from '../core/ports/shelf.ts';
 import type {
   Committed,
   Decision,
@@ -27,6 +28,7 @@ import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
 import { decodeSent } from './sent-codec.ts';
+import { StoredShelf } from './shelf/lists.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
@@ -78,6 +80,7 @@ class FileStore implements SqliteStore {
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
+  readonly shelf: ShelfStore;
   /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -117,6 +120,7 @@ class FileStore implements SqliteStore {
     this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.recall = new FileRecall(this.#access);
     this.compactions = new StoredCompactions(this.#access, new FileFleet(this.#access, 0));
+    this.shelf = new StoredShelf(this.#access, new FileFleet(this.#access, 0));
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();

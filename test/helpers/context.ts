@@ -9,4 +9,5 @@ export const NO_CONTEXT: RequestContext = {
   caller: '',
   isOff: false,
   session: '',
+  client: 'unknown',
 };

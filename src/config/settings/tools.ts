@@ -1,4 +1,4 @@
-import { onOff, wholeNumber } from '../rules.ts';
+import { list, oneOf, onOff, wholeNumber } from '../rules.ts';
 import { DAY_S, part, setting } from './setting.ts';
 
 /** Context GC, and which tools are offered. */
@@ -14,6 +14,16 @@ export const toolsSettings = {
     rule: onOff(),
     fallback: false,
     doc: 'Whether older readings of files that were read again, and older results of calls that were made again, are stashed by themselves where that pays for what the provider must read anew.',
+  }),
+  toolShelf: setting({
+    rule: oneOf(['off', 'measure', 'on', 'always']),
+    fallback: 'measure',
+    doc: 'Long descriptions of tools that are declared and never called: measure notes what shortening them would save. on and always do the same in this version; off notes nothing.',
+  }),
+  toolShelfNever: setting({
+    rule: list('tool names (globs)'),
+    fallback: [],
+    doc: 'Descriptions of these tools are never counted as ones that can be shortened.',
   }),
   enableMcpIntrospection: setting({
     rule: onOff(),

@@ -5,6 +5,7 @@ import type { RecallStore } from '../../core/ports/recall.ts';
 import type { Records } from '../../core/ports/records.ts';
 import type { SegmentStore } from '../../core/ports/segments.ts';
 import type { SentMessage } from '../../core/ports/sent.ts';
+import type { ShelfStore } from '../../core/ports/shelf.ts';
 import type {
   Committed,
   Decision,
@@ -22,6 +23,7 @@ import { NarrowedLedger } from './ledger.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
+import { NarrowedShelf } from './shelf.ts';
 import { unsupported } from './unsupported.ts';
 
 /** A store with its project ownership. */
@@ -45,6 +47,7 @@ export class NarrowedStore implements StoreHandle {
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
+  readonly shelf: ShelfStore;
   readonly #unscoped: Wide;
   readonly #ownProjects: readonly string[];
   readonly #viewer: Viewer;
@@ -59,6 +62,7 @@ export class NarrowedStore implements StoreHandle {
     this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
     this.ledger = new NarrowedLedger(store.ledger, ownProjects);
     this.compactions = new NarrowedCompactions(store.compactions, ownProjects);
+    this.shelf = new NarrowedShelf(store.shelf, ownProjects);
     this.recall = new NarrowedRecall(store.recall, ownProjects, (ids) => this.#owned(ids));
   }
 

@@ -1,6 +1,7 @@
 import { CONNECTION_RUN } from '../../core/event-log.ts';
 import type { CountAnswer, LedgerSink, LedgerStore, RequestFacts } from '../../core/ports/ledger.ts';
 import type { Clock, EventSink, Store } from '../../core/ports.ts';
+import type { ToolWatch } from '../../core/shelf/watch.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -20,6 +21,8 @@ export interface ReporterOptions {
   readonly events: EventSink & { flush(): Promise<void> };
   readonly clock: Clock;
   readonly ledger?: LedgerSink;
+  /** Notes which tools are declared and called. */
+  readonly toolWatch?: Pick<ToolWatch, 'see'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
   /** Raises an alarm where nothing is saved any more. */
@@ -141,6 +144,7 @@ export class Reporter {
       },
     });
     if (report.foreign) return;
+    if (report.tools) this.#options.toolWatch?.see(report.tools, atMs);
     if (report.facts) this.#bill(endedFacts(report.facts, atMs, report.usage), report.counted);
     this.#usage.add(report, fresh, atMs, saved > 0);
     this.#wires.add(report, sums, fresh.length, atMs, saved > 0);

@@ -2,6 +2,7 @@ import type { CountAnswer } from '../../core/ports/ledger.ts';
 import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { AnsweredTools } from '../../core/shelf/watch.ts';
 import type { Dialect, ProviderUsage } from '../../dialects/dialect.ts';
 import type { ProviderName } from '../../providers/facts.ts';
 import type { Exchange } from '../upstream/pass-on.ts';
@@ -43,6 +44,8 @@ export interface RequestReport {
   readonly usage: ProviderUsage | null;
   /** For the ledger; `null` if nothing was read or generated. */
   readonly facts?: OpenFacts | null;
+  /** For the tool shelf; absent where nothing was generated. */
+  readonly tools?: AnsweredTools | undefined;
   /** The provider's token count of the unpruned body; absent if not requested. Never rejects. */
   readonly counted?: Promise<CountAnswer> | undefined;
 }

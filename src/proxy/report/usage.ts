@@ -11,9 +11,30 @@ export const answerDecoders = new Map([
   ['br', promisify(brotliDecompress)],
 ]);
 
+/** Of an answer so many bytes are kept until its report is made, for the calls in it. */
+const KEPT_BYTES = 1024 * 1024;
+
+/** The beginning of an answer; nothing of one that is longer than what is kept. */
+export class KeptAnswer {
+  #pieces: Buffer[] = [];
+  #size = 0;
+
+  data(piece: Buffer): void {
+    this.#size += piece.length;
+    if (this.#size > KEPT_BYTES) this.#pieces = [];
+    else this.#pieces.push(piece);
+  }
+
+  /** The answer; `''` where it was too long. */
+  text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+}
+
 /** Shows an answer to a reader as it streams. A compressed answer is shown at its end, off the request path. */
 export class UsageTap {
   readonly #reader: AnswerReader;
+  readonly #answer = new KeptAnswer();
   #encoding = '';
   #compressed: Buffer[] = [];
   #size = 0;
@@ -28,12 +49,22 @@ export class UsageTap {
   }
 
   data(chunk: Buffer): void {
-    if (this.#encoding === '' || this.#encoding === 'identity') this.#reader.data(chunk);
+    if (this.#encoding === '' || this.#encoding === 'identity') this.#read(chunk);
     else if (answerDecoders.has(this.#encoding)) {
       this.#size += chunk.length;
       if (this.#size > COMPRESSED_BYTES) this.#compressed = [];
       else this.#compressed.push(chunk);
     }
+  }
+
+  /** The answer as it came by, once `usage` is known; `''` where it is too long. */
+  text(): string {
+    return this.#answer.text();
+  }
+
+  #read(data: Buffer): void {
+    this.#reader.data(data);
+    this.#answer.data(data);
   }
 
   /** Data that later requests may refer to, or `null`. Neither throws nor rejects. */
@@ -54,7 +85,7 @@ export class UsageTap {
     if (!decode || this.#size === 0) return null;
     this.#decoded ??= decode(Buffer.concat(this.#compressed), { maxOutputLength: 16 * COMPRESSED_BYTES }).then(
       (decoded) => {
-        this.#reader.data(decoded);
+        this.#read(decoded);
         return true;
       },
       () => false,

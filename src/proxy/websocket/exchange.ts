@@ -3,6 +3,7 @@ import type { ProviderName } from '../../providers/facts.ts';
 import type { Pruned } from '../prune-step.ts';
 import { factsOf, type OpenFacts, shadowFacts } from '../report/ledger-facts.ts';
 import { contentOf, type RequestReport } from '../report/request-report.ts';
+import { KeptAnswer } from '../report/usage.ts';
 
 const EVENT = Buffer.from('data: ');
 const EVENT_END = Buffer.from('\n');
@@ -19,6 +20,7 @@ export interface SentFrame {
   readonly project: string | null;
   /** As in `Circumstances`. */
   readonly caller: string;
+  readonly client: string;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
 }
@@ -29,8 +31,9 @@ export class FrameExchange {
   readonly pruned: Pruned;
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
-  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller' | 'cloud'>;
+  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller' | 'client' | 'cloud'>;
   readonly #reader: AnswerReader;
+  readonly #answer = new KeptAnswer();
   readonly #startedAt: number;
   readonly #bytesIn: number;
   #bytesOut: number;
@@ -61,7 +64,10 @@ export class FrameExchange {
   event(frame: Buffer): void {
     this.#firstByteMs ??= performance.now() - this.#startedAt;
     this.#original = null;
-    for (const piece of [EVENT, frame, EVENT_END]) this.#reader.data(piece);
+    for (const piece of [EVENT, frame, EVENT_END]) {
+      this.#reader.data(piece);
+      this.#answer.data(piece);
+    }
   }
 
   /** The upstream refused the pruned form. @returns the frame to send instead; `null`: none */
@@ -89,8 +95,16 @@ export class FrameExchange {
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }
 
+  #tools(): RequestReport['tools'] {
+    const { rewritten } = this.pruned;
+    const { project, client, dialect } = this.#about;
+    if (rewritten === null || project === null) return undefined;
+    return { project, client, wire: dialect.name, read: rewritten, answer: () => this.#answer.text() };
+  }
+
   report(status: number, end: RequestReport['end'], upstreamError: string | null): RequestReport {
     const { rewritten } = this.pruned;
+    const isAnswered = status < 300 && end === 'answered';
     return {
       requestId: this.requestId,
       foreign: false,
@@ -108,7 +122,8 @@ export class FrameExchange {
       end,
       upstreamError,
       usage: this.#reader.usage(),
-      facts: status < 300 && end === 'answered' ? this.#facts() : null,
+      facts: isAnswered ? this.#facts() : null,
+      tools: isAnswered ? this.#tools() : undefined,
     };
   }
 }

@@ -103,7 +103,7 @@ export class Frames implements BridgeWatch {
     });
     const pruneMs = performance.now() - startedAt;
     const project = this.#options.keepsLedger ? context.scope.project : null;
-    const about = { project, cloud: this.#connected.cloud, caller: context.caller };
+    const about = { project, cloud: this.#connected.cloud, caller: context.caller, client: context.client };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;

@@ -80,6 +80,8 @@ const IDENTITIES = [
   'sent',
   'recall',
   'compaction',
+  'tool_declaration',
+  'tool_conversation',
   'ledger_turn',
   'ledger_step',
   'fleet_graph_version',

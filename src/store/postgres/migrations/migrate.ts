@@ -11,6 +11,7 @@ import { audit } from './0008-audit.ts';
 import { ledgerCloud } from './0012-ledger-cloud.ts';
 import { recall } from './0013-recall.ts';
 import { compactions } from './0014-compactions.ts';
+import { toolShelf } from './0015-tool-shelf.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations of the schema, oldest first. A released entry is never edited. */
@@ -26,6 +27,7 @@ export const migrations: readonly Migration[] = [
   ledgerCloud,
   recall,
   compactions,
+  toolShelf,
 ];
 
 /** Advisory lock of the database ("mcpr"), held during migration. */

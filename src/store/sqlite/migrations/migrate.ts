@@ -14,6 +14,7 @@ import { audit } from './0011-audit.ts';
 import { ledgerCloud } from './0015-ledger-cloud.ts';
 import { recall } from './0016-recall.ts';
 import { compactions } from './0017-compactions.ts';
+import { toolShelf } from './0018-tool-shelf.ts';
 import type { Migration } from './migration.ts';
 
 /**
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
   ledgerCloud,
   recall,
   compactions,
+  toolShelf,
 ];
 
 /** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to another program's database. */

@@ -1,0 +1,68 @@
+import type { ShelfTool } from '../core/ports/shelf.ts';
+import { table } from '../eval/table.ts';
+import { type Command, configOption, textOption } from './command.ts';
+import { withStore } from './open-store.ts';
+import { readSettings } from './read-settings.ts';
+import { count, money } from './report-words.ts';
+import { printable } from './terminal.ts';
+
+const MONTH_MS = 30 * 86_400_000;
+
+/** `mcp-pruner tools`: declared tools, what they cost, and whether they are called. */
+export const tools: Command = {
+  usage: 'tools [--project P] [--json]',
+  about:
+    'Shows each tool that clients declare: its tokens, in how many conversations it was declared, how often it was called, and\n' +
+    'what it costs in 30 days.',
+  options: {
+    ...configOption,
+    project: { type: 'string', value: '<name>', doc: 'only this project' },
+    json: { type: 'boolean', doc: 'print JSON' },
+  },
+  arguments: { least: 0, most: 0 },
+
+  async run(call, io) {
+    const { globs } = await import('../app/rewriter.ts');
+    const never = globs(readSettings(call, io).settings.toolShelfNever);
+    const project = textOption(call, 'project');
+    const found = await withStore(call, io, ({ shelf }) => shelf.tools(project === undefined ? {} : { project }));
+    const nowMs = io.clock.nowMs();
+    const shown = found.map((tool) => shownOf(tool, never, nowMs));
+    if (call.values.json === true) io.out(`${JSON.stringify(shown, null, 2)}\n`);
+    else if (shown.length === 0) io.out('no tools were seen: requests through the proxy count\n');
+    else {
+      const rows = shown.map((one, i) => rowOf(found[i]?.client ?? '', one));
+      io.out(`${table([HEADS, ...rows], { words: 2, width: io.columns })}\n`);
+    }
+    return 0;
+  },
+};
+
+const HEADS = ['tool', 'client', 'tokens', 'conversations', 'calls', 'last call', 'state', 'a month'];
+
+/** A tool as `tools --json` prints it. */
+interface ToolShown {
+  readonly name: string;
+  readonly tokens: number;
+  readonly conversations: number;
+  readonly calls: number;
+  /** ISO 8601; `null`: never. */
+  readonly last_call: string | null;
+  readonly state: 'whole' | 'shortened' | 'never' | 'deferred';
+  /** What was paid for it so far, or on average in 30 days where it is older than these. */
+  readonly usd_per_month: number;
+}
+
+function shownOf(tool: ShelfTool, never: (name: string) => boolean, nowMs: number): ToolShown {
+  const { name, kind, tokens, conversations, calls, lastCallMs, firstMs, dollars } = tool;
+  const state = kind === 'plain' ? (never(name) ? 'never' : 'whole') : kind;
+  const months = Math.max(1, (nowMs - firstMs) / MONTH_MS);
+  const last_call = lastCallMs === null ? null : new Date(lastCallMs).toISOString();
+  return { name, tokens, conversations, calls, last_call, state, usd_per_month: dollars / months };
+}
+
+function rowOf(client: string, shown: ToolShown): string[] {
+  const { name, tokens, conversations, calls, last_call, state, usd_per_month } = shown;
+  const figures = [count(tokens), count(conversations), count(calls), last_call?.slice(0, 10) ?? '-'];
+  return [printable(name), printable(client), ...figures, state, money(usd_per_month)];
+}

@@ -1,0 +1,227 @@
+import type { Dialect } from '../../dialects/dialect.ts';
+import { JsonCursor, type Span } from '../../json/cursor.ts';
+import { keyOf } from '../hash.ts';
+
+/** A description of a tool, or of a schema of its parameters. */
+export interface Description {
+  /** Its JSON string in the body, quotes included. */
+  readonly literal: Span;
+  readonly text: string;
+  /** Whether it is the tool's own. */
+  readonly ofTool: boolean;
+}
+
+/** A tool that a request declares. */
+export interface Declaration {
+  /** As calls name it: a nested tool of the responses wire as `namespace__tool`. */
+  readonly name: string;
+  readonly span: Span;
+  /** `deferred`: the provider loads it when it is searched for. `never`: a tool that nothing may be taken from. */
+  readonly kind: 'plain' | 'deferred' | 'never';
+  readonly descriptions: readonly Description[];
+}
+
+/** What a request says of its tools. */
+export interface DeclaredTools {
+  readonly declarations: readonly Declaration[];
+  /** Names that `tool_choice` or `allowedFunctionNames` demands. */
+  readonly chosen: ReadonlySet<string>;
+  /** System prompt: instructions beside the messages, and the system and developer messages, as JSON. */
+  readonly instructions: string;
+}
+
+const MAX_DEPTH = 64;
+const KIN = /^(?:.*__)?(?:recover_text|recover_range|recall)$/s;
+const SCHEMA = new Set(['input_schema', 'parameters', 'parametersJsonSchema', 'parameters_json_schema']);
+const SCHEMA_MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+const SUBSCHEMAS = new Set([
+  ...['items', 'prefixItems', 'additionalItems', 'additionalProperties', 'contains', 'propertyNames', 'contentSchema'],
+  ...['anyOf', 'oneOf', 'allOf', 'not', 'if', 'then', 'else', 'unevaluatedItems', 'unevaluatedProperties'],
+]);
+const INSTRUCTIONS = new Set(['system', 'instructions', 'systemInstruction', 'system_instruction']);
+const CONFIG = new Set(['toolConfig', 'tool_config']);
+const MESSAGES = new Set(['messages', 'input', 'contents']);
+const FUNCTION_LISTS = new Set(['functionDeclarations', 'function_declarations']);
+
+/**
+ * Finds the tools that a request declares, with the places of their descriptions.
+ *
+ * @throws JsonShapeError when the bytes are not one JSON object
+ */
+export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTools {
+  return new ToolReader(new JsonCursor(body), wire).read();
+}
+
+/** Stands for a declaration wherever it is sent, by any client, with or without a mark of where a cache ends. */
+export function declarationHash(body: Buffer, { name, span }: Pick<Declaration, 'name' | 'span'>): string {
+  const value: unknown = JSON.parse(body.toString('utf8', span.start, span.end));
+  return keyOf('declaration', name, JSON.stringify(value, sortedWithoutCache));
+}
+
+function sortedWithoutCache(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const kept = Object.entries(value).filter(([key]) => key !== 'cache_control');
+  return Object.fromEntries(kept.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What was found of one tool so far. */
+interface Found {
+  name: string;
+  type: string;
+  deferred: boolean;
+  hasFormat: boolean;
+  /** A key that matters stands twice: readers may differ about which one counts. */
+  ambiguous: boolean;
+  readonly descriptions: Description[];
+  /** Where the list of nested tools begins; -1 without one. */
+  nested: number;
+}
+
+class ToolReader {
+  readonly #cursor: JsonCursor;
+  readonly #wire: Dialect['name'];
+  readonly #declarations: Declaration[] = [];
+  readonly #chosen = new Set<string>();
+  readonly #instructions: string[] = [];
+
+  constructor(cursor: JsonCursor, wire: Dialect['name']) {
+    this.#cursor = cursor;
+    this.#wire = wire;
+  }
+
+  read(): DeclaredTools {
+    const cursor = this.#cursor;
+    cursor.object((key) => {
+      if (key === 'tools') this.#tools('', false);
+      else if (key === 'tool_choice') namesIn(this.#value(), this.#chosen);
+      else if (CONFIG.has(key)) namesIn(this.#value(), this.#chosen);
+      else if (INSTRUCTIONS.has(key)) this.#instructions.push(this.#raw(cursor.value()));
+      else if (MESSAGES.has(key) && cursor.atArray()) cursor.array(() => this.#message());
+    });
+    return {
+      declarations: this.#declarations,
+      chosen: this.#chosen,
+      instructions: this.#instructions.join('\n'),
+    };
+  }
+
+  #raw({ start, end }: Span): string {
+    return this.#cursor.bytes.toString('utf8', start, end);
+  }
+
+  #value(): unknown {
+    const value: unknown = JSON.parse(this.#raw(this.#cursor.value()));
+    return value;
+  }
+
+  /** A message of the system's, or the tools that an item of the responses wire adds. */
+  #message(): void {
+    const cursor = this.#cursor;
+    if (!cursor.atObject()) return;
+    let says = '';
+    let tools = -1;
+    const span = cursor.object((key) => {
+      if ((key === 'role' || key === 'type') && cursor.atString()) says += ` ${this.#text()} `;
+      else if (key === 'tools') tools = cursor.at;
+    });
+    if (says.includes(' system ') || says.includes(' developer ')) this.#instructions.push(this.#raw(span));
+    if (!says.includes(' additional_tools ') || tools < 0) return;
+    cursor.at = tools;
+    this.#tools('', false);
+    cursor.at = span.end;
+  }
+
+  #text(): string {
+    return this.#cursor.text(this.#cursor.string()) ?? '';
+  }
+
+  #tools(namespace: string, deferred: boolean): void {
+    const cursor = this.#cursor;
+    if (cursor.atArray()) cursor.array(() => this.#tool(namespace, deferred));
+  }
+
+  #tool(namespace: string, deferred: boolean): void {
+    const cursor = this.#cursor;
+    if (!cursor.atObject()) return;
+    const found: Found = {
+      ...{ name: '', type: '', deferred, hasFormat: false, ambiguous: false, nested: -1 },
+      descriptions: [],
+    };
+    const isGemini = this.#wire === 'gemini';
+    const span = this.#unique(found, (key) => {
+      if (isGemini && FUNCTION_LISTS.has(key)) this.#tools('', false);
+      else if (key === 'function' && this.#wire === 'chat' && cursor.atObject())
+        this.#unique(found, (inner) => this.#field(found, inner));
+      else if (key === 'type') found.type = cursor.atString() ? this.#text() : '?';
+      else if (key === 'tools') found.nested = cursor.at;
+      else this.#field(found, key);
+    });
+    if (found.type === 'namespace' && found.nested >= 0) {
+      cursor.at = found.nested;
+      this.#tools(found.name, found.deferred);
+      cursor.at = span.end;
+    } else this.#declare(found, span, namespace);
+  }
+
+  #field(found: Found, key: string): void {
+    const cursor = this.#cursor;
+    if (key === 'name') found.name = cursor.atString() ? this.#text() : '';
+    else if (key === 'defer_loading')
+      found.deferred ||= cursor.peek() === 0x74; // true
+    else if (key === 'format') found.hasFormat = true;
+    else if (key === 'description') this.#description(found, true);
+    else if (SCHEMA.has(key)) this.#schema(found, 0);
+  }
+
+  #declare(found: Found, span: Span, namespace: string): void {
+    const { name, deferred } = found;
+    if (name === '') return;
+    const called = namespace === '' ? name : `${namespace}__${name}`;
+    const isWhole = found.ambiguous || found.hasFormat || !this.#isPlain(found.type) || KIN.test(called);
+    const kind = isWhole ? 'never' : deferred ? 'deferred' : 'plain';
+    this.#declarations.push({ name: called, span, kind, descriptions: found.descriptions });
+  }
+
+  #isPlain(type: string): boolean {
+    if (this.#wire === 'messages') return type === '' || type === 'custom';
+    if (this.#wire === 'gemini') return true;
+    return type === 'function';
+  }
+
+  /** Walks the object at the cursor, and notes where one of its keys stands twice. */
+  #unique(found: Found, onField: (key: string) => void): Span {
+    const seen = new Set<string>();
+    return this.#cursor.object((key) => {
+      found.ambiguous ||= seen.has(key);
+      seen.add(key);
+      onField(key);
+    });
+  }
+
+  #description(found: Found, ofTool: boolean): void {
+    const cursor = this.#cursor;
+    if (!cursor.atString()) return;
+    const literal = cursor.string();
+    const text = cursor.text(literal);
+    if (text === null) found.ambiguous = true;
+    else found.descriptions.push({ literal, text, ofTool });
+  }
+
+  #schema(found: Found, depth: number): void {
+    const cursor = this.#cursor;
+    if (depth > MAX_DEPTH) return;
+    if (cursor.atArray()) cursor.array(() => this.#schema(found, depth + 1));
+    else if (cursor.atObject())
+      this.#unique(found, (key) => {
+        if (key === 'description') this.#description(found, false);
+        else if (SUBSCHEMAS.has(key)) this.#schema(found, depth + 1);
+        else if (SCHEMA_MAPS.has(key) && cursor.atObject()) this.#unique(found, () => this.#schema(found, depth + 1));
+      });
+  }
+}
+
+/** Every string of a choice: more names than were meant keep more tools whole, which does no harm. */
+function namesIn(value: unknown, names: Set<string>): void {
+  if (typeof value === 'string') names.add(value);
+  else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) namesIn(inner, names);
+}

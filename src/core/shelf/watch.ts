@@ -1,0 +1,134 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import type { Dialect } from '../../dialects/dialect.ts';
+import { estimateTokens } from '../../engine/text/tokens.ts';
+import type { FailureReporter } from '../../failures.ts';
+import { JsonShapeError } from '../../json/cursor.ts';
+import type { SeenDeclaration, ShelfConversation, ShelfStore } from '../ports/shelf.ts';
+import type { Rewritten } from '../request/rewritten.ts';
+import { callsInAnswer } from './answer-calls.ts';
+import { declarationHash, declaredTools } from './declarations.ts';
+import { shorten } from './shorten.ts';
+
+export interface ToolWatchOptions {
+  readonly store: Pick<ShelfStore, 'see' | 'charge'>;
+  /** Tools that are left whole by name. */
+  readonly never: (name: string) => boolean;
+  readonly onFailure: FailureReporter;
+}
+
+/** A request that a model answered with 2xx. */
+export interface AnsweredTools {
+  readonly project: string;
+  readonly client: string;
+  readonly wire: Dialect['name'];
+  readonly read: Pick<Rewritten, 'received' | 'messages' | 'conversationId'>;
+  /** The answer as text; `''` where it was not kept. */
+  readonly answer: () => string;
+}
+
+/** A request that was billed. */
+export interface BilledTools {
+  readonly project: string;
+  readonly conversationId: string;
+  readonly atMs: number;
+  /** Dollars of a token at the front of the request; `null` without a price. */
+  readonly rate: number | null;
+}
+
+/** Requests that wait to be looked at; those beyond leave no evidence. */
+const MAX_WAITING = 500;
+const MAX_CONVERSATIONS = 10_000;
+const MAX_NAME_CHARS = 200;
+const MAX_TOOLS = 2_000;
+const CONTROL = /\p{Cc}/u;
+/** A request that only warms a cache or asks for one token: no conversation begins with it. */
+const SIDE = /"(?:generate"\s*:\s*false|max_(?:completion_|output_)?tokens"\s*:\s*1\s*[,}])/;
+
+/** Takes down which tools conversations declare and call, and what unused ones cost. No request waits for it. */
+export class ToolWatch {
+  readonly #options: ToolWatchOptions;
+  readonly #known = new LRUCache<string, ShelfConversation>({ max: MAX_CONVERSATIONS });
+  #waiting = 0;
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: ToolWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a request that ended then. Neither throws nor waits. */
+  see(request: AnsweredTools, atMs: number): void {
+    if (request.read.conversationId !== '') this.#enqueue(() => this.#look(request, Math.trunc(atMs)));
+  }
+
+  /** Takes the bill of a request that was seen before. Neither throws nor waits. */
+  billed(request: BilledTools): void {
+    this.#enqueue(() => this.#charge(request));
+  }
+
+  /** Resolves when all so far is written or lost. Never rejects. */
+  flush(): Promise<void> {
+    return this.#last;
+  }
+
+  #enqueue(work: () => Promise<void>): void {
+    if (this.#waiting >= MAX_WAITING) return;
+    this.#waiting += 1;
+    this.#last = this.#last
+      .then(work)
+      .catch((cause: unknown) => this.#options.onFailure('tools_not_noted', cause))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
+  }
+
+  async #look({ project, client, wire, read, answer }: AnsweredTools, atMs: number): Promise<void> {
+    await nextTurn();
+    const { store, never } = this.#options;
+    const { conversationId, messages, received } = read;
+    const key = keyOf(project, conversationId);
+    const known = this.#known.get(key);
+    if (!known && SIDE.test(received.toString('latin1'))) return;
+    const calls = new Map(callsInAnswer(answer()));
+    for (const { name } of messages.flatMap((message) => message.calls)) calls.set(name, (calls.get(name) ?? 0) + 1);
+    for (const name of calls.keys()) if (!isName(name)) calls.delete(name);
+    if (known && calls.size === 0) return;
+    const declarations = known ? [] : declarationsIn(received, wire);
+    if (!known && declarations.length === 0) return;
+    const isFirst = messages.every(({ role }) => role !== 'assistant');
+    const about = { project, client, conversation: conversationId, isFirst, declarations, calls, never, atMs };
+    this.#known.set(key, await store.see(about));
+  }
+
+  async #charge({ project, conversationId, atMs, rate }: BilledTools): Promise<void> {
+    const known = this.#known.get(keyOf(project, conversationId));
+    if (!known) return;
+    const day = new Date(atMs).toISOString().slice(0, 10);
+    await this.#options.store.charge({ project, day, ...known, rate: rate ?? 0 });
+  }
+}
+
+/** The tools of a body as evidence; none where the body is not understood. */
+function declarationsIn(body: Buffer, wire: Dialect['name']): readonly SeenDeclaration[] {
+  try {
+    const declared = declaredTools(body, wire);
+    const named = declared.declarations.filter(({ name }) => isName(name)).slice(0, MAX_TOOLS);
+    return named.map((declaration) => {
+      const { name, kind, span } = declaration;
+      const saves = shorten(declaration, declared).reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
+      const tokens = estimateTokens(body.toString('utf8', span.start, span.end));
+      return { hash: declarationHash(body, declaration), name, kind, tokens, saves };
+    });
+  } catch (cause) {
+    if (cause instanceof JsonShapeError) return [];
+    throw cause;
+  }
+}
+
+function isName(name: string): boolean {
+  return name !== '' && name.length <= MAX_NAME_CHARS && !CONTROL.test(name);
+}
+
+function keyOf(project: string, conversation: string): string {
+  return `${project}\n${conversation}`;
+}

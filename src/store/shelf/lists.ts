@@ -1,0 +1,199 @@
+import type {
+  SeenDeclaration,
+  SeenTools,
+  ShelfCharge,
+  ShelfConversation,
+  ShelfStore,
+  ShelfSums,
+  ShelfTool,
+} from '../../core/ports/shelf.ts';
+import { all, change, type FleetAccess, one, type Steps } from '../fleet/steps.ts';
+import { bounded, type Rows } from '../rows.ts';
+
+/** A tool is put on the shelf from so many conversations on, on so many days, without a call. */
+const ENOUGH_CONVERSATIONS = 5;
+const ENOUGH_DAYS = 2;
+/** Conversations without a request for so long are forgotten. */
+const KEPT_MS = 90 * 86_400_000;
+const MAX_LISTED = 10_000;
+
+/** `ShelfStore` on the tables of either database. */
+export class StoredShelf implements ShelfStore {
+  readonly #rows: Rows;
+  readonly #steps: Pick<FleetAccess, 'write'>;
+
+  constructor(rows: Rows, steps: Pick<FleetAccess, 'write'>) {
+    this.#rows = rows;
+    this.#steps = steps;
+  }
+
+  see(request: SeenTools): Promise<ShelfConversation> {
+    return this.#steps.write(() => see(request));
+  }
+
+  charge(charge: ShelfCharge): Promise<void> {
+    return this.#steps.write(() => chargeTo(charge));
+  }
+
+  async tools({ project }: { readonly project?: string }): Promise<readonly ShelfTool[]> {
+    const rows = await this.#rows.all<ShelfTool>(
+      `SELECT project, client, name, kind, tokens, saves, conversations, days, calls, last_call_ms AS "lastCallMs",
+         first_ms AS "firstMs", dollars
+       FROM main.tool_declaration WHERE project = coalesce(?, project) ORDER BY tokens DESC, id LIMIT ?`,
+      [project ?? null, bounded(MAX_LISTED)],
+    );
+    return rows.map(numeric);
+  }
+
+  async wouldSave({ sinceDay, project }: { readonly sinceDay: string; readonly project?: string }): Promise<ShelfSums> {
+    const [row] = await this.#rows.all<ShelfSums>(
+      `SELECT coalesce(sum(tokens), 0.0) AS tokens, coalesce(sum(dollars), 0.0) AS usd FROM main.tool_shelf_day
+       WHERE day >= ? AND project = coalesce(?, project)`,
+      [sinceDay, project ?? null],
+    );
+    return { tokens: Number(row?.tokens ?? 0), usd: Number(row?.usd ?? 0) };
+  }
+}
+
+/** PostgreSQL may give 64-bit numbers as strings. */
+function numeric(row: ShelfTool): ShelfTool {
+  const { tokens, saves, conversations, days, calls, lastCallMs, firstMs, dollars } = row;
+  return {
+    ...row,
+    tokens: Number(tokens),
+    saves: Number(saves),
+    conversations: Number(conversations),
+    days: Number(days),
+    calls: Number(calls),
+    lastCallMs: lastCallMs === null ? null : Number(lastCallMs),
+    firstMs: Number(firstMs),
+    dollars: Number(dollars),
+  };
+}
+
+interface ConversationRow {
+  readonly id: number;
+  readonly would_save: number;
+  readonly tools: string;
+  readonly calls: string;
+}
+
+interface ToolRow {
+  readonly id: number;
+  readonly conversations: number;
+  readonly days: number;
+  readonly calls: number;
+}
+
+function* see(request: SeenTools): Steps<ShelfConversation> {
+  const { project, conversation, client, atMs } = request;
+  const known = yield* one<ConversationRow>(
+    'SELECT id, would_save, tools, calls FROM main.tool_conversation WHERE project = ? AND conversation = ?',
+    [project, conversation],
+  );
+  const { wouldSave, tools } = known
+    ? { wouldSave: Number(known.would_save), tools: JSON.parse(known.tools) as number[] }
+    : yield* declare(request);
+  const before = new Map(Object.entries(JSON.parse(known?.calls ?? '{}') as Record<string, number>));
+  const after = new Map(before);
+  for (const [name, count] of request.calls) {
+    const more = count - (before.get(name) ?? 0);
+    if (more <= 0) continue;
+    after.set(name, count);
+    yield* call(request, name, more, tools);
+  }
+  const calls = JSON.stringify(Object.fromEntries(after));
+  if (known)
+    yield* change('UPDATE main.tool_conversation SET calls = ?, seen_ms = ? WHERE id = ?', [calls, atMs, known.id]);
+  else {
+    yield* change(
+      `INSERT INTO main.tool_conversation (project, conversation, client, tools, would_save, calls, seen_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      [project, conversation, client, JSON.stringify(tools), wouldSave, calls, atMs],
+    );
+    yield* change('DELETE FROM main.tool_conversation WHERE seen_ms < ?', [atMs - KEPT_MS]);
+  }
+  return { wouldSave, tools };
+}
+
+/** Takes down what a new conversation declares. One that was under way counts for no tool. */
+function* declare({
+  project,
+  client,
+  declarations,
+  isFirst,
+  never,
+  atMs,
+}: SeenTools): Steps<{ wouldSave: number; tools: number[] }> {
+  const day = new Date(atMs).toISOString().slice(0, 10);
+  const tools: number[] = [];
+  let wouldSave = 0;
+  for (const declaration of new Map(declarations.map((one) => [one.hash, one])).values()) {
+    const row = yield* toolOf(project, client, declaration, atMs);
+    tools.push(Number(row.id));
+    if (!isFirst) continue;
+    const isUnused =
+      Number(row.calls) === 0 && Number(row.conversations) >= ENOUGH_CONVERSATIONS && Number(row.days) >= ENOUGH_DAYS;
+    if (isUnused && !never(declaration.name)) wouldSave += declaration.saves;
+    yield* change(
+      `UPDATE main.tool_declaration SET conversations = conversations + 1, saves = ?,
+         days = days + CASE WHEN last_day = ? THEN 0 ELSE 1 END, last_day = ? WHERE id = ?`,
+      [declaration.saves, day, day, row.id],
+    );
+  }
+  return { wouldSave, tools };
+}
+
+function* toolOf(project: string, client: string, declaration: SeenDeclaration, atMs: number): Steps<ToolRow> {
+  const { hash, name, kind, tokens, saves } = declaration;
+  const find = (): Steps<ToolRow | null> =>
+    one<ToolRow>(
+      'SELECT id, conversations, days, calls FROM main.tool_declaration WHERE project = ? AND client = ? AND hash = ?',
+      [project, client, hash],
+    );
+  const known = yield* find();
+  if (known) return known;
+  yield* change(
+    `INSERT INTO main.tool_declaration
+       (project, client, hash, name, kind, tokens, saves, conversations, days, last_day, calls, last_call_ms, first_ms, dollars)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, '', 0, NULL, ?, 0.0)`,
+    [project, client, hash, name, kind, tokens, saves, atMs],
+  );
+  const made = yield* find();
+  return made ?? { id: 0, conversations: 0, days: 0, calls: 0 };
+}
+
+/** Counts calls of a tool: of the declaration in this conversation, else of all that have the name. */
+function* call(
+  { project, client, atMs }: SeenTools,
+  name: string,
+  more: number,
+  tools: readonly number[],
+): Steps<void> {
+  const named = yield* all<{ readonly id: number }>(
+    'SELECT id FROM main.tool_declaration WHERE project = ? AND client = ? AND name = ? ORDER BY id LIMIT 1000',
+    [project, client, name],
+  );
+  const own = named.filter(({ id }) => tools.includes(Number(id)));
+  for (const { id } of own.length > 0 ? own : named)
+    yield* change('UPDATE main.tool_declaration SET calls = calls + ?, last_call_ms = ? WHERE id = ?', [
+      more,
+      atMs,
+      id,
+    ]);
+}
+
+function* chargeTo({ project, day, tools, wouldSave, rate }: ShelfCharge): Steps<void> {
+  if (rate > 0)
+    for (const id of tools)
+      yield* change(
+        'UPDATE main.tool_declaration SET dollars = dollars + tokens * CAST(? AS double precision) WHERE id = ?',
+        [rate, id],
+      );
+  if (wouldSave <= 0) return;
+  yield* change(
+    `INSERT INTO main.tool_shelf_day AS d (day, project, tokens, dollars) VALUES (?, ?, ?, ?)
+     ON CONFLICT (day, project) DO UPDATE SET tokens = d.tokens + excluded.tokens, dollars = d.dollars + excluded.dollars`,
+    [day, project, wouldSave, wouldSave * rate],
+  );
+}

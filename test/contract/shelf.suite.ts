@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import type { SeenDeclaration, SeenTools, ShelfConversation, ShelfTool } from '../../src/core/ports/shelf.ts';
+import type { StoreHandle } from '../../src/store/handle.ts';
+import type { Open } from './segments.suite.ts';
+
+const DAY_MS = 86_400_000;
+const NOON = Date.parse('2026-05-01T12:00:00Z');
+
+export function aDeclaration(name: string, over: Partial<SeenDeclaration> = {}): SeenDeclaration {
+  return { name, hash: `hash of ${name}`, kind: 'plain', tokens: 100, saves: 60, ...over };
+}
+
+/** What keeping evidence of tools must do on any store. */
+export function shelfContract(name: string, open: Open): void {
+  describe(`${name} with the tool shelf`, () => {
+    const see = (store: StoreHandle, conversation: string, over: Partial<SeenTools> = {}): Promise<ShelfConversation> =>
+      store.shelf.see({
+        project: 'p',
+        client: 'codex',
+        conversation,
+        isFirst: true,
+        declarations: [aDeclaration('fish')],
+        calls: new Map(),
+        never: () => false,
+        atMs: NOON,
+        ...over,
+      });
+    const fishOf = async (store: StoreHandle, project = 'p'): Promise<ShelfTool | undefined> =>
+      (await store.shelf.tools({ project })).find((tool) => tool.name === 'fish');
+
+    it('counts a conversation once, its days in UTC, and none that was under way', async () => {
+      const store = await open({});
+      await see(store, 'a');
+      await see(store, 'a', { atMs: NOON + DAY_MS });
+      await see(store, 'b', { atMs: NOON + 1 });
+      await see(store, 'c', { isFirst: false, atMs: NOON + DAY_MS });
+      expect(await fishOf(store)).toMatchObject({ conversations: 2, days: 1, calls: 0, lastCallMs: null });
+      await see(store, 'd', { atMs: NOON + DAY_MS });
+      expect(await fishOf(store)).toMatchObject({ conversations: 3, days: 2, client: 'codex', tokens: 100 });
+      expect(await fishOf(store, 'q')).toBeUndefined();
+    });
+
+    it('counts a call once, whether an answer or a later request shows it', async () => {
+      const store = await open({});
+      await see(store, 'a', { calls: new Map([['fish', 1]]) });
+      await see(store, 'a', { calls: new Map([['fish', 1]]), declarations: [], atMs: NOON + 5 });
+      expect(await fishOf(store)).toMatchObject({ calls: 1, lastCallMs: NOON });
+      await see(store, 'a', { calls: new Map([['fish', 3]]), declarations: [], atMs: NOON + 9 });
+      expect(await fishOf(store)).toMatchObject({ calls: 3, lastCallMs: NOON + 9 });
+    });
+
+    it('says from the sixth conversation on, over two days, what an unused tool would save', async () => {
+      const store = await open({});
+      for (const [i, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+        expect((await see(store, id, { atMs: NOON + (i > 3 ? DAY_MS : 0) })).wouldSave).toBe(0);
+      }
+      const atMs = NOON + DAY_MS;
+      expect((await see(store, 'never', { atMs, never: () => true })).wouldSave).toBe(0);
+      expect((await see(store, 'other client', { atMs, client: 'claude-cli' })).wouldSave).toBe(0);
+      const saves = await see(store, 'f', { atMs });
+      expect(saves.wouldSave).toBe(60);
+      await see(store, 'f', { atMs, calls: new Map([['fish', 1]]), declarations: [] });
+      expect((await see(store, 'g', { atMs })).wouldSave).toBe(0);
+      const charge = { project: 'p', day: '2026-05-02', ...saves, rate: 0.001 };
+      await store.shelf.charge(charge);
+      await store.shelf.charge(charge);
+      const saved = await store.shelf.wouldSave({ sinceDay: '2026-05-02', project: 'p' });
+      expect(saved.tokens).toBe(120);
+      expect(saved.usd).toBeCloseTo(0.12);
+      expect(await store.shelf.wouldSave({ sinceDay: '2026-05-03' })).toEqual({ tokens: 0, usd: 0 });
+      expect((await fishOf(store))?.dollars).toBeCloseTo(0.2);
+    });
+  });
+}

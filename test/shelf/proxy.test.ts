@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { run } from '../cli/fake-io.ts';
+import { json, startUpstream } from '../helpers/fake-upstream.ts';
+import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+
+const DAY_MS = 86_400_000;
+const LONG = `Finds fish. ${'It looks into every lake and every river of the country. '.repeat(30)}`;
+const toolOf = (name: string): object => ({ type: 'function', function: { name, description: LONG, parameters: {} } });
+const TOOLS = [toolOf('used'), toolOf('unused'), toolOf('left_whole'), toolOf('recover_text')];
+
+it('says in tools and report what descriptions of unused tools cost, by conversations over two days', async () => {
+  let nowMs = Date.parse('2026-05-01T12:00:00Z');
+  const upstream = await startUpstream((_request, res, index) => {
+    const call = { id: 'c1', type: 'function', function: { name: 'used', arguments: '{}' } };
+    const message = { role: 'assistant', content: 'Done.', ...(index === 0 && { tool_calls: [call] }) };
+    const usage = { prompt_tokens: 5_000, completion_tokens: 5, total_tokens: 5_005 };
+    json(res, 200, { id: 'x', object: 'chat.completion', model: 'gpt-5', choices: [{ index: 0, message }], usage });
+  });
+  const clock = { nowMs: () => nowMs };
+  const env = { MCP_PRUNER_TOOL_SHELF_NEVER: 'left_*' };
+  const proxy = await startProxy(upstream, { clock, env });
+  const asks = async (words: string): Promise<void> => {
+    const body = { model: 'gpt-5', tools: TOOLS, messages: [{ role: 'user', content: words }] };
+    const answer = await proxy.chat(JSON.stringify(body), { 'user-agent': `agent/1.${words} (linux)` });
+    expect(answer.status).toBe(200);
+    await answer.text();
+  };
+  for (const words of ['1', '2', '3', '4']) await asks(words);
+  nowMs += DAY_MS;
+  for (const words of ['5', '6', '6']) await asks(words);
+  await proxy.stop();
+  for (const { body } of upstream.requests) expect(JSON.parse(body.toString()).tools).toEqual(TOOLS);
+
+  const given = { env: { ...env, MCP_PRUNER_DB_PATH: proxy.dbPath }, clock };
+  const listed = JSON.parse((await run(['tools', '--json'], given)).out) as { name: string }[];
+  const rowOf = (name: string) => listed.find((row) => row.name === name);
+  expect(rowOf('unused')).toEqual({
+    ...{ name: 'unused', tokens: expect.any(Number), conversations: 6, calls: 0, last_call: null, state: 'whole' },
+    usd_per_month: expect.any(Number),
+  });
+  expect(rowOf('used')).toMatchObject({ calls: 1, last_call: '2026-05-01T12:00:00.000Z' });
+  expect([rowOf('left_whole'), rowOf('recover_text')]).toMatchObject([{ state: 'never' }, { state: 'never' }]);
+  expect(JSON.parse((await run(['tools', '--json', '--project', 'none'], given)).out)).toEqual([]);
+  expect((await run(['tools'], given)).out).toContain('agent');
+
+  const { tool_shelf } = JSON.parse((await run(['report', '--json'], given)).out);
+  expect(tool_shelf).toMatchObject({ setting: 'measure', saved: { tokens: 0, usd: 0 }, shelf_called: 0 });
+  const { tokens, usd } = tool_shelf.would_save;
+  expect(tokens).toBeGreaterThan(2 * 200); // the sixth conversation has two requests
+  expect(usd / tokens).toBeCloseTo(1.25e-6);
+});
+
+it('notes nothing with off, and says at start that on only measures', async () => {
+  const upstream = await startUpstream();
+  const sends = async (proxy: TestProxy): Promise<string> => {
+    await (
+      await proxy.chat(JSON.stringify({ model: 'm', tools: TOOLS, messages: [{ role: 'user', content: 'hi' }] }))
+    ).text();
+    await proxy.stop();
+    return (await run(['tools', '--json'], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath } })).out;
+  };
+  const off = await startProxy(upstream, { env: { MCP_PRUNER_TOOL_SHELF: 'off' } });
+  expect(JSON.parse(await sends(off))).toEqual([]);
+  const on = await startProxy(upstream, { env: { MCP_PRUNER_TOOL_SHELF: 'on' } });
+  expect(JSON.parse(await sends(on))).toHaveLength(TOOLS.length);
+  expect(JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}').tools).toEqual(TOOLS);
+  expect((await run(['config'], { env: { MCP_PRUNER_TOOL_SHELF: 'on' } })).err).toContain(
+    'only measures in this version',
+  );
+});

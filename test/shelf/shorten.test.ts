@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { textHash } from '../../src/core/hash.ts';
+import { keptId } from '../../src/core/recall/kept.ts';
+import { callsInAnswer } from '../../src/core/shelf/answer-calls.ts';
+import { declarationHash, declaredTools } from '../../src/core/shelf/declarations.ts';
+import { type ShortenedDescription, shorten } from '../../src/core/shelf/shorten.ts';
+import type { Dialect } from '../../src/dialects/dialect.ts';
+import { parseMarker } from '../../src/engine/text/marker.ts';
+
+const REST = 'It walks the whole tree below the folder and reads each file to its end. '.repeat(8).trim();
+const LONG = `Finds fish. ${REST}\nSecond line.\n\nSecond paragraph. ${REST}`;
+
+const SCHEMA = {
+  type: 'object',
+  title: LONG,
+  properties: {
+    description: { type: 'string', description: `A text. ${REST}` },
+    mode: { enum: ['a', { description: LONG }], default: { description: LONG }, examples: [{ description: LONG }] },
+    list: { type: 'array', items: { anyOf: [{ const: { description: LONG } }, { description: `One. ${REST}` }] } },
+  },
+  required: ['description'],
+};
+
+function cutsOf(body: unknown, wire: Dialect['name']): Map<string, readonly ShortenedDescription[]> {
+  const declared = declaredTools(Buffer.from(JSON.stringify(body)), wire);
+  return new Map(declared.declarations.map((one) => [one.name, shorten(one, declared)]));
+}
+
+const shortNames = (body: unknown, wire: Dialect['name']): string[] =>
+  [...cutsOf(body, wire)].filter(([, cuts]) => cuts.length > 0).map(([name]) => name);
+
+function spliced(body: Buffer, cuts: readonly ShortenedDescription[]): Buffer {
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const { literal, text } of cuts) {
+    parts.push(body.subarray(at, literal.start), Buffer.from(JSON.stringify(text)));
+    at = literal.end;
+  }
+  return Buffer.concat([...parts, body.subarray(at)]);
+}
+
+describe('a shortened description', () => {
+  it('keeps its first sentence, and its marker is the last line and names the lines that are not wholly shown', () => {
+    const [cut] =
+      cutsOf({ tools: [{ name: 'fish', description: LONG, input_schema: {} }] }, 'messages').get('fish') ?? [];
+    const [sentence, marker, ...more] = (cut?.text ?? '').split('\n');
+    expect([sentence, more]).toEqual(['Finds fish.', []]);
+    const pruneId = keptId(textHash(LONG));
+    expect(parseMarker(marker ?? '')).toMatchObject({ pruneId, startLine: 1, endLine: 4 });
+    expect(cut).toMatchObject({ original: LONG, pruneId });
+  });
+
+  it('keeps its first paragraph where the system prompt mentions the tool as a whole word', () => {
+    const tools = [{ name: 'fish', description: LONG, input_schema: {} }];
+    const kept = (system: string): string => cutsOf({ system, tools }, 'messages').get('fish')?.[0]?.text ?? '';
+    expect(kept('Use `fish` often.')).toContain('\nSecond line.\n⟦');
+    expect(kept('Use fishes or catfish or fish_2.')).not.toContain('Second line.');
+  });
+
+  it('stays whole where the marker would cost more than it saves', () => {
+    expect(
+      shortNames({ tools: [{ name: 'a', description: 'One. Two three.', input_schema: {} }] }, 'messages'),
+    ).toEqual([]);
+  });
+
+  it('is one of a schema, and never a property or a value that has the name', () => {
+    const cuts = cutsOf({ tools: [{ name: 'fish', input_schema: SCHEMA }] }, 'messages').get('fish') ?? [];
+    expect(cuts.map(({ original }) => original.slice(0, 5))).toEqual(['A tex', 'One. ']);
+  });
+});
+
+describe('the tools that may be shortened', () => {
+  const plain = { name: 'plain', description: LONG, input_schema: {} };
+
+  it('on messages are plain ones, neither typed, deferred, chosen nor of recover_text and its kin', () => {
+    const named = (name: string, over: object = {}): object => ({ ...plain, name, ...over });
+    const body = {
+      tool_choice: { type: 'tool', name: 'chosen' },
+      tools: [
+        ...[plain, named('custom', { type: 'custom' }), named('bash', { type: 'bash_20250124' }), named('chosen')],
+        ...[
+          named('late', { defer_loading: true }),
+          named('recover_text'),
+          named('mcp__pruner__recall'),
+          named('x__recover_range'),
+        ],
+      ],
+    };
+    expect(shortNames(body, 'messages')).toEqual(['plain', 'custom']);
+  });
+
+  it('on chat are functions', () => {
+    const one = { name: 'plain', description: LONG, parameters: SCHEMA };
+    const tools = [
+      { type: 'function', function: one },
+      { type: 'custom', custom: { name: 'free', description: LONG, format: { type: 'grammar' } } },
+    ];
+    expect(shortNames({ tools }, 'chat')).toEqual(['plain']);
+    const tool_choice = { type: 'function', function: { name: 'plain' } };
+    expect(shortNames({ tools, tool_choice }, 'chat')).toEqual([]);
+  });
+
+  it('on responses are functions, in namespaces and in added tools too', () => {
+    const one = (name: string, over: object = {}): object => ({
+      type: 'function',
+      name,
+      description: LONG,
+      parameters: {},
+      ...over,
+    });
+    const body = {
+      tools: [
+        one('plain'),
+        one('late', { defer_loading: true }),
+        { ...one('apply_patch'), type: 'custom', format: { type: 'grammar' } },
+        { type: 'namespace', name: 'srv', description: LONG, tools: [one('inner')] },
+        { type: 'web_search' },
+      ],
+      input: [
+        { type: 'additional_tools', tools: [one('added')] },
+        { type: 'message', role: 'user', content: 'hi' },
+      ],
+    };
+    expect(shortNames(body, 'responses')).toEqual(['plain', 'srv__inner', 'added']);
+  });
+
+  it('on Gemini are function declarations that allowedFunctionNames does not name', () => {
+    const one = (name: string): object => ({ name, description: LONG, parameters: {} });
+    const tools = [{ functionDeclarations: [one('plain'), one('named')] }, { googleSearch: {} }];
+    const toolConfig = { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['named'] } };
+    expect(shortNames({ tools, toolConfig, contents: [] }, 'gemini')).toEqual(['plain']);
+  });
+});
+
+it('changes nothing of a declaration but strings under the key description', () => {
+  const text = fc.constantFrom(LONG, `É. ${REST}`, 'Short.', `\n\n${LONG}`);
+  const schema = fc.letrec<{ node: object }>((tie) => ({
+    node: fc.record(
+      {
+        type: fc.constantFrom('string', 'object'),
+        description: text,
+        title: text,
+        default: fc.record({ description: text }),
+        enum: fc.array(fc.record({ description: text }), { maxLength: 2 }),
+        properties: fc.dictionary(fc.constantFrom('description', 'items', 'x'), tie('node'), { maxKeys: 1 }),
+        items: fc.option(tie('node'), { nil: true, maxDepth: 3 }),
+        anyOf: fc.array(tie('node'), { maxLength: 1 }),
+      },
+      { requiredKeys: ['type'] },
+    ),
+  })).node;
+  const isValue = new Set(['default', 'enum', 'const', 'examples']);
+  const bare = (value: unknown, isMap = false): unknown => {
+    if (Array.isArray(value)) return value.map((one) => bare(one));
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([key, held]) => isMap || key !== 'description' || typeof held !== 'string')
+        .map(([key, held]) => [key, isValue.has(key) && !isMap ? held : bare(held, key === 'properties' && !isMap)]),
+    );
+  };
+  fc.assert(
+    fc.property(schema, text, (input_schema, description) => {
+      const value = { tools: [{ name: 'fish', description, input_schema, strict: true }] };
+      const body = Buffer.from(JSON.stringify(value));
+      const declared = declaredTools(body, 'messages');
+      const cuts = declared.declarations.flatMap((one) => shorten(one, declared));
+      const after: unknown = JSON.parse(spliced(body, cuts).toString());
+      expect(bare(after)).toEqual(bare(value));
+      for (const { literal, original } of cuts)
+        expect(JSON.parse(body.toString('utf8', literal.start, literal.end))).toBe(original);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+it('knows a declaration again without its cache_control and whatever stands beside it', () => {
+  const hashOf = (tools: unknown): string => {
+    const body = Buffer.from(JSON.stringify({ tools }));
+    const [first] = declaredTools(body, 'messages').declarations;
+    return first ? declarationHash(body, first) : '';
+  };
+  const fish = { name: 'fish', description: 'Finds.', input_schema: {} };
+  const cached = { cache_control: { type: 'ephemeral' }, input_schema: {}, description: 'Finds.', name: 'fish' };
+  expect(hashOf([cached])).toBe(hashOf([fish, { name: 'other' }]));
+  expect(hashOf([{ ...fish, description: 'Finds!' }])).not.toBe(hashOf([fish]));
+});
+
+describe('the calls of an answer', () => {
+  const events = (...all: object[]): string => all.map((one) => `event: x\ndata: ${JSON.stringify(one)}\n\n`).join('');
+
+  it.each([
+    [
+      'chat',
+      JSON.stringify({
+        choices: [
+          {
+            message: {
+              tool_calls: [
+                { id: '1', type: 'function', function: { name: 'fish', arguments: '{"function":{"name":"no"}}' } },
+              ],
+            },
+          },
+        ],
+      }),
+    ],
+    [
+      'a stream of chat',
+      events(
+        { choices: [{ delta: { tool_calls: [{ index: 0, id: '1', function: { name: 'fish', arguments: '' } }] } }] },
+        { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{}' } }] } }] },
+      ),
+    ],
+    [
+      'messages',
+      events({ type: 'content_block_start', content_block: { type: 'tool_use', id: '1', name: 'fish', input: {} } }),
+    ],
+    [
+      'responses',
+      events(
+        { item: { type: 'function_call', call_id: '1', name: 'fish' } },
+        {
+          response: {
+            tools: [{ type: 'function', name: 'no' }],
+            output: [{ type: 'function_call', call_id: '1', name: 'fish' }],
+          },
+        },
+      ),
+    ],
+    [
+      'Gemini',
+      JSON.stringify([{ candidates: [{ content: { parts: [{ functionCall: { name: 'fish', args: {} } }] } }] }]),
+    ],
+  ])('on %s are counted once each', (_wire, answer) => {
+    expect([...callsInAnswer(answer)]).toEqual([['fish', 1]]);
+  });
+
+  it('are none of what the model writes', () => {
+    expect(
+      callsInAnswer(events({ delta: { type: 'text_delta', text: '{"type":"tool_use","name":"fish"}' } })).size,
+    ).toBe(0);
+  });
+});
