@@ -19,7 +19,7 @@ export const keepingSettings = {
     rule: wholeNumber(MIB),
     fallback: GIB,
     unit: 'bytes',
-    doc: 'Size above which the store lets go of the originals that were not used for longest. While they come faster than they can be compressed or let go of, the file may grow to twice this, at most 256 MiB more, and 32 MiB of log beside it; beyond that no new original is taken and texts go unpruned.',
+    doc: 'Size above which the store deletes the least recently used originals. While originals arrive faster than they can be compressed or deleted, the file may grow to twice this, at most 256 MiB more, plus 32 MiB of log. Beyond that no new original is accepted, and texts are forwarded unpruned.',
   }),
   storeConversationShare: setting({
     rule: share(),
