@@ -12,18 +12,18 @@ const NOTHING: RecallFrequencies = { results: 0, meanChars: 1, withTerm: new Map
 
 /** Results, narrowed to some projects. Other projects appear empty. */
 export class NarrowedRecall implements RecallStore {
-  readonly #wide: RecallStore;
-  readonly #mine: readonly string[];
+  readonly #unscoped: RecallStore;
+  readonly #projects: readonly string[];
   /** Only prune ids and rows returned by this object give access to a text. */
   readonly #owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>;
 
   constructor(
-    wide: RecallStore,
-    mine: readonly string[],
+    unscoped: RecallStore,
+    ownProjects: readonly string[],
     owned: (pruneIds: readonly string[]) => Promise<ReadonlySet<string>>,
   ) {
-    this.#wide = wide;
-    this.#mine = mine;
+    this.#unscoped = unscoped;
+    this.#projects = ownProjects;
     this.#owned = owned;
   }
 
@@ -32,41 +32,41 @@ export class NarrowedRecall implements RecallStore {
   stored = unsupported;
 
   index(): Promise<boolean> {
-    return this.#wide.index();
+    return this.#unscoped.index();
   }
 
   /** Word frequencies come from the whole index; for a project without results they are withheld. */
   frequencies(project: string, terms: readonly string[]): Promise<RecallFrequencies> {
-    return this.#isMine(project) ? this.#wide.frequencies(project, terms) : Promise.resolve(NOTHING);
+    return this.#isMine(project) ? this.#unscoped.frequencies(project, terms) : Promise.resolve(NOTHING);
   }
 
   async candidates(query: RecallQuery): Promise<readonly RecallCandidate[]> {
-    return this.#isMine(query.project) ? this.#ownedOf(await this.#wide.candidates(query)) : [];
+    return this.#isMine(query.project) ? this.#ownedOf(await this.#unscoped.candidates(query)) : [];
   }
 
   async waiting(scope: RecallScope, limit: number): Promise<readonly RecallCandidate[]> {
-    return this.#isMine(scope.project) ? this.#ownedOf(await this.#wide.waiting(scope, limit)) : [];
+    return this.#isMine(scope.project) ? this.#ownedOf(await this.#unscoped.waiting(scope, limit)) : [];
   }
 
   seenIn(rows: readonly number[], of: TaskScope): Promise<ReadonlySet<number>> {
-    return this.#wide.seenIn(rows, of);
+    return this.#unscoped.seenIn(rows, of);
   }
 
   async texts(pruneIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const owned = await this.#owned(pruneIds);
-    return this.#wide.texts(pruneIds.filter((id) => owned.has(id)));
+    return this.#unscoped.texts(pruneIds.filter((id) => owned.has(id)));
   }
 
   names(project: string, of: 'tool' | 'path'): Promise<readonly string[]> {
-    return this.#isMine(project) ? this.#wide.names(project, of) : Promise.resolve([]);
+    return this.#isMine(project) ? this.#unscoped.names(project, of) : Promise.resolve([]);
   }
 
   continuedBy(project: string, task: string): Promise<readonly string[]> {
-    return this.#isMine(project) ? this.#wide.continuedBy(project, task) : Promise.resolve([]);
+    return this.#isMine(project) ? this.#unscoped.continuedBy(project, task) : Promise.resolve([]);
   }
 
   #isMine(project: string): boolean {
-    return this.#mine.includes(project);
+    return this.#projects.includes(project);
   }
 
   async #ownedOf(found: readonly RecallCandidate[]): Promise<readonly RecallCandidate[]> {
