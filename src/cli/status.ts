@@ -11,7 +11,7 @@ import { proxyHealth, proxyUrl } from './run-proxy.ts';
 
 const DAYS = 7;
 /** How long a hook, and with it the agent, waits for a proxy that it started. */
-const START_MS = 5_000;
+const START_MS = 15_000;
 const POLL_MS = 100;
 /** Variables with the address of an agent's provider. */
 const BASE_URLS = ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'];
