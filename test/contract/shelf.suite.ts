@@ -49,6 +49,19 @@ export function shelfContract(name: string, open: Open): void {
       expect(await fishOf(store)).toMatchObject({ calls: 3, lastCallMs: NOON + 9 });
     });
 
+    it('counts a call that leaves the namespace of its tool out, and none of a tool whose name only ends alike', async () => {
+      const store = await open({});
+      const declarations = [aDeclaration('functions__fish'), aDeclaration('catfish')];
+      await see(store, 'a', { declarations, calls: new Map([['fish', 2]]) });
+      const calls = (await store.shelf.tools({ project: 'p' })).map((tool) => [tool.name, tool.calls]);
+      expect(new Map(calls as [string, number][])).toEqual(
+        new Map([
+          ['functions__fish', 2],
+          ['catfish', 0],
+        ]),
+      );
+    });
+
     it('says from the sixth conversation on, over two days, what an unused tool would save', async () => {
       const store = await open({});
       for (const [i, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {

@@ -163,17 +163,22 @@ function* toolOf(project: string, client: string, declaration: SeenDeclaration, 
   return made ?? { id: 0, conversations: 0, days: 0, calls: 0 };
 }
 
-/** Counts calls of a tool: of the declaration in this conversation, else of all that have the name. */
+/**
+ * Counts calls of a tool: of the declaration in this conversation, else of all that have the name. Codex leaves the namespace
+ * out of some calls.
+ */
 function* call(
   { project, client, atMs }: SeenTools,
   name: string,
   more: number,
   tools: readonly number[],
 ): Steps<void> {
-  const named = yield* all<{ readonly id: number }>(
-    'SELECT id FROM main.tool_declaration WHERE project = ? AND client = ? AND name = ? ORDER BY id LIMIT 1000',
-    [project, client, name],
+  const inNamespace = `__${name}`;
+  const alike = yield* all<{ readonly id: number; readonly name: string }>(
+    'SELECT id, name FROM main.tool_declaration WHERE project = ? AND client = ? AND (name = ? OR name LIKE ?) ORDER BY id LIMIT 1000',
+    [project, client, name, `%${inNamespace}`],
   );
+  const named = alike.filter((tool) => tool.name === name || tool.name.endsWith(inNamespace));
   const own = named.filter(({ id }) => tools.includes(Number(id)));
   for (const { id } of own.length > 0 ? own : named)
     yield* change('UPDATE main.tool_declaration SET calls = calls + ?, last_call_ms = ? WHERE id = ?', [
