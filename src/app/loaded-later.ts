@@ -14,7 +14,7 @@ export interface LoadedLater {
 /**
  * Loads a part at once, not with the first request for it: later its files may have been replaced by an upgrade, or no
  * descriptor be left to read them. Node keeps a load that failed for as long as the process lives, so that only a restart
- * helps, and that is what requests and `/health` are told.
+ * helps, and requests and `/health` say so.
  */
 export function loadSoon(open: () => Promise<RequestListener>, onFailure: FailureReporter): LoadedLater {
   let state: ReturnType<LoadedLater['state']> = 'loading';

@@ -47,7 +47,7 @@ export interface Wires {
   readonly sockets: SocketWire;
   /** A WebSocket was asked for where there is none. */
   readonly onUpgradeRefused: () => void;
-  /** Something passed whole that may well have been one of a session's requests; the path is told without its query. */
+  /** Something passed whole that may well have been one of a session's requests; the path comes without its query. */
   readonly onPathUnknown: (path: string) => void;
   /** How often something passed unread because nobody knows what it is, by reason. */
   readonly notUnderstood: NotUnderstood;

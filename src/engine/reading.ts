@@ -16,7 +16,7 @@ import type { PruneInput } from './types.ts';
 /** What of a text and its circumstances its analysis depends on; limits come in only when lines are chosen. */
 export type AnalysisInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints' | 'shouldStop'>;
 
-/** Reads a text and judges every line of it, or returns `null` when told to stop. */
+/** Reads a text and judges every line of it, or returns `null` when asked to stop. */
 export function analyse(input: AnalysisInput): Analysis | null {
   const stopped = (): boolean => input.shouldStop?.() === true;
   const whole = viewText(input.text, input.hints?.frameHead ?? 0);

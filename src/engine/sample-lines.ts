@@ -5,7 +5,7 @@ import type { PruneInput } from './types.ts';
 /** What of a text and its circumstances decides which lines are worth an opinion. */
 export type SampleInput = Pick<PruneInput, 'text' | 'goal' | 'sourceType' | 'hints'>;
 
-/** Lines are looked at, and told apart, by so many characters. Chosen. */
+/** Lines are compared by this many characters. Chosen. */
 const COMPARED_CHARS = 2_000;
 const HAS_WORD = /[\p{L}\p{N}]/u;
 

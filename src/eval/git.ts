@@ -71,7 +71,7 @@ async function* gitLines(path: string, args: readonly string[], input = '', sepa
     child.once('error', resolve);
     child.once('close', (code) => resolve(code ?? 1));
   });
-  child.stdin.on('error', () => {}); // git may leave without reading all; its exit code tells
+  child.stdin.on('error', () => {}); // git may leave without reading all; its exit code decides
   child.stdin.end(input);
   let silent = false;
   const giveUp = (): void => {
@@ -119,11 +119,11 @@ export async function openRepository(path: string): Promise<Repository> {
   try {
     await firstLine(path, ['rev-parse', '--git-dir']);
   } catch (cause) {
-    // a missing folder is told by git as one it "cannot change to"; whatever else it says is said best in its words
+    // git reports a missing folder as one it "cannot change to"; its other messages are passed on as they are
     const plain = cause instanceof UserError && /not a git repository|cannot change to/.test(cause.message);
     throw plain ? new UserError(`not a git repository: ${path}`, { cause }) : cause;
   }
-  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => ''); // told below
+  const head = await firstLine(path, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']).catch(() => ''); // reported below
   if (head === '') throw new UserError(`the repository has no commit: ${path}`);
   return { path, head };
 }

@@ -31,7 +31,7 @@ export interface EvaluationReport {
   readonly violations: number;
 }
 
-/** A file type with fewer cases than this is told under `other`. */
+/** A file type with fewer cases than this is reported under `other`. */
 const MIN_GROUP = 5;
 /** Chosen: the 95 % interval of a skill over twenty cases is some .2 wide; over fewer the figure says nothing. */
 const MIN_SKILL_CASES = 20;

@@ -6,7 +6,7 @@ import { dayOf } from './days.ts';
 export interface LearnerOptions {
   readonly store: Pick<LedgerStore, 'sums' | 'steps' | 'addStep'>;
   readonly clock: { nowMs(): number };
-  /** Told of each step that this process took, with the one that held before. */
+  /** Called for each step that this process took, with the one that held before. */
   readonly onStep: (step: BoldnessStep, before: number) => void;
   readonly onFailure: FailureReporter;
 }

@@ -30,7 +30,7 @@ type SeenRow = Row & { readonly seen: NewTokens };
 
 const NOTHING: NewTokens = { reported: 0, guessed: 0 };
 
-/** What a request says of a model's tokens; `null` where what is new in it cannot be told from the rest. */
+/** What a request says of a model's tokens; `null` where its new part cannot be separated from the rest. */
 export function rowOf(model: TokenModel, facts: RequestFacts, known: Known | null, total: number): SeenRow | null {
   const { added } = facts.fresh;
   if (!added) return null;

@@ -165,7 +165,7 @@ function cookiesOf({ headers }: IncomingMessage): Map<string, string> {
   return cookies;
 }
 
-/** Compares digests, so that the time it takes tells nothing. */
+/** Compares digests, so that the time it takes reveals nothing. */
 function isSame(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }

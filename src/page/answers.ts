@@ -5,7 +5,7 @@ import { Unfit } from './asked.ts';
 
 /**
  * What every answer of the page says to a browser: run nothing but our own files, ask nobody else, be framed by nobody,
- * guess no types, tell no address.
+ * guess no types, reveal no address.
  */
 const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
@@ -48,7 +48,7 @@ export class Refused extends Error {
 export type Answer = (req: Request, res: Response) => Promise<object> | object;
 
 /**
- * Sends what `answer` gives. What it throws is told: a store that is away as 503, what cannot be had as 404, what does
+ * Sends what `answer` gives. What it throws is reported: a store that is away as 503, what cannot be had as 404, what does
  * not fit as 422, all else as 500 and to `onFailure`.
  */
 export function answering(answer: Answer, onFailure: FailureReporter): RequestHandler {

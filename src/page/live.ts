@@ -39,7 +39,7 @@ export class LiveFeed {
     return this.#streams.size >= MOST_STREAMS || this.#options.stopping.aborted;
   }
 
-  /** Streams until the page leaves or the server stops. Never rejects. @param from - the first event to tell */
+  /** Streams until the page leaves or the server stops. Never rejects. @param from - the first event to send */
   async stream(req: Request, res: Response, from: number | null): Promise<void> {
     const gone = new AbortController();
     this.#streams.add(gone);

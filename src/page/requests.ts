@@ -3,7 +3,7 @@ import type { Happened, NoteShown, RequestPage, RequestShown, TextShown } from '
 
 /** Texts that a request is shown with; the newest request of a long conversation may bring hundreds at once. */
 const MOST_TEXTS = 30;
-/** Events that are told with the request they belong to. */
+/** Events that are shown with the request they belong to. */
 const OF_A_REQUEST = new Set(['candidate', 'pruned', 'left_whole', 'fallback', 'client_failed', 'upstream_failed']);
 const MOST_FACTS = 8;
 

@@ -13,7 +13,7 @@ export interface TextShown {
   readonly tokensAfter: number;
 }
 
-/** A request to a model as the events tell it. */
+/** A request to a model as the events describe it. */
 export interface RequestShown {
   /** Of its first event. */
   readonly seq: number;

@@ -8,7 +8,7 @@ import type { Decision, DecisionBasis } from '../ports.ts';
  * How far a stored decision can be explained. `ranked`: this engine makes the very same cuts from what was kept, so its
  * rules and scores are the reasons. `opinions`: another backend's scores had a say and were not kept. `other_engine`:
  * this engine would cut elsewhere. `unrecorded`: what it was made from was not kept. With these three only the cuts, their
- * reasons and the rules are told. `asked`: somebody asked for the text to give way; nothing was ranked. `whole`: the
+ * reasons and the rules are reported. `asked`: somebody asked for the text to give way; nothing was ranked. `whole`: the
  * text was left whole before anything was ranked.
  */
 export type Certainty = 'ranked' | 'opinions' | 'other_engine' | 'unrecorded' | 'asked' | 'whole';

@@ -308,7 +308,7 @@ export interface Difference {
   readonly control: number;
   /** Of the pruned against the others, as far as it is not by chance: negative where pruning costs less. */
   readonly difference: number;
-  /** `null`: too few to tell. */
+  /** `null`: too few to decide. */
   readonly interval: readonly [number, number] | null;
   /** There would be enough conversations, if they were more alike: a few are dearer than all others together. */
   readonly tooSkewed: boolean;

@@ -3,7 +3,7 @@ import { REASONS, type ReasonLanguage } from '../text/reasons.ts';
 import { shortList } from '../text/short-list.ts';
 import type { Choice, Run } from './runs.ts';
 
-/** A cut of fewer tokens does not name the goal: the words would cost more than they tell. Chosen. */
+/** A cut of fewer tokens does not name the goal: the words would cost more than they help. Chosen. */
 const NAMED_TOKENS = 400;
 
 /** Says in a few words what went and, for a large cut, against which goal. */

@@ -2,7 +2,7 @@
 const COMPOUND = /[A-Za-z0-9_]{1,60}(?:[-.][A-Za-z0-9_]{1,60}){1,8}/g;
 /** `e.g.`, `i.e.` are none. */
 const HAS_WORD = /[A-Za-z]{3}|\d/;
-/** More of them tell no lines apart any more. Chosen. */
+/** Further ones no longer distinguish lines. Chosen. */
 const MOST_COMPOUNDS = 40;
 
 /** A compound of a goal, `[start, end)` in it. */

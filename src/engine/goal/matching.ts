@@ -57,7 +57,7 @@ function wordsBeginningLike({ codes }: View, { size, start, end }: Vocabulary, s
   return found;
 }
 
-/** Slots of a table that tells most words which begin like none of the goal's. Chosen: twenty times the most terms. */
+/** Slots of a table that rejects most words that begin like none of the goal's. Chosen: twenty times the most terms. */
 const STARTS = 4096;
 /** Letters that related words have in common at least, and their share of the longer word. Chosen. */
 const STEM_CHARS = 4;

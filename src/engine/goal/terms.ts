@@ -20,7 +20,7 @@ export interface GoalTerm {
   readonly isPart: boolean;
 }
 
-/** What stands further down in a goal, or is its 201st word, tells no lines apart any more. Chosen. */
+/** Words further down in a goal, or beyond its 200th, no longer distinguish lines. Chosen. */
 const MAX_GOAL_CHARS = 6000;
 const MAX_TERMS = 200;
 /** Words that are looked at, of which the heaviest are taken. Chosen. */
@@ -60,7 +60,7 @@ function leads(text: string, start: number): boolean {
   return at < 0 || text[at] === '\n';
 }
 
-/** The words of a goal that can tell lines apart, the heaviest first; empty when the goal says nothing. */
+/** The words of a goal that can distinguish lines, the heaviest first; empty when the goal says nothing. */
 export function goalTerms(goal: string): GoalTerm[] {
   const text = goal.slice(0, MAX_GOAL_CHARS);
   const title = text.indexOf('\n') < 0 ? text.length : text.indexOf('\n');

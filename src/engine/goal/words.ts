@@ -89,7 +89,7 @@ export class WordList {
 /** Which words are wanted, by how they begin: 1 for each `beginning` that is. Others are counted, and no more. */
 export type Wanted = Uint8Array;
 
-/** What tells letters of ASCII apart, case aside: their lowest five bits. */
+/** The lowest five bits identify an ASCII letter, case aside. */
 const LETTER_BITS = 5;
 const LETTER = (1 << LETTER_BITS) - 1;
 const BEGINNINGS = 1 << (2 * LETTER_BITS);

@@ -10,7 +10,7 @@ export const greppedLog: Kind = {
   ...log,
   names: { 'grepped-log': '' },
   shapes: [],
-  // told from other hits once a text is known to be hits
+  // distinguished from other hits once a text is known to be hits
   looksLike: () => 0,
   contentStart: behindPlace,
   protect(text, protect) {

@@ -28,7 +28,7 @@ export type Shape =
   | 'rst'
   | 'codeLike';
 
-/** Of the lines that were looked at, how many have which shape; columns and prose are told by more than a pattern. */
+/** How many of the examined lines have which shape; columns and prose need more than a pattern. */
 export type Shapes = Record<Shape | 'lines' | 'table' | 'aligned' | 'prose', number>;
 
 /** What lines may be protected by. */
@@ -111,7 +111,7 @@ export interface Kind {
   readonly shapes: readonly LineRule<Shape>[];
   /**
    * How surely a text of these lines is of this kind, 0..1; the surest kind has it, 0 claims nothing. The numbers only say
-   * which claim goes before which, and the shares of lines they ask for are chosen: most lines, or one that tells all.
+   * which claim goes before which, and the shares of lines they ask for are chosen: most lines, or one that decides.
    */
   looksLike(seen: Shapes, hints: Hints | undefined): number;
   /**
@@ -121,15 +121,15 @@ export interface Kind {
   contentStart?(text: string, start: number, end: number): number;
   /** Divides a text into the blocks that are cut or kept together. */
   units(view: View): Units;
-  /** Whether `units` tells what lines declare. */
+  /** Whether `units` names what lines declare. */
   readonly declares?: boolean;
   /** Protects the lines that must stay, by the contract and by what the kind itself needs to be understood. */
   protect(text: Protectable, protect: Protect): void;
-  /** Which of the goal's terms tell lines of such a text apart; all of them where it is absent. */
+  /** Which of the goal's terms distinguish lines of such a text; all of them where it is absent. */
   tellingTerms?(terms: readonly GoalTerm[]): GoalTerm[];
   /** Whether words that the goal does not ask for take part in the ranking. */
   readonly ranksByAllWords?: boolean;
-  /** Protects what only the goal makes telling. */
+  /** Protects lines that matter only for this goal. */
   protectMatches?(reading: Reading, keep: Uint8Array): void;
   /** What each line is worth to the goal, up to a common factor. */
   rank(reading: Reading): Float64Array;

@@ -10,7 +10,7 @@ import { RULES } from './protection.ts';
 
 /** What `tree` says at its end. */
 const TOTAL = new LinePattern(/^\d+ director/);
-/** One entry or one folder: whatever words its name has, it tells of no failure. */
+/** One entry or one folder: whatever words its name has, it reports no failure. */
 const ENTRY = new LinePattern(/^\S+$|^[d\-lbcps][rwxsStT-]{9}[.+@]?\s|^\s*[│├└|`+]/);
 /** Names are shorter. Chosen. */
 const READ_CHARS = 300;

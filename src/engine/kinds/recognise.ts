@@ -44,7 +44,7 @@ function nameOf(view: View, sourceType: SourceType | undefined, hints: Hints | u
 
 /** Stands for code until its language is looked for. */
 const SOME_LANGUAGE = '';
-/** So sure is a kind that a few lines are enough to tell it by: the most that `looksLike` says. */
+/** Confidence of a kind that a few lines identify: the most that `looksLike` returns. */
 const CERTAIN = 1;
 const FEW_LINES = 3; // chosen: two lines of anything look like a table
 

@@ -10,7 +10,7 @@ const SAMPLED_LINES = 240;
 /** What a line is shows at its beginning. Chosen. */
 const READ_CHARS = 240;
 
-/** A single line of one of these tells what a text is. */
+/** A single line of one of these identifies the text. */
 const TELLING: readonly Shape[] = ['diff', 'hunks', 'headings', 'rst'];
 const isTelling = ({ name }: LineRule<Shape>): boolean => TELLING.includes(name);
 const SHAPE_RULES = mergeRules(KINDS.flatMap(({ shapes }) => shapes));
@@ -26,7 +26,7 @@ export class SampledLines {
   readonly #view: View;
   /** Indices of the lines that are looked at, -1 for those that say nothing. */
   readonly #lines: number[] = [];
-  /** How many of all of them have the telling shapes. */
+  /** How many of all of them have identifying shapes. */
   readonly #telling: Shapes = { ...NONE };
 
   constructor(view: View) {
@@ -39,7 +39,7 @@ export class SampledLines {
     }
   }
 
-  /** The shapes of one line `of` so many, from the `which`-th on; what is rare but telling is counted in all of them. */
+  /** The shapes of one line `of` so many, from the `which`-th on; rare but identifying shapes are counted in all of them. */
   shapes(which = 0, of = 1): Shapes {
     const view = this.#view;
     const seen: Shapes = { ...this.#telling };

@@ -40,7 +40,7 @@ function isNearlyEmpty({ n, text }: View): boolean {
 /** The logarithms of what counts as many lines (3,000), blocks (3,000) and terms (150). Chosen; the weights were fitted with them. */
 const MANY = { lines: 8, blocks: 8, terms: 5 };
 
-/** Measures what may tell needed lines of code or prose from others. The names are those of `CODE_WEIGHTS`. */
+/** Measures features that may separate needed lines of code or prose from others. The names are those of `CODE_WEIGHTS`. */
 export function measureLines({ view, units, templates, words, terms, match }: Measured): LineMeasures {
   const matches = measureMatches(view, words, match);
   const measures = isNearlyEmpty(view)

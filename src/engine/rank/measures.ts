@@ -3,13 +3,13 @@ export interface Measure {
   readonly name: string;
   /** Numbers, or bytes that each hold the flags of several measures. */
   readonly values: Float64Array | Uint8Array;
-  /** The block of each line where `values` are told by block, which then count for each of its lines. */
+  /** The block of each line where `values` are given by block, which then count for each of its lines. */
   readonly unit: Int32Array | null;
   /** The bit of a flag in its byte. */
   readonly bit: number;
 }
 
-/** A measure told by line, or by block where `unit` says which block a line is of. */
+/** A measure by line, or by block where `unit` says which block a line is of. */
 export function measure(name: string, values: Float64Array, unit: Int32Array | null = null): Measure {
   return { name, values, unit, bit: 0 };
 }

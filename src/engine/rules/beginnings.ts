@@ -2,10 +2,10 @@ import { BEYOND_ASCII } from '../text/chars.ts';
 import type { CharSet } from './pattern-parser.ts';
 
 const SIZE = BEYOND_ASCII + 1;
-/** Characters that are spelled out at one place; a larger set ends what is looked at of a beginning. Chosen: it would tell few lines apart, for many states. */
+/** Characters that are spelled out at one place; a larger set ends what is looked at of a beginning. Chosen: it would distinguish few lines at the cost of many states. */
 const MOST_SPELLED = 16;
 
-/** Tells by the first few characters which rules a line may fit. */
+/** Returns which rules a line may match, by its first few characters. */
 export class Beginnings {
   /** The next state (a multiple of `SIZE`) by state and character; 0 for none. */
   #next = new Int32Array(SIZE * 16);

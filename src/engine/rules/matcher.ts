@@ -2,10 +2,10 @@ import { contentOf, type View } from '../text/view.ts';
 import type { LineRule } from './line-rule.ts';
 import { Prefilter } from './prefilter.ts';
 
-/** Rules are told apart by the bits of a number. */
+/** Each rule is one bit of a number. */
 const MOST_RULES = 31;
 
-/** Tells which of some rules fit a line; a pattern is tried only on lines that may fit it. */
+/** Finds which of some rules match a line; a pattern is tried only on lines that may match it. */
 export class Matcher<Name extends string> {
   /** Each name once, with the bits of its rules. */
   readonly named: readonly { readonly name: Name; readonly bits: number }[];

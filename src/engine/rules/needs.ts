@@ -15,11 +15,11 @@ export interface Need {
 
 /** Places that are looked at of how a line begins. Chosen, as all below: more spare hardly any pattern. */
 const MOST_PLACES = 3;
-/** Ways to spell a part of a pattern that are told apart. */
+/** Spellings of a part of a pattern that are kept apart. */
 const MOST_SPELLINGS = 24;
 /** Repetitions that are spelled out. */
 const MOST_REPEATS = 8;
-/** A shorter word stands in too many lines to tell any apart where the beginning already does. */
+/** A shorter word stands in too many lines to distinguish any where the beginning already does. */
 const LEAST_WORD = 3;
 
 /** What the lines have that a pattern matches, branch by branch: a line with none of it need not be tried. */
@@ -78,7 +78,7 @@ function placesOf(items: readonly Node[]): CharSet[] {
   return places.slice(0, MOST_PLACES);
 }
 
-/** The sets at the first places of a node; `open` where it may be shorter or longer than they tell. */
+/** The sets at the first places of a node; `open` where it may be shorter or longer than they say. */
 function firstPlaces(node: Node): { readonly sets: CharSet[]; readonly open: boolean } {
   if (node.type === 'set') return { sets: [node.set], open: false };
   if (node.type === 'sequence') return { sets: placesOf(node.items), open: !node.items.every(isPlain) };

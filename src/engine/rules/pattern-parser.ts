@@ -12,7 +12,7 @@ import {
 export type CharSet = Uint8Array;
 const SIZE = BEYOND_ASCII + 1;
 
-/** The structure of a pattern as far as it tells what a match must hold. */
+/** The structure of a pattern as far as it determines what a match must contain. */
 export type Node =
   | {
       readonly type: 'set';

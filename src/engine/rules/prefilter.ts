@@ -5,7 +5,7 @@ import { type Need, needsOf } from './needs.ts';
 import { WordAutomaton } from './word-automaton.ts';
 
 /**
- * Tells which of some patterns a line may fit, all of them at once: before one is tried the line must have what the pattern
+ * Finds which of some patterns a line may match, all of them at once: before one is tried the line must have what the pattern
  * cannot do without, a beginning or a word. Both are read from the patterns. What a line may fit are bits, of the first
  * pattern the lowest.
  */

@@ -1,6 +1,6 @@
 /** Longest run of letters and digits that is read as a word; longer ones are encoded data. */
 const MAX_RUN = 64;
-/** Terms are cut to this length: the characters behind it seldom tell two words apart. */
+/** Terms are cut to this length: later characters seldom distinguish two words. */
 const MAX_TERM = 24;
 /** Ids, hashes and times are cut to this length: their beginning finds them, and whole they would fill the index. */
 const MAX_DIGITS = 10;

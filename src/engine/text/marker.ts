@@ -1,4 +1,4 @@
-/** One cut as its marker tells it. */
+/** One cut as its marker describes it. */
 export interface MarkerFields {
   /** `''` in a short marker: that of the full one above it. */
   readonly pruneId: string;
@@ -16,7 +16,7 @@ const SHORT_PREFIX = '⟦PRUNÉ: lignes ';
 const SHORT_MARKER = /^⟦PRUNÉ: lignes (\d+)-(\d+) \((\d+)\)⟧$/u;
 const MARKER = /^⟦PRUNÉ: prune_id=([^\s]+) lignes (\d+)-(\d+) \((\d+)\) raison=(.*)⟧$/u;
 
-/** Most characters of a reason: a longer one costs more than it tells. Chosen. */
+/** Most characters of a reason: a longer one costs more than it helps. Chosen. */
 export const REASON_CHARS = 120;
 /** What needs nothing done; most reasons. */
 const CLEAN = /^[!-~À-ÿœ](?:[!-~À-ÿœ]| (?! )){0,100}$/;
@@ -47,7 +47,7 @@ export function formatMarker({ pruneId, startLine, endLine, reason }: MarkerFiel
   return `⟦PRUNÉ: prune_id=${pruneId} lignes ${startLine}-${endLine} (${count}) raison=${cleanReason(reason)}⟧`;
 }
 
-/** Formats the marker of a further cut of a text whose first one is told in full. `parseMarker` reads it too. */
+/** Formats the marker of a further cut of a text whose first marker is written in full. `parseMarker` reads it too. */
 export function formatShortMarker({ startLine, endLine }: Pick<MarkerFields, 'startLine' | 'endLine'>): string {
   return `${SHORT_PREFIX}${startLine}-${endLine} (${endLine - startLine + 1})⟧`;
 }

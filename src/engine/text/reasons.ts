@@ -1,4 +1,4 @@
-/** Languages that the reason of a cut can be told in. French is the contract's. */
+/** Languages in which the reason of a cut can be written. French is the contract's. */
 export const REASON_LANGUAGES = ['fr', 'en'] as const;
 export type ReasonLanguage = (typeof REASON_LANGUAGES)[number];
 

@@ -32,7 +32,7 @@ export interface View {
 
 /** Columns of a tab. Chosen: what most code is indented by. */
 const TAB_WIDTH = 4;
-/** The deepest indentation that a byte tells. */
+/** The deepest indentation that fits a byte. */
 const DEEPEST = 255;
 
 /** Lays out a text; `skip` lines at the head are a client's frame and carry no number. */

@@ -98,7 +98,7 @@ function earlierForms({ after: { messages }, earlier }: Open, sent: readonly Rec
 }
 
 /**
- * Replays requests in the order in which they were recorded. Conversations may be mixed; each is told from the others
+ * Replays requests in the order in which they were recorded. Conversations may be mixed; each is distinguished from the others
  * by how it begins.
  */
 export class Replay {
@@ -165,7 +165,7 @@ export class Replay {
     if (this.#open.length > MAX_OPEN) this.#close(this.#open.shift());
   }
 
-  /** Ends every conversation: what they came back to can be told only now. */
+  /** Ends every conversation: the lines they came back to are known only now. */
   finish(): ReplayTotals {
     for (const open of this.#open) this.#close(open);
     this.#open = [];

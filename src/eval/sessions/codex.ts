@@ -62,7 +62,7 @@ export class CodexSession implements SessionReader {
     this.#asked = -1;
   }
 
-  /** Usage of the last request; the same bill comes again when something else about limits is told. */
+  /** Usage of the last request; the same bill comes again when a change of limits is reported. */
   #bill(line: unknown, payload: unknown): void {
     const info = field(payload, 'info');
     const total = JSON.stringify(field(info, 'total_token_usage') ?? null);

@@ -7,7 +7,7 @@ const MAX_LINE_BYTES = 32 * 1024 * 1024;
 /**
  * The lines of a file, one at a time, however long it is. A line beyond 32 MiB is left out and never held.
  *
- * @param onRead - told how many bytes were read so far
+ * @param onRead - called with the number of bytes read so far
  */
 export async function* linesOf(
   path: string,

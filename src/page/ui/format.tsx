@@ -24,7 +24,7 @@ export function share(part: number, all: number): string {
   return `${percent !== 0 && Math.abs(percent) < 10 ? percent.toFixed(1) : Math.round(percent)} %`;
 }
 
-/** Dollars with as many digits as tell something. */
+/** Dollars with as many digits as are significant. */
 export function dollars(value: number): string {
   const size = Math.abs(value);
   const digits = size === 0 || size >= 100 ? (size >= 100 ? 0 : 2) : size >= 0.1 ? 2 : size >= 0.001 ? 4 : 6;

@@ -90,7 +90,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
   const current = entryOf(route[0]);
   const first = useRef(true);
   const name = VIEWS.find(({ path }) => path === current)?.name ?? 'Overview';
-  // with the view itself, not after it was painted: title and focus never tell of another one
+  // with the view itself, not after it was painted: title and focus always belong to the same view
   useLayoutEffect(() => {
     document.title = `${name} · mcp-pruner`;
     if (!first.current) main.current?.querySelector('h1')?.focus();

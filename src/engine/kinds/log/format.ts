@@ -5,7 +5,7 @@ import type { Shape } from '../kind.ts';
 export type Said =
   /** A failure, as the contract binds it; it stays wherever it stands. */
   | 'failure'
-  /** As telling, but a shape that keeps coming back is a habit of the program, not news. */
+  /** As informative, but a shape that keeps coming back is a habit of the program, not news. */
   | 'trouble'
   /** What test runners print of a failure besides its name. */
   | 'detail'
@@ -18,7 +18,7 @@ export type Said =
   | 'summary'
   /** Opens a step, in which a failure further down is looked for. */
   | 'step'
-  /** Tells of something that went well. */
+  /** Reports something that went well. */
   | 'passed'
   /** Draws attention; `cold`: unless it only names a failure that did not happen. */
   | 'hot'

@@ -13,7 +13,7 @@ const SELDOM_WORD = 3;
 const MOST_LINES = 4;
 const MOST_SHARE = 0.01;
 
-/** While so small a share of a log's lines are of a seldom shape, each of them tells something. */
+/** While so small a share of a log's lines are of a seldom shape, each of them is informative. */
 const FEW_SHARE = 0.02;
 
 /** Keeps the lines of a log that are like hardly any other, where the log is so regular that these are few. */

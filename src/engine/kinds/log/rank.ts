@@ -21,7 +21,7 @@ const DEEP = 8;
 /** Brings the logarithm of a line's length to about 0..1. */
 const LONG = 6;
 
-/** Measures what may tell needed lines of a log from others. The names are those of `LOG_WEIGHTS`. */
+/** Measures features that may separate needed lines of a log from others. The names are those of `LOG_WEIGHTS`. */
 export function measureLog({
   view,
   templates: { shape, count },

@@ -1,7 +1,7 @@
 import type { GoalTerm } from '../../goal/terms.ts';
 import { wordHash } from '../../goal/words.ts';
 
-/** What one asks of any log: its lines are told apart by their nature, not by these words. */
+/** What one asks of any log: its lines differ by their nature, not by these words. */
 const SAID_OF_EVERY_LOG = new Set(
   `build builds job jobs ci pipeline step steps log logs log message messages status fail failed failing failure
   failures broke broken break red green cause caused crash crashes crashed exit exited code run runs running command

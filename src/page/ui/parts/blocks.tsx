@@ -77,7 +77,7 @@ function Marker({ text }: { text: string }) {
   );
 }
 
-/** Of a long cut its first and last lines tell enough, until somebody asks. */
+/** A long cut shows its first and last lines until it is opened. */
 const FOLD_FROM = 24;
 const FOLD_KEEPS = 6;
 
