@@ -10,9 +10,9 @@ export const SOURCE_PATH = 'src/billing.ts';
 /** The command that the agent runs; its output is the log. */
 export const LOG_COMMAND = 'node scripts/nightly.mjs';
 
-/** The user's words. None of the facts is in them. */
+/** The user's words. None of the facts is in them, nor the file's name: a file that the user names passes whole. */
 export const TASK = [
-  `Read ${SOURCE_PATH}, then run \`${LOG_COMMAND}\`.`,
+  `Find where this project settles overdue invoices, then run \`${LOG_COMMAND}\`.`,
   'Which grace factor does settleOverdueInvoice apply, which error code stopped the nightly settlement,',
   'and which release did the nightly run load? Answer in one line.',
 ].join(' ');
