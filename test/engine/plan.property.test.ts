@@ -53,11 +53,36 @@ const input: fc.Arbitrary<PruneInput> = fc.record(
   { requiredKeys: ['text', 'goal', 'limits'] },
 );
 
+/** Lines as a person sees them, in a window of 200 characters. */
+function seenLines(text: string, isKept: (line: number) => boolean): number {
+  const { starts, count } = splitLines(text);
+  let seen = 0;
+  for (let i = 0; i < count; i++) {
+    if (isKept(i + 1)) seen += Math.ceil(((starts[i + 1] ?? text.length) - (starts[i] ?? 0)) / 200);
+  }
+  return seen;
+}
+
 describe('planPrune on any text and any options', () => {
-  it('keeps the bounds, in order, without overlap', () => {
+  it('keeps as many lines as asked for as a person sees them, where no caller named the limits', () => {
     fc.assert(
       fc.property(input, (given) => {
-        const { cuts, lineCount, warnings } = planPrune(given);
+        const { cuts } = planPrune(given);
+        const isKept = (line: number): boolean => !cuts.some((cut) => line >= cut.startLine && line <= cut.endLine);
+        const least = Math.min(
+          given.limits.minKeepLines,
+          seenLines(given.text, () => true),
+        );
+        expect(seenLines(given.text, isKept)).toBeGreaterThanOrEqual(least);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps the bounds of a caller that names them, in order, without overlap', () => {
+    fc.assert(
+      fc.property(input, (given) => {
+        const { cuts, lineCount, warnings } = planPrune({ ...given, asked: true });
         let last = -1;
         let gone = 0;
         for (const { startLine, endLine } of cuts) {
