@@ -110,7 +110,7 @@ function planWrite(edit: Edit): Planned {
   const next = Buffer.from(applyEdit(textOf(base, file), edit));
   const mode = edit.secret ? PRIVATE_MODE : modeOf(file);
   if (current?.equals(next) && modeOf(file) === mode) {
-    const outcome = { file, outcome: 'unchanged', ...(earlier && { backup: earlier.path }) } as const;
+    const outcome = { file, outcome: 'unchanged', backup: earlier?.path } as const;
     return { outcome, make: () => {} };
   }
   const folders = base === null ? (earlier?.madeFolders ?? missingFolders(dirname(file))) : 0;

@@ -13,6 +13,6 @@ export function decideOnceOf(settings: Settings, store: Store, clock: Clock, dec
     clock,
     ttlMs: settings.pruneIdTtlS * 1000,
     memoBytes: settings.memoMaxBytes * DECISIONS_SHARE,
-    ...(decider && { decider }),
+    decider,
   });
 }

@@ -51,7 +51,7 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),
     conversationOf: (pruneId) => events.runOf(pruneId),
-    ...(learner && { learner }),
+    learner: learner ?? undefined,
     ...counters,
     onBilled: (turn) => {
       counters.onBilled?.(turn);

@@ -86,7 +86,7 @@ export function openMounts(parts: MountParts): RequestListener {
   const { allowedHosts, allowedOrigins, host, authToken } = parts.settings;
   const app = express().disable('x-powered-by');
   const open: LocalGuardOptions = { allowedHosts: [...allowedHosts, host], allowedOrigins };
-  const access = { ...open, ...(authToken !== null && { bearerToken: authToken }) };
+  const access = { ...open, bearerToken: authToken ?? undefined };
   const viewOf = (of: ViewParts, to: LocalGuardOptions): Express => {
     const view = express().disable('x-powered-by');
     for (const mount of views) mount(view, of, to);
@@ -153,7 +153,7 @@ function mountRpc(
     maxBodyBytes,
     onFailure: failures.of('rpc'),
     scopeOf: (req) => contextOf(req, '').scope,
-    ...(chargeTexts && { chargeTexts }),
+    chargeTexts,
   });
   app.use(['/rpc', '/mcp'], guard, router);
 }
@@ -175,7 +175,7 @@ function mountPrune(
     maxBodyBytes: Math.ceil(maxBodyBytes / 2), // one text, where a body of /rpc has room for two
     onResult: ({ pruneId, stats, warnings }) => log.info({ pruneId, ...stats, warnings }, 'prune'),
     onFailure: failures.of('prune'),
-    ...(chargeTexts && { chargeTexts }),
+    chargeTexts,
   });
   app.use('/prune', localGuard(access), router);
 }

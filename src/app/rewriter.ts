@@ -38,26 +38,26 @@ const ALWAYS_WHOLE = ['memory'];
 export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPipeline {
   const { store, clock, once, refused, onFailure, scorer, segments, answers, owners, turns, isHeldOut, boldness } =
     parts;
-  const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, ...(scorer && { scorer }) });
+  const decisions = new DecisionMaker({ once, timeoutMs: settings.timeoutMs, scorer });
   return new RequestPipeline({
     store,
     clock,
     decisions,
     refused,
     onFailure,
-    find: { ...findSettingsOf(settings), ...(parts.recoverCommand && { recoverCommand: parts.recoverCommand }) },
+    find: { ...findSettingsOf(settings), recoverCommand: parts.recoverCommand },
     render: {
       annotateLines: settings.annotateLines,
       includeMarkers: settings.includeMarkers,
       shortMarkers: settings.markerStyle === 'short',
     },
     memoBytes: settings.memoMaxBytes * (1 - DECISIONS_SHARE),
-    ...(segments && { segments }),
-    ...(answers && { answers }),
-    ...(owners && { owners }),
-    ...(turns && { turns }),
-    ...(isHeldOut && { isHeldOut }),
-    ...(boldness && { boldness }),
+    segments,
+    answers,
+    owners,
+    turns,
+    isHeldOut,
+    boldness,
   });
 }
 

@@ -81,7 +81,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   const front = await frontFor(settings, keys, fleet?.fleet.children?.gate ?? null, mountParts);
   return {
     wireFor,
-    ...(front && { front }),
+    front: front ?? undefined,
     sockets,
     onUpgradeRefused,
     hops,
@@ -91,7 +91,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       ...services.health(),
       routes: rest.state(),
       not_understood: notUnderstood.report(),
-      ...(savings.alarm && { saving_alarm: savings.alarm }),
+      saving_alarm: savings.alarm ?? undefined,
     }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),

@@ -149,8 +149,8 @@ export function openPruners(
       reasonLanguage: settings.reasonLanguage,
       onFailure: failures.of('pruning'),
       decisions: once,
-      ...(asked && { scorer: asked }),
-      ...(own && { own }),
+      scorer: asked ?? undefined,
+      own,
     });
     const told = prunerWithEvents(untold, events, clock, onPruned);
     return prunerWithLedger(told, ledger);

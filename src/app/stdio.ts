@@ -84,7 +84,7 @@ export async function startStdio(parts: StdioParts): Promise<StdioServer> {
     ...streams,
     onFailure,
     scope: { project: 'default', task },
-    ...(only && { tools: only }),
+    tools: only,
   });
   return {
     done: served.then(async () => {

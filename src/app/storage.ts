@@ -76,12 +76,12 @@ export async function openStorage(base: Base): Promise<Storage> {
       const storeId = idOf();
       const details = {
         ...ofStore,
-        ...(storeId !== null && { store_id: storeId }),
+        store_id: storeId ?? undefined,
         mode,
         backend: settings.backend,
         // no more than the origin: an address may hold a key
         ...upstreamOrigins(settings),
-        ...(backendState !== undefined && { backend_state: backendState }),
+        backend_state: backendState,
       };
       return healthReport(version, clock, details, ofStore.store === 'ok' ? 'healthy' : 'degraded');
     },
@@ -108,7 +108,7 @@ function idOnceKnown(store: StoreHandle): () => string | null {
 function storeHealth(store: StoreHandle): { readonly store: string; readonly store_failing_since?: string } {
   const reason = store.problem()?.reason ?? 'ok';
   const sinceMs = store.failingSinceMs();
-  return { store: reason, ...(sinceMs !== null && { store_failing_since: new Date(sinceMs).toISOString() }) };
+  return { store: reason, store_failing_since: sinceMs === null ? undefined : new Date(sinceMs).toISOString() };
 }
 
 function upstreamOrigins(settings: Settings): Record<string, string> {

@@ -95,8 +95,8 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
       ...options,
       dialect,
       cloud: name,
-      ...(name === 'bedrock' && { signing }),
-      ...(name === 'anthropic' && counts && { counts }),
+      signing: name === 'bedrock' ? signing : undefined,
+      counts: name === 'anthropic' ? counts : undefined,
     });
   const handlers = new Map(
     providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
@@ -146,7 +146,7 @@ function savingWatch({ settings, store, log, failures, alarmAfter }: Services): 
       return removed.reduce((all, { value }) => all + value, 0);
     },
     onFailure: failures.of('reports'),
-    ...(alarmAfter !== undefined && { alarmAfter }),
+    alarmAfter,
   });
 }
 
@@ -173,7 +173,7 @@ function awsSigning({ settings, clock }: Services): AwsSigning {
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsSessionToken: sessionToken } = settings;
   const credentials =
     accessKeyId !== null && secretAccessKey !== null
-      ? { accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) }
+      ? { accessKeyId, secretAccessKey, sessionToken: sessionToken ?? undefined }
       : null;
   return new AwsSigning({ credentials, signs: settings.bedrockSign, region: settings.awsRegion, clock });
 }
@@ -210,13 +210,13 @@ async function handlerOptions(
       onFailure,
       once,
       turns,
-      ...(command !== undefined && { recoverCommand: command }),
-      ...(scorer && { scorer }),
-      ...(learner && { boldness: learner }),
-      ...(settings.holdout > 0 && { isHeldOut: (id: string) => isHeldOut(id, settings.holdout) }),
+      recoverCommand: command,
+      scorer: scorer ?? undefined,
+      boldness: learner ?? undefined,
+      isHeldOut: settings.holdout > 0 ? (id) => isHeldOut(id, settings.holdout) : undefined,
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
-      ...(owners && { owners }),
+      owners,
     }),
     refused,
     enabled: settings.enabled,
@@ -226,7 +226,7 @@ async function handlerOptions(
     budget: new ByteBudget(getHeapStatistics().heap_size_limit * HEAP_SHARE),
     lateBudget: new ByteBudget(0), // one at a time
     timeoutMs: settings.timeoutMs,
-    ...(settings.databaseUrl !== null && { storeWait: storeWaitOf(settings, store) }),
+    storeWait: settings.databaseUrl === null ? undefined : storeWaitOf(settings, store),
     newRequestId: () => {
       services.onRequest();
       return nextId();
@@ -270,8 +270,8 @@ function segmentsOf({ settings, store, recorder, clock, log, failures }: Service
   return {
     directives: new DirectiveBook(store.segments),
     onSeen: (request) => recorder.noteOnceRead(request),
-    ...(settings.contextBudgetTokens > 0 && { collector }),
-    ...(settings.stashSeenAgain && { payer: new PayingSteps(options) }),
+    collector: settings.contextBudgetTokens > 0 ? collector : undefined,
+    payer: settings.stashSeenAgain ? new PayingSteps(options) : undefined,
   };
 }
 

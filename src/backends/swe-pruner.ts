@@ -66,7 +66,7 @@ export function askSwePruner(poster: JsonPoster, question: SwePrunerQuestion): P
     ...(token && { headers: { authorization: `Bearer ${token}` } }),
     maxBytes: Math.max(MIN_ANSWER_BYTES, ANSWER_BYTES_PER_CHAR * code.length),
     timeoutMs,
-    ...(signal && { signal }),
+    signal,
   });
 }
 

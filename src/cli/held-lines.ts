@@ -14,7 +14,7 @@ export class HeldLines {
 
   say(line: string): void {
     const { errColumns: columns } = this.#io;
-    if (this.#waiting === null) this.#io.err(wrapped(line, 'mcp-pruner: ', { ...(columns && { columns }) }, '  '));
+    if (this.#waiting === null) this.#io.err(wrapped(line, 'mcp-pruner: ', { columns }, '  '));
     else this.#waiting.push(line);
   }
 

@@ -62,10 +62,6 @@ function days({ days: all }: LedgerReport, paint: Paint, width: number | undefin
 export function comparedText(holdout: HoldoutResult | null, paint: Paint, width: number | undefined): string {
   const { title, note, words, rows } = holdoutPart({ holdout });
   if (rows.length === 0) return 'no conversation of the control group\n';
-  const lines = [
-    paint('bold', title),
-    paint('dim', wrap(note, width)),
-    table(rows, { words, ...(width !== undefined && { width }) }),
-  ];
+  const lines = [paint('bold', title), paint('dim', wrap(note, width)), table(rows, { words, width })];
   return `${lines.join('\n')}\n`;
 }

@@ -86,7 +86,7 @@ export async function readLedger(
   const { problems } = pricesOf(settings);
   const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   const project = textOption(call, 'project');
-  const query = { sinceDay, ...(project !== undefined && { project }) };
+  const query = { sinceDay, project };
   return withStore(call, io, async ({ ledger, compactions, shelf }) => ({
     ...(await readReport(ledger, query, problems)),
     ...(await readContexts(compactions, query)),

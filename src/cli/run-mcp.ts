@@ -49,7 +49,8 @@ export function mcpAccess(run: RunMcp): McpAccess | null {
   const entry = findEntry(io.env, io.cwd);
   if (entry === undefined) return without('config_invalid', 'the entry point of the server was not found');
   lifecycle.on('config_resolved');
-  const own = prunerUrl === `${proxy.url}/prune` && tokenFile !== null ? { PRUNER_TOKEN_FILE: tokenFile } : {};
+  const own: Record<string, string> =
+    prunerUrl === `${proxy.url}/prune` && tokenFile !== null ? { PRUNER_TOKEN_FILE: tokenFile } : {};
   return {
     transport: 'stdio',
     server: {
@@ -73,5 +74,5 @@ function atProxy({ url, token, key }: RunProxy, lifecycle: RunLifecycle): McpAcc
   const address = rpcAddress(withKey(url, key));
   lifecycle.on('config_resolved', `at ${rpcAddress(url)}`);
   lifecycle.on('connected', 'it is part of the proxy'); // which has just answered
-  return { transport: 'http', url: address, ...(token !== null && { token }) };
+  return { transport: 'http', url: address, token: token ?? undefined };
 }

@@ -70,7 +70,7 @@ export async function proxyHealth(url: string): Promise<ProxyHealth | null> {
     const storeId = typeof fields.store_id === 'string' && { storeId: fields.store_id };
     const savingAlarm = alarmIn(fields.saving_alarm);
     const notUnderstood = countsIn(fields.not_understood);
-    return { upstreams, ...storeId, notUnderstood, ...(savingAlarm && { savingAlarm }) };
+    return { upstreams, ...storeId, notUnderstood, savingAlarm: savingAlarm ?? undefined };
   } catch {
     return null; // nothing listens there, or another program
   }

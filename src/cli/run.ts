@@ -211,13 +211,13 @@ async function runAgent(
       env: { ...io.env, ...withoutDetour(io.env), ...env },
       onTerminal,
       // what an agent draws on a terminal is not for a log, and it must find its terminal there
-      ...(childLog.on &&
-        !io.errIsTerminal && {
-          onStderr: (text: string) => {
-            io.err(text);
-            childLog.stderr(text);
-          },
-        }),
+      onStderr:
+        childLog.on && !io.errIsTerminal
+          ? (text) => {
+              io.err(text);
+              childLog.stderr(text);
+            }
+          : undefined,
     });
     childLog.meta(`started ${command}`);
     const code = await agent.ended;

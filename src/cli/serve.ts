@@ -78,7 +78,7 @@ export function serveCommand(loadStart: () => Promise<Start>): Command {
           version: io.version,
           OPENAI_BASE_URL: `${reachable(running.url)}/v1`,
           ANTHROPIC_BASE_URL: reachable(running.url),
-          ...(settings.page && { page: `${reachable(running.url)}/` }),
+          page: settings.page ? `${reachable(running.url)}/` : undefined,
         },
         LISTENING,
       );

@@ -143,7 +143,7 @@ function environmentOf({ io, loaded }: Job): Record<string, string> {
     ...FURTHER,
   ];
   const given = names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
-  const file = loaded.configFile === null ? {} : { MCP_PRUNER_CONFIG: loaded.configFile };
+  const file: Record<string, string> = loaded.configFile === null ? {} : { MCP_PRUNER_CONFIG: loaded.configFile };
   return { ...Object.fromEntries(given), ...file };
 }
 

@@ -143,7 +143,7 @@ function mcpAccess(
   // a key opens the server as well
   const known = hasKey ? null : accessToken(settings, io, purpose === 'write');
   const token = known === null || purpose === 'write' ? known : HIDDEN;
-  if (way === 'http') return { transport: 'http', url: rpcAddress(origin), ...(token !== null && { token }) };
+  if (way === 'http') return { transport: 'http', url: rpcAddress(origin), token: token ?? undefined };
   const entry = findEntry(io.env, io.cwd);
   if (entry === undefined) throw new UserError('the entry point of the MCP server was not found');
   return {

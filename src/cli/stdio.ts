@@ -49,8 +49,8 @@ export const stdio: Command = {
       ...streams,
       say,
       ...store,
-      ...(only && { only }),
-      ...(task && { task }),
+      only,
+      task,
     };
     const app = await startStdio(parts).catch((cause: unknown) => {
       if (!(cause instanceof RpcError)) throw cause;

@@ -149,7 +149,7 @@ async function* pagesOf(
 ): AsyncGenerator<readonly StoredSegment[]> {
   let after: StoredSegment | undefined;
   do {
-    const page = await store.segments(conversation, { limit: PAGE, ...(after && { after }) });
+    const page = await store.segments(conversation, { limit: PAGE, after });
     yield page;
     after = page.length === PAGE ? page.at(-1) : undefined;
     if (after) await nextTurn();

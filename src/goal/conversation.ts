@@ -111,9 +111,9 @@ export class Conversation {
       asked: this.#asked,
       recovers: this.#recovers,
       calls,
-      ...(this.#spoken !== '' && { spoken: this.#spoken }),
-      ...(shown.length > 0 && { shown }),
-      ...((this.#words !== this.#asked || this.#plan !== '') && { naming: [this.#words, this.#plan] as const }),
+      spoken: this.#spoken || undefined,
+      shown: shown.length > 0 ? shown : undefined,
+      naming: this.#words !== this.#asked || this.#plan !== '' ? [this.#words, this.#plan] : undefined,
     } satisfies Kept);
   }
 

@@ -136,7 +136,7 @@ function remembered(
   if (!counted && exact.length === 0) return messages;
   return messages.map(({ prefix, cuts }, i) => {
     const removed = counted ? stretches[i]?.removed : exact[i];
-    return { prefix, cuts, ...(removed !== undefined && { exact: removed }) };
+    return { prefix, cuts, exact: removed };
   });
 }
 

@@ -43,7 +43,7 @@ export async function readContexts(
   store: CompactionStore,
   { sinceDay, project }: { readonly sinceDay: string; readonly project?: string },
 ): Promise<ContextReport> {
-  const query = { sinceMs: Date.parse(sinceDay), ...(project !== undefined && { project }) };
+  const query = { sinceMs: Date.parse(sinceDay), project };
   const [seen, all, peaks, cold] = await Promise.all([
     store.since(query),
     store.since({ ...query, sinceMs: 0 }),

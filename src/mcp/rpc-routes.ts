@@ -65,8 +65,8 @@ async function exchange(deps: RpcRouterDeps, room: ByteBudget, req: Request, res
 
   const connection = server.connect({
     ...askedTools(req.url),
-    ...(scopeOf && { scope: scopeOf(req) }),
-    ...(chargeTexts && { chargeTexts: (texts) => chargeTexts(req, texts) }),
+    scope: scopeOf?.(req),
+    chargeTexts: chargeTexts && ((texts) => chargeTexts(req, texts)),
   });
   res.once('close', () => connection.close()); // a client that disconnects no longer needs its answer
   const reply = await connection.receive(text);

@@ -96,13 +96,7 @@ export class McpServer {
       gone: gone.signal,
     };
     const { caller } = this.#options;
-    const given = {
-      ...(notify && { peer }),
-      ...(tools && { tools }),
-      ...(caller && { caller }),
-      ...(chargeTexts && { chargeTexts }),
-      ...(scope && { scope }),
-    };
+    const given = { peer: notify && peer, tools, caller, chargeTexts, scope };
     return new Connection({
       answer: (request, signal) => this.#answer(request, { signal, ...given }),
       onClose: () => gone.abort(),

@@ -53,7 +53,7 @@ export async function serveStdio({
   const writer = new AnswerWriter(output);
   const notify = (notification: Notification): void =>
     void writer.write(notification).catch((cause: unknown) => onFailure('not_written', cause));
-  const connection = server.connect({ notify, ...(tools && { tools }), ...(scope && { scope }) });
+  const connection = server.connect({ notify, tools, scope });
   const gone = AbortSignal.any([stop, writer.broken]);
   const abandon = (): void => {
     connection.close();

@@ -153,8 +153,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
         model: models.of(model),
         firstByteMs: firstByteMs === null ? null : amount(firstByteMs),
         upstreamError: upstreamError === null ? null : reasons.of(upstreamError),
-        ...(usage && { usage }),
-        ...(pruning && { pruning: plainPruning(pruning) }),
+        usage,
+        pruning: pruning && plainPruning(pruning),
       };
       record((to) => to.request(sample));
     },

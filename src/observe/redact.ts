@@ -82,9 +82,9 @@ export function describeError(error: unknown, depth = 0): ErrorFields {
   const causeShown = error.cause !== undefined && depth < MAX_CAUSES;
   return {
     type: error.name,
-    ...(code === undefined ? {} : { code }),
+    code,
     message,
-    ...(frames ? { stack: frames } : {}),
-    ...(causeShown ? { cause: describeError(error.cause, depth + 1) } : {}),
+    stack: frames || undefined,
+    cause: causeShown ? describeError(error.cause, depth + 1) : undefined,
   };
 }

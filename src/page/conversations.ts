@@ -22,7 +22,7 @@ export async function conversationsFrom(
 ): Promise<{ readonly conversations: readonly ConversationShown[]; readonly more: boolean }> {
   await flush();
   const limit = CONVERSATIONS_OF_A_PAGE;
-  const found = await segments.recentConversations({ limit: limit + 1, ...(after && { after }) });
+  const found = await segments.recentConversations({ limit: limit + 1, after });
   return { conversations: found.slice(0, limit).map(shown), more: found.length > limit };
 }
 
@@ -47,7 +47,7 @@ export async function conversationPage(
     throw new PrunerError('resource_not_found', { hint });
   }
   const limit = TEXTS_OF_A_PAGE;
-  const found = await parts.segments.segments(conversation, { limit: limit + 1, ...(before && { after: before }) });
+  const found = await parts.segments.segments(conversation, { limit: limit + 1, after: before });
   const page = found.slice(0, limit).reverse();
   const prunes = await parts.segments.prunesOf(page.map(({ row }) => row));
   const texts = await Promise.all(

@@ -20,7 +20,7 @@ export async function ledgerView(
   project: string | undefined,
 ): Promise<LedgerReport> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-  const report = await ledger.report({ sinceDay, ...(project !== undefined && { project }) });
+  const report = await ledger.report({ sinceDay, project });
   const alarm = savingAlarm();
   if (alarm === null) return report;
   const { what, advice } = alarmWords(alarm);
@@ -34,7 +34,7 @@ export async function contextsView(
   project: string | undefined,
 ): Promise<ContextReport> {
   const sinceDay = new Date(clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
-  return contexts({ sinceDay, ...(project !== undefined && { project }) });
+  return contexts({ sinceDay, project });
 }
 
 /** Results of tools that hold the words of a query. @throws StoreUnavailable */
@@ -56,7 +56,7 @@ export async function turnsFrom(
   after: string | undefined,
 ): Promise<{ readonly turns: readonly LedgerTurn[]; readonly more: boolean }> {
   const limit = TURNS_OF_A_PAGE;
-  const found = await ledger.turns({ conversationId, limit: limit + 1, ...(after !== undefined && { after }) });
+  const found = await ledger.turns({ conversationId, limit: limit + 1, after });
   return { turns: found.slice(0, limit), more: found.length > limit };
 }
 
@@ -70,7 +70,7 @@ export async function storeView({ store, limits, clock }: PageParts): Promise<St
 /** Originals that are kept, the newest first. @throws StoreUnavailable */
 export async function prunesFrom({ store }: PageParts, before: number | undefined): Promise<PrunePage> {
   const limit = PRUNES_OF_A_PAGE;
-  const found = await store.records.prunesByAge({ limit: limit + 1, ...(before !== undefined && { before }) });
+  const found = await store.records.prunesByAge({ limit: limit + 1, before });
   const prunes = found.slice(0, limit);
   return { prunes, next: found.length > limit ? (prunes.at(-1)?.row ?? null) : null };
 }

@@ -82,7 +82,7 @@ export function turnRow(turn: LedgerTurn): TurnRow {
 }
 
 export function turnOf({ cloud, ...row }: TurnRow): LedgerTurn {
-  return { ...row, ...(cloud && { cloud }), estimated: row.estimated !== 0 };
+  return { ...row, cloud: cloud || undefined, estimated: row.estimated !== 0 };
 }
 
 /**

@@ -130,8 +130,8 @@ class DatabaseStore implements PostgresStore {
       log,
       readonly,
       onAway: () => this.#view.hurry(),
-      ...(options.connections !== undefined && { connections: options.connections }),
-      ...(options.patienceMs !== undefined && { patienceMs: options.patienceMs }),
+      connections: options.connections,
+      patienceMs: options.patienceMs,
     });
     this.#view = new ReplicaView({
       database: this.#database,
@@ -476,7 +476,7 @@ class DatabaseStore implements PostgresStore {
       missing: missing.map(({ id }) => id),
       refused,
       known,
-      ...(sentBefore.length > 0 && { sentBefore }),
+      sentBefore: sentBefore.length > 0 ? sentBefore : undefined,
     };
   }
 

@@ -41,7 +41,7 @@ export function decodeSent(prefix: string, body: string): SentMessage {
       const { goal: _, ...rest } = decodeBody(key, pruneId, decision);
       return { text, json, start, chars, decision: rest };
     });
-    return { prefix, annotateLines, includeMarkers, ...(shortMarkers && { shortMarkers }), texts };
+    return { prefix, annotateLines, includeMarkers, shortMarkers, texts };
   } catch (cause) {
     throw new StoreUnavailable('corrupt', { cause });
   }

@@ -37,7 +37,8 @@ describe('a request that a web page of somebody else may have sent', () => {
 
   it('is nothing that an allowed page or a program sends', async () => {
     const env = { MCP_PRUNER_ALLOWED_ORIGINS: 'http://localhost:3000', MCP_PRUNER_ALLOWED_HOSTS: 'box' };
-    for (const headers of [{}, { origin: 'http://localhost:3000' }, { host: 'box:1' }]) {
+    const allowed: Record<string, string>[] = [{}, { origin: 'http://localhost:3000' }, { host: 'box:1' }];
+    for (const headers of allowed) {
       const { proxy, line, asItCame } = await ask(headers, env);
       expect([headers, asItCame, line?.fallbacks]).toEqual([headers, false, undefined]);
       await proxy.stop();

@@ -79,7 +79,8 @@ describe('the endpoints that hand out originals and figures', () => {
       JSON.parse((await send(`${proxy.url}/health`, { headers })).body.toString()) as Record<string, unknown>;
     const addresses = ['upstream', 'anthropic_upstream', 'gemini_upstream'];
     expect(Object.keys(await health({}))).toEqual(expect.arrayContaining(addresses));
-    for (const foreign of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {
+    const pages: Record<string, string>[] = [{ host: 'evil.example' }, { origin: 'https://evil.example' }];
+    for (const foreign of pages) {
       const report = await health(foreign);
       expect(report).toMatchObject({ status: 'healthy', server: 'mcp-pruner' });
       expect(JSON.stringify(report)).not.toContain('://');

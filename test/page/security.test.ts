@@ -97,7 +97,8 @@ describe('the page', () => {
   it('does nothing without the proof that it was the page that asked', async () => {
     const token = await pageToken(open);
     for (const action of ACTIONS) {
-      for (const headers of [{}, { 'x-mcp-pruner-page': `${token}x` }, { origin: open.url }])
+      const unproven: Record<string, string>[] = [{}, { 'x-mcp-pruner-page': `${token}x` }, { origin: open.url }];
+      for (const headers of unproven)
         expect([action, typeOf(await act(open, action, headers))]).toEqual([action, 'page_token_needed']);
       const { status } = await act(open, action, { origin: open.url, 'x-mcp-pruner-page': token });
       expect([action, status]).toEqual([action, action === 'doctor' ? 200 : action === 'leave' ? 204 : 422]);

@@ -171,7 +171,8 @@ describe.each([
       method: 'tools/call',
       params: { name: 'recall', arguments: { query: 'needle' } },
     };
-    for (const headers of [{}, { 'x-mcp-pruner-project': 'web' }]) {
+    const asked: Record<string, string>[] = [{}, { 'x-mcp-pruner-project': 'web' }];
+    for (const headers of asked) {
       const answer = (await api.send('/rpc', body, headers)).body.toString();
       expect(answer).not.toContain('prn_');
     }

@@ -40,7 +40,9 @@ function settingsFile({ env, homeDir }: ClientPlace): string {
 function environment(wiring: Wiring, place: ClientPlace): Record<string, string> {
   const variables = addresses(wiring, place);
   if (Object.keys(variables).length === 0) return variables;
-  const attribution = wiring.hasLocalModel ? { [ATTRIBUTION]: place.env[ATTRIBUTION] || '0' } : {};
+  const attribution: Record<string, string> = wiring.hasLocalModel
+    ? { [ATTRIBUTION]: place.env[ATTRIBUTION] || '0' }
+    : {};
   return { ...variables, ENABLE_TOOL_SEARCH: place.env.ENABLE_TOOL_SEARCH || 'true', ...attribution };
 }
 

@@ -53,7 +53,7 @@ export function part(doc: string, implies: readonly string[] = []) {
 export function named<T>(key: string, given: Row<T>): Setting<T> {
   const name = key.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase();
   const { env = [`MCP_PRUNER_${name.toUpperCase()}`], toml = given.secret ? null : name, toggle, ...row } = given;
-  return { ...row, env, toml, ...(toggle && { toggle: name.replace('enable_', '').replaceAll('_', '-') }) };
+  return { ...row, env, toml, toggle: toggle ? name.replace('enable_', '').replaceAll('_', '-') : undefined };
 }
 
 export const KIB = 1024;

@@ -156,8 +156,8 @@ function jobOf(
     limits: { maxPruneRatio: options.maxPruneRatio, minKeepLines: options.minKeepLines },
     tool: 'prune_text',
     scope: 'call',
-    ...(sourceType && { sourceType }),
-    ...(reasonLanguage && { reasonLanguage }),
+    sourceType,
+    reasonLanguage,
   };
 }
 

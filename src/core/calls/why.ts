@@ -55,7 +55,7 @@ export function explainDecision(decision: Decision, text: string): Why {
 
 function inputOf({ goal, sourceType, boldness }: Decision, text: string, basis: DecisionBasis | undefined) {
   if (basis === undefined) return { text, goal, sourceType, limits: { maxPruneRatio: 1, minKeepLines: 0 } };
-  return { text, goal, ...basis, ...(boldness && { boldness: boldness.step }) };
+  return { text, goal, ...basis, boldness: boldness?.step };
 }
 
 function jobOf({ goal, textHash, tool }: Decision, text: string, { hints, limits }: DecisionBasis): Job {

@@ -32,7 +32,7 @@ export async function askBackend(
       job.sourceType ?? recogniseKind(viewText(job.text, job.hints.frameHead ?? 0), undefined, job.hints).sourceType,
     sample: (limit) => sampleLines(job, limit),
     timeoutMs: Math.max(1, timeoutMs),
-    ...(signal && { signal }),
+    signal,
   });
 }
 

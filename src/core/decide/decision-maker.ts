@@ -76,7 +76,7 @@ export class DecisionMaker {
     conversation: string,
     owner?: string,
   ): Promise<Stored> {
-    const of = { ...(conversation !== '' && { conversation }), ...(owner !== undefined && { owner }) };
+    const of = { conversation: conversation || undefined, owner };
     const batch = { decisions: fresh, touch: [], sent, ...of };
     return this.#options.once.makeDurable(batch, this.#options.timeoutMs);
   }

@@ -128,12 +128,12 @@ export function decide(
     hints: job.hints,
     limits: job.limits,
     asked: job.scope === 'call',
-    ...(job.small && { small: true }),
-    ...(job.boldness && { boldness: job.boldness.step }),
+    small: job.small,
+    boldness: job.boldness?.step,
     shouldStop,
-    ...(opinions && { externalScores: opinions }),
-    ...(job.sourceType && { sourceType: job.sourceType }),
-    ...(job.reasonLanguage && { reasonLanguage: job.reasonLanguage }),
+    externalScores: opinions ?? undefined,
+    sourceType: job.sourceType,
+    reasonLanguage: job.reasonLanguage,
   });
   const cuts = job.recoveryHint ? addRecoveryHint(plan.cuts, { ...job, way: job.recoveryHint }) : plan.cuts;
   return decisionOf(job, key, { ...plan, cuts }, { view, basis: basisOf(job, opinions !== null) });
@@ -144,10 +144,10 @@ function basisOf({ hints, limits, sourceType, scope, small }: Job, opinions: boo
   return {
     hints,
     limits,
-    ...(asked && { asked }),
-    ...(small && { small: true }),
-    ...(sourceType && { sourceType }),
-    ...(opinions && { opinions }),
+    asked: asked || undefined,
+    small: small || undefined,
+    sourceType,
+    opinions: opinions || undefined,
   };
 }
 
@@ -170,7 +170,7 @@ export function wholeDecision(job: Job, key: string, why: string): Decision {
     tokensAfter: tokens,
     goal: job.goal,
     tool: job.tool,
-    ...(job.boldness && { boldness: job.boldness }),
+    boldness: job.boldness,
   };
 }
 
@@ -232,7 +232,7 @@ export function decisionOf(
     tokensAfter: pays ? tokensAfter : tokensBefore,
     goal: job.goal,
     tool: job.tool,
-    ...(job.boldness && { boldness: job.boldness }),
+    boldness: job.boldness,
     basis: hasId ? basis : undefined,
   };
 }

@@ -185,7 +185,7 @@ export class ResultKeeper {
     const commit = async (some: readonly Result[], conversation?: string): Promise<void> => {
       if (some.length === 0) return;
       const decisions = some.map(({ kept }) => kept);
-      const of = { ...(conversation !== undefined && { conversation }), ...(isOwned && { owner: project }) };
+      const of = { conversation, owner: isOwned ? project : undefined };
       const done = await store.commit({ decisions, touch: [], ...of }, WRITE_WAIT_MS);
       for (const key of done.refused) refused.add(key);
     };

@@ -135,9 +135,9 @@ export class Recall {
     if (tools?.length === 0 || paths?.length === 0) return null;
     return {
       project,
-      ...(tools && { tools }),
-      ...(paths && { paths }),
-      ...(scope === 'conversation' && { of: { task, conversations: await store.continuedBy(project, task) } }),
+      tools: tools ?? undefined,
+      paths: paths ?? undefined,
+      of: scope === 'conversation' ? { task, conversations: await store.continuedBy(project, task) } : undefined,
     };
   }
 

@@ -247,7 +247,7 @@ export function holdsRecovered(text: string): boolean {
 
 function withFrame(facts: CallFacts, text: string): Hints {
   const { head, tail } = findFrame(splitLines(text));
-  return { ...facts.hints, ...(head > 0 && { frameHead: head }), ...(tail > 0 && { frameTail: tail }) };
+  return { ...facts.hints, frameHead: head || undefined, frameTail: tail || undefined };
 }
 
 function readUser(reading: Reading): FoundText[] {
@@ -297,7 +297,7 @@ function readFiles(
     .filter(({ start, end }) => end - start >= settings.minPruneChars)
     .map(({ start, end, path }) => {
       const text = whole.slice(start, end);
-      const hints: Hints = { origin: 'read', ...(path && { path }) };
+      const hints: Hints = { origin: 'read', path: path || undefined };
       const exempt = path !== '' && settings.neverPrunePath(path);
       const skip = exempt ? 'exempt' : text.length > settings.maxInputChars ? 'input_too_large' : '';
       const lift = (edits: readonly Edit[]) => shift(edits, start);
@@ -331,8 +331,8 @@ function jobOf(
     tool: tool.slice(0, MAX_NAME),
     scope: 'proxy' as const,
     recoveryHint: way,
-    ...(reasonLanguage && { reasonLanguage }),
-    ...(recoverCommand && way === 'shell' && { recoverCommand }),
+    reasonLanguage,
+    recoverCommand: way === 'shell' ? recoverCommand : undefined,
   };
   return keepWhole === '' ? base : { ...base, keepWhole };
 }

@@ -103,7 +103,7 @@ function outcomeOf(
     keptLines: decision && cut ? decision.keptLines : lines,
     tokensBefore,
     tokensAfter: cut ? cut.tokensAfter : tokensBefore,
-    ...(decision?.boldness && { boldness: decision.boldness.number }),
+    boldness: decision?.boldness?.number,
   };
 }
 

@@ -66,6 +66,6 @@ export function recordsOf(
     if (texts) texts.push(sent);
     else byMessage.set(text.messageIndex, [sent]);
   });
-  const render = { annotateLines, includeMarkers, ...(shortMarkers && { shortMarkers }) };
+  const render = { annotateLines, includeMarkers, shortMarkers };
   return [...byMessage].map(([index, texts]) => ({ prefix: prefixOf(index), ...render, texts }));
 }

@@ -27,7 +27,7 @@ export function replay(
 ): Replayed[] {
   if (message.opaque) return [];
   const { annotateLines, includeMarkers, shortMarkers } = sent;
-  const render = { annotateLines, includeMarkers, ...(shortMarkers && { shortMarkers }) };
+  const render = { annotateLines, includeMarkers, shortMarkers };
   return sent.texts
     .flatMap((one) => replayOne(bytes, message, messageIndex, one, render, found) ?? [])
     .sort((a, b) => inOrder(a.text, b.text));

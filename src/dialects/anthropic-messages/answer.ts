@@ -21,7 +21,7 @@ export class MessagesAnswer implements AnswerReader {
   usage(): ProviderUsage | null {
     this.#events.end();
     if (this.#usage === null && this.#dropped === 0) return null;
-    return { ...usageOf(this.#usage ?? {}), ...(this.#dropped > 0 && { droppedBlocks: this.#dropped }) };
+    return { ...usageOf(this.#usage ?? {}), droppedBlocks: this.#dropped || undefined };
   }
 
   turn(): AnswerTurn | null {
@@ -65,6 +65,6 @@ function usageOf(usage: Readonly<Record<string, unknown>>): ProviderUsage {
     completionTokens,
     cachedTokens,
     cacheWriteTokens,
-    ...(cacheWrite1hTokens !== null && { cacheWrite1hTokens }),
+    cacheWrite1hTokens: cacheWrite1hTokens ?? undefined,
   };
 }

@@ -50,6 +50,6 @@ function usageOf(usage: unknown): ProviderUsage | null {
     promptTokens: fresh === null ? null : fresh + (cachedTokens ?? 0) + (cacheWriteTokens ?? 0),
     completionTokens: count(field(usage, 'outputTokens')),
     cachedTokens,
-    ...(cacheWriteTokens !== null && { cacheWriteTokens }),
+    cacheWriteTokens: cacheWriteTokens ?? undefined,
   };
 }

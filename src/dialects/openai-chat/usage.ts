@@ -12,8 +12,8 @@ export function usageOf(value: unknown): ProviderUsage | null {
   return {
     promptTokens: count(field(value, 'prompt_tokens')),
     completionTokens: count(field(value, 'completion_tokens')),
-    ...(written !== null && { cacheWriteTokens: written }),
-    ...(reasoning !== null && { reasoningTokens: reasoning }),
+    cacheWriteTokens: written ?? undefined,
+    reasoningTokens: reasoning ?? undefined,
     cachedTokens: count(field(details, 'cached_tokens')) ?? count(field(value, 'prompt_cache_hit_tokens')),
   };
 }

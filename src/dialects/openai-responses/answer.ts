@@ -97,7 +97,7 @@ function usageOf(usage: object): ProviderUsage {
     promptTokens: count(field(usage, 'input_tokens')),
     completionTokens: count(field(usage, 'output_tokens')),
     cachedTokens: count(field(field(usage, 'input_tokens_details'), 'cached_tokens')),
-    ...(written !== null && { cacheWriteTokens: written }),
-    ...(reasoning !== null && { reasoningTokens: reasoning }),
+    cacheWriteTokens: written ?? undefined,
+    reasoningTokens: reasoning ?? undefined,
   };
 }

@@ -16,7 +16,7 @@ export function parseRecord(line: string): RecordedRequest {
   if (request === undefined) return { body: value };
   const response = field(value, 'response');
   const answer = answerOf(response);
-  return { body: request, ...(response !== undefined && { response }), ...(answer && { answer }) };
+  return { body: request, response, answer: answer ?? undefined };
 }
 
 /**

@@ -20,7 +20,7 @@ export class ChatThread extends Thread {
       type: 'function',
       function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) },
     }));
-    this.add({ role: 'assistant', content: text, ...(made.length > 0 && { tool_calls: made }) }, true);
+    this.add({ role: 'assistant', content: text, tool_calls: made.length > 0 ? made : undefined }, true);
   }
 
   result(id: string, text: string): void {

@@ -76,7 +76,7 @@ export class Board {
     readonly cursor?: string | undefined;
   }) {
     const entries = await this.#store.query({
-      ...(keys && { keys }),
+      keys,
       tags: normaliseTags(tags),
       namespace: namespace ?? null,
       before: cursor === undefined ? null : Number(cursor),

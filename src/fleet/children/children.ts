@@ -142,7 +142,7 @@ export class Children {
   }
 
   async list(state: ChildState | undefined, limit: number): Promise<{ readonly children: readonly Manifest[] }> {
-    const records = await this.#options.store.children.list({ ...(state && { state }), limit });
+    const records = await this.#options.store.children.list({ state, limit });
     return { children: records.map((record) => this.#shown(record)) };
   }
 
@@ -241,9 +241,6 @@ export class Children {
 }
 
 function withHints(record: ChildRecord, { run_id, op_id }: Hints): ChildRecord['correlation'] {
-  return {
-    ...record.correlation,
-    ...(run_id !== undefined && { runId: run_id }),
-    ...(op_id !== undefined && { opId: op_id }),
-  };
+  const known = record.correlation;
+  return { ...known, runId: run_id ?? known.runId, opId: op_id ?? known.opId };
 }

@@ -30,7 +30,7 @@ export function conflict(graphId: string, expected: number | null, found: number
 }
 
 export function notFound(graphId: string, version?: number): PrunerError {
-  return new PrunerError('E-GRAPH-NOT-FOUND', { graph_id: graphId, ...(version !== undefined && { version }) });
+  return new PrunerError('E-GRAPH-NOT-FOUND', { graph_id: graphId, version });
 }
 
 export function lockData({ graphId, holder, lockId, expiresMs }: GraphLock) {

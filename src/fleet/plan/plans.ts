@@ -153,8 +153,8 @@ export class Plans {
       finished_at: record.finishedMs,
       paused_at: record.pausedMs,
       dry_run: record.dryRun,
-      ...(record.reason !== null && { reason: record.reason }),
-      ...(record.result !== null && { result: record.result }),
+      reason: record.reason ?? undefined,
+      result: record.result ?? undefined,
     };
   }
 

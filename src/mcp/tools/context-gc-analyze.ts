@@ -53,8 +53,8 @@ export function contextGcAnalyzeTool(gc: ContextGc): Tool {
       const task = args.task_id || textIn(about.task_info, ['task_id', 'id']);
       const analysis = await gc.analyze({
         project: project_id,
-        ...(task !== '' && { task }),
-        ...(typeof target_tokens === 'number' && { target: target_tokens }),
+        task: task || undefined,
+        target: typeof target_tokens === 'number' ? target_tokens : undefined,
         roots: { ...saidIn(about), file: fileIn(about) },
         described: describedIn(about),
       });
@@ -78,13 +78,18 @@ function toWire(analysis: Analysis & WithBound, { project_id, target_tokens, con
     pruning_candidates: candidates.map(candidateToWire),
     total_candidates: total,
     estimated_tokens_freed: tokensFreed,
-    ...(plan && {
-      pruning_plan: { segments: plan.segments.map(candidateToWire), estimated_tokens_freed: plan.tokensFreed },
-    }),
-    ...(message !== '' && { message }),
-    ...(warnings.length > 0 && { warning: warnings.join(' ') }),
-    ...(allPinned &&
-      total === 0 && { error: `All segments are pinned (${analysis.pinned}). Unpin some with context_gc_unpin.` }),
+    pruning_plan: plan
+      ? {
+          segments: plan.segments.map(candidateToWire),
+          estimated_tokens_freed: plan.tokensFreed,
+        }
+      : undefined,
+    message: message || undefined,
+    warning: warnings.join(' ') || undefined,
+    error:
+      allPinned && total === 0
+        ? `All segments are pinned (${analysis.pinned}). Unpin some with context_gc_unpin.`
+        : undefined,
   };
 }
 

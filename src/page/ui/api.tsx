@@ -47,7 +47,7 @@ export async function get<T>(path: string, query: Query = {}, signal?: AbortSign
   for (const [key, value] of Object.entries(query))
     if (value !== null && value !== undefined) asked.set(key, String(value));
   const search = asked.toString();
-  return ask<T>(`/page/api/${path}${search === '' ? '' : `?${search}`}`, signal ? { signal } : {});
+  return ask<T>(`/page/api/${path}${search === '' ? '' : `?${search}`}`, { signal });
 }
 
 /** Does something. A token that the server no longer knows, since it was started anew, is fetched again once. @throws Failure */

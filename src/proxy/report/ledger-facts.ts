@@ -73,7 +73,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
         ? ''
         : keyOf(project, caller, wire, about.model ?? rewritten.model, tools, system).slice(0, LINEAGE_CHARS),
     newest: [newestOf(rewritten)],
-    ...(isSummary(rewritten) && { summarised: true }),
+    summarised: isSummary(rewritten) || undefined,
     fresh: freshOf(rewritten, messages, tail, forwardedOriginal),
   };
 }
@@ -125,8 +125,8 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     regrets: open.regrets,
     lineage: open.lineage ?? '',
     newest: open.newest ?? [],
-    ...(open.summarised && { summarised: open.summarised }),
-    ...(open.shadow && { shadow: open.shadow }),
+    summarised: open.summarised,
+    shadow: open.shadow,
     fresh: open.fresh,
   };
 }

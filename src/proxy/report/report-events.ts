@@ -26,7 +26,7 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     end: report.end,
     upstream_error: report.upstreamError,
     total_ms: tenths(report.totalMs),
-    ...(shadow && { shadow }),
+    shadow: shadow || undefined,
   });
   for (let i = report.newFrom; i < report.outcomes.length; i++) {
     const outcome = report.outcomes[i];

@@ -133,7 +133,7 @@ export class Reporter {
       model: report.model,
       firstByteMs: report.firstByteMs,
       upstreamError: report.upstreamError,
-      ...(report.usage && { usage: report.usage }),
+      usage: report.usage ?? undefined,
       pruning: {
         candidates: fresh.length,
         pruned: sums.pruned,

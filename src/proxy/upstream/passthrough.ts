@@ -86,7 +86,7 @@ class Forwarder {
       agent,
       proxyTimeout: headersTimeoutMs,
       ssl: { maxHeaderSize: MAX_HEADER_BYTES }, // http-proxy uses these options with and without TLS
-      ...(buffer && { buffer }),
+      buffer,
       on: {
         proxyReq: (proxyReq, req, res) => this.#onSending(proxyReq, req, res),
         proxyRes: (proxyRes, req, res) => this.#onAnswer(proxyRes, req, res),

@@ -59,7 +59,7 @@ export class Batches {
     }
     const sentBefore = refused.length + known.length > 0 ? [] : this.#saveSent(tables, batch, nowMs);
     const missing = this.touch(tables, batch, nowMs);
-    return { missing, refused, known, ...(sentBefore.length > 0 && { sentBefore }) };
+    return { missing, refused, known, sentBefore: sentBefore.length > 0 ? sentBefore : undefined };
   }
 
   #saveSent({ sent }: Tables, batch: StoreBatch, nowMs: number): string[] {

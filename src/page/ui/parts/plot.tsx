@@ -108,7 +108,7 @@ function optionsFor(
           fill: colour(one.colour),
           width: 0,
           points: { show: false },
-          ...(bars && { paths: bars }),
+          paths: bars,
         }),
       ),
     ],

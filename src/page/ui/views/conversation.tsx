@@ -214,7 +214,7 @@ function Actions({
   const go = (action: Action): void => {
     setAsking(false);
     setBusy(true);
-    const body = { project, segments: [id], ...(action === 'delete' && { confirm: true }) };
+    const body = { project, segments: [id], confirm: action === 'delete' || undefined };
     post<Done>(action, body)
       .then(
         ({ done, errors }) => {
