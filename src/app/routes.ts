@@ -44,7 +44,33 @@ export interface OpenRoutes extends Routes {
  */
 export async function openRoutes(storage: Storage, port: number): Promise<OpenRoutes> {
   const { settings, version, store, failures } = storage;
-  const metrics = createMetrics({ version, storeSizes: () => store.stats() });
+  const metrics = createMetrics({
+    version,
+    labels: settings.metricsLabels,
+    maxValues: settings.metricsMaxValues,
+    storeSizes: async () => {
+      const problem = store.problem();
+      if (problem !== null) throw problem;
+      return store.stats();
+    },
+    gauges: [
+      {
+        name: 'requests_in_progress',
+        help: 'Requests to models that are not answered yet.',
+        read: () => opened.inProgress(),
+      },
+      {
+        name: 'ledger_queued_requests',
+        help: 'Answered requests that are not billed yet.',
+        read: () => services.ledger.queued,
+      },
+      {
+        name: 'saving_alarm',
+        help: 'Whether requests with large results save nothing.',
+        read: () => (opened.savings.alarm === null ? 0 : 1),
+      },
+    ],
+  });
   const services = openServices(storage, (result) => countPruned(metrics, result), {
     onBilled: (turn) => metrics.billed(turn),
     onFolded: (figures) => metrics.folded(figures),

@@ -54,6 +54,8 @@ export interface Wires {
   /** Knows whether requests with large results save nothing. */
   readonly savings: Pick<SavingWatch, 'alarm'>;
   readonly destinations: Destinations;
+  /** Number of requests that are not answered yet. */
+  readonly inProgress: () => number;
   /** Knows requests that have been here before. */
   readonly hops: Hops;
   /** Writes pending reports and closes the connections. */
@@ -101,7 +103,9 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
   const handlers = new Map(
     providers.map((provider) => [provider, new Map(provider.dialects.map((one) => [one, handlerOf(provider, one)]))]),
   );
+  let inProgress = 0;
   return {
+    inProgress: () => inProgress,
     wireFor(req) {
       const to = destinations.of(req);
       if (to && 'refusal' in to) return refusing(to);
@@ -110,7 +114,10 @@ export async function openWires(services: Services, metrics: Metrics, owners?: O
       if (!handler) return null;
       return {
         errorBody: operation.dialect.error,
-        handle: (request, res) => handler.handle(request, res, { ...to, operation }),
+        handle: (request, res) => {
+          inProgress++;
+          return handler.handle(request, res, { ...to, operation }).finally(() => inProgress--);
+        },
       };
     },
     sockets: new WebSocketHandler({

@@ -176,3 +176,13 @@ export function list(what: string): Rule<readonly string[]> {
     emptyIsValue: true,
   };
 }
+
+/** As `list`, of known words only. */
+export function listOf<const W extends string>(words: readonly W[]): Rule<readonly W[]> {
+  const known = z.array(z.enum(words)).max(words.length).readonly();
+  return {
+    ...list(''),
+    schema: known,
+    allowed: `a list of ${words.join(', ')}; in the environment separated by commas`,
+  };
+}

@@ -4,6 +4,7 @@ import { fleetSettings } from './settings/fleet.ts';
 import { keepingSettings } from './settings/keeping.ts';
 import { keysSettings } from './settings/keys.ts';
 import { ledgerSettings } from './settings/ledger.ts';
+import { operationSettings } from './settings/operation.ts';
 import { pruningSettings } from './settings/pruning.ts';
 import { serverSettings } from './settings/server.ts';
 import { named, type Row, type Setting } from './settings/setting.ts';
@@ -20,6 +21,7 @@ export const table = {
   ...toolsSettings,
   ...fleetSettings,
   ...ledgerSettings,
+  ...operationSettings,
 };
 
 export type SettingKey = keyof typeof table;

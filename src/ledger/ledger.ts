@@ -103,6 +103,11 @@ export class Ledger implements LedgerSink, LedgerReader {
     await this.#behind.flush();
   }
 
+  /** Requests that are not billed yet: in memory, and in the store behind another process. */
+  get queued(): number {
+    return this.#queue.length + this.#waiting;
+  }
+
   request(facts: RequestFacts): void {
     if (this.#queue.length >= MAX_QUEUED) this.#lost++;
     else this.#queue.push(facts);

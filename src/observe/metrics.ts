@@ -15,13 +15,23 @@ export type Route =
   | 'metrics'
   | 'other';
 
+/** Labels whose values are names from outside. The settings choose those that metrics carry. */
+export type MetricLabel = 'model' | 'project' | 'key';
+
+/** Whose request it is; `''` or absent where that is unknown. */
+interface Named {
+  /** As named by the client. */
+  readonly model: string;
+  readonly project?: string | undefined;
+  /** The id of the access key. */
+  readonly key?: string | undefined;
+}
+
 /** One finished request. Contains counts and names, never a text. */
-export interface RequestSample {
+export interface RequestSample extends Named {
   readonly route: Route;
   /** The status sent to the client; 0 if it disconnected before. */
   readonly status: number;
-  /** As named by the client; `''` without a model. */
-  readonly model: string;
   /** From the request's arrival to the first byte of the answer, or `null` when none was sent. */
   readonly firstByteMs: number | null;
   /** Why the upstream failed (`refused`, `timeout`, `reset`, …), or `null`. */
@@ -55,9 +65,7 @@ export interface PruningSample {
 }
 
 /** A request's result in the ledger; dollars are `null` without a known price. */
-export interface BillSample {
-  /** As named by the client. */
-  readonly model: string;
+export interface BillSample extends Named {
   readonly dollars: number | null;
   readonly dollarsWithout: number | null;
   readonly regretDollars: number | null;
@@ -78,7 +86,24 @@ export interface MetricsOptions {
   readonly version: string;
   /** Called at each scrape; a rejection appears as `mcp_pruner_store_up 0`. */
   readonly storeSizes: () => Promise<StoreSizes>;
+  /** The labels of requests and dollars; default: the model. */
+  readonly labels?: readonly MetricLabel[];
+  /** Most distinct values of each of these labels; default: 50. */
+  readonly maxValues?: number;
+  /** Further figures, read at each scrape. */
+  readonly gauges?: readonly GaugeSource[];
 }
+
+/** A figure that is read at each scrape. */
+export interface GaugeSource {
+  /** Without the prefix `mcp_pruner_`. */
+  readonly name: string;
+  readonly help: string;
+  readonly read: () => number;
+}
+
+/** Values of the configured labels. */
+export type LabelValues = Readonly<Partial<Record<MetricLabel, string>>>;
 
 export interface Metrics {
   /** Counts a finished request. Never throws. */
@@ -99,7 +124,7 @@ export interface Metrics {
 
 /** Most requests counted while the library is loading, which takes well under a second. */
 const MAX_WAITING = 10_000;
-const MAX_MODELS = 50;
+const MAX_VALUES = 50;
 const MAX_REASONS = 50;
 
 /** The library's counters throw for negative or non-finite amounts, so those become 0. */
@@ -111,7 +136,10 @@ function amount(value: number): number {
  * Creates the metrics of one server on their own registry. The library loads after the start; counts wait until then.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const models = new BoundedLabels(MAX_MODELS);
+  const { labels = ['model'], maxValues = MAX_VALUES } = options;
+  const bounds = labels.map((label) => [label, new BoundedLabels(maxValues)] as const);
+  const labelsOf = (named: Named): LabelValues =>
+    Object.fromEntries(bounds.map(([label, bound]) => [label, bound.of(named[label] ?? '')]));
   const reasons = new BoundedLabels(MAX_REASONS);
   let recorder: Recorder | undefined;
   let loading: Promise<Recorder> | undefined;
@@ -119,7 +147,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   const load = (): Promise<Recorder> => {
     loading ??= import('./prometheus.ts').then(({ createRecorder }) => {
-      const made = createRecorder(options);
+      const made = createRecorder({ ...options, labels });
       for (const record of waiting.splice(0)) record(made);
       recorder = made;
       return made;
@@ -146,25 +174,26 @@ export function createMetrics(options: MetricsOptions): Metrics {
   });
 
   return {
-    request({ route, status, model, upstreamError, pruning, usage, firstByteMs }) {
+    request({ route, status, model, project, key, upstreamError, pruning, usage, firstByteMs }) {
+      const of = labelsOf({ model, project, key });
       const sample: RequestSample = {
         route,
         status,
-        model: models.of(model),
+        model,
         firstByteMs: firstByteMs === null ? null : amount(firstByteMs),
         upstreamError: upstreamError === null ? null : reasons.of(upstreamError),
         usage,
         pruning: pruning && plainPruning(pruning),
       };
-      record((to) => to.request(sample));
+      record((to) => to.request(sample, of));
     },
     pruning(sample) {
       const plain = plainPruning(sample);
       record((to) => to.pruning(plain));
     },
     billed(sample) {
-      const bounded = { ...sample, model: models.of(sample.model) };
-      record((to) => to.billed(bounded));
+      const of = labelsOf(sample);
+      record((to) => to.billed(sample, of));
     },
     folded(figures) {
       record((to) => to.folded(figures));

@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type {
   BillSample,
+  LabelValues,
+  MetricLabel,
   Metrics,
   MetricsOptions,
   ProviderTokens,
@@ -9,8 +11,11 @@ import type {
   Route,
 } from './metrics.ts';
 
-/** Counts samples with bounded labels. */
-export type Recorder = Omit<Metrics, 'loaded'>;
+/** Counts samples. The values of configured labels come bounded beside a sample. */
+export interface Recorder extends Pick<Metrics, 'pruning' | 'folded' | 'compaction' | 'page'> {
+  request(sample: RequestSample, of: LabelValues): void;
+  billed(sample: BillSample, of: LabelValues): void;
+}
 
 /** Upper bounds in seconds: from a warm turn to a text at its time limit. */
 const PRUNING_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
@@ -39,7 +44,12 @@ function eachKind(usage: ProviderTokens, told: (kind: string, tokens: number) =>
 }
 
 /** Creates the counters, histograms and gauges of one server. */
-export function createRecorder({ version, storeSizes }: MetricsOptions): Recorder {
+export function createRecorder({
+  version,
+  storeSizes,
+  labels,
+  gauges = [],
+}: MetricsOptions & { readonly labels: readonly MetricLabel[] }): Recorder {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]): Counter<L> =>
@@ -47,7 +57,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   const histogram = (name: string, help: string, buckets: number[]): Histogram =>
     new Histogram({ name: `mcp_pruner_${name}`, help, buckets, registers });
 
-  const requests = counter('requests_total', 'Requests answered.', 'route', 'status', 'model');
+  const requests = counter('requests_total', 'Requests answered.', 'route', 'status', ...labels);
   const candidates = counter('candidates_total', 'Texts large enough to be pruned.');
   const prunes = counter('prunes_total', 'Texts of which something was cut.');
   const tokensBefore = counter('tokens_before_total', 'Estimated tokens of candidates as they came.');
@@ -60,10 +70,10 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   const pruningTime = histogram('pruning_seconds', 'Time spent in pruning, for each request.', PRUNING_SECONDS);
   const firstByte = histogram('first_byte_seconds', 'Time until the first byte of an answer.', FIRST_BYTE_SECONDS);
 
-  const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', 'model');
-  const without = counter('dollars_without_pruning_total', 'What they would have cost without any cut.', 'model');
+  const dollars = counter('dollars_total', 'What requests cost, by the table of prices.', ...labels);
+  const without = counter('dollars_without_pruning_total', 'What they would have cost without any cut.', ...labels);
   const regret = counter('regret_dollars_total', 'What came again because it had been cut.');
-  const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.');
+  const unpriced = counter('unpriced_requests_total', 'Requests of models without a price.', ...labels);
   const missTokens = counter('cache_miss_tokens_total', 'Tokens not read from the cache that stood there.', 'cause');
   const missDollars = counter('cache_miss_dollars_total', 'What these cost above reading them.', 'cause');
   const folded = counter(
@@ -80,6 +90,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
 
   const readStore = storeGauges(registry, storeSizes);
   addProcessGauges(registry);
+  for (const { name, help, read } of gauges) addGauge(registry, `mcp_pruner_${name}`, help, read);
   new Gauge({ name: 'mcp_pruner_build_info', help: 'Always 1.', labelNames: ['version'], registers })
     .labels(version)
     .set(1);
@@ -95,9 +106,9 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
   };
 
   return {
-    request(sample: RequestSample) {
-      const { route, status, model, firstByteMs, upstreamError } = sample;
-      requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', model });
+    request(sample: RequestSample, of: LabelValues) {
+      const { route, status, firstByteMs, upstreamError } = sample;
+      requests.inc({ route, status: status >= 100 && status <= 599 ? String(status) : 'none', ...of });
       // only proxied answers: scrapes and health checks would dominate the histogram
       if (firstByteMs !== null && PROXIED.has(route)) firstByte.observe(firstByteMs / 1000);
       if (upstreamError !== null) upstreamErrors.inc({ reason: upstreamError });
@@ -108,11 +119,11 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
       if (sample.usage) eachKind(sample.usage, (kind, tokens) => providerTokens.inc({ route, kind }, tokens));
     },
     pruning,
-    billed(sample: BillSample) {
-      const { model, miss } = sample;
-      if (sample.dollars === null) unpriced.inc();
-      dollars.inc({ model }, amount(sample.dollars));
-      without.inc({ model }, amount(sample.dollarsWithout));
+    billed(sample: BillSample, of: LabelValues) {
+      const { miss } = sample;
+      if (sample.dollars === null) unpriced.inc(of);
+      dollars.inc(of, amount(sample.dollars));
+      without.inc(of, amount(sample.dollarsWithout));
       add(regret, amount(sample.regretDollars));
       if (miss === null) return;
       missTokens.inc({ cause: miss }, amount(sample.missTokens));
@@ -134,7 +145,7 @@ export function createRecorder({ version, storeSizes }: MetricsOptions): Recorde
 function storeGauges(registry: Registry, storeSizes: MetricsOptions['storeSizes']): () => Promise<void> {
   const gauge = (name: string, help: string): Gauge =>
     new Gauge({ name: `mcp_pruner_store_${name}`, help, registers: [registry] });
-  const up = gauge('up', 'Whether the store answers.');
+  const up = gauge('up', 'Whether the store answers and can be written.');
   const prunes = gauge('prunes', 'Prune ids that can be recovered.');
   const snapshots = gauge('snapshots', 'Originals in the store.');
   const bytes = gauge('bytes', 'Size of the store in bytes.');
@@ -153,19 +164,17 @@ function storeGauges(registry: Registry, storeSizes: MetricsOptions['storeSizes'
 
 /** A few process figures, read at each scrape; the library's own set would sample all the time. */
 function addProcessGauges(registry: Registry): void {
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  };
+  const gauge = (name: string, help: string, read: () => number): void => addGauge(registry, name, help, read);
   gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
   gauge('process_uptime_seconds', 'Time since the process started.', () => process.uptime());
   gauge('nodejs_heap_used_bytes', 'Heap in use.', () => process.memoryUsage().heapUsed);
+  let before = performance.eventLoopUtilization();
+  gauge('nodejs_eventloop_utilization_ratio', 'Share of time since the last scrape that the thread was busy.', () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, before);
+    before = now;
+    return utilization;
+  });
   new Counter({
     name: 'process_cpu_seconds_total',
     help: 'User and system CPU time.',
@@ -174,6 +183,17 @@ function addProcessGauges(registry: Registry): void {
       const { user, system } = process.cpuUsage();
       this.reset();
       this.inc((user + system) / 1_000_000);
+    },
+  });
+}
+
+function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
     },
   });
 }

@@ -153,7 +153,7 @@ describe('the compose file', () => {
       of(true)
         .map(([name]) => name)
         .sort(),
-    ).toEqual(['balancer', 'postgres', 'prometheus', 'proxy']);
+    ).toEqual(['balancer', 'grafana', 'postgres', 'prometheus', 'proxy']);
     for (const [, { profiles }] of of(true)) expect(profiles).toEqual(['team']);
     expect(compose.services.proxy?.environment?.MCP_PRUNER_DATABASE_URL).toMatch(/^postgres:.*@postgres\//);
   });

@@ -67,6 +67,30 @@ describe('the metrics', () => {
     expect((await metrics.page()).text).toContain('mcp_pruner_store_up 0\n');
   });
 
+  it('carry the labels that are configured, each with at most so many values', async () => {
+    const metrics = createMetrics({
+      version: '1',
+      storeSizes: async () => sizes,
+      labels: ['project', 'key'],
+      maxValues: 2,
+      gauges: [{ name: 'waiting', help: 'What waits.', read: () => 7 }],
+    });
+    const bill = { model: 'm', dollars: 2, dollarsWithout: 3, regretDollars: 0, miss: null, missTokens: 0 };
+    for (const project of ['a', 'b', 'c']) {
+      metrics.request(request({ project, key: 'key_1' }));
+      metrics.billed({ ...bill, missDollars: null, project, key: 'key_1' });
+    }
+    const { text } = await metrics.page();
+    for (const line of [
+      'mcp_pruner_dollars_total{project="a",key="key_1"} 2',
+      'mcp_pruner_dollars_total{project="other",key="key_1"} 2',
+      'mcp_pruner_requests_total{route="chat_completions",status="200",project="b",key="key_1"} 1',
+      'mcp_pruner_waiting 7',
+    ]) {
+      expect(text.split('\n')).toContain(line);
+    }
+  });
+
   it('stay small whatever names clients send', async () => {
     const metrics = metricsOf();
     for (let i = 0; i < 1000; i++) {

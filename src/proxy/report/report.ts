@@ -131,6 +131,7 @@ export class Reporter {
       route: report.wire === 'chat' ? 'chat_completions' : report.wire,
       status: report.status,
       model: report.model,
+      project: report.facts?.project,
       firstByteMs: report.firstByteMs,
       upstreamError: report.upstreamError,
       usage: report.usage ?? undefined,
