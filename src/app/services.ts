@@ -80,7 +80,10 @@ export function openServices(
     onFailure: failures.of('pruning'),
   });
   const once = decideOnceOf(settings, store, clock, decider);
-  const recorder = new Recorder({ store: store.segments, clock, stashId, onFailure: failures.of('segments') });
+  const recorder = new Recorder({
+    ...{ store: store.segments, clock, stashId, onFailure: failures.of('segments') },
+    keepsOpenings: settings.conversationTitles,
+  });
   const keeper = openKeeper(storage, turns);
   const compactionWatch = new CompactionWatch({
     store: store.compactions,

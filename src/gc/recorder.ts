@@ -11,6 +11,8 @@ export interface RecorderOptions {
   readonly clock: Clock;
   /** The prune id under which a segment is stashed. */
   readonly stashId: (project: string, segmentId: string) => string;
+  /** Whether the first words of users are kept. Default: no. */
+  readonly keepsOpenings?: boolean;
   /** Reports that observations could not be written; only the analysis suffers. */
   readonly onFailure: FailureReporter;
 }
@@ -76,13 +78,14 @@ export class Recorder {
   #queue(request: SeenRequest, whole: boolean, changed: readonly SeenSegment[]): void {
     const last = this.#batches.at(-1);
     const atMs = this.#options.clock.nowMs();
-    const { project, task, conversationId, messages } = request;
+    const { project, task, client, conversationId, messages } = request;
+    const opening = this.#options.keepsOpenings ? request.opening : '';
     const segments = changed.map((segment) => this.#noted(project, segment));
     if (last && segments.length === 0 && !whole && conversationKey(last) === conversationKey(request)) {
       this.#batches[this.#batches.length - 1] = { ...last, atMs, messages, task, turns: last.turns + 1 };
       return;
     }
-    this.#batches.push({ project, task, conversationId, messages, whole, segments, atMs, turns: 1 });
+    this.#batches.push({ project, task, client, conversationId, messages, whole, segments, atMs, turns: 1, opening });
     this.#waiting += segments.length + 1;
     while (this.#waiting > MAX_WAITING) this.#forget(this.#batches.shift());
   }

@@ -44,15 +44,16 @@ export function contextOf(req: IncomingMessage, requestId: string): RequestConte
   const viewer = viewerOf(req);
   const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
   const off = headers['x-mcp-pruner'];
+  const client = productOf(headers['user-agent']);
   return {
     requestId,
     viewer,
-    scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId },
+    scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client },
     childId: childOf(req),
     caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
     session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
-    client: productOf(headers['user-agent']),
+    client,
   };
 }
 

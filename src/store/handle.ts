@@ -1,4 +1,5 @@
 import type { CompactionStore } from '../core/ports/compactions.ts';
+import type { ConversationStore } from '../core/ports/conversations.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
@@ -69,6 +70,8 @@ export interface StoreHandle extends Store {
   readonly compactions: CompactionStore;
   /** Which tools clients declare and call. */
   readonly shelf: ShelfStore;
+  /** Conversations as a person looks for them. */
+  readonly conversations: ConversationStore;
   /** Words of tool results. */
   readonly recall: RecallStore;
   /** The fleet's tables. */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { CompactionStore } from '../core/ports/compactions.ts';
+import type { ConversationStore } from '../core/ports/conversations.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
@@ -22,6 +23,7 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import { StoredCompactions } from './compactions/lists.ts';
+import { StoredConversations } from './conversations/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { noteName } from './ledger-rows.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
@@ -102,6 +104,7 @@ class DatabaseStore implements PostgresStore {
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly shelf: ShelfStore;
+  readonly conversations: ConversationStore;
   readonly #options: PostgresStoreOptions;
   readonly #lifetimes: Lifetimes;
   readonly #database: Database;
@@ -152,6 +155,7 @@ class DatabaseStore implements PostgresStore {
     this.ledger = new DatabaseLedger(this.#parts);
     this.recall = new DatabaseRecall(this.#parts, log);
     this.compactions = new StoredCompactions(this.#rows, new DatabaseFleet(this.#parts, 0, COMPACTION_LOCK));
+    this.conversations = new StoredConversations(this.#rows);
     this.shelf = new StoredShelf(this.#rows, new DatabaseFleet(this.#parts, 0, SHELF_LOCK));
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });

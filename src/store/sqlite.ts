@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { CompactionStore } from '../core/ports/compactions.ts';
+import type { ConversationStore } from '../core/ports/conversations.ts';
 import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
@@ -23,6 +24,7 @@ import type {
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
 import { StoredCompactions } from './compactions/lists.ts';
+import { StoredConversations } from './conversations/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
@@ -81,6 +83,7 @@ class FileStore implements SqliteStore {
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly shelf: ShelfStore;
+  readonly conversations: ConversationStore;
   /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -120,6 +123,7 @@ class FileStore implements SqliteStore {
     this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.recall = new FileRecall(this.#access);
     this.compactions = new StoredCompactions(this.#access, new FileFleet(this.#access, 0));
+    this.conversations = new StoredConversations(this.#access);
     this.shelf = new StoredShelf(this.#access, new FileFleet(this.#access, 0));
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);

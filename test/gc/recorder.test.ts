@@ -5,7 +5,7 @@ import { serverLog, sourceFile } from '../helpers/texts.ts';
 import { Replica, Work } from './session.ts';
 
 /** What reached the store, and a way to make it fail. */
-function recording() {
+function recording(keepsOpenings = false) {
   const batches: SegmentBatch[] = [];
   const failures: unknown[] = [];
   let broken = false;
@@ -21,6 +21,7 @@ function recording() {
   const recorder = new Recorder({
     store,
     clock: { nowMs: () => 0 },
+    keepsOpenings,
     stashId: (_project, id) => `stash of ${id}`,
     onFailure: (_reason, cause) => void failures.push(cause),
   });
@@ -63,6 +64,18 @@ const written = (batches: readonly SegmentBatch[]) =>
   batches.map(({ whole, turns, segments }) => [whole, turns, segments.map(({ id }) => id).join('')]);
 
 describe('taking down requests', () => {
+  it('keeps the client, and the first words of the user only where they may be kept', async () => {
+    for (const [keeps, opening] of [
+      [true, 'Mend the cart'],
+      [false, ''],
+    ] as const) {
+      const { recorder, batches } = recording(keeps);
+      recorder.note(request([], { client: 'codex_cli', opening: 'Mend the cart' }));
+      await recorder.flush();
+      expect(batches).toMatchObject([{ client: 'codex_cli', opening }]);
+    }
+  });
+
   it('writes what is new, and counts requests that bring nothing new together', async () => {
     const { batches, recorder } = recording();
     const all = request(['a', 'b', 'c', 'd']);

@@ -1,4 +1,4 @@
-import { oneOf, optional, share, wholeNumber } from '../rules.ts';
+import { oneOf, onOff, optional, share, wholeNumber } from '../rules.ts';
 import { DAY_S, GIB, MAX_TIMER_MS, MIB, setting } from './setting.ts';
 
 /** Storage and retention, and the limits of one request. */
@@ -35,6 +35,11 @@ export const keepingSettings = {
     rule: oneOf(['on', 'off']),
     fallback: 'on',
     doc: 'What recall searches. on keeps every tool result from 1,000 characters on as an original, cut or not; off only those that something was cut from.',
+  }),
+  conversationTitles: setting({
+    rule: onOff(),
+    fallback: false,
+    doc: 'Keeps the first 60 characters that the user wrote in a conversation, so that the page can list and search conversations by them.',
   }),
   maxEvents: setting({
     rule: wholeNumber(0, 100_000_000),

@@ -17,6 +17,8 @@ export interface RequestScope {
   /** `x-mcp-pruner-task`, or `''`: then the conversation is the task. */
   readonly task: string;
   readonly requestId: string;
+  /** Product name of the user agent; absent where it is not known. */
+  readonly client?: string;
 }
 
 /** A segment as a request shows it. Holds its text, so it must not live longer than it takes to note it. */
@@ -55,6 +57,10 @@ export interface SeenSegment {
 export interface SeenRequest {
   readonly project: string;
   readonly task: string;
+  /** Product name of the user agent; absent where it is not known. */
+  readonly client?: string | undefined;
+  /** First words of the user; absent or `''` where they are not known. */
+  readonly opening?: string | undefined;
   readonly conversationId: string;
   /** How many messages it has. */
   readonly messages: number;

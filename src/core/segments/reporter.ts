@@ -4,6 +4,7 @@ import type { Turns } from '../decide/turns.ts';
 import type { DirectivesView, RequestScope, SeenRequest, SeenSegment, SegmentPorts } from '../ports/segments.ts';
 import type { FindSettings } from '../request/find-texts.ts';
 import type { HeldSteps } from './apply-directives.ts';
+import { openingOf } from './opening.ts';
 import { ReportedBodies } from './reported-bodies.ts';
 import { type ReadMessages, seenSegments } from './seen-segments.ts';
 
@@ -105,8 +106,10 @@ function noop(): void {}
 
 function seenRequest(request: ReportedRequest, segments: readonly SeenSegment[]): SeenRequest {
   const { scope, conversationId, messages, first } = request;
+  const { project, client } = scope;
   const task = scope.task || conversationId;
-  return { project: scope.project, task, conversationId, messages: messages.length, whole: first === 0, segments };
+  const opening = first === 0 ? openingOf(segments) : '';
+  return { project, task, client, opening, conversationId, messages: messages.length, whole: first === 0, segments };
 }
 
 /** A small request with the first words of a user: it holds nothing that could be collected. */

@@ -69,7 +69,12 @@ export const movedTables: readonly MovedTable[] = [
     'day model tool requests candidates pruned tokens_before tokens_after',
     'model tool',
   ),
-  table('conversation', 'id', 'id project name task turns base_turn messages seen_ms', 'project name task'),
+  table(
+    'conversation',
+    'id',
+    'id project name task turns base_turn messages seen_ms client opening',
+    'project name task client opening',
+  ),
   table(
     'segment',
     'id',

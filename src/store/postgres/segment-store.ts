@@ -119,16 +119,21 @@ async function takeTurns(client: Queryable, batches: readonly SegmentBatch[]): P
 }
 
 async function noteBatch(client: Queryable, batch: SegmentBatch): Promise<void> {
-  const { project, conversationId, task, turns, messages, whole } = batch;
+  const { project, conversationId, task, turns, messages, whole, client: product = '', opening = '' } = batch;
   const atMs = Math.trunc(batch.atMs);
   const [noted] = await client.query<{ id: number; turns: number }>(
-    `INSERT INTO mcp_pruner.conversation AS c (project, name, task, turns, base_turn, messages, seen_ms)
-     VALUES ($1, $2, $3, $4, 1, $5, $6)
+    `INSERT INTO mcp_pruner.conversation AS c (project, name, task, turns, base_turn, messages, seen_ms, client, opening)
+     VALUES ($1, $2, $3, $4, 1, $5, $6, $8, $9)
      ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = c.turns + excluded.turns,
        base_turn = CASE WHEN $7 THEN c.turns + excluded.turns ELSE c.base_turn END,
-       messages = excluded.messages, seen_ms = greatest(c.seen_ms, excluded.seen_ms)
+       messages = excluded.messages, seen_ms = greatest(c.seen_ms, excluded.seen_ms),
+       client = CASE excluded.client WHEN '' THEN c.client ELSE excluded.client END,
+       opening = CASE excluded.opening WHEN '' THEN c.opening ELSE excluded.opening END
      RETURNING id, turns`,
-    [toPg(project), toPg(conversationId), toPg(task), turns, messages, atMs, whole],
+    [
+      ...[toPg(project), toPg(conversationId), toPg(task), turns, messages, atMs, whole],
+      ...[toPg(product), toPg(opening)],
+    ],
   );
   const segments = [...new Map(batch.segments.map((segment) => [segment.id, segment])).values()];
   if (!noted || segments.length === 0) return;

@@ -68,15 +68,18 @@ export class Segments {
 
   /** Inside the caller's transaction. */
   note(batch: SegmentBatch): void {
-    const { project, conversationId, task, turns, messages, whole } = batch;
+    const { project, conversationId, task, turns, messages, whole, client = '', opening = '' } = batch;
     const atMs = Math.trunc(batch.atMs);
     const noted = this.#sql.get<{ id: number; turns: number }>(
-      `INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms) VALUES (?, ?, ?, ?, 1, ?, ?)
+      `INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms, client, opening)
+       VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)
        ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = turns + excluded.turns,
          base_turn = CASE ? WHEN 1 THEN turns + excluded.turns ELSE base_turn END,
-         messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms)
+         messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms),
+         client = CASE excluded.client WHEN '' THEN client ELSE excluded.client END,
+         opening = CASE excluded.opening WHEN '' THEN opening ELSE excluded.opening END
        RETURNING id, turns`,
-      [project, conversationId, task, turns, messages, atMs, whole ? 1 : 0],
+      [project, conversationId, task, turns, messages, atMs, client, opening, whole ? 1 : 0],
     );
     if (!noted) return;
     const { id, turns: turn } = noted;

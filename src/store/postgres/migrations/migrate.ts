@@ -12,6 +12,7 @@ import { ledgerCloud } from './0012-ledger-cloud.ts';
 import { recall } from './0013-recall.ts';
 import { compactions } from './0014-compactions.ts';
 import { toolShelf } from './0015-tool-shelf.ts';
+import { conversationAbout } from './0016-conversation-about.ts';
 import type { Migration } from './migration.ts';
 
 /** All migrations of the schema, oldest first. A released entry is never edited. */
@@ -28,6 +29,7 @@ export const migrations: readonly Migration[] = [
   recall,
   compactions,
   toolShelf,
+  conversationAbout,
 ];
 
 /** Advisory lock of the database ("mcpr"), held during migration. */

@@ -15,6 +15,7 @@ import { ledgerCloud } from './0015-ledger-cloud.ts';
 import { recall } from './0016-recall.ts';
 import { compactions } from './0017-compactions.ts';
 import { toolShelf } from './0018-tool-shelf.ts';
+import { conversationAbout } from './0019-conversation-about.ts';
 import type { Migration } from './migration.ts';
 
 /**
@@ -37,6 +38,7 @@ export const migrations: readonly Migration[] = [
   recall,
   compactions,
   toolShelf,
+  conversationAbout,
 ];
 
 /** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to another program's database. */

@@ -1,0 +1,79 @@
+import type { ProjectConversation } from './segments.ts';
+
+/** What conversations are sorted by; most or newest first. */
+export type ConversationOrder = 'seen' | 'requests' | 'dollars' | 'saved' | 'cut';
+
+/** Which conversations are listed. Absent fields and empty lists restrict nothing. */
+export interface ConversationQuery {
+  /** Plain names of projects. */
+  readonly projects?: readonly string[] | undefined;
+  readonly client?: string | undefined;
+  readonly model?: string | undefined;
+  readonly wire?: string | undefined;
+  /** Occurs in the project, task, client, model or first words, or begins the name; in any case. */
+  readonly words?: string | undefined;
+  /** Names of conversations that match as well as those with the words. */
+  readonly named?: readonly string[] | undefined;
+  readonly order: ConversationOrder;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What is known of a conversation beside its texts. */
+export interface ListedConversation extends ProjectConversation {
+  /** Product name of the user agent, or `''`. */
+  readonly client: string;
+  /** First words of the user; `''` where they are not kept. */
+  readonly opening: string;
+  /** Of the requests that the ledger still holds; `null` where it holds none. */
+  readonly bill: ConversationBill | null;
+}
+
+/** What the requests of a conversation cost, and what was cut of them. */
+export interface ConversationBill {
+  readonly requests: number;
+  /** The model of most requests by name order, and how many others answered too. */
+  readonly model: string;
+  readonly otherModels: number;
+  readonly wire: string;
+  readonly firstMs: number;
+  /** `null`: no request has a price. */
+  readonly dollars: number | null;
+  readonly dollarsWithout: number | null;
+  readonly regretDollars: number;
+  readonly regretTokens: number;
+  /** Most tokens that were new and cut in one request. */
+  readonly biggestCut: number;
+}
+
+/** A compaction of a conversation by its client. */
+export interface ListedCompaction {
+  readonly project: string;
+  /** The conversation that was summarised, and the one that goes on from the summary; `''` while there is none. */
+  readonly continues: string;
+  readonly conversation: string;
+  readonly client: string;
+  readonly tokens: number;
+  readonly atMs: number;
+}
+
+/** Values that conversations can be filtered by. */
+export interface ConversationFacets {
+  readonly projects: readonly string[];
+  readonly clients: readonly string[];
+  readonly models: readonly string[];
+  readonly wires: readonly string[];
+}
+
+/** Conversations as a person looks for them. Every method may reject with `StoreUnavailable`; no request waits for one. */
+export interface ConversationStore {
+  list(query: ConversationQuery): Promise<readonly ListedConversation[]>;
+  /** At most 500 of each. @param projects - absent: all */
+  facets(projects?: readonly string[]): Promise<ConversationFacets>;
+  /** Compactions that end or begin one of the conversations, oldest first. */
+  compactions(names: readonly string[], projects?: readonly string[]): Promise<readonly ListedCompaction[]>;
+  /** Names of the conversations that showed texts, by prune id. */
+  showing(pruneIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** Dollars of requests by id; `null` where the model has no price. Absent: not billed yet, or no longer kept. */
+  costs(requestIds: readonly string[], projects?: readonly string[]): Promise<ReadonlyMap<string, number | null>>;
+}
