@@ -257,7 +257,13 @@ describe.skipIf(!hasPostgres)('replicas on one PostgreSQL', () => {
     const older = await replica(url);
     expect(older.problem()).toMatchObject({ reason: 'newer_schema', message: expect.stringMatching(/999.*upgrade/) });
     await expect(older.findOriginal(pruneIdOf('a'))).rejects.toMatchObject({ reason: 'newer_schema' });
-    await runSql(url, 'DELETE FROM mcp_pruner.schema_version WHERE version > 100');
+    await runSql(url, 'UPDATE mcp_pruner.schema_version SET version = 12, works_with = 3 WHERE version = 999');
+    await runSql(url, 'DELETE FROM mcp_pruner.schema_version WHERE version > 12');
+    expect((await replica(url)).problem()).toMatchObject({
+      message: expect.stringMatching(/version 12 of a pre-release.*drop its schema/),
+    });
+    await runSql(url, 'DROP SCHEMA mcp_pruner CASCADE'); // the next test begins with an empty database
+    await replica(url);
   });
 });
 

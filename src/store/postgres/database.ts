@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../errors.ts';
 import type { StoreLog } from '../store-log.ts';
 import { connectionConfig, shownUrl } from './connection-config.ts';
 import { failureOf, isAway, isExhausted, mayBeRepeated } from './failures.ts';
-import { migrate } from './migrations/migrate.ts';
+import { migrate } from './migrate.ts';
 
 export interface DatabaseOptions {
   readonly url: string;

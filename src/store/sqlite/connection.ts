@@ -4,7 +4,7 @@ import type Database from 'better-sqlite3';
 import { sqliteDriver } from './driver.ts';
 import { StoreFileError } from './errors.ts';
 import { makeFolder } from './make-folder.ts';
-import { checkSchema, migrate, migrations } from './migrations/migrate.ts';
+import { checkSchema, migrate, migrations } from './migrate.ts';
 import { type Tables, tablesOn } from './tables.ts';
 
 export interface OpenOptions {

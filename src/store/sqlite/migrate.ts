@@ -1,0 +1,91 @@
+import type { Database } from 'better-sqlite3';
+import { additions, FIRST_VERSION, type Migration } from '../schema/migrations.ts';
+import { sqliteSchema } from '../schema/sqlite.ts';
+import { sqliteDefinitions } from '../sql/common-sql.ts';
+import { sqliteDriver } from './driver.ts';
+import { StoreFileError } from './errors.ts';
+
+/** All migrations of a file, oldest first. */
+export const migrations: readonly Migration[] = [
+  { version: FIRST_VERSION, worksWith: FIRST_VERSION, sql: sqliteSchema },
+  ...additions.map(({ version, worksWith, common, sqlite = '' }) => ({
+    version,
+    worksWith,
+    sql: () => sqliteDefinitions(common) + sqlite,
+  })),
+];
+
+/** Marks a file as ours (`PRAGMA application_id`), so that we never add tables to another program's database. */
+const APPLICATION_ID = 0x6d637072; // "mcpr"
+
+/**
+ * Checks, reading only, whether this program may use a file.
+ *
+ * @returns the version of the file's schema; 0 for an empty one
+ * @throws StoreFileError `newer_schema` for a file of a later version, `error` for another program's database and for
+ * the incomplete schema of a pre-release
+ */
+export function checkSchema(db: Database, path: string, known: readonly Migration[] = migrations): number {
+  const version = versionOf(db);
+  const latest = known.at(-1)?.version ?? 0;
+  const owner = Number(db.pragma('application_id', { simple: true }));
+  const empty = version === 0 && owner === 0 && tableCount(db) === 0;
+  if (!empty && owner !== APPLICATION_ID) {
+    throw new StoreFileError('error', path, 'it is a database of another program; choose another path');
+  }
+  if (version > latest) {
+    const detail = `it has schema version ${version}, this program knows up to ${latest}; upgrade mcp-pruner or choose another path`;
+    throw new StoreFileError('newer_schema', path, detail);
+  }
+  if (isPreRelease(version) && !hasFirstSchema(db)) {
+    const detail = `it has schema version ${version} of a pre-release, which cannot be upgraded; move it away or choose another path`;
+    throw new StoreFileError('error', path, detail);
+  }
+  return version;
+}
+
+/** Migrates a file to the newest schema, each step in its own transaction. Two processes may do so at the same time. */
+export function migrate(db: Database, known: readonly Migration[] = migrations): void {
+  for (const migration of known) {
+    if (versionOf(db) >= migration.version) continue;
+    const step = db.transaction(() => {
+      const version = versionOf(db);
+      if (version >= migration.version) return; // another process was faster
+      if (!isPreRelease(version)) db.exec(migration.sql()); // a pre-release file has the first schema already
+      db.pragma(`application_id = ${APPLICATION_ID}`);
+      db.pragma(`user_version = ${migration.version}`);
+    });
+    step.immediate();
+  }
+}
+
+function isPreRelease(version: number): boolean {
+  return version > 0 && version < FIRST_VERSION;
+}
+
+/** Whether a pre-release file has all of the first schema, and nothing else. */
+function hasFirstSchema(db: Database): boolean {
+  const reference = new (sqliteDriver())(':memory:');
+  try {
+    reference.exec(sqliteSchema());
+    return shapeOf(db) === shapeOf(reference);
+  } finally {
+    reference.close();
+  }
+}
+
+/** The tables with their columns, the indexes and the triggers, independent of the order and the spelling of their SQL. */
+function shapeOf(db: Database): string {
+  const shape = `
+    SELECT m.type, m.name, coalesce(c.name, '') AS "column", coalesce(c.type, '') AS of_type
+    FROM sqlite_schema m LEFT JOIN pragma_table_info(m.name) c ON m.type = 'table' ORDER BY 1, 2, 3`;
+  return JSON.stringify(db.prepare(shape).all());
+}
+
+function versionOf(db: Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+function tableCount(db: Database): number {
+  return Number(db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get());
+}
