@@ -3,6 +3,7 @@ import type { KeyGate } from '../core/ports/key-gate.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { ProjectStore, Viewer } from '../core/ports/projects.ts';
 import { Gate } from '../keys/gate.ts';
+import { Identities } from '../keys/identity.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { Refusals } from '../keys/refusals.ts';
 import { KeyDoor } from '../proxy/doors/key-door.ts';
@@ -25,7 +26,7 @@ export interface OpenKeys {
 const ADOPT_AGAIN_MS = 10_000;
 
 /** Reads the keys, and follows them. Loaded only where requests must name one. */
-export async function openKeys({ store, events, clock, log, failures }: Storage): Promise<OpenKeys> {
+export async function openKeys({ settings, store, events, clock, log, failures }: Storage): Promise<OpenKeys> {
   const onFailure = failures.of('keys');
   const keys = kept<KeyStore>(() => store.keys());
   const projects = kept<ProjectStore>(() => store.projects());
@@ -33,7 +34,8 @@ export async function openKeys({ store, events, clock, log, failures }: Storage)
   const refusals = new Refusals(events, clock);
   const gate = new Gate({ ring, keys, refusals, clock, onFailure });
   await ring.start();
-  if (ring.size === 0) log.warn('keys are required and there is none: mcp-pruner keys create makes one');
+  if (ring.size === 0 && settings.trustedAuthHeader === null)
+    log.warn('keys are required and there is none: mcp-pruner keys create makes one');
   let adopting: NodeJS.Timeout | undefined;
   const adopt = async (): Promise<void> => {
     try {
@@ -49,13 +51,19 @@ export async function openKeys({ store, events, clock, log, failures }: Storage)
     owners: new Ownership(projects, store),
     projects,
     viewer: (keyId) => (keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null)),
-    door: (destinations) => new KeyDoor({ gate, destinations, onFailure }),
+    door: (destinations) => new KeyDoor({ gate, identities: identitiesOf(settings), destinations, onFailure }),
     close() {
       clearTimeout(adopting);
       ring.close();
       refusals.flush();
     },
   };
+}
+
+function identitiesOf(settings: Storage['settings']): Identities | undefined {
+  const { trustedAuthHeader: userHeader, trustedGroupsHeader: groupsHeader, trustedProxies: proxies } = settings;
+  if (userHeader === null) return undefined;
+  return new Identities({ userHeader, groupsHeader, proxies, groupProjects: settings.groupProjects });
 }
 
 /** What is opened once, with its first use. */

@@ -90,6 +90,8 @@ function finish(input: LoadInput, values: Settings, origins: Origins, configFile
   if (isOpen) imply('page', false, 'host');
   // a shared store that other machines can reach requires keys unless configured otherwise
   if (isOpen && values.databaseUrl !== null) imply('requireKey', true, 'host');
+  // users of an authenticating proxy take the place of keys: everybody else still needs one
+  if (values.trustedAuthHeader !== null) imply('requireKey', true, 'trustedAuthHeader');
   if (values.swePrunerUrl !== null) imply('backend', 'swe-pruner', 'swePrunerUrl');
   // a raised minimum size of texts applies to the output of commands, too
   if (values.minPruneChars > DEFAULT_MIN_PRUNE_CHARS) imply('minOutputChars', values.minPruneChars, 'minPruneChars');

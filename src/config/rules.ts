@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /** How a setting's value is parsed and validated. */
@@ -185,4 +186,28 @@ export function listOf<const W extends string>(words: readonly W[]): Rule<readon
     schema: known,
     allowed: `a list of ${words.join(', ')}; in the environment separated by commas`,
   };
+}
+
+/** The name of an HTTP header, in lower case. */
+export function headerName(): Rule<string> {
+  return asText(
+    z
+      .string()
+      .regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/)
+      .toLowerCase(),
+    'the name of a header',
+  );
+}
+
+/** IP addresses and blocks of them. */
+export function cidrs(): Rule<readonly string[]> {
+  const rule = list('IP addresses and CIDR blocks');
+  return { ...rule, schema: rule.schema.refine((all) => all.every(isCidr)) };
+}
+
+function isCidr(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }

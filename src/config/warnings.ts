@@ -30,6 +30,17 @@ export function servingProblem(settings: Settings): string | null {
       'MCP_PRUNER_PORT'
     );
   }
+  const { trustedAuthHeader, trustedProxies, groupProjects } = settings;
+  if (trustedAuthHeader !== null && (!requireKey || trustedProxies.length === 0)) {
+    return (
+      `MCP_PRUNER_TRUSTED_AUTH_HEADER (${trustedAuthHeader}) lets in whom an authenticating proxy vouches for: name its ` +
+      'addresses in MCP_PRUNER_TRUSTED_PROXIES, and leave MCP_PRUNER_REQUIRE_KEY on for everybody else'
+    );
+  }
+  const wrong = groupProjects.find((pair) => !/[^=\s][^=]*=\s*[^=\s]/.test(pair));
+  if (wrong !== undefined) {
+    return `MCP_PRUNER_GROUP_PROJECTS has ${JSON.stringify(wrong)}: write group=project, with commas between pairs`;
+  }
   if (isLoopbackHost(host) || authToken !== null || localToken !== 'off' || requireKey) return null;
   return (
     `host ${host} (MCP_PRUNER_HOST) lets other machines in: set MCP_PRUNER_AUTH_TOKEN to a long random secret ` +

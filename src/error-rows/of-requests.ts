@@ -51,6 +51,12 @@ export const errorsOfRequests = {
     about: 'the request names a project that its key does not open',
     hint: 'Take x-mcp-pruner-project out, or name a project of this key; mcp-pruner keys list shows them.',
   },
+  user_without_project: {
+    rpc: null,
+    http: 403,
+    about: 'the user is signed in, and none of their groups opens a project here',
+    hint: 'Ask the administrator to map one of your groups to a project (MCP_PRUNER_GROUP_PROJECTS).',
+  },
   keys_unavailable: {
     rpc: null,
     http: 503,

@@ -134,7 +134,8 @@ function admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
   return viewer === null ? 'key_project' : { keyId, viewer, limited };
 }
 
-function viewerOf(projects: readonly string[], project: string): Viewer | null {
+/** The viewer of some projects, in one of them; `null` where the named one is not among them. */
+export function viewerOf(projects: readonly string[], project: string): Viewer | null {
   if (projects.includes(ALL_PROJECTS)) return { projects: 'all', project: project || DEFAULT_PROJECT };
   if (project !== '' && !projects.includes(project)) return null;
   const [first = ''] = projects;

@@ -153,8 +153,8 @@ describe('the compose file', () => {
       of(true)
         .map(([name]) => name)
         .sort(),
-    ).toEqual(['balancer', 'grafana', 'postgres', 'prometheus', 'proxy']);
-    for (const [, { profiles }] of of(true)) expect(profiles).toEqual(['team']);
+    ).toEqual(['balancer', 'grafana', 'postgres', 'prometheus', 'proxy', 'sign-in']);
+    for (const [name, { profiles }] of of(true)) expect(profiles).toEqual([name === 'sign-in' ? 'sign-in' : 'team']);
     expect(compose.services.proxy?.environment?.MCP_PRUNER_DATABASE_URL).toMatch(/^postgres:.*@postgres\//);
   });
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Viewer } from './projects.ts';
 
 /** Why a request may not come in. */
@@ -8,14 +9,29 @@ export type KeyRefusal =
   | 'key_revoked'
   | 'key_project'
   | 'key_misplaced'
+  | 'user_without_project'
   | 'keys_unavailable';
 
 /** A request that came in with a key. */
 export interface Admitted {
+  /** `user:` and a name, where an authenticating proxy vouches for the user. */
   readonly keyId: string;
   readonly viewer: Viewer;
   /** Requests to a model count against a limit; `tokens`: what they come to as well. */
   readonly limited: 'no' | 'requests' | 'tokens';
+}
+
+/** Users whom an authenticating proxy in front of the server has signed in. */
+export interface TrustedIdentities {
+  /** Headers, in lower case, that nobody else may send: they are taken off every request. */
+  readonly headers: readonly string[];
+  /**
+   * The user that a request names; `null` where it names none, or does not come from an authenticating proxy.
+   *
+   * @param address - the peer of the connection
+   * @param project - the project that the request names, or `''`
+   */
+  of(address: string, headers: IncomingHttpHeaders, project: string): Admitted | KeyRefusal | null;
 }
 
 /** A request that goes beyond a limit of its key. */

@@ -1,6 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Admitted, Counted, KeyGate, KeyRefusal, OverLimit } from '../../core/ports/key-gate.ts';
+import type {
+  Admitted,
+  Counted,
+  KeyGate,
+  KeyRefusal,
+  OverLimit,
+  TrustedIdentities,
+} from '../../core/ports/key-gate.ts';
 import type { FailureReporter } from '../../failures.ts';
 import { sendError } from '../openai-error.ts';
 import { projectNamed } from '../request-context.ts';
@@ -22,10 +29,14 @@ const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as
 const OWN = /^\/(?:$|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
 /** Paths with their own access control: the page, which asks for the key itself, and the metrics. */
 const OWN_DOOR = /^\/(?:$|page(?:\/|$)|metrics$|favicon\.ico$)/;
+/** Begins the ids of users, who are no keys of the store. */
+const USER = 'user:';
 const BYTES_PER_TOKEN = 4;
 
 export interface KeyDoorOptions {
   readonly gate: KeyGate;
+  /** Absent: nobody vouches for users. */
+  readonly identities?: TrustedIdentities | undefined;
   readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
   readonly onFailure: FailureReporter;
 }
@@ -50,9 +61,15 @@ export class KeyDoor {
   /** Admits a request by calling its `next`, or answers it. */
   enter(coming: IncomingContext): void {
     const { req, next } = coming;
-    if (childOf(req) !== null)
-      next(); // admitted by its own token
-    else this.#ask(coming, takeKey(req));
+    const { identities } = this.#options;
+    const user = identities?.of(req.socket.remoteAddress ?? '', req.headers, projectNamed(req.headers)) ?? null;
+    if (identities) takeHeaders(req, identities.headers);
+    const isChild = childOf(req) !== null; // admitted by its own token
+    const shown = isChild ? null : takeKey(req);
+    if (isChild) next();
+    else if (user === null || shown !== null) this.#ask(coming, shown);
+    else if (isMisplaced(req)) this.#refuse(coming, 'key_misplaced');
+    else this.#answered(coming, user);
   }
 
   #ask(coming: IncomingContext, shown: string | null): void {
@@ -87,7 +104,7 @@ export class KeyDoor {
   #withinLimits(coming: IncomingContext, by: Admitted): void {
     const { req, next, kind } = coming;
     if (by.limited === 'no' || this.#isAmong(OWN, req)) {
-      if (kind === 'upgrade') this.#follow(req.socket, by.keyId);
+      if (kind === 'upgrade' && !by.keyId.startsWith(USER)) this.#follow(req.socket, by.keyId);
       next();
     }
     // a key's limits are enforced per request: a WebSocket would bypass them
@@ -141,6 +158,15 @@ export class KeyDoor {
     if (waitS > 0) res.setHeader('Retry-After', String(waitS));
     sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
     readAway(req);
+  }
+}
+
+/** Takes headers off a request, so that they are neither believed further on nor forwarded. */
+function takeHeaders(req: IncomingMessage, names: readonly string[]): void {
+  for (const name of names) delete req.headers[name];
+  const { rawHeaders } = req;
+  for (let i = rawHeaders.length - 2; i >= 0; i -= 2) {
+    if (names.includes((rawHeaders[i] ?? '').toLowerCase())) rawHeaders.splice(i, 2);
   }
 }
 

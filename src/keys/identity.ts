@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { BlockList, isIPv6 } from 'node:net';
+import type { Admitted, KeyRefusal, TrustedIdentities } from '../core/ports/key-gate.ts';
+import { viewerOf } from './gate.ts';
+
+export interface IdentityOptions {
+  /** Header with the user's name. */
+  readonly userHeader: string;
+  /** Header with the names of the user's groups, separated by commas. */
+  readonly groupsHeader: string;
+  /** Addresses of authenticating proxies, in CIDR notation or alone. */
+  readonly proxies: readonly string[];
+  /** `group=project`; several lines may name the same group, and the project `*` opens all. */
+  readonly groupProjects: readonly string[];
+}
+
+const MAX_USER_CHARS = 150;
+
+/** Users and groups as an authenticating proxy puts them into headers. Only requests from its addresses are believed. */
+export class Identities implements TrustedIdentities {
+  readonly headers: readonly string[];
+  readonly #userHeader: string;
+  readonly #groupsHeader: string;
+  readonly #proxies = new BlockList();
+  readonly #projects: readonly (readonly [group: string, project: string])[];
+
+  constructor({ userHeader, groupsHeader, proxies, groupProjects }: IdentityOptions) {
+    this.#userHeader = userHeader.toLowerCase();
+    this.#groupsHeader = groupsHeader.toLowerCase();
+    this.headers = [this.#userHeader, this.#groupsHeader];
+    for (const proxy of proxies) {
+      const [address = '', bits] = proxy.split('/');
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+      if (bits === undefined) this.#proxies.addAddress(address, family);
+      else this.#proxies.addSubnet(address, Number(bits), family);
+    }
+    this.#projects = groupProjects.map((pair) => {
+      const at = pair.lastIndexOf('=');
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const;
+    });
+  }
+
+  of(address: string, headers: IncomingHttpHeaders, project: string): Admitted | KeyRefusal | null {
+    const user = textOf(headers[this.#userHeader]).slice(0, MAX_USER_CHARS);
+    if (user === '' || !this.#isTrusted(address)) return null;
+    const groups = new Set(
+      textOf(headers[this.#groupsHeader])
+        .split(',')
+        .map((group) => group.trim()),
+    );
+    const projects = [...new Set(this.#projects.flatMap(([group, own]) => (groups.has(group) ? own : [])))];
+    if (projects.length === 0) return 'user_without_project';
+    const viewer = viewerOf(projects, project);
+    return viewer === null ? 'key_project' : { keyId: `user:${user}`, viewer, limited: 'no' };
+  }
+
+  #isTrusted(address: string): boolean {
+    const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+    return plain !== '' && this.#proxies.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
+  }
+}
+
+/** Node reads header bytes as latin-1; a header that came several times is joined by node. */
+function textOf(value: string | string[] | undefined): string {
+  return Buffer.from(String(value ?? ''), 'latin1')
+    .toString('utf8')
+    .trim();
+}
