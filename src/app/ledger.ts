@@ -53,9 +53,9 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
     conversationOf: (pruneId) => events.runOf(pruneId),
     learner: learner ?? undefined,
     ...counters,
-    onBilled: (turn) => {
-      counters.onBilled?.(turn);
-      counters.onRated?.(turn, frontRate(prices, turn));
+    onBilled: (turn, removedHead) => {
+      counters.onBilled?.(turn, removedHead);
+      counters.onRated?.(turn, frontRate(prices, turn), removedHead);
       if (avoided.billed(turn)) counters.onCompaction?.('avoided');
     },
     onFolded: atMostHourly(clock, counters.onFolded, (figures) =>
@@ -74,7 +74,7 @@ export interface LedgerCounters extends Pick<LedgerOptions, 'onBilled' | 'onFold
   /** A client compacted a conversation, or was spared it. */
   readonly onCompaction?: (kind: 'seen' | 'avoided') => void;
   /** A request was billed; `rate` is in dollars for a token at its front, where tools stand, and `null` without a price. */
-  readonly onRated?: (turn: LedgerTurn, rate: number | null) => void;
+  readonly onRated?: (turn: LedgerTurn, rate: number | null, removedHead: number) => void;
 }
 
 /** The front of a request is read from the cache where anything is, and written to it where anything is. */

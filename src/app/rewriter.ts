@@ -11,6 +11,7 @@ import type { Clock, LineScorer, Store } from '../core/ports.ts';
 import type { FindSettings } from '../core/request/find-texts.ts';
 import { RequestPipeline } from '../core/request/pipeline.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
+import type { ToolShelf } from '../core/shelf/shelf.ts';
 import type { FailureReporter } from '../failures.ts';
 import { DECISIONS_SHARE } from './decide-once.ts';
 
@@ -27,6 +28,7 @@ export interface RewriterParts {
   readonly turns?: Turns;
   readonly isHeldOut?: (conversationId: string) => boolean;
   readonly boldness?: BoldnessSteps;
+  readonly shelf?: ToolShelf;
   /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
   readonly recoverCommand?: string;
 }
@@ -58,6 +60,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     turns,
     isHeldOut,
     boldness,
+    shelf: parts.shelf,
   });
 }
 

@@ -97,7 +97,7 @@ export function openServices(
   });
   const { ledger, learner, ledgerStarted } = openLedger(storage, {
     ...counters,
-    onRated: (turn, rate) => toolWatch?.billed({ ...turn, rate }),
+    onRated: (turn, rate, saved) => toolWatch?.billed({ ...turn, rate, saved }),
   });
   const kept = {
     sweep: async () => (await store.sweep()) || (await store.recall.index()),

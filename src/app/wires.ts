@@ -7,6 +7,7 @@ import type { Ownership } from '../core/ownership.ts';
 import type { SegmentPorts } from '../core/ports/segments.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { RefusedConversations } from '../core/request/refused-conversations.ts';
+import { ToolShelf } from '../core/shelf/shelf.ts';
 import { countBody } from '../dialects/anthropic-messages/count-body.ts';
 import { anthropicMessages } from '../dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -38,7 +39,7 @@ import { isHeldOut } from './held-out.ts';
 import { keptAnswers } from './kept-answers.ts';
 import { recoverCommand } from './recover-command.ts';
 import { requestIds } from './request-ids.ts';
-import { rewriterOf } from './rewriter.ts';
+import { globs, rewriterOf } from './rewriter.ts';
 import type { Services } from './services.ts';
 
 /** The routes whose requests are looked into on their way to a model. */
@@ -221,6 +222,7 @@ async function handlerOptions(
       scorer: scorer ?? undefined,
       boldness: learner ?? undefined,
       isHeldOut: settings.holdout > 0 ? (id) => isHeldOut(id, settings.holdout) : undefined,
+      shelf: toolShelfOf(services, owners),
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
       owners,
@@ -245,6 +247,19 @@ async function handlerOptions(
     hasProjects: owners !== undefined,
     onFailure: failures.of('forwarding'),
   };
+}
+
+function toolShelfOf({ settings, store, clock, failures }: Services, owners: Ownership | undefined): ToolShelf {
+  const shortens = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
+  return new ToolShelf({
+    store,
+    clock,
+    shortens: shortens[settings.toolShelf],
+    never: globs(settings.toolShelfNever),
+    ttlMs: settings.pruneIdTtlS * 1000,
+    owners,
+    onFailure: failures.of('shelf'),
+  });
 }
 
 /** Bodies that wait for the database are as they came; what they hold is read once they go on. */

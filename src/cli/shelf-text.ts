@@ -13,21 +13,27 @@ export interface ShelfReport {
   };
 }
 
-/** This version forwards all descriptions whole. */
-const NOTHING_SHORTENED = { saved: { tokens: 0, usd: 0 }, shelf_called: 0 };
-
 /** @throws StoreUnavailable */
 export async function readShelf(
-  store: Pick<ShelfStore, 'wouldSave'>,
+  store: Pick<ShelfStore, 'totals'>,
   setting: Settings['toolShelf'],
   query: { readonly sinceDay: string; readonly project?: string },
 ): Promise<ShelfReport> {
-  return { tool_shelf: { setting, would_save: await store.wouldSave(query), ...NOTHING_SHORTENED } };
+  const { wouldSave: would_save, saved, called: shelf_called } = await store.totals(query);
+  return { tool_shelf: { setting, would_save, saved, shelf_called } };
 }
 
-/** What unused tools cost; `''` where that is nothing. */
-export function shelfText({ tool_shelf: { would_save } }: ShelfReport): string {
-  if (would_save.tokens === 0) return '';
-  const { tokens, usd } = would_save;
-  return `\nTools: descriptions of tools that are never called cost ${count(tokens)} tokens, ${money(usd)}: mcp-pruner tools\n`;
+/** What unused tools cost, and what shortening them saved; `''` where that is nothing. */
+export function shelfText({ tool_shelf: { setting, would_save, saved, shelf_called } }: ShelfReport): string {
+  const lines: string[] = [];
+  if (saved.tokens > 0) {
+    const called = shelf_called === 0 ? 'none was called' : `${count(shelf_called)} calls of a shortened tool`;
+    lines.push(`shortened descriptions saved ${count(saved.tokens)} tokens, ${money(saved.usd)}; ${called}`);
+  }
+  if (would_save.tokens > 0) {
+    const how = setting === 'measure' || setting === 'off' ? '; MCP_PRUNER_TOOL_SHELF=on saves that' : '';
+    const words = `descriptions of tools that are never called cost ${count(would_save.tokens)} tokens`;
+    lines.push(`${words}, ${money(would_save.usd)}: mcp-pruner tools${how}`);
+  }
+  return lines.length === 0 ? '' : `\nTools: ${lines.join('\n       ')}\n`;
 }

@@ -23,11 +23,13 @@ export const tools: Command = {
 
   async run(call, io) {
     const { globs } = await import('../app/rewriter.ts');
-    const never = globs(readSettings(call, io).settings.toolShelfNever);
+    const { toolShelf, toolShelfNever } = readSettings(call, io).settings;
+    const never = globs(toolShelfNever);
+    const shortens = toolShelf === 'on' || toolShelf === 'always';
     const project = textOption(call, 'project');
     const found = await withStore(call, io, ({ shelf }) => shelf.tools(project === undefined ? {} : { project }));
     const nowMs = io.clock.nowMs();
-    const shown = found.map((tool) => shownOf(tool, never, nowMs));
+    const shown = found.map((tool) => shownOf(tool, { never, shortens, nowMs }));
     if (call.values.json === true) io.out(`${JSON.stringify(shown, null, 2)}\n`);
     else if (shown.length === 0) io.out('no tools were seen: requests through the proxy count\n');
     else {
@@ -53,9 +55,17 @@ interface ToolShown {
   readonly usd_per_month: number;
 }
 
-function shownOf(tool: ShelfTool, never: (name: string) => boolean, nowMs: number): ToolShown {
-  const { name, kind, tokens, conversations, calls, lastCallMs, firstMs, dollars } = tool;
-  const state = kind === 'plain' ? (never(name) ? 'never' : 'whole') : kind;
+interface Shown {
+  readonly never: (name: string) => boolean;
+  /** Whether tools on the shelf are shortened now. */
+  readonly shortens: boolean;
+  readonly nowMs: number;
+}
+
+function shownOf(tool: ShelfTool, { never, shortens, nowMs }: Shown): ToolShown {
+  const { name, kind, tokens, conversations, calls, lastCallMs, firstMs, dollars, shelved } = tool;
+  const plain = never(name) ? 'never' : shelved && shortens ? 'shortened' : 'whole';
+  const state = kind === 'plain' ? plain : kind;
   const months = Math.max(1, (nowMs - firstMs) / MONTH_MS);
   const last_call = lastCallMs === null ? null : new Date(lastCallMs).toISOString();
   return { name, tokens, conversations, calls, last_call, state, usd_per_month: dollars / months };

@@ -73,9 +73,9 @@ export function settingsWarnings(settings: Settings): string[] {
     if (protocol !== 'http:' || isLoopbackHost(hostname)) continue;
     warnings.push(`${name} is plain http to another machine: keys and texts travel unencrypted; use https`);
   }
-  if (settings.toolShelf === 'on' || settings.toolShelf === 'always') {
+  if (settings.toolShelf === 'always') {
     warnings.push(
-      `MCP_PRUNER_TOOL_SHELF=${settings.toolShelf} only measures in this version: descriptions of tools are forwarded whole`,
+      'MCP_PRUNER_TOOL_SHELF=always also shortens the tools of subscription logins: providers have refused clients whose requests looked altered',
     );
   }
   if (authToken !== null && authToken.length < 16) {

@@ -1,5 +1,5 @@
-import type { MessageFacts, MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
-import { answeredFrom, causeOf, follows, type Known, shared } from './known.ts';
+import type { HeadFacts, MissCause, ReportedUsage, RequestFacts, TokenCounts } from '../core/ports/ledger.ts';
+import { answeredFrom, causeOf, follows, type Known, shared, sharesHead } from './known.ts';
 import { layOut, type Stretch, settled, withoutCuts } from './layout.ts';
 import { dollarsOf, inputOf, type Price, ratesFor } from './prices.ts';
 
@@ -14,6 +14,8 @@ export interface Bill {
   readonly dollarsWithout: number | null;
   readonly removed: number;
   readonly removedNew: number;
+  /** Of `removed`, what was cut in front of the messages. */
+  readonly removedHead: number;
   /** Index of the first message that no request had before, as far as that is known. */
   readonly newFrom: number;
   /** Removed tokens by the provider's count, and as they were estimated, uncalibrated; `null` where it did not say. */
@@ -33,8 +35,8 @@ export interface BillBasis {
   readonly price: Price | null;
   /** The provider's tokens for each one estimated. */
   readonly calibration: number;
-  /** The provider's tokens that were cut from a message. Default: its estimate, calibrated. */
-  readonly removedFrom?: (message: MessageFacts) => number;
+  /** The provider's tokens that were cut from a message, or in front of all. Default: its estimate, calibrated. */
+  readonly removedFrom?: (message: HeadFacts) => number;
   /** The provider has reported cache figures for this model before, so absent ones mean 0. Default: unknown. */
   readonly reportsCache?: boolean;
   /** The request begins a conversation that goes on from a summary of another one. */
@@ -67,22 +69,25 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
   const marks = (known?.marks ?? []).filter(({ messages: count }) => count <= common);
   const exactly = exactRemoved(facts, total);
   const estimated = layOut(facts.messages, total, facts.bytes, marks, removedFrom);
-  const stretches = settled(estimated, exactOf(known, common), exactly);
+  const head = headOf(facts, known, exactly, removedFrom);
+  const stretches = settled(estimated, exactOf(known, common), exactly === null ? null : Math.max(0, exactly - head));
   const alike = known !== null && goesOn(known, facts, common);
   const direct = known !== null && follows(known, facts);
   const newFrom = direct ? common : Math.max(common, facts.fresh.from);
   const caches = basis.reportsCache === true || hasCacheFigures(facts.usage);
   const without = caches
-    ? twinOf(facts, usage, stretches, alike && direct ? known : null, rules)
-    : withoutCuts(usage, stretches);
+    ? twinOf(facts, usage, { stretches, head }, alike && direct ? known : null, rules)
+    : withoutCuts(usage, stretches, head);
   const written = usage.write5m + usage.write1h;
-  const removed = stretches.reduce((sum, one) => sum + one.removed, 0);
+  const removed = stretches.reduce((sum, one) => sum + one.removed, head);
+  const isFirst = known === null && facts.fresh.from === 0;
   const next: Known = {
     atMs: facts.atMs,
     model: facts.model,
     tools: facts.tools,
     system: facts.system,
     messages: remembered(facts, stretches, known, common, exactly !== null),
+    ...(facts.head && { head: { cuts: facts.head.cuts, ...(exactly !== null && { exact: head }) } }),
     counted: exactly !== null || (known?.counted ?? false),
     marks: [...marks, { messages: facts.messages.length, tokens: total }].slice(-MAX_MARKS),
     cached: standing(usage, rules),
@@ -100,7 +105,8 @@ export function billOf(facts: RequestFacts, known: Known | null, basis: BillBasi
     dollars: price && dollarsOf(usage, price),
     dollarsWithout: price && dollarsOf(without, price),
     removed,
-    removedNew: stretches.slice(newFrom).reduce((sum, one) => sum + one.removed, 0),
+    removedNew: stretches.slice(newFrom).reduce((sum, one) => sum + one.removed, isFirst ? head : 0),
+    removedHead: head,
     newFrom,
     checked: exactly === null ? null : { exact: exactly, estimated: sumOfRemoved(facts) },
     ...(caches && facts.usage !== null ? missOf(facts, known, usage, basis, stretches) : noMiss(price)),
@@ -115,8 +121,21 @@ function exactRemoved({ counted, usage }: RequestFacts, total: number): number |
   return input === null || usage === null || usage.input === null ? null : Math.max(0, input - total);
 }
 
-function sumOfRemoved({ messages }: RequestFacts): number {
-  return messages.reduce((sum, { removed }) => sum + removed, 0);
+function sumOfRemoved({ messages, head }: RequestFacts): number {
+  return messages.reduce((sum, { removed }) => sum + removed, head?.removed ?? 0);
+}
+
+/** The provider's tokens that were cut in front of the messages. @param exactly - of all cuts, where it counted them */
+function headOf(
+  { head, messages }: RequestFacts,
+  known: Known | null,
+  exactly: number | null,
+  removedFrom: (head: HeadFacts) => number,
+): number {
+  if (!head) return 0;
+  if (exactly !== null && messages.every(({ removed }) => removed === 0)) return exactly;
+  const before = known?.head?.cuts === head.cuts ? known.head.exact : undefined;
+  return Math.min(before ?? Math.max(0, removedFrom(head)), exactly ?? Number.POSITIVE_INFINITY);
 }
 
 /** What is known exactly of the messages that two requests share; nothing where no request was ever counted. */
@@ -181,6 +200,7 @@ function goesOn(known: Known, facts: RequestFacts, common: number): boolean {
     known.model === facts.model &&
     known.tools === facts.tools &&
     known.system === facts.system &&
+    sharesHead(known, facts) &&
     common === known.messages.length &&
     facts.atMs - known.atMs <= known.lifetimeMs
   );
@@ -207,6 +227,12 @@ function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
   return tokens < minPrefix ? 0 : Math.floor(tokens / cacheStep) * cacheStep;
 }
 
+/** What was cut from messages, and in front of them. */
+interface Cuts {
+  readonly stretches: readonly Stretch[];
+  readonly head: number;
+}
+
 /**
  * The bill of the same request without any cut. The cache would have hit where it did hit; only what depends on lengths
  * is worked out anew: prefixes that are cached from a least length on, and by steps. Where the whole cache was hit, the
@@ -216,11 +242,12 @@ function stepped(tokens: number, { cacheStep, minPrefix }: CacheRules): number {
 function twinOf(
   facts: RequestFacts,
   usage: TokenCounts,
-  stretches: readonly Stretch[],
+  cuts: Cuts,
   known: Known | null,
   rules: CacheRules,
 ): TokenCounts {
-  const twin = withoutCuts(usage, stretches);
+  const { stretches, head } = cuts;
+  const twin = withoutCuts(usage, stretches, head);
   const total = inputOf(twin);
   if (total === inputOf(usage) && (known === null || known.cachedWithout === known.cached)) return twin;
   if (rules.automatic) {
@@ -236,17 +263,17 @@ function twinOf(
   const wrote = usage.write5m + usage.write1h > 0;
   // long enough and still not written: the provider would not have written the longer one either
   if (!wrote && endOf(stretches, facts.cacheUpTo) >= rules.minPrefix) return twin;
-  const upTo = wrote ? twin.write5m + twin.write1h : endWithout(stretches, facts.cacheUpTo);
+  const upTo = wrote ? twin.write5m + twin.write1h : endWithout(cuts, facts.cacheUpTo);
   if (upTo < rules.minPrefix) return twin;
   const read = Math.min(known?.cachedWithout ?? 0, upTo);
-  const hourUpTo = wrote ? twin.write1h : Math.min(upTo, hourEndWithout(facts, stretches, rules));
+  const hourUpTo = wrote ? twin.write1h : Math.min(upTo, hourEndWithout(facts, cuts, rules));
   const write1h = Math.max(0, hourUpTo - read);
   return { read, write1h, write5m: upTo - read - write1h, fresh: total - upTo, output: usage.output };
 }
 
 /** Where the part ends, without cuts, that a breakpoint writes for an hour; 0 where that part is too short to be cached. */
-function hourEndWithout({ cacheHourUpTo }: RequestFacts, stretches: readonly Stretch[], rules: CacheRules): number {
-  const end = cacheHourUpTo == null ? 0 : endWithout(stretches, cacheHourUpTo);
+function hourEndWithout({ cacheHourUpTo }: RequestFacts, cuts: Cuts, rules: CacheRules): number {
+  const end = cacheHourUpTo == null ? 0 : endWithout(cuts, cacheHourUpTo);
   return end < rules.minPrefix ? 0 : end;
 }
 
@@ -274,8 +301,8 @@ function endOf(stretches: readonly Stretch[], messages: number): number {
 }
 
 /** The same without cuts. */
-function endWithout(stretches: readonly Stretch[], messages: number): number {
-  return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, endOf(stretches, messages));
+function endWithout({ stretches, head }: Cuts, messages: number): number {
+  return stretches.slice(0, messages).reduce((sum, { removed }) => sum + removed, head + endOf(stretches, messages));
 }
 
 /** What a new token cost: where anything was written to a cache, what is new is written. */

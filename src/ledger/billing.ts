@@ -1,8 +1,8 @@
 import type {
+  HeadFacts,
   LedgerState,
   LedgerSum,
   LedgerTurn,
-  MessageFacts,
   RegretFacts,
   RequestFacts,
   Settling,
@@ -57,6 +57,8 @@ export class Billing {
   readonly turns: LedgerTurn[] = [];
   /** Dollars of a new token in each of them. */
   readonly entering: number[] = [];
+  /** Tokens that were cut in front of the messages of each of them. */
+  readonly removedHeads: number[] = [];
   readonly regretted = new Set<string>();
   readonly #options: BillingOptions;
   readonly #held: ReadonlyMap<string, HeldState>;
@@ -122,7 +124,7 @@ export class Billing {
     const scale = this.#scale(facts);
     const compacted = state === null && this.#isCompacted(name, facts);
     const seen = scale.see(facts, from, facts.usage?.input ?? null);
-    const removedFrom = (message: MessageFacts): number => scale.removedFrom(message);
+    const removedFrom = (message: HeadFacts): number => scale.removedFrom(message);
     const reportsCache = scale.sawCache(facts.usage !== null && hasCacheFigures(facts.usage));
     const bill = billOf(facts, from, { price, calibration: scale.calibration, removedFrom, reportsCache, compacted });
     if (bill.miss === 'changed_by_us') {
@@ -137,10 +139,11 @@ export class Billing {
     const turn = turnOf({ ...facts, regrets }, shadow ? asSent(bill) : bill);
     const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
     const would = shadow ? wouldBe(bill) : null;
-    const share = shadow || bill.checked ? 0 : scale.deviation(facts.messages);
+    const cutParts = facts.head ? [...facts.messages, facts.head] : facts.messages;
+    const share = shadow || bill.checked ? 0 : scale.deviation(cutParts);
     const savedDeviation = share * Math.abs((bill.dollarsWithout ?? 0) - (bill.dollars ?? 0));
     const counted = { ...seen, checked: bill.checked, checkFailure, reportsCache, savedDeviation, would };
-    if (bill.checked) scale.seeRemoved(facts.messages, bill.checked.exact);
+    if (bill.checked) scale.seeRemoved(cutParts, bill.checked.exact);
     const entering = bill.entering ?? 0;
     for (const group of turnSums(turn, texts, counted)) this.#sums.add(group);
     for (const group of textSums(turn, texts, entering)) this.#sums.add(group);
@@ -151,6 +154,7 @@ export class Billing {
     }
     this.turns.push(turn);
     this.entering.push(entering);
+    this.removedHeads.push(bill.removedHead);
     if (facts.conversationId === '') return;
     const value = nextState(state, from, bill.known, facts, entering);
     const { lineage = '', atMs } = facts;

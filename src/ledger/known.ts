@@ -11,6 +11,8 @@ export interface Known {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly KnownMessage[];
+  /** What was put in the place of what was cut in front of them, and what that was exactly, where the provider's count says so. */
+  readonly head?: { readonly cuts: string; readonly exact?: number };
   /** Some of them have an `exact`. */
   readonly counted: boolean;
   /** What each request so far was billed for, by the messages that it had; only of messages that still stand. */
@@ -40,6 +42,11 @@ export function shared(known: Known, messages: readonly MessageFacts[], withCuts
   return most;
 }
 
+/** Whether the same was cut in front of the messages of two requests. */
+export function sharesHead(known: Known, { head }: RequestFacts): boolean {
+  return (known.head?.cuts ?? '') === (head?.cuts ?? '');
+}
+
 /** Why a request was not read from the cache as far as the one before it had left it there. */
 export interface Miss {
   readonly cause: MissCause;
@@ -60,6 +67,7 @@ export function causeOf(known: Known | null, facts: RequestFacts, compacted: boo
   if (known.model !== facts.model) return { cause: 'model_changed', at: -1 };
   if (known.tools !== facts.tools) return { cause: 'tools_changed', at: -1 };
   if (known.system !== facts.system) return { cause: 'system_changed', at: -1 };
+  if (!sharesHead(known, facts)) return { cause: 'changed_by_us', at: -1 };
   const meant = shared(known, facts.messages, false);
   const sent = shared(known, facts.messages, true);
   if (sent < meant) return { cause: 'changed_by_us', at: sent };

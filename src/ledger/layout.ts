@@ -94,13 +94,17 @@ function removedBefore(stretches: readonly Stretch[], place: number): number {
   return removed;
 }
 
-/** A bill as it would have been, had nothing been cut and had the cache hit at the very same places. */
-export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[]): TokenCounts {
-  const cutsUpTo = (place: number): number => removedBefore(stretches, place);
+/**
+ * A bill as it would have been, had nothing been cut and had the cache hit at the very same places.
+ *
+ * @param head - tokens that were cut in front of the messages, where every cached prefix begins
+ */
+export function withoutCuts(usage: TokenCounts, stretches: readonly Stretch[], head: number): TokenCounts {
+  const cutsUpTo = (place: number): number => (place > 0 ? head : 0) + removedBefore(stretches, place);
   // what lives longer stands first: the provider asks for that order
   const at1h = usage.read + usage.write1h;
   const at5m = at1h + usage.write5m;
-  const all = stretches.reduce((sum, { removed }) => sum + removed, 0);
+  const all = stretches.reduce((sum, { removed }) => sum + removed, head);
   const read = cutsUpTo(usage.read);
   const long = usage.write1h > 0 ? cutsUpTo(at1h) : read;
   const short = usage.write5m > 0 ? cutsUpTo(at5m) : long;

@@ -1,4 +1,4 @@
-import type { MessageFacts, RequestFacts } from '../core/ports/ledger.ts';
+import type { HeadFacts, RequestFacts } from '../core/ports/ledger.ts';
 import type { Known } from './known.ts';
 import { TokenModel } from './token-model.ts';
 import { cutFrom, type NewTokens, type Row, removedRow, rowOf } from './token-rows.ts';
@@ -68,14 +68,14 @@ export class ModelScale {
   }
 
   /** The provider's tokens that were cut from a message, as in `MessageFacts`: below 0 only where they count that way. */
-  removedFrom({ cut, removed }: MessageFacts): number {
+  removedFrom({ cut, removed }: HeadFacts): number {
     if (cut === undefined) return removed * this.calibration;
     const tokens = this.#tokens.tokens(cutFrom([{ cut }]));
     return removed < 0 ? Math.min(0, tokens) : Math.max(0, tokens);
   }
 
   /** How far the sum of the tokens that were cut from some messages may be off: its standard deviation, as a share of it. */
-  deviation(messages: readonly MessageFacts[]): number {
+  deviation(messages: readonly HeadFacts[]): number {
     const cut = cutFrom(messages);
     const tokens = Math.abs(this.#tokens.tokens(cut));
     return tokens < 1 ? 0 : Math.hypot(TEXT_DEVIATION, this.#tokens.deviation(cut) / tokens);
@@ -100,7 +100,7 @@ export class ModelScale {
   }
 
   /** Learns from the provider's count of all that was removed from a request. */
-  seeRemoved(messages: readonly MessageFacts[], exact: number): void {
+  seeRemoved(messages: readonly HeadFacts[], exact: number): void {
     this.#learn(removedRow(messages, exact));
   }
 

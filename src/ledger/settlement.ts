@@ -45,6 +45,7 @@ export interface SettleResult {
   readonly turns: readonly LedgerTurn[];
   /** Dollars of a new token in each of them. */
   readonly entering: readonly number[];
+  readonly removedHeads: readonly number[];
   readonly states: ReadonlyMap<string, HeldState>;
   readonly regretted: ReadonlySet<string>;
   readonly failures: readonly Failure[];
@@ -103,6 +104,7 @@ export class Settlement {
     this.#result = {
       turns: billing.turns,
       entering: billing.entering,
+      removedHeads: billing.removedHeads,
       states: billing.changed,
       regretted: billing.regretted,
       failures,

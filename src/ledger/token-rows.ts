@@ -1,4 +1,4 @@
-import type { AddedMessages, MessageFacts, RequestFacts } from '../core/ports/ledger.ts';
+import type { AddedMessages, HeadFacts, RequestFacts } from '../core/ports/ledger.ts';
 import { type Known, shared } from './known.ts';
 import { MESSAGES, THOUGHTS, type TokenModel } from './token-model.ts';
 
@@ -39,12 +39,12 @@ export function rowOf(model: TokenModel, facts: RequestFacts, known: Known | nul
 }
 
 /** All tokens that the provider counts as removed from a request. */
-export function removedRow(messages: readonly MessageFacts[], exact: number): Row {
+export function removedRow(messages: readonly HeadFacts[], exact: number): Row {
   return { features: cutFrom(messages), tokens: exact, deviation: Math.hypot(COUNTED_SHARE * exact, COUNTED_TOKENS) };
 }
 
 /** Features of all that was cut from some messages; empty where nothing was. */
-export function cutFrom(messages: readonly Pick<MessageFacts, 'cut'>[]): number[] {
+export function cutFrom(messages: readonly Pick<HeadFacts, 'cut'>[]): number[] {
   return summed(messages.flatMap(({ cut }) => (cut === undefined ? [] : [cut.split(' ').map(Number)])));
 }
 

@@ -154,7 +154,7 @@ export class PruneStep {
     const time = new AbortController();
     const { dialect } = this.#options;
     const { requestId, scope } = context;
-    const request = { body, dialect, scope, signal: time.signal };
+    const request = { body, dialect, scope, sender: context, signal: time.signal };
     const rewritten = await this.#rewrite(requestId, request, policy, time, fallbacks);
     if (rewritten?.refusedBefore) fallbacks.push('left_alone' satisfies FallbackCode);
     fallbacks.push(...(rewritten?.fallbacks ?? []));

@@ -4,6 +4,7 @@ import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
 import { viewerOf } from './doors/admitted.ts';
 import { childOf } from './doors/child-door.ts';
+import type { Destination } from './upstream/destinations.ts';
 
 /** Who sends a request, and where it belongs. Created once when a request is admitted, and handed down. */
 export interface RequestContext {
@@ -22,6 +23,8 @@ export interface RequestContext {
   readonly session: string;
   /** Product name of the user agent, without its version; `unknown` without one. */
   readonly client: string;
+  /** Logged in with a subscription instead of an API key. */
+  readonly isSubscription: boolean;
 }
 
 const DEFAULT_PROJECT = 'default';
@@ -39,7 +42,11 @@ const SESSION_HEADERS = [
 const KEY_HEADERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 
 /** Reads the context of an admitted request from its headers and from what its gatekeeper found. */
-export function contextOf(req: IncomingMessage, requestId: string): RequestContext {
+export function contextOf(
+  req: IncomingMessage,
+  requestId: string,
+  to?: Pick<Destination, 'upstream' | 'path'>,
+): RequestContext {
   const { headers } = req;
   const viewer = viewerOf(req);
   const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
@@ -54,7 +61,19 @@ export function contextOf(req: IncomingMessage, requestId: string): RequestConte
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
     session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',
     client,
+    isSubscription: isSubscription(headers) || (to !== undefined && isChatGpt(to)),
   };
+}
+
+/** The address of ChatGPT, which takes no API keys. */
+function isChatGpt({ upstream, path }: Pick<Destination, 'upstream' | 'path'>): boolean {
+  return /^https?:\/\/(?:[^/]+\.)?chatgpt\.com(?::|$)/.test(upstream.origin) || path.startsWith('/backend-api/');
+}
+
+/** Claude Code's OAuth login, or Codex with a ChatGPT login. */
+function isSubscription(headers: IncomingHttpHeaders): boolean {
+  const { authorization = '', 'anthropic-beta': beta = '', 'chatgpt-account-id': account } = headers;
+  return /^bearer\s+sk-ant-oat/i.test(authorization) || String(beta).includes('oauth-') || account !== undefined;
 }
 
 /** `claude-cli` of `claude-cli/2.1.3 (external, cli)`. */

@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream';
 import { reasonOf } from '../core/failure-reason.ts';
 import type { CountAnswer } from '../core/ports/ledger.ts';
 import type { RequestPipeline } from '../core/request/pipeline.ts';
-import type { TextOutcome } from '../core/request/prefix-memo.ts';
 import type { RefusedConversations } from '../core/request/refused-conversations.ts';
 import type { Rewritten } from '../core/request/rewritten.ts';
 import type { ProviderUsage } from '../dialects/dialect.ts';
@@ -59,7 +58,7 @@ export class WireHandler {
   /** Never rejects: after any internal fault, the client's own bytes are forwarded. */
   async handle(req: IncomingMessage, res: ServerResponse, to: ModelDestination): Promise<void> {
     const requestId = this.#options.newRequestId();
-    const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId), to);
+    const exchange = new WireExchange(this.#options, this.#step, req, res, contextOf(req, requestId, to), to);
     try {
       await exchange.run();
     } catch (cause) {
@@ -217,7 +216,7 @@ class WireExchange {
     rewritten: Rewritten | null,
     decline?: Decline,
   ): Promise<Exchange> {
-    const saved = rewritten && !this.#options.shadow ? savedBy(rewritten.outcomes) : 0;
+    const saved = rewritten && !this.#options.shadow ? savedBy(rewritten) : 0;
     const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
@@ -345,6 +344,7 @@ function withUsage(known: EndedRequest, usage: ProviderUsage | null): RequestRep
 }
 
 /** Tokens saved in a request. */
-function savedBy(outcomes: readonly TextOutcome[]): number {
-  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, 0);
+function savedBy({ outcomes, shelved }: Rewritten): number {
+  const tools = shelved?.tokensSaved ?? 0;
+  return outcomes.reduce((sum, { tokensBefore, tokensAfter }) => sum + tokensBefore - tokensAfter, tools);
 }

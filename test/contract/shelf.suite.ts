@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SeenDeclaration, SeenTools, ShelfConversation, ShelfTool } from '../../src/core/ports/shelf.ts';
+import type { SeenDeclaration, SeenTools, ShelfConversation, ShelfCut, ShelfTool } from '../../src/core/ports/shelf.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import type { Open } from './segments.suite.ts';
 
@@ -21,6 +21,8 @@ export function shelfContract(name: string, open: Open): void {
         isFirst: true,
         declarations: [aDeclaration('fish')],
         calls: new Map(),
+        shortened: new Set(),
+        tokensSaved: 0,
         never: () => false,
         atMs: NOON,
         ...over,
@@ -74,14 +76,63 @@ export function shelfContract(name: string, open: Open): void {
       expect(saves.wouldSave).toBe(60);
       await see(store, 'f', { atMs, calls: new Map([['fish', 1]]), declarations: [] });
       expect((await see(store, 'g', { atMs })).wouldSave).toBe(0);
-      const charge = { project: 'p', day: '2026-05-02', ...saves, rate: 0.001 };
+      const charge = { project: 'p', day: '2026-05-02', ...saves, saved: 10, rate: 0.001 };
       await store.shelf.charge(charge);
       await store.shelf.charge(charge);
-      const saved = await store.shelf.wouldSave({ sinceDay: '2026-05-02', project: 'p' });
-      expect(saved.tokens).toBe(120);
-      expect(saved.usd).toBeCloseTo(0.12);
-      expect(await store.shelf.wouldSave({ sinceDay: '2026-05-03' })).toEqual({ tokens: 0, usd: 0 });
+      const { wouldSave, saved, called } = await store.shelf.totals({ sinceDay: '2026-05-02', project: 'p' });
+      expect([wouldSave.tokens, saved.tokens, called]).toEqual([120, 20, 0]);
+      expect(wouldSave.usd).toBeCloseTo(0.12);
+      expect(saved.usd).toBeCloseTo(0.02);
+      const none = { tokens: 0, usd: 0 };
+      expect(await store.shelf.totals({ sinceDay: '2026-05-03' })).toEqual({ wouldSave: none, saved: none, called: 0 });
       expect((await fishOf(store))?.dollars).toBeCloseTo(0.2);
+    });
+
+    const seeUnused = async (store: StoreHandle, name: string, from = NOON): Promise<void> => {
+      for (const i of [0, 1, 2, 3, 4])
+        await see(store, `${name} ${i}`, { declarations: [aDeclaration(name)], atMs: from + (i > 3 ? DAY_MS : 0) });
+    };
+    const shelvedOn = (store: StoreHandle, atMs: number, over: object = {}): Promise<ReadonlySet<string>> =>
+      store.shelf.shelved({ project: 'p', client: 'codex', never: () => false, atMs, ...over });
+
+    it('puts unused tools on the shelf once a day at most, and takes one that was called off at once', async () => {
+      const store = await open({});
+      await seeUnused(store, 'fish');
+      const atMs = NOON + DAY_MS;
+      expect(await shelvedOn(store, atMs, { never: () => true })).toEqual(new Set());
+      expect(await shelvedOn(store, atMs)).toEqual(new Set(['hash of fish']));
+      expect((await fishOf(store))?.shelved).toBe(true);
+      await seeUnused(store, 'crab');
+      expect(await shelvedOn(store, atMs + 1_000)).toEqual(new Set(['hash of fish']));
+      expect(await shelvedOn(store, atMs, { client: 'other' })).toEqual(new Set());
+      await see(store, 'crab 4', {
+        declarations: [],
+        calls: new Map([['fish', 2]]),
+        shortened: new Set(['fish']),
+        atMs,
+      });
+      expect(await shelvedOn(store, atMs + 2_000)).toEqual(new Set());
+      expect((await store.shelf.totals({ sinceDay: '2026-05-02' })).called).toBe(2);
+      expect((await fishOf(store))?.shelved).toBe(false);
+      expect(await shelvedOn(store, atMs + DAY_MS)).toEqual(new Set(['hash of crab']));
+    });
+
+    it('records what a conversation begins with, and keeps to it', async () => {
+      const store = await open({});
+      const cut: ShelfCut = {
+        ...{ tool: 'fish', ofTool: true, textHash: 'x', chars: 3, startLine: 1, endLine: 2, reason: 'description' },
+        ...{ pruneId: 'prn_1', tokensSaved: 5 },
+      };
+      const begin = (cuts: readonly ShelfCut[], heldMs: number, atMs = NOON) =>
+        store.shelf.begin({ project: 'p', conversation: 'c', cuts, heldMs, atMs });
+      const cutsIn = (project: string) => store.shelf.cutsOf({ project, conversation: 'c', atMs: NOON + 2 * DAY_MS });
+      expect(await cutsIn('p')).toBeNull();
+      expect(await begin([cut], 1_000)).toEqual([cut]);
+      expect(await begin([], 1_000, NOON + 900)).toEqual([cut]);
+      expect(await cutsIn('q')).toEqual([cut]);
+      expect(await begin([], 1_000, NOON + 2 * DAY_MS + 500)).toEqual([cut]);
+      expect(await begin([], 1_000, NOON + 3 * DAY_MS)).toEqual([]);
+      expect(await cutsIn('p')).toEqual([]);
     });
   });
 }

@@ -9,5 +9,6 @@ export const NO_CONTEXT: RequestContext = {
   caller: '',
   isOff: false,
   session: '',
+  isSubscription: false,
   client: 'unknown',
 };

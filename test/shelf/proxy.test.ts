@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { run } from '../cli/fake-io.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
-import { startProxy, type TestProxy } from '../helpers/proxy.ts';
+import { startProxy } from '../helpers/proxy.ts';
 
 const DAY_MS = 86_400_000;
 const LONG = `Finds fish. ${'It looks into every lake and every river of the country. '.repeat(30)}`;
@@ -50,21 +50,11 @@ it('says in tools and report what descriptions of unused tools cost, by conversa
   expect(usd / tokens).toBeCloseTo(1.25e-6);
 });
 
-it('notes nothing with off, and says at start that on only measures', async () => {
+it('notes nothing with off', async () => {
   const upstream = await startUpstream();
-  const sends = async (proxy: TestProxy): Promise<string> => {
-    await (
-      await proxy.chat(JSON.stringify({ model: 'm', tools: TOOLS, messages: [{ role: 'user', content: 'hi' }] }))
-    ).text();
-    await proxy.stop();
-    return (await run(['tools', '--json'], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath } })).out;
-  };
-  const off = await startProxy(upstream, { env: { MCP_PRUNER_TOOL_SHELF: 'off' } });
-  expect(JSON.parse(await sends(off))).toEqual([]);
-  const on = await startProxy(upstream, { env: { MCP_PRUNER_TOOL_SHELF: 'on' } });
-  expect(JSON.parse(await sends(on))).toHaveLength(TOOLS.length);
-  expect(JSON.parse(upstream.requests.at(-1)?.body.toString() ?? '{}').tools).toEqual(TOOLS);
-  expect((await run(['config'], { env: { MCP_PRUNER_TOOL_SHELF: 'on' } })).err).toContain(
-    'only measures in this version',
-  );
+  const proxy = await startProxy(upstream, { env: { MCP_PRUNER_TOOL_SHELF: 'off' } });
+  const body = JSON.stringify({ model: 'm', tools: TOOLS, messages: [{ role: 'user', content: 'hi' }] });
+  await (await proxy.chat(body)).text();
+  await proxy.stop();
+  expect(JSON.parse((await run(['tools', '--json'], { env: { MCP_PRUNER_DB_PATH: proxy.dbPath } })).out)).toEqual([]);
 });

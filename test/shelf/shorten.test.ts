@@ -48,13 +48,14 @@ describe('a shortened description', () => {
     expect([sentence, more]).toEqual(['Finds fish.', []]);
     const pruneId = keptId(textHash(LONG));
     expect(parseMarker(marker ?? '')).toMatchObject({ pruneId, startLine: 1, endLine: 4 });
-    expect(cut).toMatchObject({ original: LONG, pruneId });
+    expect(cut).toMatchObject({ original: LONG, cut: { pruneId } });
   });
 
   it('keeps its first paragraph where the system prompt mentions the tool as a whole word', () => {
     const tools = [{ name: 'fish', description: LONG, input_schema: {} }];
     const kept = (system: string): string => cutsOf({ system, tools }, 'messages').get('fish')?.[0]?.text ?? '';
     expect(kept('Use `fish` often.')).toContain('\nSecond line.\n⟦');
+    expect(kept('Tools:\nfish\tfinds')).toContain('\nSecond line.\n⟦');
     expect(kept('Use fishes or catfish or fish_2.')).not.toContain('Second line.');
   });
 

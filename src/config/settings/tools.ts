@@ -18,12 +18,12 @@ export const toolsSettings = {
   toolShelf: setting({
     rule: oneOf(['off', 'measure', 'on', 'always']),
     fallback: 'measure',
-    doc: 'Long descriptions of tools that are declared and never called: measure notes what shortening them would save. on and always do the same in this version; off notes nothing.',
+    doc: 'Long descriptions of tools that are declared and never called: on shortens them for conversations that begin, measure only notes what that would save, off notes nothing. Subscription logins are only measured; always shortens theirs too, and their provider may refuse that.',
   }),
   toolShelfNever: setting({
     rule: list('tool names (globs)'),
     fallback: [],
-    doc: 'Descriptions of these tools are never counted as ones that can be shortened.',
+    doc: 'Descriptions of these tools are never shortened.',
   }),
   enableMcpIntrospection: setting({
     rule: onOff(),

@@ -412,6 +412,9 @@ export interface MessageFacts {
   readonly cut?: string;
 }
 
+/** What was cut in front of the messages: from descriptions of tools. Fields as in `MessageFacts`. */
+export type HeadFacts = Pick<MessageFacts, 'removed' | 'cuts' | 'cut'>;
+
 /** What is new in a request, behind the model's last answer. */
 export interface FreshFacts {
   /** Index of its first message. */
@@ -496,6 +499,8 @@ export interface RequestFacts extends NamedRequest {
   readonly tools: string;
   readonly system: string;
   readonly messages: readonly MessageFacts[];
+  /** What was cut in front of them; absent where nothing was. */
+  readonly head?: HeadFacts | undefined;
   /** Bytes of the forwarded body. */
   readonly bytes: number;
   /** The provider's count of the body as it came. Absent: not asked. */

@@ -19,6 +19,38 @@ export interface ShelfTool {
   readonly firstMs: number;
   /** Dollars that requests paid for it. */
   readonly dollars: number;
+  /** It is on the shelf: conversations that begin now get it shortened, where the setting says so. */
+  readonly shelved: boolean;
+}
+
+/** What is taken from one description of a tool, found again by the hash of the description. Holds no text. */
+export interface ShelfCut {
+  /** The tool's name, as in its declaration. */
+  readonly tool: string;
+  /** Whether the description is the tool's own, and not one of a parameter. */
+  readonly ofTool: boolean;
+  /** Of the whole description. */
+  readonly textHash: string;
+  /** Characters at its beginning that stay, in UTF-16 units. */
+  readonly chars: number;
+  /** As the marker names them. */
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly reason: string;
+  readonly pruneId: string;
+  /** Estimated, the marker subtracted. */
+  readonly tokensSaved: number;
+}
+
+/** A conversation whose first request is about to be forwarded. */
+export interface NewConversation {
+  readonly project: string;
+  readonly conversation: string;
+  /** What is taken from its tools; empty: it begins with whole ones. */
+  readonly cuts: readonly ShelfCut[];
+  /** A decision about the same conversation that was used within so many milliseconds holds. */
+  readonly heldMs: number;
+  readonly atMs: number;
 }
 
 /** A tool as the first request of a conversation declared it. */
@@ -36,6 +68,9 @@ export interface SeenTools {
   readonly declarations: readonly SeenDeclaration[];
   /** How often the conversation has called each tool by now, its newest answer included. */
   readonly calls: ReadonlyMap<string, number>;
+  /** Tools whose descriptions were shortened in this request, and the tokens that this took off it. */
+  readonly shortened: ReadonlySet<string>;
+  readonly tokensSaved: number;
   /** Tools that are left whole by name. */
   readonly never: (name: string) => boolean;
   readonly atMs: number;
@@ -55,8 +90,10 @@ export interface ShelfCharge {
   /** UTC, `YYYY-MM-DD`. */
   readonly day: string;
   readonly tools: readonly number[];
-  /** Tokens that were not needed, and dollars of one token among the tools. */
+  /** Tokens that were not needed and were sent, and those that were taken off. */
   readonly wouldSave: number;
+  readonly saved: number;
+  /** Dollars of one token among the tools. */
   readonly rate: number;
 }
 
@@ -66,12 +103,44 @@ export interface ShelfSums {
   readonly usd: number;
 }
 
-/** Where the evidence of the tool shelf lives. Each method may reject with `StoreUnavailable`; no request waits for one. */
+/** What the shelf did in some days. */
+export interface ShelfTotals {
+  /** What shortening would have saved beside what it did save. */
+  readonly wouldSave: ShelfSums;
+  readonly saved: ShelfSums;
+  /** Calls of tools whose descriptions were shortened. */
+  readonly called: number;
+}
+
+/**
+ * Where the tool shelf and its evidence live. Each method may reject with `StoreUnavailable`. Only at the beginning of a
+ * conversation does a request wait for one, or for the first time that a process sees it.
+ */
 export interface ShelfStore {
+  /**
+   * Hashes of the declarations that are on the shelf for new conversations of a client. Tools are put there first, at most
+   * once a UTC day for a project and client; one that was called is no longer among them.
+   *
+   * @param query.never - tools that are never put there
+   */
+  shelved(query: {
+    readonly project: string;
+    readonly client: string;
+    readonly never: (name: string) => boolean;
+    readonly atMs: number;
+  }): Promise<ReadonlySet<string>>;
+  /** Records what a conversation begins with. @returns what holds: a decision that stands already wins */
+  begin(conversation: NewConversation): Promise<readonly ShelfCut[]>;
+  /** What was decided when a conversation began; `null` where nothing was recorded. Keeps the record for 90 more days. */
+  cutsOf(query: {
+    readonly project: string;
+    readonly conversation: string;
+    readonly atMs: number;
+  }): Promise<readonly ShelfCut[] | null>;
   /** Counts a conversation with its first request, and its calls once each, whichever request shows them. */
   see(request: SeenTools): Promise<ShelfConversation>;
   charge(charge: ShelfCharge): Promise<void>;
   /** All declarations, those with most tokens first, at most 10,000. */
   tools(query: { readonly project?: string }): Promise<readonly ShelfTool[]>;
-  wouldSave(query: { readonly sinceDay: string; readonly project?: string }): Promise<ShelfSums>;
+  totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<ShelfTotals>;
 }

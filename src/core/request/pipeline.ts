@@ -16,6 +16,7 @@ import { NOTHING_KNOWN, recallHistory } from '../sent/history.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
 import { SentMemory } from '../sent/memory.ts';
 import { controlPrefix, wholeRecord } from '../sent/records.ts';
+import type { ShelvedTools, ToolShelf } from '../shelf/shelf.ts';
 import { TIMED_OUT } from '../within.ts';
 import { AcceptedCuts, NOTE_WAIT_MS } from './accepted.ts';
 import { AnsweredConversations } from './answered-conversations.ts';
@@ -52,6 +53,8 @@ export interface PipelineOptions {
   readonly boldness?: BoldnessSteps;
   /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
   readonly segments?: SegmentPorts;
+  /** Shortens descriptions of tools; absent: all go whole. */
+  readonly shelf?: Pick<ToolShelf, 'recall' | 'run' | 'fromMemory'>;
   /** Keeps conversations behind answers that the provider stores, beyond the memory of this process. */
   readonly answers?: KeptAnswers;
   /** Where originals belong to projects. */
@@ -69,7 +72,7 @@ const SENT_SHARE = 1 / 16;
 const WAITS: FallbackCode = 'budget_waits_for_client';
 
 /**
- * The path of one request: read → recall → direct → decide → persist (with the splice) → remember. Each stage takes the
+ * The path of one request: read → recall → direct → decide → persist (with the splice) → shelve → remember. Each stage takes the
  * request and returns it with what it found out; none calls an earlier one. Nothing outside the cuts changes by a byte, and
  * decisions about messages `0…i` depend on these alone.
  */
@@ -121,7 +124,9 @@ export class RequestPipeline {
     const mayCollect = policy.newTexts === 'prune' && !first.failed;
     const isCollected = mayCollect && (await this.#collect?.run(first, wholly)) === true;
     const last = isCollected ? await this.#run(request, policy) : first;
-    return 'spliced' in last ? this.#remember(last) : last;
+    if (!('spliced' in last)) return last;
+    const shelved = (await this.#options.shelf?.run(last.request)) ?? null;
+    return this.#remember(last, shelved);
   }
 
   /**
@@ -137,9 +142,10 @@ export class RequestPipeline {
     const directives = segments?.directives.known(project) ?? NO_DIRECTIVES;
     const state: StoreState = { epoch: '', directives, now: clock.nowMs(), failure: TIMED_OUT };
     const directed = await this.#recalled(request, policy, state, this.#remembered(request, policy, state), TIMED_OUT);
-    const bypassed = this.#bypassed(directed);
+    const shelved = this.#options.shelf?.fromMemory(directed) ?? null;
+    const bypassed = this.#bypassed(directed, shelved !== null);
     if (bypassed) return bypassed;
-    return this.#outcome(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), []);
+    return this.#outcome(this.#persist.unstored(this.#decide.whole(directed, TIMED_OUT)), [], shelved);
   }
 
   /** What would be cut if the whole conversation were new. Uses no store and changes nothing. */
@@ -168,7 +174,8 @@ export class RequestPipeline {
   async #run(request: IncomingRequest, policy: Policy, mayResume = true): Promise<PersistedRequest | Rewritten> {
     const directed = await this.#prepared(request, policy, mayResume);
     const { body, scope, read } = directed;
-    const bypassed = this.#bypassed(directed);
+    const hasShortTools = (await this.#options.shelf?.recall(directed)) ?? false;
+    const bypassed = this.#bypassed(directed, hasShortTools);
     const from = bypassed?.refusedBefore ? 0 : (read.match?.checkpoint.at ?? 0);
     await slideExpiry(this.#options, body, from, scope.project);
     if (bypassed) return bypassed;
@@ -209,10 +216,11 @@ export class RequestPipeline {
    *
    * @throws HistoryUnknown where the policy is to wait for the store
    */
-  #bypassed(directed: DirectedRequest): Rewritten | null {
-    const { read, known, policy } = directed;
+  #bypassed(directed: DirectedRequest, hasShortTools: boolean): Rewritten | null {
+    const { read, known, policy, dialect } = directed;
     if (this.#options.refused.covers(read)) return leftAlone(directed);
     if (policy.whenHistoryUnknown === 'wait' && known.unknown) throw new HistoryUnknown(known.failure);
+    if (hasShortTools && dialect.binding === 'must') return null;
     return policy.newTexts === 'prune' && this.#isHeldOut(directed) ? heldOut(directed) : null;
   }
 
@@ -234,9 +242,9 @@ export class RequestPipeline {
   }
 
   /** Remembers a request for the next one of its conversation, and reports what it shows. */
-  #remember(persisted: PersistedRequest): Rewritten {
+  #remember(persisted: PersistedRequest, shelved: ShelvedTools | null): Rewritten {
     const { request, fallbacks } = persisted;
-    if (request.policy.newTexts !== 'prune') return this.#outcome(persisted, fallbacks);
+    if (request.policy.newTexts !== 'prune') return this.#outcome(persisted, fallbacks, shelved);
     const body = bodyToRemember(persisted);
     if (body) this.#memo.add(body, request.read.match?.body ?? null);
     if (this.#reporter) {
@@ -244,11 +252,11 @@ export class RequestPipeline {
       this.#reporter.report(request.dialect.binding === 'must' ? ofImmutableHistory(reported) : reported);
     }
     const waits = this.#collect?.waits(persisted) === true;
-    return this.#outcome(persisted, waits ? [...fallbacks, WAITS] : fallbacks);
+    return this.#outcome(persisted, waits ? [...fallbacks, WAITS] : fallbacks, shelved);
   }
 
-  #outcome(persisted: PersistedRequest, fallbacks: readonly string[]): Rewritten {
-    return this.#accepted.seenIn(rewritten(persisted, fallbacks));
+  #outcome(persisted: PersistedRequest, fallbacks: readonly string[], shelved: ShelvedTools | null): Rewritten {
+    return this.#accepted.seenIn(rewritten(persisted, fallbacks, shelved));
   }
 
   /** The epoch of the store and the directives; where the store cannot be asked, `failure` says why. */

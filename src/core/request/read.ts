@@ -33,6 +33,8 @@ export interface ReadBody {
   readonly resultKeys: ReadonlyMap<string, string>;
   readonly conversation: Conversation;
   readonly conversationId: string;
+  /** Nothing of the model's stands in it or before it: it is the first request of its conversation. */
+  readonly begins: boolean;
   /** The remembered body that it begins with. */
   readonly match: PrefixMatch | null;
   /** Index of the first message that is new. */
@@ -94,7 +96,7 @@ export class ReadStage {
     state: StoreState,
     remembered: PrefixMatch | null,
   ): Promise<ReadRequest> {
-    const { body, dialect, scope = NO_SCOPE, signal } = request;
+    const { body, dialect, scope = NO_SCOPE, signal, sender } = request;
     const { turns, answers } = this.#options;
     const directives = viewFor(dialect, state.directives);
     const first = remembered?.checkpoint.at ?? 0;
@@ -105,7 +107,7 @@ export class ReadStage {
     const steps = directives.empty
       ? NO_STEPS
       : heldSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
-    return { body, dialect, scope, signal, policy, state, read, steps };
+    return { body, dialect, scope, signal, sender, policy, state, read, steps };
   }
 
   /** Finds the messages. A remembered body under which other collection steps held is of no use. */
@@ -128,7 +130,8 @@ export class ReadStage {
     const checkpoint = match?.checkpoint;
     const first = checkpoint?.messages ?? 0;
     const { messages, previous } = scanned;
-    const conversation = (checkpoint?.conversation ?? answers.get(previous))?.fork() ?? new Conversation();
+    const before = answers.get(previous);
+    const conversation = (checkpoint?.conversation ?? before)?.fork() ?? new Conversation();
     if (scanned.beside.some((span) => namesRecovery(body, span))) conversation.offerRecovery();
     const found: FoundText[] = [];
     const calls = new Map<ScannedText, CallInContext>();
@@ -155,6 +158,7 @@ export class ReadStage {
       resultKeys,
       conversation,
       conversationId: conversation.id,
+      begins: tailOf(messages) === 0 && (previous === '' || before?.id === ''),
       match,
       first,
       tail: tailOf(messages),

@@ -14,8 +14,18 @@ export interface IncomingRequest {
   readonly body: Buffer;
   readonly dialect: Dialect;
   readonly scope?: RequestScope | undefined;
+  /** Who sends it; absent: its tools are not shortened. */
+  readonly sender?: Sender | undefined;
   /** Aborted when the caller has given up and sent something else: nothing of this request may be recorded then. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The program that sends a request, and how it is logged in. */
+export interface Sender {
+  /** Product name of the user agent, without its version. */
+  readonly client: string;
+  /** Logged in with a subscription: the provider may refuse requests that look altered. */
+  readonly isSubscription: boolean;
 }
 
 /** The scope of a request that names none. */
@@ -36,6 +46,7 @@ export interface ReadRequest {
   readonly dialect: Dialect;
   readonly scope: RequestScope;
   readonly signal: AbortSignal | undefined;
+  readonly sender: Sender | undefined;
   readonly policy: Policy;
   readonly state: StoreState;
   readonly read: ReadBody;

@@ -1,10 +1,13 @@
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 import type { Conversation } from '../../goal/conversation.ts';
 import type { Span } from '../../json/cursor.ts';
+import { shelfPrefix } from '../sent/records.ts';
+import type { ShelvedTools } from '../shelf/shelf.ts';
 import { bindsHistory } from './policy.ts';
 import type { BodyEdit, TextOutcome } from './prefix-memo.ts';
 import { tailOf } from './read.ts';
 import type { DirectedRequest, PersistedRequest } from './request.ts';
+import { applyToBody } from './splice.ts';
 
 /** A request after pruning. `body` is the very Buffer that came in when nothing was cut. */
 export interface Rewritten {
@@ -41,19 +44,24 @@ export interface Rewritten {
   readonly beside: readonly Span[];
   /** The conversation belongs to the control group, which is left whole. */
   readonly heldOut: boolean;
+  /** What was taken from descriptions of tools; `null`: nothing. Not among `edits`. */
+  readonly shelved: ShelvedTools | null;
+  /** It is the first request of its conversation. */
+  readonly begins: boolean;
 }
 
 /** The outcome of a request. */
 export function rewritten(
   { request, spliced }: Pick<PersistedRequest, 'request' | 'spliced'>,
   fallbacks: readonly string[],
+  shelved: ShelvedTools | null = null,
 ): Rewritten {
   const { read, known, found } = request;
   const { model, stream, messages } = read.scanned;
   // replayed texts stand first, for they are older than new ones
   const replayed = found.findLastIndex((text) => known.sent.has(text)) + 1;
   return {
-    body: spliced.body,
+    body: shelved ? withTools(request.body, spliced.edits, shelved.edits) : spliced.body,
     model,
     stream,
     messages,
@@ -62,7 +70,7 @@ export function rewritten(
     conversationId: read.conversationId,
     conversation: read.conversation,
     refusedBefore: false,
-    acceptedBefore: wasAccepted(request),
+    acceptedBefore: wasAccepted(request) || (shelved !== null && !read.begins),
     rawHistory: hasRawHistory(request),
     rawPrefixes: bindsHistory(request) ? known.rawHistory.flatMap((index) => read.prefixes[index] ?? []) : [],
     outcomes: spliced.outcomes,
@@ -72,7 +80,16 @@ export function rewritten(
     edits: spliced.edits,
     beside: read.scanned.beside,
     heldOut: false,
+    shelved,
+    begins: read.begins,
   };
+}
+
+function withTools(body: Buffer, texts: readonly BodyEdit[], tools: readonly BodyEdit[]): Buffer {
+  return applyToBody(
+    body,
+    [...texts, ...tools].toSorted((a, b) => a.start - b.start),
+  );
 }
 
 /** The last message of a request, by all that stands before it and, where it is a result, by its call. */
@@ -100,8 +117,9 @@ export function hasRawHistory({ read: { match }, known: { rawHistory } }: Direct
   return rawHistory.length > 0 || match?.body.rawHistory === true;
 }
 
-/** Prefixes of the messages with cuts that have no answer behind them yet. */
-export function newCutPrefixes({ outcomes, prefixes, messages }: Rewritten): string[] {
+/** Prefixes of what was cut and has no answer behind it yet: messages, and the tools of a conversation that begins. */
+export function newCutPrefixes(request: Rewritten): string[] {
+  const { outcomes, prefixes, messages, shelved, begins, conversationId } = request;
   const tail = tailOf(messages);
   const cut = new Set<number>();
   for (let i = outcomes.length - 1; i >= 0; i--) {
@@ -109,7 +127,8 @@ export function newCutPrefixes({ outcomes, prefixes, messages }: Rewritten): str
     if (!outcome || outcome.messageIndex < tail) break; // they stand in the order of the messages
     if (outcome.pruneId !== null) cut.add(outcome.messageIndex);
   }
-  return [...cut].reverse().flatMap((index) => prefixes[index] ?? []);
+  const tools = begins && shelved ? [shelfPrefix(conversationId)] : [];
+  return [...tools, ...[...cut].reverse().flatMap((index) => prefixes[index] ?? [])];
 }
 
 /** Whether the model answered a message with cuts, so that its provider has accepted them. */

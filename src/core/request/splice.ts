@@ -1,7 +1,7 @@
 import { splitLines } from '../../engine/text/lines.ts';
 import { annotate, applyEdits, type Edit, editsOf, type RenderOptions } from '../../engine/text/render.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
-import { decodeString } from '../../json/cursor.ts';
+import { decodeString, type Span } from '../../json/cursor.ts';
 import { encodeEdits } from '../../json/strings.ts';
 import type { Decision } from '../ports.ts';
 import type { FoundText } from './find-texts.ts';
@@ -46,7 +46,7 @@ export function splice(
     outcomes.push(outcomeOf(text, decision, cut, unsettled));
     if (cut) lifted.push(...text.lift(cut.edits));
     if (read.found[i + 1]?.literal !== text.literal) {
-      if (lifted.length > 0) edits.push(editLiteral(body, text, lifted));
+      if (lifted.length > 0) edits.push(editLiteral(body, text.literal, lifted));
       lifted = [];
     }
     counts.push({ edits: edits.length, outcomes: outcomes.length });
@@ -108,7 +108,7 @@ function outcomeOf(
 }
 
 /** Rewrites one JSON string of the body; every escape outside the cuts stays as the client wrote it. */
-function editLiteral(body: Buffer, { literal }: FoundText, edits: readonly Edit[]): BodyEdit {
+export function editLiteral(body: Buffer, literal: Span, edits: readonly Edit[]): BodyEdit {
   const start = literal.start + 1;
   const end = literal.end - 1;
   const raw = body.toString('utf8', start, end);
@@ -119,7 +119,8 @@ function editLiteral(body: Buffer, { literal }: FoundText, edits: readonly Edit[
   return { start, end, bytes: applyToBody(body.subarray(start, end), cuts) };
 }
 
-function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {
+/** A body with some replacements made, ascending. */
+export function applyToBody(body: Buffer, edits: readonly BodyEdit[]): Buffer {
   const pieces: Buffer[] = [];
   let at = 0;
   for (const { start, end, bytes } of edits) {

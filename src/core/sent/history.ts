@@ -6,7 +6,7 @@ import type { Decision, NewDecision, Store } from '../ports.ts';
 import type { FoundText } from '../request/find-texts.ts';
 import type { DirectedRequest, ReadRequest } from '../request/request.ts';
 import type { SentMemory } from './memory.ts';
-import { controlPrefix, holdsResultOrWords, mayBeCut, takenPrefix } from './records.ts';
+import { controlPrefix, holdsResultOrWords, mayBeCut, shelfPrefix, takenPrefix } from './records.ts';
 import { inOrder, isAt, replay } from './replay.ts';
 
 /** The new part of a request with what was sent of it before. */
@@ -63,6 +63,7 @@ export async function recallHistory(
   const isOpen = ({ skip, messageIndex }: FoundText): boolean => skip === '' && mayDecide(messageIndex);
   const soon = (): readonly string[] => keysOf(read.found.filter(isOpen).map(({ job }) => job));
   const whole = conversationId === '' ? [] : [controlPrefix(conversationId)];
+  if (read.begins) open.push(takenPrefix(shelfPrefix(conversationId)));
   const { sent: records, failure } = await memory.find(
     [...those(first, holdsResultOrWords), ...resultKeys.values(), ...open, ...whole],
     unasked,

@@ -37,6 +37,11 @@ export function takenPrefix(prefix: string): string {
   return keyOf('taken', prefix);
 }
 
+/** Stands for the shortened tools of a conversation among the prefixes of what was cut. */
+export function shelfPrefix(conversationId: string): string {
+  return keyOf('shelf', conversationId);
+}
+
 /** The key that records that a conversation belongs to the control group, for ever. */
 export function controlPrefix(conversationId: string): string {
   return keyOf('control', conversationId);

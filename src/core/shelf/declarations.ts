@@ -26,7 +26,7 @@ export interface DeclaredTools {
   readonly declarations: readonly Declaration[];
   /** Names that `tool_choice` or `allowedFunctionNames` demands. */
   readonly chosen: ReadonlySet<string>;
-  /** System prompt: instructions beside the messages, and the system and developer messages, as JSON. */
+  /** System prompt: instructions beside the messages, and the system and developer messages. */
   readonly instructions: string;
 }
 
@@ -95,7 +95,7 @@ class ToolReader {
       if (key === 'tools') this.#tools('', false);
       else if (key === 'tool_choice') namesIn(this.#value(), this.#chosen);
       else if (CONFIG.has(key)) namesIn(this.#value(), this.#chosen);
-      else if (INSTRUCTIONS.has(key)) this.#instructions.push(this.#raw(cursor.value()));
+      else if (INSTRUCTIONS.has(key)) textsIn(this.#value(), this.#instructions);
       else if (MESSAGES.has(key) && cursor.atArray()) cursor.array(() => this.#message());
     });
     return {
@@ -124,7 +124,8 @@ class ToolReader {
       if ((key === 'role' || key === 'type') && cursor.atString()) says += ` ${this.#text()} `;
       else if (key === 'tools') tools = cursor.at;
     });
-    if (says.includes(' system ') || says.includes(' developer ')) this.#instructions.push(this.#raw(span));
+    if (says.includes(' system ') || says.includes(' developer '))
+      textsIn(JSON.parse(this.#raw(span)), this.#instructions);
     if (!says.includes(' additional_tools ') || tools < 0) return;
     cursor.at = tools;
     this.#tools('', false);
@@ -218,6 +219,12 @@ class ToolReader {
         else if (SCHEMA_MAPS.has(key) && cursor.atObject()) this.#unique(found, () => this.#schema(found, depth + 1));
       });
   }
+}
+
+/** Every string of a value, in order. */
+function textsIn(value: unknown, texts: string[]): void {
+  if (typeof value === 'string') texts.push(value);
+  else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) textsIn(inner, texts);
 }
 
 /** Every string of a choice: more names than were meant keep more tools whole, which does no harm. */

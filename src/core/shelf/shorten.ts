@@ -2,6 +2,7 @@ import { formatMarker } from '../../engine/text/marker.ts';
 import { estimateTokens } from '../../engine/text/tokens.ts';
 import type { Span } from '../../json/cursor.ts';
 import { textHash } from '../hash.ts';
+import type { ShelfCut } from '../ports/shelf.ts';
 import { keptId } from '../recall/kept.ts';
 import type { Declaration, DeclaredTools } from './declarations.ts';
 
@@ -11,13 +12,11 @@ export interface ShortenedDescription {
   /** What stays, with the marker as its last line. */
   readonly text: string;
   readonly original: string;
-  /** Under which the original is recovered. */
-  readonly pruneId: string;
-  /** Estimated, the marker subtracted; above 0. */
-  readonly tokensSaved: number;
+  readonly cut: ShelfCut;
 }
 
-const REASON = 'tool description';
+/** The reason in the marker: a word of French and of English. */
+const REASON = 'description';
 
 /**
  * The descriptions of a tool that become shorter when it is put on the shelf, in the order of the body: to their first
@@ -33,21 +32,33 @@ export function shorten(
   if (kind !== 'plain' || chosen.has(name) || chosen.has(bare)) return [];
   const isMentioned = mentions(instructions, name) || mentions(instructions, bare);
   return descriptions.flatMap(({ literal, text, ofTool }) => {
-    const kept = text.slice(0, ofTool && isMentioned ? endOfParagraph(text) : endOfSentence(text));
-    const shortened = cut(text, kept);
-    return shortened ? [{ literal, ...shortened }] : [];
+    const chars = ofTool && isMentioned ? endOfParagraph(text) : endOfSentence(text);
+    const cut = cutOf({ tool: name, ofTool, text, chars });
+    return cut ? [{ literal, text: shownBy(text, cut), original: text, cut }] : [];
   });
 }
 
-function cut(original: string, kept: string): Omit<ShortenedDescription, 'literal'> | null {
-  if (original.length <= kept.length) return null;
-  const pruneId = keptId(textHash(original));
-  const endLine = lines(original);
-  const next = original.charAt(kept.length);
-  const startLine = next === '\n' ? Math.min(lines(kept) + 1, endLine) : lines(kept);
-  const text = `${kept}\n${formatMarker({ pruneId, startLine, endLine, reason: REASON })}`;
-  const tokensSaved = estimateTokens(original) - estimateTokens(text);
-  return tokensSaved > 0 ? { text, original, pruneId, tokensSaved } : null;
+/** What is left of a description, and the marker behind it. */
+function shownBy(description: string, cut: Omit<ShelfCut, 'tokensSaved'>): string {
+  return `${description.slice(0, cut.chars)}${tailOf(cut)}`;
+}
+
+/** What stands in the place of what is taken. */
+export function tailOf({ pruneId, startLine, endLine, reason }: Omit<ShelfCut, 'tokensSaved'>): string {
+  return `\n${formatMarker({ pruneId, startLine, endLine, reason })}`;
+}
+
+/** `null` where the marker costs more than it saves. */
+function cutOf(of: { readonly tool: string; readonly ofTool: boolean; readonly text: string; readonly chars: number }) {
+  const { tool, ofTool, text, chars } = of;
+  if (text.length <= chars) return null;
+  const hash = textHash(text);
+  const endLine = lines(text);
+  const shown = lines(text.slice(0, chars));
+  const startLine = text.charAt(chars) === '\n' ? Math.min(shown + 1, endLine) : shown;
+  const cut = { tool, ofTool, textHash: hash, chars, startLine, endLine, reason: REASON, pruneId: keptId(hash) };
+  const tokensSaved = estimateTokens(text) - estimateTokens(shownBy(text, cut));
+  return tokensSaved > 0 ? { ...cut, tokensSaved } : null;
 }
 
 function lines(text: string): number {

@@ -22,7 +22,7 @@ export interface AnsweredTools {
   readonly project: string;
   readonly client: string;
   readonly wire: Dialect['name'];
-  readonly read: Pick<Rewritten, 'received' | 'messages' | 'conversationId'>;
+  readonly read: Pick<Rewritten, 'received' | 'messages' | 'conversationId' | 'shelved'>;
   /** The answer as text; `''` where it was not kept. */
   readonly answer: () => string;
 }
@@ -34,10 +34,13 @@ export interface BilledTools {
   readonly atMs: number;
   /** Dollars of a token at the front of the request; `null` without a price. */
   readonly rate: number | null;
+  /** The provider's tokens that shortening took off. */
+  readonly saved: number;
 }
 
 /** Requests that wait to be looked at; those beyond leave no evidence. */
 const MAX_WAITING = 500;
+const NO_TOOLS: ReadonlySet<string> = new Set();
 const MAX_CONVERSATIONS = 10_000;
 const MAX_NAME_CHARS = 200;
 const MAX_TOOLS = 2_000;
@@ -85,7 +88,7 @@ export class ToolWatch {
   async #look({ project, client, wire, read, answer }: AnsweredTools, atMs: number): Promise<void> {
     await nextTurn();
     const { store, never } = this.#options;
-    const { conversationId, messages, received } = read;
+    const { conversationId, messages, received, shelved } = read;
     const key = keyOf(project, conversationId);
     const known = this.#known.get(key);
     if (!known && SIDE.test(received.toString('latin1'))) return;
@@ -96,26 +99,37 @@ export class ToolWatch {
     const declarations = known ? [] : declarationsIn(received, wire);
     if (!known && declarations.length === 0) return;
     const isFirst = messages.every(({ role }) => role !== 'assistant');
-    const about = { project, client, conversation: conversationId, isFirst, declarations, calls, never, atMs };
+    const shortened = { shortened: shelved?.tools ?? NO_TOOLS, tokensSaved: shelved?.tokensSaved ?? 0 };
+    const about = {
+      project,
+      client,
+      conversation: conversationId,
+      isFirst,
+      declarations,
+      calls,
+      ...shortened,
+      never,
+      atMs,
+    };
     this.#known.set(key, await store.see(about));
   }
 
-  async #charge({ project, conversationId, atMs, rate }: BilledTools): Promise<void> {
+  async #charge({ project, conversationId, atMs, rate, saved }: BilledTools): Promise<void> {
     const known = this.#known.get(keyOf(project, conversationId));
     if (!known) return;
     const day = new Date(atMs).toISOString().slice(0, 10);
-    await this.#options.store.charge({ project, day, ...known, rate: rate ?? 0 });
+    await this.#options.store.charge({ project, day, ...known, saved, rate: rate ?? 0 });
   }
 }
 
 /** The tools of a body as evidence; none where the body is not understood. */
-function declarationsIn(body: Buffer, wire: Dialect['name']): readonly SeenDeclaration[] {
+export function declarationsIn(body: Buffer, wire: Dialect['name']): readonly SeenDeclaration[] {
   try {
     const declared = declaredTools(body, wire);
     const named = declared.declarations.filter(({ name }) => isName(name)).slice(0, MAX_TOOLS);
     return named.map((declaration) => {
       const { name, kind, span } = declaration;
-      const saves = shorten(declaration, declared).reduce((sum, { tokensSaved }) => sum + tokensSaved, 0);
+      const saves = shorten(declaration, declared).reduce((sum, { cut }) => sum + cut.tokensSaved, 0);
       const tokens = estimateTokens(body.toString('utf8', span.start, span.end));
       return { hash: declarationHash(body, declaration), name, kind, tokens, saves };
     });

@@ -1,4 +1,4 @@
-import type { ShelfStore, ShelfSums, ShelfTool } from '../../core/ports/shelf.ts';
+import type { ShelfStore, ShelfSums, ShelfTool, ShelfTotals } from '../../core/ports/shelf.ts';
 import { unsupported } from './unsupported.ts';
 
 /** Evidence of some projects. */
@@ -12,6 +12,9 @@ export class NarrowedShelf implements ShelfStore {
   }
 
   /** Evidence is noted by the process that forwards the requests. */
+  shelved = unsupported;
+  begin = unsupported;
+  cutsOf = unsupported;
   see = unsupported;
   charge = unsupported;
 
@@ -20,17 +23,24 @@ export class NarrowedShelf implements ShelfStore {
     return (await Promise.all(found)).flat();
   }
 
-  async wouldSave({ sinceDay, project }: Parameters<ShelfStore['wouldSave']>[0]): Promise<ShelfSums> {
-    const found = this.#asked(project).map((own) => this.#unscoped.wouldSave({ sinceDay, project: own }));
-    const sum = { tokens: 0, usd: 0 };
-    for (const { tokens, usd } of await Promise.all(found)) {
-      sum.tokens += tokens;
-      sum.usd += usd;
-    }
-    return sum;
+  async totals({ sinceDay, project }: Parameters<ShelfStore['totals']>[0]): Promise<ShelfTotals> {
+    const found = this.#asked(project).map((own) => this.#unscoped.totals({ sinceDay, project: own }));
+    const all = await Promise.all(found);
+    return {
+      wouldSave: sumOf(all.map(({ wouldSave }) => wouldSave)),
+      saved: sumOf(all.map(({ saved }) => saved)),
+      called: all.reduce((sum, { called }) => sum + called, 0),
+    };
   }
 
   #asked(project: string | undefined): readonly string[] {
     return project === undefined ? this.#ownProjects : this.#ownProjects.filter((own) => own === project);
   }
+}
+
+function sumOf(sums: readonly ShelfSums[]): ShelfSums {
+  return {
+    tokens: sums.reduce((sum, { tokens }) => sum + tokens, 0),
+    usd: sums.reduce((sum, { usd }) => sum + usd, 0),
+  };
 }

@@ -13,7 +13,7 @@ import type { TextOutcome } from '../../core/request/prefix-memo.ts';
 import { tailOf } from '../../core/request/read.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../dialects/dialect.ts';
-import { addedIn, isAnswer, messagesOf, negated } from './message-facts.ts';
+import { addedIn, headOf, isAnswer, messagesOf, negated } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
 
 /** Facts for the ledger besides the request itself. */
@@ -61,6 +61,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     tools,
     system,
     messages,
+    ...(rewritten.shelved && !forwardedOriginal && { head: headOf(received, rewritten.shelved) }),
     bytes: forwardedOriginal ? received.length : body.length,
     ...cachePlaces(rewritten, about.wire),
     texts: outcomes
@@ -118,6 +119,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     tools: open.tools,
     system: open.system,
     messages: open.messages,
+    head: open.head,
     bytes: open.bytes,
     cacheUpTo: open.cacheUpTo,
     cacheHourUpTo: open.cacheHourUpTo ?? null,

@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import type { AddedMessages, MessageFacts } from '../../core/ports/ledger.ts';
+import type { AddedMessages, HeadFacts, MessageFacts } from '../../core/ports/ledger.ts';
 import type { BodyEdit, TextOutcome } from '../../core/request/prefix-memo.ts';
 import type { Rewritten } from '../../core/request/rewritten.ts';
+import type { ShelvedTools } from '../../core/shelf/shelf.ts';
 import type { ScannedMessage } from '../../dialects/dialect.ts';
 import { addFeatures, noFeatures } from '../../engine/text/features.ts';
 
@@ -85,6 +86,18 @@ function factsOf(
   return edits.length === 0 ? fact : { ...fact, cut: cut.join(' ') };
 }
 
+/** What was cut from descriptions of tools. */
+export function headOf(body: Buffer, { edits, tokensSaved }: ShelvedTools): HeadFacts {
+  let cuts = 0;
+  const cut = noFeatures();
+  for (const edit of edits) {
+    cuts = (Math.imul(cuts, 31) + crc32(edit.bytes)) >>> 0;
+    addFeatures(cut, body, [edit.start, edit.end]);
+    addFeatures(cut, edit.bytes, [0, edit.bytes.length], { times: -1, marked: true });
+  }
+  return { removed: tokensSaved, cuts: cuts.toString(36), cut: cut.join(' ') };
+}
+
 /** The features of a cut with the opposite sign. */
 export function negated(cut: string): string {
   return cut
@@ -137,6 +150,10 @@ export function addedIn(rewritten: Rewritten, since: number, whole: boolean): Ad
   const added = { since, messages: messages.length - since, said, texts, carriesThoughts };
   if (since >= FEW_MESSAGES) return added;
   for (const { start, end } of beside) addFeatures(before, received, [start, end]);
+  for (const edit of whole ? [] : (rewritten.shelved?.edits ?? [])) {
+    addFeatures(before, received, [edit.start, edit.end], { times: -1 });
+    addFeatures(before, edit.bytes, [0, edit.bytes.length], { marked: true });
+  }
   return { ...added, before };
 }
 

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
-import type { ProviderName } from '../../providers/facts.ts';
 import { meteredByChild } from '../doors/child-door.ts';
 import { sendError, sendUpstreamError } from '../openai-error.ts';
 import { contextOf } from '../request-context.ts';
@@ -84,7 +83,7 @@ export class WebSocketHandler {
     if (to === null) return void socket.destroy();
     if ('refusal' in to) return sendError(bareAnswer(req, socket), to.refusal, to.message, undefined, to.errorBody);
     const dialled = await dial(req, to, this.#options);
-    if (dialled.kind === 'open') return this.#join(req, socket, head, dialled, to.provider.name);
+    if (dialled.kind === 'open') return this.#join(req, socket, head, dialled, to);
     if (socket.destroyed) {
       if (dialled.kind === 'answered') dialled.answer.destroy();
       return;
@@ -109,7 +108,7 @@ export class WebSocketHandler {
     socket: Socket,
     head: Buffer,
     { upstream, answer }: Extract<Dialled, { kind: 'open' }>,
-    cloud: ProviderName,
+    to: Destination,
   ): void {
     if (socket.destroyed) {
       upstream.terminate();
@@ -121,12 +120,12 @@ export class WebSocketHandler {
     this.#server.handleUpgrade(req, socket, head, (client) => {
       joined = true;
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
-      this.#bridge(req, client, upstream, cloud);
+      this.#bridge(req, client, upstream, to);
     });
     if (!joined) upstream.terminate(); // an invalid upgrade request
   }
 
-  #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, cloud: ProviderName): void {
+  #bridge(req: IncomingMessage, client: WebSocket, upstream: WebSocket, to: Destination): void {
     const foreign = this.#options.isForeign(req.headers);
     const onReport: FrameOptions['onReport'] = (report) => {
       this.#options.onReport(report);
@@ -136,9 +135,9 @@ export class WebSocketHandler {
     const frames = new Frames(
       { ...this.#options, onReport },
       {
-        context: contextOf(req, ''),
+        context: contextOf(req, '', to),
         foreign,
-        cloud,
+        cloud: to.provider.name,
         send: (text) => open.bridge.send(text),
         onClosed: () => this.#open.delete(open),
       },

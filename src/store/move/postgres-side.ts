@@ -82,6 +82,7 @@ const IDENTITIES = [
   'compaction',
   'tool_declaration',
   'tool_conversation',
+  'tool_shelf_conversation',
   'ledger_turn',
   'ledger_step',
   'fleet_graph_version',

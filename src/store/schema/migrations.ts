@@ -24,4 +24,31 @@ export interface Addition extends Omit<Migration, 'sql'> {
  * The migrations after the first one, oldest first. A new table or column is a further entry:
  * `{ version: 101, worksWith: 100, common: 'CREATE TABLE main.example (…) STRICT;' }`. A released entry is never edited.
  */
-export const additions: readonly Addition[] = [];
+export const additions: readonly Addition[] = [
+  {
+    // which tools are on the shelf, when that changed, what conversations began with, and what that saved
+    version: 101,
+    worksWith: 100,
+    common: `
+  ALTER TABLE main.tool_declaration ADD COLUMN shelved_ms INTEGER;
+  ALTER TABLE main.tool_shelf_day ADD COLUMN saved_tokens REAL NOT NULL DEFAULT 0;
+  ALTER TABLE main.tool_shelf_day ADD COLUMN saved_dollars REAL NOT NULL DEFAULT 0;
+  ALTER TABLE main.tool_shelf_day ADD COLUMN called INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE main.tool_shelf_change (
+    project TEXT NOT NULL,
+    client TEXT NOT NULL,
+    day TEXT NOT NULL,
+    PRIMARY KEY (project, client)
+  ) STRICT;
+  CREATE TABLE main.tool_shelf_conversation (
+    id INTEGER PRIMARY KEY,
+    project TEXT NOT NULL,
+    conversation TEXT NOT NULL,
+    cuts TEXT NOT NULL,
+    seen_ms INTEGER NOT NULL,
+    UNIQUE (conversation, project)
+  ) STRICT;
+  CREATE INDEX tool_shelf_conversation_seen ON main.tool_shelf_conversation (seen_ms);
+`,
+  },
+];

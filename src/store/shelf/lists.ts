@@ -1,11 +1,13 @@
 import type {
+  NewConversation,
   SeenDeclaration,
   SeenTools,
   ShelfCharge,
   ShelfConversation,
+  ShelfCut,
   ShelfStore,
-  ShelfSums,
   ShelfTool,
+  ShelfTotals,
 } from '../../core/ports/shelf.ts';
 import { all, change, type FleetAccess, one, type Steps } from '../fleet/steps.ts';
 import { bounded, type Rows } from '../rows.ts';
@@ -14,7 +16,8 @@ import { bounded, type Rows } from '../rows.ts';
 const ENOUGH_CONVERSATIONS = 5;
 const ENOUGH_DAYS = 2;
 /** Conversations without a request for so long are forgotten. */
-const KEPT_MS = 90 * 86_400_000;
+const DAY_MS = 86_400_000;
+const KEPT_MS = 90 * DAY_MS;
 const MAX_LISTED = 10_000;
 
 /** `ShelfStore` on the tables of either database. */
@@ -27,6 +30,34 @@ export class StoredShelf implements ShelfStore {
     this.#steps = steps;
   }
 
+  shelved(query: Parameters<ShelfStore['shelved']>[0]): Promise<ReadonlySet<string>> {
+    return this.#steps.write(() => shelvedTools(query));
+  }
+
+  begin(conversation: NewConversation): Promise<readonly ShelfCut[]> {
+    return this.#steps.write(() => begin(conversation));
+  }
+
+  async cutsOf(query: Parameters<ShelfStore['cutsOf']>[0]): Promise<readonly ShelfCut[] | null> {
+    const row = await this.#decided(query);
+    if (row === null) return null;
+    if (query.atMs - Number(row.seen_ms) > DAY_MS)
+      await this.#steps.write(() =>
+        change('UPDATE main.tool_shelf_conversation SET seen_ms = ? WHERE id = ?', [query.atMs, row.id]),
+      );
+    return JSON.parse(row.cuts) as ShelfCut[];
+  }
+
+  /** A conversation that changes its project goes on as it began. */
+  async #decided({ project, conversation }: Parameters<ShelfStore['cutsOf']>[0]): Promise<DecidedRow | null> {
+    const rows = await this.#rows.all<DecidedRow>(
+      `SELECT id, cuts, seen_ms FROM main.tool_shelf_conversation WHERE conversation = ?
+       ORDER BY CASE WHEN project = ? THEN 0 ELSE 1 END, seen_ms DESC, id LIMIT 1`,
+      [conversation, project],
+    );
+    return rows[0] ?? null;
+  }
+
   see(request: SeenTools): Promise<ShelfConversation> {
     return this.#steps.write(() => see(request));
   }
@@ -36,30 +67,48 @@ export class StoredShelf implements ShelfStore {
   }
 
   async tools({ project }: { readonly project?: string }): Promise<readonly ShelfTool[]> {
-    const rows = await this.#rows.all<ShelfTool>(
+    const rows = await this.#rows.all<ListedRow>(
       `SELECT project, client, name, kind, tokens, saves, conversations, days, calls, last_call_ms AS "lastCallMs",
-         first_ms AS "firstMs", dollars
+         first_ms AS "firstMs", dollars, shelved_ms AS "shelvedMs"
        FROM main.tool_declaration WHERE project = coalesce(?, project) ORDER BY tokens DESC, id LIMIT ?`,
       [project ?? null, bounded(MAX_LISTED)],
     );
     return rows.map(numeric);
   }
 
-  async wouldSave({ sinceDay, project }: { readonly sinceDay: string; readonly project?: string }): Promise<ShelfSums> {
-    const [row] = await this.#rows.all<ShelfSums>(
-      `SELECT coalesce(sum(tokens), 0.0) AS tokens, coalesce(sum(dollars), 0.0) AS usd FROM main.tool_shelf_day
-       WHERE day >= ? AND project = coalesce(?, project)`,
+  async totals({ sinceDay, project }: { readonly sinceDay: string; readonly project?: string }): Promise<ShelfTotals> {
+    const [row] = await this.#rows.all<SumsRow>(
+      `SELECT coalesce(sum(tokens), 0.0) AS tokens, coalesce(sum(dollars), 0.0) AS usd,
+         coalesce(sum(saved_tokens), 0.0) AS saved, coalesce(sum(saved_dollars), 0.0) AS "savedUsd",
+         coalesce(sum(called), 0) AS called
+       FROM main.tool_shelf_day WHERE day >= ? AND project = coalesce(?, project)`,
       [sinceDay, project ?? null],
     );
-    return { tokens: Number(row?.tokens ?? 0), usd: Number(row?.usd ?? 0) };
+    return {
+      wouldSave: { tokens: Number(row?.tokens ?? 0), usd: Number(row?.usd ?? 0) },
+      saved: { tokens: Number(row?.saved ?? 0), usd: Number(row?.savedUsd ?? 0) },
+      called: Number(row?.called ?? 0),
+    };
   }
 }
 
+interface SumsRow {
+  readonly tokens: number;
+  readonly usd: number;
+  readonly saved: number;
+  readonly savedUsd: number;
+  readonly called: number;
+}
+
+interface ListedRow extends Omit<ShelfTool, 'shelved'> {
+  readonly shelvedMs: number | null;
+}
+
 /** PostgreSQL may give 64-bit numbers as strings. */
-function numeric(row: ShelfTool): ShelfTool {
-  const { tokens, saves, conversations, days, calls, lastCallMs, firstMs, dollars } = row;
+function numeric(row: ListedRow): ShelfTool {
+  const { tokens, saves, conversations, days, calls, lastCallMs, firstMs, dollars, shelvedMs, ...names } = row;
   return {
-    ...row,
+    ...names,
     tokens: Number(tokens),
     saves: Number(saves),
     conversations: Number(conversations),
@@ -68,7 +117,76 @@ function numeric(row: ShelfTool): ShelfTool {
     lastCallMs: lastCallMs === null ? null : Number(lastCallMs),
     firstMs: Number(firstMs),
     dollars: Number(dollars),
+    shelved: shelvedMs !== null && Number(calls) === 0,
   };
+}
+
+interface DecidedRow {
+  readonly id: number;
+  readonly cuts: string;
+  readonly seen_ms: number;
+}
+
+function* begin({ project, conversation, cuts, heldMs, atMs }: NewConversation): Steps<readonly ShelfCut[]> {
+  const known = yield* one<DecidedRow>(
+    'SELECT id, cuts, seen_ms FROM main.tool_shelf_conversation WHERE project = ? AND conversation = ?',
+    [project, conversation],
+  );
+  if (known && atMs - Number(known.seen_ms) <= heldMs) return JSON.parse(known.cuts) as ShelfCut[];
+  if (known)
+    yield* change('UPDATE main.tool_shelf_conversation SET cuts = ?, seen_ms = ? WHERE id = ?', [
+      JSON.stringify(cuts),
+      atMs,
+      known.id,
+    ]);
+  else {
+    yield* change(
+      'INSERT INTO main.tool_shelf_conversation (project, conversation, cuts, seen_ms) VALUES (?, ?, ?, ?)',
+      [project, conversation, JSON.stringify(cuts), atMs],
+    );
+    yield* change('DELETE FROM main.tool_shelf_conversation WHERE seen_ms < ?', [atMs - KEPT_MS]);
+  }
+  return cuts;
+}
+
+/** Hashes of the declarations on the shelf, once those are put there that may be today. */
+function* shelvedTools(query: Parameters<ShelfStore['shelved']>[0]): Steps<ReadonlySet<string>> {
+  const { project, client, never, atMs } = query;
+  const rows = yield* all<{
+    readonly id: number;
+    readonly hash: string;
+    readonly name: string;
+    shelved_ms: number | null;
+  }>(
+    `SELECT id, hash, name, shelved_ms FROM main.tool_declaration
+     WHERE project = ? AND client = ? AND kind = 'plain' AND calls = 0 AND (shelved_ms IS NOT NULL OR
+       (conversations >= ? AND days >= ?)) ORDER BY id LIMIT 10000`,
+    [project, client, ENOUGH_CONVERSATIONS, ENOUGH_DAYS],
+  );
+  const unused = rows.filter(({ name }) => !never(name));
+  const shelved = new Set(unused.filter(({ shelved_ms }) => shelved_ms !== null).map(({ hash }) => hash));
+  const newcomers = unused.filter(({ hash }) => !shelved.has(hash));
+  if (newcomers.length === 0) return shelved;
+  const day = dayOf(atMs);
+  const last = yield* one<{ readonly day: string }>(
+    'SELECT day FROM main.tool_shelf_change WHERE project = ? AND client = ?',
+    [project, client],
+  );
+  if (last?.day === day) return shelved;
+  for (const { id, hash } of newcomers) {
+    yield* change('UPDATE main.tool_declaration SET shelved_ms = ? WHERE id = ?', [atMs, id]);
+    shelved.add(hash);
+  }
+  yield* change(
+    `INSERT INTO main.tool_shelf_change AS c (project, client, day) VALUES (?, ?, ?)
+     ON CONFLICT (project, client) DO UPDATE SET day = excluded.day`,
+    [project, client, day],
+  );
+  return shelved;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
 }
 
 interface ConversationRow {
@@ -96,12 +214,20 @@ function* see(request: SeenTools): Steps<ShelfConversation> {
     : yield* declare(request);
   const before = new Map(Object.entries(JSON.parse(known?.calls ?? '{}') as Record<string, number>));
   const after = new Map(before);
+  let called = 0;
   for (const [name, count] of request.calls) {
     const more = count - (before.get(name) ?? 0);
     if (more <= 0) continue;
     after.set(name, count);
     yield* call(request, name, more, tools);
+    if (isIn(request.shortened, name)) called += more;
   }
+  if (called > 0)
+    yield* change(
+      `INSERT INTO main.tool_shelf_day AS d (day, project, tokens, dollars, called) VALUES (?, ?, 0.0, 0.0, ?)
+       ON CONFLICT (day, project) DO UPDATE SET called = d.called + excluded.called`,
+      [dayOf(atMs), project, called],
+    );
   const calls = JSON.stringify(Object.fromEntries(after));
   if (known)
     yield* change('UPDATE main.tool_conversation SET calls = ?, seen_ms = ? WHERE id = ?', [calls, atMs, known.id]);
@@ -116,6 +242,11 @@ function* see(request: SeenTools): Steps<ShelfConversation> {
   return { wouldSave, tools };
 }
 
+/** Codex leaves the namespace out of some calls. */
+function isIn(names: ReadonlySet<string>, called: string): boolean {
+  return names.has(called) || [...names].some((name) => name.endsWith(`__${called}`));
+}
+
 /** Takes down what a new conversation declares. One that was under way counts for no tool. */
 function* declare({
   project,
@@ -123,9 +254,10 @@ function* declare({
   declarations,
   isFirst,
   never,
+  tokensSaved,
   atMs,
 }: SeenTools): Steps<{ wouldSave: number; tools: number[] }> {
-  const day = new Date(atMs).toISOString().slice(0, 10);
+  const day = dayOf(atMs);
   const tools: number[] = [];
   let wouldSave = 0;
   for (const declaration of new Map(declarations.map((one) => [one.hash, one])).values()) {
@@ -141,7 +273,7 @@ function* declare({
       [declaration.saves, day, day, row.id],
     );
   }
-  return { wouldSave, tools };
+  return { wouldSave: Math.max(0, wouldSave - tokensSaved), tools };
 }
 
 function* toolOf(project: string, client: string, declaration: SeenDeclaration, atMs: number): Steps<ToolRow> {
@@ -188,17 +320,19 @@ function* call(
     ]);
 }
 
-function* chargeTo({ project, day, tools, wouldSave, rate }: ShelfCharge): Steps<void> {
+function* chargeTo({ project, day, tools, wouldSave, saved, rate }: ShelfCharge): Steps<void> {
   if (rate > 0)
     for (const id of tools)
       yield* change(
         'UPDATE main.tool_declaration SET dollars = dollars + tokens * CAST(? AS double precision) WHERE id = ?',
         [rate, id],
       );
-  if (wouldSave <= 0) return;
+  if (wouldSave <= 0 && saved === 0) return;
   yield* change(
-    `INSERT INTO main.tool_shelf_day AS d (day, project, tokens, dollars) VALUES (?, ?, ?, ?)
-     ON CONFLICT (day, project) DO UPDATE SET tokens = d.tokens + excluded.tokens, dollars = d.dollars + excluded.dollars`,
-    [day, project, wouldSave, wouldSave * rate],
+    `INSERT INTO main.tool_shelf_day AS d (day, project, tokens, dollars, saved_tokens, saved_dollars)
+     VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (day, project) DO UPDATE SET tokens = d.tokens + excluded.tokens, dollars = d.dollars + excluded.dollars,
+       saved_tokens = d.saved_tokens + excluded.saved_tokens, saved_dollars = d.saved_dollars + excluded.saved_dollars`,
+    [day, project, wouldSave, wouldSave * rate, saved, saved * rate],
   );
 }

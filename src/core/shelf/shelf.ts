@@ -1,0 +1,283 @@
+import { LRUCache } from 'lru-cache';
+import { StoreUnavailable } from '../../errors.ts';
+import type { FailureReporter } from '../../failures.ts';
+import { JsonShapeError } from '../../json/cursor.ts';
+import { textHash } from '../hash.ts';
+import type { Ownership } from '../ownership.ts';
+import type { ShelfCut, ShelfStore } from '../ports/shelf.ts';
+import type { Clock, Store } from '../ports.ts';
+import { keptText } from '../recall/kept.ts';
+import { bindsHistory } from '../request/policy.ts';
+import type { BodyEdit } from '../request/prefix-memo.ts';
+import type { DirectedRequest, ReadRequest, Sender } from '../request/request.ts';
+import { editLiteral } from '../request/splice.ts';
+import { HistoryUnknown } from '../sent/history-unknown.ts';
+import { type Declaration, declarationHash, declaredTools } from './declarations.ts';
+import { shorten, tailOf } from './shorten.ts';
+
+export interface ToolShelfOptions {
+  readonly store: Pick<Store, 'commit'> & { readonly shelf: Pick<ShelfStore, 'shelved' | 'begin' | 'cutsOf'> };
+  /** Whose new conversations get shortened tools; subscription logins only with `all`. */
+  readonly shortens: 'none' | 'keys' | 'all';
+  /** Tools that are left whole by name. */
+  readonly never: (name: string) => boolean;
+  /** How long originals live, in milliseconds. */
+  readonly ttlMs: number;
+  readonly clock: Clock;
+  /** Where originals belong to projects. */
+  readonly owners?: Ownership;
+  readonly onFailure: FailureReporter;
+}
+
+/** What was taken from the tools of one request. */
+export interface ShelvedTools {
+  /** In the body as it came, ascending. */
+  readonly edits: readonly BodyEdit[];
+  /** Names of the tools. */
+  readonly tools: ReadonlySet<string>;
+  /** Estimated, markers subtracted. */
+  readonly tokensSaved: number;
+}
+
+/** A description with what is taken from it. */
+interface Found {
+  readonly cut: ShelfCut;
+  readonly original: string;
+  readonly edit: BodyEdit;
+}
+
+/** What this process knows of a conversation. */
+interface Held {
+  readonly cuts: readonly ShelfCut[];
+  /** When its originals were last seen to be stored. */
+  readonly keptMs: number;
+}
+
+const MAX_CONVERSATIONS = 10_000;
+/** On wires where nothing is verified, a first request that comes again after this time begins a new conversation. */
+const SAME_CONVERSATION_MS = 3_600_000;
+/** Originals are looked after again when so much of their life is over. */
+const KEPT_SHARE = 1 / 8;
+
+/**
+ * Shortens the descriptions of tools that nobody calls. What is taken is decided and recorded before the first request of a
+ * conversation is forwarded, and taken from every later one.
+ */
+export class ToolShelf {
+  readonly #options: ToolShelfOptions;
+  readonly #held = new LRUCache<string, Held>({ max: MAX_CONVERSATIONS });
+
+  constructor(options: ToolShelfOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Looks up how a conversation under way began.
+   *
+   * @returns whether its tools were shortened
+   * @throws HistoryUnknown where the policy is to wait for the store
+   */
+  async recall(request: ReadRequest): Promise<boolean> {
+    const { read, scope, dialect, policy } = request;
+    if (read.begins || read.conversationId === '') return false;
+    const known = this.#held.get(keyOf(request));
+    if (known) return known.cuts.length > 0;
+    const { store, clock, onFailure } = this.#options;
+    const query = { project: scope.project, conversation: conversationOf(request), atMs: nowOf(clock) };
+    try {
+      const cuts = await store.shelf.cutsOf(query);
+      this.#held.set(keyOf(request), { cuts: cuts ?? [], keptMs: 0 });
+      // a later conversation with the same beginning must not change the tools of this one
+      if (cuts === null && bindsHistory({ dialect, policy })) this.#recordWhole(request);
+      return cuts !== null && cuts.length > 0;
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      if (dialect.binding === 'must' && policy.whenHistoryUnknown === 'wait') throw new HistoryUnknown(cause);
+      onFailure('tools_unknown', cause);
+      return false;
+    }
+  }
+
+  /**
+   * What is taken from the tools of a request; durable when it resolves. `null`: nothing.
+   *
+   * @throws HistoryUnknown where the policy is to wait and the record may or may not have been written
+   */
+  async run(request: DirectedRequest): Promise<ShelvedTools | null> {
+    const { read, policy, dialect } = request;
+    if (read.conversationId === '' || policy.dryRun) return null;
+    try {
+      if (!read.begins) return shelvedOf(await this.#again(request, this.#held.get(keyOf(request))?.cuts ?? []));
+      const mayShorten = policy.newTexts === 'prune' && this.#shortensFor(request.sender);
+      if (mayShorten) return shelvedOf(await this.#begin(request));
+      return dialect.binding === 'must' ? shelvedOf(await this.#known(request)) : null;
+    } catch (cause) {
+      if (cause instanceof JsonShapeError) return null;
+      if (!(cause instanceof StoreUnavailable)) throw cause;
+      const mayBeWritten = cause.reason === 'unreachable' || cause.mayBeDone;
+      const waits = dialect.binding === 'must' && policy.whenHistoryUnknown === 'wait';
+      if (mayBeWritten && waits) throw new HistoryUnknown(cause);
+      this.#options.onFailure('tools_whole', cause);
+      this.#held.set(keyOf(request), { cuts: [], keptMs: 0 });
+      return null;
+    }
+  }
+
+  /** As `run`, from the memory of this process alone. */
+  fromMemory(request: ReadRequest): ShelvedTools | null {
+    const { body, dialect } = request;
+    const cuts = this.#held.get(keyOf(request))?.cuts ?? [];
+    try {
+      return cuts.length === 0 ? null : shelvedOf(foundIn(body, declaredTools(body, dialect.name).declarations, cuts));
+    } catch (cause) {
+      if (cause instanceof JsonShapeError) return null;
+      throw cause;
+    }
+  }
+
+  /** Decides about a new conversation. @throws StoreUnavailable */
+  async #begin(request: DirectedRequest): Promise<readonly Found[]> {
+    const { store, never, clock } = this.#options;
+    const { body, dialect, scope, read, sender, signal } = request;
+    const { declarations, ...about } = declaredTools(body, dialect.name);
+    const offered = declarations.flatMap((declaration) => {
+      const cuts = never(declaration.name) ? [] : shorten(declaration, about).map(({ cut }) => cut);
+      return cuts.length === 0 ? [] : [{ hash: declarationHash(body, declaration), cuts }];
+    });
+    const isVerified = dialect.binding === 'must';
+    if (offered.length === 0 && !isVerified) return [];
+    const { project } = scope;
+    const atMs = nowOf(clock);
+    const shelved = await store.shelf.shelved({ project, client: sender?.client ?? '', never, atMs });
+    const wanted = offered.flatMap(({ hash, cuts }) => (shelved.has(hash) ? cuts : []));
+    if (wanted.length === 0 && !isVerified) return [];
+    const refused = await this.#keep(foundIn(body, declarations, wanted), project);
+    signal?.throwIfAborted();
+    const cuts = await store.shelf.begin({
+      project,
+      conversation: conversationOf({ dialect, read }),
+      cuts: wanted.filter(({ pruneId }) => !refused.has(pruneId)),
+      heldMs: isVerified ? FOR_EVER : SAME_CONVERSATION_MS,
+      atMs,
+    });
+    signal?.throwIfAborted();
+    const isOurs = cuts.length === wanted.length && refused.size === 0;
+    this.#held.set(keyOf(request), { cuts, keptMs: isOurs ? atMs : 0 });
+    return this.#again(request, cuts, declarations);
+  }
+
+  /** A first request about which nothing may be decided: what was decided before holds. @throws StoreUnavailable */
+  async #known(request: DirectedRequest): Promise<readonly Found[]> {
+    const { store, clock } = this.#options;
+    const { project } = request.scope;
+    const cuts = await store.shelf.cutsOf({ project, conversation: conversationOf(request), atMs: nowOf(clock) });
+    if (cuts === null && bindsHistory(request)) this.#recordWhole(request);
+    return this.#again(request, cuts ?? []);
+  }
+
+  /** Takes from a request what is recorded, and sees to it from time to time that the originals are stored. */
+  async #again(
+    request: DirectedRequest,
+    cuts: readonly ShelfCut[],
+    known?: readonly Declaration[],
+  ): Promise<readonly Found[]> {
+    if (cuts.length === 0) return [];
+    const { clock, ttlMs, onFailure } = this.#options;
+    const { body, dialect, scope } = request;
+    const found = foundIn(body, known ?? declaredTools(body, dialect.name).declarations, cuts);
+    const nowMs = nowOf(clock);
+    const { keptMs = 0 } = this.#held.get(keyOf(request)) ?? {};
+    if (nowMs - keptMs < ttlMs * KEPT_SHARE) return found;
+    try {
+      await this.#keep(found, scope.project);
+      this.#held.set(keyOf(request), { cuts, keptMs: nowMs });
+    } catch (cause) {
+      // what was sent once is sent again, whether its original can be stored or not
+      onFailure('descriptions_not_kept', cause);
+    }
+    return found;
+  }
+
+  /** Stores the originals, or moves their expiry. @returns ids that stand for other texts @throws StoreUnavailable */
+  async #keep(found: readonly Found[], project: string): Promise<ReadonlySet<string>> {
+    const { store, owners } = this.#options;
+    if (found.length === 0) return new Set();
+    const ids = found.map(({ cut }) => cut.pruneId);
+    const { missing } = await store.commit({ decisions: [], touch: ids }, WAIT_MS);
+    const absent = new Set(missing);
+    const decisions = found
+      .filter(({ cut }) => absent.has(cut.pruneId))
+      .map(({ cut, original }) => keptText(original, cut.textHash, ''));
+    const refused = new Set<string>();
+    if (decisions.length > 0) {
+      const done = await store.commit({ decisions, touch: [], ...(owners && { owner: project }) }, WAIT_MS);
+      const keys = new Set(done.refused);
+      for (const { decision } of decisions)
+        if (keys.has(decision.key) && decision.pruneId !== null) refused.add(decision.pruneId);
+    }
+    await owners?.claim(
+      project,
+      ids.filter((id) => !refused.has(id)),
+    );
+    return refused;
+  }
+
+  #recordWhole(request: ReadRequest): void {
+    const { store, clock, onFailure } = this.#options;
+    const of = { project: request.scope.project, conversation: conversationOf(request), atMs: nowOf(clock) };
+    void store.shelf
+      .begin({ ...of, cuts: [], heldMs: FOR_EVER })
+      .catch((cause: unknown) => onFailure('tools_not_noted', cause));
+  }
+
+  #shortensFor(sender: Sender | undefined): boolean {
+    const { shortens } = this.#options;
+    return sender !== undefined && (shortens === 'all' || (shortens === 'keys' && !sender.isSubscription));
+  }
+}
+
+/** Longest wait for another writer of the store, in milliseconds. */
+const WAIT_MS = 1_000;
+const FOR_EVER = Number.POSITIVE_INFINITY;
+
+function nowOf(clock: Clock): number {
+  return Math.trunc(clock.nowMs());
+}
+
+/** The same words may begin a conversation on another wire. */
+function conversationOf({ dialect, read }: Pick<ReadRequest, 'dialect' | 'read'>): string {
+  return `${dialect.name} ${read.conversationId}`;
+}
+
+function keyOf(request: Pick<ReadRequest, 'dialect' | 'read' | 'scope'>): string {
+  return `${request.scope.project}\n${conversationOf(request)}`;
+}
+
+/** The descriptions of a body that are shortened, in its order. */
+function foundIn(body: Buffer, declarations: readonly Declaration[], cuts: readonly ShelfCut[]): readonly Found[] {
+  const byPlace = new Map(cuts.map((cut) => [placeOf(cut.tool, cut.ofTool, cut.textHash), cut]));
+  const tools = new Set(cuts.map(({ tool }) => tool));
+  const found = declarations.flatMap(({ name, descriptions }) => {
+    if (!tools.has(name)) return [];
+    return descriptions.flatMap(({ literal, text, ofTool }): Found[] => {
+      const cut = byPlace.get(placeOf(name, ofTool, textHash(text)));
+      if (!cut) return [];
+      const edit = editLiteral(body, literal, [{ start: cut.chars, end: text.length, text: tailOf(cut) }]);
+      return [{ cut, original: text, edit }];
+    });
+  });
+  return found.toSorted((a, b) => a.edit.start - b.edit.start);
+}
+
+function placeOf(tool: string, ofTool: boolean, hash: string): string {
+  return JSON.stringify([tool, ofTool, hash]);
+}
+
+function shelvedOf(found: readonly Found[]): ShelvedTools | null {
+  if (found.length === 0) return null;
+  return {
+    edits: found.map(({ edit }) => edit),
+    tools: new Set(found.map(({ cut }) => cut.tool)),
+    tokensSaved: found.reduce((sum, { cut }) => sum + cut.tokensSaved, 0),
+  };
+}
