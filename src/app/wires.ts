@@ -242,6 +242,7 @@ async function handlerOptions(
     },
     onReport: (report) => reporter.report(report),
     keepsLedger: true,
+    countsCorrections: settings.corrections,
     results: services.keeper,
     compactions: services.compactionWatch,
     hasProjects: owners !== undefined,

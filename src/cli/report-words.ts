@@ -6,6 +6,7 @@ import type {
   LedgerTotals,
   MissCause,
   Share,
+  WorkRate,
 } from '../core/ports/ledger.ts';
 
 /** Causes of cache misses as people read them. */
@@ -62,7 +63,7 @@ const NOTHING: Part = { title: '', note: '', words: 0, rows: [] };
 
 /** The non-empty parts of the report below its totals. */
 export function partsOf(told: LedgerReport): Part[] {
-  const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart];
+  const parts = [sharesPart, missesPart, toolsPart, checkedPart, stepsPart, modelsPart, holdoutPart, workPart];
   return parts.map((part) => part(told)).filter(({ rows }) => rows.length > 1);
 }
 
@@ -192,6 +193,27 @@ export function holdoutPart({ holdout }: Pick<LedgerReport, 'holdout'>): Part {
       row('output tokens', holdout.outputTokens, count),
       row('regret tokens', holdout.regretTokens, count),
     ],
+  };
+}
+
+/** How the work goes, pruned and whole. */
+function workPart({ work }: LedgerReport): Part {
+  const rows = work.map(({ words, isShare, pruned, control, difference }) => {
+    const show = (value: number): string => (isShare ? percent(value) : value.toFixed(2));
+    const range = ([low, high]: readonly [number, number]): string => `${show(low)} to ${show(high)}`;
+    const rate = ({ part, whole, rate: value, interval }: WorkRate): string[] =>
+      value === null
+        ? ['-', '-', '-']
+        : [`${count(part)} of ${count(whole)}`, show(value), interval ? range(interval) : 'too few'];
+    const apart =
+      difference === null ? 'too few' : difference.interval === null ? 'too uneven' : range(difference.interval);
+    return [words, ...rate(pruned), ...rate(control), apart];
+  });
+  return {
+    title: 'How the work goes',
+    note: 'Counted in requests, of pruned conversations and of those that were left whole. An interval holds the true value in 95 of 100 cases.',
+    words: 1,
+    rows: [['measure', 'pruned', 'rate', 'interval', 'whole', 'rate', 'interval', 'difference'], ...rows],
   };
 }
 

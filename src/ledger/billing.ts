@@ -17,10 +17,11 @@ import {
   wasCompacted,
 } from './conversation-state.ts';
 import { regretSums, stepSums, textSums, turnSums } from './figures.ts';
-import { answeredFrom, follows } from './known.ts';
+import { answeredFrom, follows, shared } from './known.ts';
 import { ModelScale } from './model-scale.ts';
 import type { Prices } from './prices.ts';
 import { WaitingSums } from './waiting-sums.ts';
+import { countWork } from './work-counts.ts';
 
 /** What bills are made with. */
 export interface BillingOptions {
@@ -136,7 +137,10 @@ export class Billing {
       message >= bill.newFrom;
     const texts = facts.texts.filter(isNew);
     const regrets = facts.regrets.filter(isNew);
-    const turn = turnOf({ ...facts, regrets }, shadow ? asSent(bill) : bill);
+    // a request that is repeated shows the same work once more
+    const isSeen = from !== null && shared(from, facts.messages, false) > (facts.work?.since ?? 0);
+    const [work, workState] = facts.work && !isSeen ? countWork(state?.work, facts.work) : [undefined, state?.work];
+    const turn: LedgerTurn = { ...turnOf({ ...facts, regrets }, shadow ? asSent(bill) : bill), work };
     const checkFailure = facts.counted && bill.checked === null ? facts.counted.failure || 'no_usage' : '';
     const would = shadow ? wouldBe(bill) : null;
     const cutParts = facts.head ? [...facts.messages, facts.head] : facts.messages;
@@ -156,7 +160,7 @@ export class Billing {
     this.entering.push(entering);
     this.removedHeads.push(bill.removedHead);
     if (facts.conversationId === '') return;
-    const value = nextState(state, from, bill.known, facts, entering);
+    const value = nextState(state, from, bill.known, facts, entering, workState);
     const { lineage = '', atMs } = facts;
     this.#change(name, lineage, atMs, value);
     if (lineage !== '') this.#newest.set(lineage, { name, state: value });

@@ -1,6 +1,7 @@
 import type { RequestFacts } from '../core/ports/ledger.ts';
 import { type Known, shared } from './known.ts';
 import { type Packed, packRows, unpackRows } from './packed.ts';
+import type { WorkState } from './work-counts.ts';
 
 /** What the ledger knows of a conversation. */
 export interface ConversationState {
@@ -11,6 +12,8 @@ export interface ConversationState {
   readonly entering: number;
   /** What stands for the last messages of its newest requests, the newest last. */
   readonly newest: readonly string[];
+  /** Absent where nothing of its work was counted yet. */
+  readonly work?: WorkState | undefined;
 }
 
 /** Newest requests of one conversation that are remembered. */
@@ -60,6 +63,7 @@ export function nextState(
   known: Known,
   { project, newest = [] }: RequestFacts,
   entering: number,
+  work: WorkState | undefined,
 ): ConversationState {
   const others = (state?.branches ?? []).filter((other) => other !== from).slice(0, MAX_BRANCHES - 1);
   return {
@@ -67,6 +71,7 @@ export function nextState(
     project,
     entering,
     newest: [...(state?.newest ?? []), ...newest].slice(-MAX_BRANCHES),
+    work,
   };
 }
 

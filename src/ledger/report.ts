@@ -15,6 +15,7 @@ import type {
 import { type DaySaving, fallenNotes } from './fallen-saving.ts';
 import { CHECK_FAILED, KIND_MARK, type TotalField } from './figures.ts';
 import { holdoutOf } from './holdout.ts';
+import { workOf } from './work.ts';
 
 /** Estimated tokens from which on a calibration says something. */
 const ENOUGH_GUESSED = 2_000;
@@ -72,6 +73,7 @@ export function reportOf(
       .map(([cause, fields]) => missOf(cause, fields))
       .sort((a, b) => b.dollars - a.dollars || b.tokens - a.tokens),
     holdout: holdoutOf(conversations),
+    work: workOf(conversations),
     checked: checkedOf(whole),
     steps: [...held].reverse(),
   };

@@ -40,6 +40,8 @@ export interface WireOptions extends PruneStepOptions {
   readonly counts?: ExactCounts;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
+  /** Whether the ledger counts the user's words of correction. */
+  readonly countsCorrections?: boolean;
 }
 
 /** The destination of a request to a model. */
@@ -252,10 +254,10 @@ class WireExchange {
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { caller, scope } = this.#context;
     const { project } = scope;
-    const { shadow, dialect } = this.#options;
+    const { shadow, dialect, countsCorrections } = this.#options;
     const { model } = this.#to.operation;
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller };
-    const about = { requestId: this.#requestId, forwardedOriginal, ...of };
+    const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);
     } catch (cause) {

@@ -62,7 +62,7 @@ export class LedgerLists implements Omit<LedgerStore, 'settle' | 'add' | 'addSte
   conversations(query: Parameters<LedgerStore['conversations']>[0]): Promise<readonly LedgerConversation[]> {
     const { sinceMs, project = null, limit } = query;
     return this.#rows.all(
-      `SELECT ${SELECTED_CONVERSATION} FROM main.ledger_turn
+      `SELECT ${SELECTED_CONVERSATION} FROM main.ledger_turn t
        WHERE at_ms >= ? AND conversation <> '' AND (CAST(? AS text) IS NULL OR project = ?)
        GROUP BY conversation, project ORDER BY "lastMs" DESC, conversation COLLATE BINARY LIMIT ?`,
       [Math.trunc(sinceMs), project, project, bounded(limit)],

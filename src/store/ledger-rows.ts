@@ -1,4 +1,4 @@
-import type { LedgerSum, LedgerTurn } from '../core/ports/ledger.ts';
+import type { LedgerSum, LedgerTurn, WorkCounts } from '../core/ports/ledger.ts';
 
 const DAY_MS = 86_400_000;
 /** Most single requests kept in a file without a configured retention; beyond it the oldest are deleted. Sums stay. */
@@ -47,22 +47,45 @@ const COLUMN_OF = {
   missAt: 'miss_at',
   regretTokens: 'regret_tokens',
   regretDollars: 'regret_dollars',
-} as const satisfies Record<keyof LedgerTurn, string>;
+  userMessages: 'user_messages',
+  corrections: 'corrections',
+  calls: 'calls',
+  callsAgain: 'calls_again',
+  recoveries: 'recoveries',
+  edits: 'edits',
+  failedEdits: 'failed_edits',
+  redTests: 'red_tests',
+  turnedGreen: 'turned_green',
+} as const satisfies Record<keyof TurnRow, string>;
 
-export const TURN_FIELDS = Object.keys(COLUMN_OF) as (keyof LedgerTurn)[];
+const NO_WORK: WorkCounts = {
+  userMessages: 0,
+  corrections: 0,
+  calls: 0,
+  callsAgain: 0,
+  recoveries: 0,
+  edits: 0,
+  failedEdits: 0,
+  redTests: 0,
+  turnedGreen: 0,
+};
+const WORK_FIELDS = Object.keys(NO_WORK) as (keyof WorkCounts)[];
+
+export const TURN_FIELDS = Object.keys(COLUMN_OF) as (keyof TurnRow)[];
 export const TURN_COLUMNS: readonly string[] = Object.values(COLUMN_OF);
 /** The select list of a query of turns. */
 export const SELECTED_TURN = TURN_FIELDS.map((field) => `${COLUMN_OF[field]} AS "${field}"`).join(', ');
 
 /** A turn in either database. */
-export interface TurnRow extends Omit<LedgerTurn, 'estimated'> {
+export interface TurnRow extends Omit<LedgerTurn, 'estimated' | 'work'>, WorkCounts {
   readonly estimated: number;
 }
 
 /** A turn as a row. Counts are integers: estimates are rounded. */
-export function turnRow(turn: LedgerTurn): TurnRow {
+export function turnRow({ work, ...turn }: LedgerTurn): TurnRow {
   return {
     ...turn,
+    ...(work ?? NO_WORK),
     atMs: Math.trunc(turn.atMs),
     project: named(turn.project),
     conversationId: named(turn.conversationId),
@@ -82,7 +105,21 @@ export function turnRow(turn: LedgerTurn): TurnRow {
 }
 
 export function turnOf({ cloud, ...row }: TurnRow): LedgerTurn {
-  return { ...row, cloud: cloud || undefined, estimated: row.estimated !== 0 };
+  const {
+    userMessages,
+    corrections,
+    calls,
+    callsAgain,
+    recoveries,
+    edits,
+    failedEdits,
+    redTests,
+    turnedGreen,
+    ...turn
+  } = row;
+  const work = { userMessages, corrections, calls, callsAgain, recoveries, edits, failedEdits, redTests, turnedGreen };
+  const hasWork = WORK_FIELDS.some((field) => work[field] > 0);
+  return { ...turn, cloud: cloud || undefined, estimated: row.estimated !== 0, work: hasWork ? work : undefined };
 }
 
 /**
@@ -93,7 +130,9 @@ export const SELECTED_CONVERSATION = `conversation AS "conversationId", project,
   min(at_ms) AS "firstMs", max(at_ms) AS "lastMs", coalesce(sum(dollars), 0) AS dollars,
   coalesce(sum(dollars_without), 0) AS "dollarsWithout", CAST(sum(output) AS bigint) AS output,
   CAST(sum(regret_tokens) AS bigint) AS "regretTokens",
-  CAST(min(fresh + write5m + write1h + read + removed) AS bigint) AS "firstRequestTokens"`;
+  CAST(min(fresh + write5m + write1h + read + removed) AS bigint) AS "firstRequestTokens",
+  ${WORK_FIELDS.map((field) => `CAST(sum(${COLUMN_OF[field]}) AS bigint) AS "${field}"`).join(', ')},
+  (SELECT count(*) FROM main.compaction c WHERE c.project = t.project AND c.continues = t.conversation) AS compactions`;
 
 /** Merges figures with stored names, so that each (day, project, slice, key, field) occurs once. */
 export function addedUp(sums: readonly LedgerSum[]): LedgerSum[] {

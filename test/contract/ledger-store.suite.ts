@@ -115,8 +115,15 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
     });
 
     it('tells conversations with what they came to, the newest first', async () => {
-      const { ledger } = await open();
-      const late = { conversationId: 'c2', project: 'q', atMs: 5_000, arm: 'control' as const };
+      const { ledger, compactions } = await open();
+      const work = {
+        ...{ userMessages: 1, corrections: 2, calls: 3, callsAgain: 4, recoveries: 5 },
+        ...{ edits: 6, failedEdits: 7, redTests: 8, turnedGreen: 9 },
+      };
+      const summary = { client: 'codex', model: 'm', session: '', tokens: 9, atMs: 4_000 };
+      await compactions.add({ project: 'q', continues: 'c2', ...summary });
+      await compactions.add({ project: 'other', continues: 'c2', ...summary });
+      const late = { conversationId: 'c2', project: 'q', atMs: 5_000, arm: 'control' as const, work };
       await ledger.add([aTurn('r1'), aTurn('r2', { atMs: 2_000, dollars: null }), aTurn('r3', late)], []);
       expect(await ledger.conversations({ sinceMs: 0, limit: 9 })).toEqual([
         {
@@ -131,9 +138,19 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
           output: 5,
           regretTokens: 0,
           firstRequestTokens: 16,
+          ...work,
+          compactions: 1,
         },
-        expect.objectContaining({ conversationId: 'c1', turns: 2, dollars: 0.5, dollarsWithout: 1.5, output: 10 }),
+        expect.objectContaining({
+          conversationId: 'c1',
+          turns: 2,
+          dollars: 0.5,
+          dollarsWithout: 1.5,
+          output: 10,
+          edits: 0,
+        }),
       ]);
+      expect(await ledger.turns({ conversationId: 'c2', limit: 1 })).toEqual([aTurn('r3', late)]);
       expect(await ledger.conversations({ sinceMs: 2_001, limit: 9 })).toHaveLength(1);
       expect(await ledger.conversations({ sinceMs: 0, project: 'q', limit: 9 })).toHaveLength(1);
       expect(await ledger.conversations({ sinceMs: 0, limit: 1 })).toHaveLength(1);

@@ -20,6 +20,11 @@ export const ledgerSettings = {
     fallback: true,
     doc: 'Cut more mildly what is regretted often, by project, tool and kind, and more boldly what hardly ever is. Off: what was learnt holds no more for what is new.',
   }),
+  corrections: setting({
+    rule: onOff(),
+    fallback: true,
+    doc: 'Count messages in which the user corrects the model, by a short list of English words, to compare pruned conversations with those that were left whole. Only the count is kept.',
+  }),
   verify: setting({
     rule: share(),
     fallback: 0,

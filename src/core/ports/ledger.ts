@@ -42,6 +42,23 @@ interface NamedRequest {
   readonly arm: Arm;
 }
 
+/** How the work of a request or a conversation goes, in counts. */
+export interface WorkCounts {
+  /** Messages in which the user said something, and of these those that correct the model. */
+  readonly userMessages: number;
+  readonly corrections: number;
+  /** Calls that the model made; those that its conversation had made before; those that asked for what was cut. */
+  readonly calls: number;
+  readonly callsAgain: number;
+  readonly recoveries: number;
+  /** Edits of parts of files, and those whose text to replace was not found. */
+  readonly edits: number;
+  readonly failedEdits: number;
+  /** Test runs that failed, and passing ones whose predecessor failed. */
+  readonly redTests: number;
+  readonly turnedGreen: number;
+}
+
 /** One request as the ledger keeps it: figures and names, never a text. Dollars are `null` where no price is known. */
 export interface LedgerTurn extends NamedRequest, TokenCounts {
   /** The provider did not say what was used: tokens are estimates. */
@@ -62,6 +79,8 @@ export interface LedgerTurn extends NamedRequest, TokenCounts {
   /** Tokens that came again because they had been cut, with their price. */
   readonly regretTokens: number;
   readonly regretDollars: number | null;
+  /** Absent where it was recorded before work was counted, or shows none that is new. */
+  readonly work?: WorkCounts | undefined;
 }
 
 /**
@@ -79,7 +98,7 @@ export interface LedgerSum {
 }
 
 /** A conversation by the requests that are kept of it. */
-export interface LedgerConversation {
+export interface LedgerConversation extends WorkCounts {
   readonly conversationId: string;
   readonly project: string;
   readonly arm: Arm;
@@ -92,6 +111,8 @@ export interface LedgerConversation {
   readonly regretTokens: number;
   /** Tokens of its smallest request without cuts, which is the first one as a rule. */
   readonly firstRequestTokens: number;
+  /** How often a client compacted it. */
+  readonly compactions: number;
 }
 
 /** A step of boldness for texts of a (project, tool, kind): a numbered fact that is never changed, only followed by another. */
@@ -344,6 +365,38 @@ export interface HoldoutPlan {
   readonly days: number | null;
 }
 
+/** What of the work is measured; `turns`: requests for a message of the user's. */
+export type WorkName =
+  | 'failedEdits'
+  | 'callsAgain'
+  | 'recoveries'
+  | 'turns'
+  | 'turnedGreen'
+  | 'corrections'
+  | 'compactions';
+
+/** How often something happened in the conversations of an arm, of how many times it could have. */
+export interface WorkRate {
+  readonly part: number;
+  readonly whole: number;
+  readonly rate: number | null;
+  /** Holds the rate in 95 of 100 cases; `null`: too few to tell. */
+  readonly interval: readonly [low: number, high: number] | null;
+}
+
+/** A measure of how the work goes, in pruned conversations and in those that were left whole. */
+export interface WorkMeasure {
+  readonly name: WorkName;
+  /** As a heading of a row. */
+  readonly words: string;
+  /** The rate is a share of all that could have happened; otherwise a number for each. */
+  readonly isShare: boolean;
+  readonly pruned: WorkRate;
+  readonly control: WorkRate;
+  /** Of the pruned against the others; `null`: too few to tell. */
+  readonly difference: { readonly middle: number; readonly interval: readonly [number, number] | null } | null;
+}
+
 /** Removed tokens that the provider was asked for, beside the estimate of the very same. */
 export interface CheckedShare {
   readonly requests: number;
@@ -386,6 +439,8 @@ export interface LedgerReport {
   readonly misses: readonly LedgerMiss[];
   /** `null` while no conversation was held out. */
   readonly holdout: HoldoutResult | null;
+  /** How the work goes; measures of which nothing was seen are left out. */
+  readonly work: readonly WorkMeasure[];
   /** `null` while the provider was asked for nothing. */
   readonly checked: CheckedShare | null;
   /** Boldness steps that hold, the newest first. */
@@ -470,6 +525,17 @@ export interface RegretFacts {
   readonly message?: number;
 }
 
+/** What the messages from the model's last answer on show of how the work goes: counts and hashes, never a text. */
+export interface WorkFacts
+  extends Pick<WorkCounts, 'userMessages' | 'corrections' | 'recoveries' | 'edits' | 'failedEdits'> {
+  /** Index of the first of these messages. */
+  readonly since: number;
+  /** A hash of the name and arguments of each call. */
+  readonly calls: readonly string[];
+  /** Outcomes of test runs, in their order. */
+  readonly tests: readonly ('red' | 'green')[];
+}
+
 /** What was used, as the provider reports it; `null` where it says nothing of it. */
 export interface ReportedUsage {
   /** All that was read, from a cache or not. */
@@ -512,6 +578,7 @@ export interface RequestFacts extends NamedRequest {
   /** Texts that may be new: the ledger leaves those out that the request before had as well. */
   readonly texts: readonly TextFacts[];
   readonly regrets: readonly RegretFacts[];
+  readonly work?: WorkFacts | undefined;
   /** Common to requests of the same project, key, model, tools and system; `''` or absent: unknown. */
   readonly lineage?: string;
   /** Stands for the last message as it came. */

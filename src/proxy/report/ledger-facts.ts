@@ -15,6 +15,7 @@ import type { Rewritten } from '../../core/request/rewritten.ts';
 import type { ProviderUsage } from '../../dialects/dialect.ts';
 import { addedIn, headOf, isAnswer, messagesOf, negated } from './message-facts.ts';
 import { quotedCuts } from './quoted-cuts.ts';
+import { workOf } from './work-facts.ts';
 
 /** Facts for the ledger besides the request itself. */
 export interface Circumstances {
@@ -28,6 +29,8 @@ export interface Circumstances {
   readonly model?: string | undefined;
   /** Hash of the request's provider key; absent if unknown. */
   readonly caller?: string;
+  /** Count the user's words of correction. */
+  readonly countsCorrections?: boolean | undefined;
 }
 
 /** The ledger's facts of a request, without its end time and usage. */
@@ -50,6 +53,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
   const arm: Arm = heldOut ? 'control' : 'pruned';
   const { tools, system } = besideOf(rewritten);
   const { caller = '', project, wire } = about;
+  const fresh = freshOf(rewritten, messages, tail, forwardedOriginal);
   return {
     requestId: about.requestId,
     project: about.project,
@@ -75,7 +79,8 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
         : keyOf(project, caller, wire, about.model ?? rewritten.model, tools, system).slice(0, LINEAGE_CHARS),
     newest: [newestOf(rewritten)],
     summarised: isSummary(rewritten) || undefined,
-    fresh: freshOf(rewritten, messages, tail, forwardedOriginal),
+    fresh,
+    work: workOf(rewritten, fresh.answerFrom ?? tail, about.countsCorrections === true),
   };
 }
 
@@ -130,6 +135,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     summarised: open.summarised,
     shadow: open.shadow,
     fresh: open.fresh,
+    work: open.work,
   };
 }
 

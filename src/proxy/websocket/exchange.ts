@@ -21,6 +21,7 @@ export interface SentFrame {
   /** As in `Circumstances`. */
   readonly caller: string;
   readonly client: string;
+  readonly countsCorrections: boolean | undefined;
   /** The upstream's provider. */
   readonly cloud: ProviderName;
 }
@@ -31,7 +32,7 @@ export class FrameExchange {
   readonly pruned: Pruned;
   /** Whether the upstream accepted only the unpruned form. */
   wasRefused = false;
-  readonly #about: Pick<SentFrame, 'dialect' | 'pruneMs' | 'project' | 'caller' | 'client' | 'cloud'>;
+  readonly #about: Omit<SentFrame, 'requestId' | 'original' | 'pruned'>;
   readonly #reader: AnswerReader;
   readonly #answer = new KeptAnswer();
   readonly #startedAt: number;
@@ -87,10 +88,10 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const { rewritten } = this.pruned;
-    const { project, dialect, caller, cloud } = this.#about;
+    const { project, dialect, caller, cloud, countsCorrections } = this.#about;
     if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project, wire: dialect.name, cloud, caller };
+    const about = { requestId: this.requestId, project, wire: dialect.name, cloud, caller, countsCorrections };
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }

@@ -19,6 +19,8 @@ export interface FrameOptions extends PruneStepOptions {
   readonly onReport: (report: () => RequestReport) => void;
   /** Whether a ledger is kept. */
   readonly keepsLedger?: boolean;
+  /** Whether the ledger counts the user's words of correction. */
+  readonly countsCorrections?: boolean;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
   /** Reports frames that were forwarded unread because their format is unknown. */
@@ -103,7 +105,9 @@ export class Frames implements BridgeWatch {
     });
     const pruneMs = performance.now() - startedAt;
     const project = this.#options.keepsLedger ? context.scope.project : null;
-    const about = { project, cloud: this.#connected.cloud, caller: context.caller, client: context.client };
+    const { cloud } = this.#connected;
+    const { countsCorrections } = this.#options;
+    const about = { project, cloud, caller: context.caller, client: context.client, countsCorrections };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;

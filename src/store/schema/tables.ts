@@ -236,7 +236,16 @@ const LEDGER = `
     miss_dollars REAL,
     miss_at INTEGER NOT NULL,
     regret_tokens INTEGER NOT NULL,
-    regret_dollars REAL
+    regret_dollars REAL,
+    user_messages INTEGER NOT NULL DEFAULT 0,
+    corrections INTEGER NOT NULL DEFAULT 0,
+    calls INTEGER NOT NULL DEFAULT 0,
+    calls_again INTEGER NOT NULL DEFAULT 0,
+    recoveries INTEGER NOT NULL DEFAULT 0,
+    edits INTEGER NOT NULL DEFAULT 0,
+    failed_edits INTEGER NOT NULL DEFAULT 0,
+    red_tests INTEGER NOT NULL DEFAULT 0,
+    turned_green INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE INDEX ledger_turn_conversation ON main.ledger_turn (conversation, id);
   CREATE INDEX ledger_turn_time ON main.ledger_turn (at_ms);

@@ -8,6 +8,7 @@ import { Holdout } from './overview/holdout.tsx';
 import { Misses } from './overview/misses.tsx';
 import { Models } from './overview/models.tsx';
 import { Shares } from './overview/shares.tsx';
+import { Work } from './overview/work.tsx';
 import { Start } from './start.tsx';
 
 const SPANS = [7, 30, 90] as const;
@@ -96,6 +97,7 @@ function Report({ report, days }: { report: LedgerReport; days: number }) {
         <Shares shares={report.shares} />
         <Holdout holdout={report.holdout} />
       </div>
+      <Work work={report.work} />
       <Misses misses={report.misses} bill={report.totals.dollars} />
       <Models models={report.models} />
     </>

@@ -1,0 +1,115 @@
+import type { Arm, LedgerConversation, WorkMeasure, WorkName, WorkRate } from '../core/ports/ledger.ts';
+import { difference, ENOUGH } from './interval.ts';
+
+/** A conversation as far as its work is measured. */
+export type WorkedConversation = Pick<LedgerConversation, 'arm' | 'turns' | 'compactions'> &
+  Partial<
+    Pick<
+      LedgerConversation,
+      Exclude<WorkName, 'compactions' | 'turns'> | 'edits' | 'calls' | 'redTests' | 'userMessages'
+    >
+  >;
+
+type Value = (one: WorkedConversation) => number;
+
+interface Measure extends Pick<WorkMeasure, 'words' | 'isShare'> {
+  readonly part: Value;
+  readonly whole: Value;
+}
+
+/** What is counted, and of what: a rate of the whole of an arm, not a mean of conversations. */
+const MEASURES: Readonly<Record<WorkName, Measure>> = {
+  failedEdits: {
+    words: 'Edits that did not find their text',
+    isShare: true,
+    part: ({ failedEdits = 0 }) => failedEdits,
+    whole: ({ edits = 0 }) => edits,
+  },
+  callsAgain: {
+    words: 'Calls that were made before',
+    isShare: true,
+    part: ({ callsAgain = 0 }) => callsAgain,
+    whole: ({ calls = 0 }) => calls,
+  },
+  recoveries: {
+    words: 'Recoveries per conversation',
+    isShare: false,
+    part: ({ recoveries = 0 }) => recoveries,
+    whole: () => 1,
+  },
+  turns: {
+    words: 'Requests per user message',
+    isShare: false,
+    part: ({ turns }) => turns,
+    whole: ({ userMessages = 0 }) => userMessages,
+  },
+  turnedGreen: {
+    words: 'Failed test runs that a passing one follows',
+    isShare: true,
+    part: ({ turnedGreen = 0 }) => turnedGreen,
+    whole: ({ redTests = 0 }) => redTests,
+  },
+  corrections: {
+    words: 'User messages that correct the model',
+    isShare: true,
+    part: ({ corrections = 0 }) => corrections,
+    whole: ({ userMessages = 0 }) => userMessages,
+  },
+  compactions: {
+    words: 'Compactions per conversation',
+    isShare: false,
+    part: ({ compactions }) => compactions,
+    whole: () => 1,
+  },
+};
+
+/** Fewer events in an arm, or all but so many, and an interval would be a guess. */
+const ENOUGH_EVENTS = 10;
+const DEVIATIONS_95 = 1.96;
+
+/** How the work goes in pruned conversations and in those that were left whole. @returns a row for each measure with a whole */
+export function workOf(conversations: readonly WorkedConversation[]): WorkMeasure[] {
+  // what was recorded before work was counted has turns and no user message
+  const counted = conversations.filter(({ userMessages = 0 }) => userMessages > 0);
+  const arms: Record<Arm, WorkedConversation[]> = { pruned: [], control: [] };
+  for (const one of counted) arms[one.arm].push(one);
+  const names = Object.keys(MEASURES) as WorkName[];
+  return names.flatMap((name) => {
+    const [pruned, control] = [rateOf(arms.pruned, name), rateOf(arms.control, name)];
+    if (pruned.whole + control.whole === 0) return [];
+    const decides = pruned.interval !== null && control.interval !== null;
+    const own = decides ? difference(aboutRate(arms.pruned, name), aboutRate(arms.control, name)) : null;
+    const { words, isShare } = MEASURES[name];
+    return [
+      { name, words, isShare, pruned, control, difference: own && { middle: own.difference, interval: own.interval } },
+    ];
+  });
+}
+
+function rateOf(conversations: readonly WorkedConversation[], name: WorkName): WorkRate {
+  const { part: partOf, whole: wholeOf } = MEASURES[name];
+  const part = sum(conversations.map(partOf));
+  const whole = sum(conversations.map(wholeOf));
+  const rate = whole > 0 ? part / whole : null;
+  if (rate === null || conversations.length < ENOUGH || part < ENOUGH_EVENTS)
+    return { part, whole, rate, interval: null };
+  const values = aboutRate(conversations, name);
+  const variance = sum(values.map((value) => (value - rate) ** 2)) / (values.length - 1);
+  const reach = DEVIATIONS_95 * Math.sqrt(variance / values.length);
+  return { part, whole, rate, interval: [Math.max(0, rate - reach), rate + reach] };
+}
+
+/**
+ * A value for each conversation whose mean is the rate of all, and which varies as the rate does: the linear form of a ratio
+ * of sums. Conversations are what is drawn, since the edits of one resemble each other.
+ */
+function aboutRate(conversations: readonly WorkedConversation[], name: WorkName): number[] {
+  const { part, whole } = MEASURES[name];
+  const mean = sum(conversations.map(whole)) / conversations.length;
+  const rate = sum(conversations.map(part)) / conversations.length / mean;
+  return conversations.map((one) => rate + (part(one) - rate * whole(one)) / mean);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
+}
