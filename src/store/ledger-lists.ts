@@ -14,7 +14,7 @@ import {
   type TurnRow,
   turnOf,
 } from './ledger-rows.ts';
-import { bounded, type Rows } from './rows.ts';
+import { bounded, type Rows } from './sql/rows.ts';
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 

@@ -1,6 +1,6 @@
 import type { ChildLogRecord, StoredChildLog } from '../core/ports/records.ts';
 import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
-import { bounded, type Rows } from './rows.ts';
+import { bounded, type Rows } from './sql/rows.ts';
 
 /** An event's row, with the column names of either database. */
 export interface EventRow {

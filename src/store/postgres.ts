@@ -30,6 +30,7 @@ import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
+import { DatabaseSql } from './postgres/database-sql.ts';
 import {
   COMMIT,
   COMMIT_OWNED,
@@ -41,13 +42,11 @@ import {
   LOOK_UP,
   type LookUpRow,
 } from './postgres/decisions.ts';
-import { DatabaseFleet } from './postgres/fleet.ts';
 import { DatabaseLedger } from './postgres/ledger-store.ts';
 import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
 import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
-import { DatabaseRows } from './postgres/rows.ts';
 import { DatabaseSegments } from './postgres/segment-store.ts';
 import { removeText, Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
@@ -77,10 +76,6 @@ export interface PostgresStore extends StoreHandle {
   look(): Promise<void>;
 }
 
-/** Advisory lock of the database ("mcpk"), held while recording compactions. */
-const COMPACTION_LOCK = 0x6d63706b;
-/** A process that writes evidence of the tool shelf holds this one ("mcps"). */
-const SHELF_LOCK = 0x6d637073;
 const BACKGROUND_WAIT_MS = 5_000;
 /** Prunes and decisions whose expiry this process has seen: their uses need no query. */
 const MAX_SEEN = 200_000;
@@ -110,7 +105,7 @@ class DatabaseStore implements PostgresStore {
   readonly #database: Database;
   readonly #view: ReplicaView;
   readonly #uses: PendingUses;
-  readonly #rows: DatabaseRows;
+  readonly #rows: DatabaseSql;
   readonly #parts: DatabaseParts;
   readonly #sweeper: Sweeper;
   readonly #seen: LRUCache<string, number>;
@@ -149,25 +144,22 @@ class DatabaseStore implements PostgresStore {
     this.#seen = new LRUCache({ max: MAX_SEEN });
     this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
-    this.#rows = new DatabaseRows(this.#database, options.clock, this.#uses);
+    this.#rows = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
     this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
     this.segments = new DatabaseSegments(this.#parts);
     this.ledger = new DatabaseLedger(this.#parts);
     this.recall = new DatabaseRecall(this.#parts, log);
-    this.compactions = new StoredCompactions(this.#rows, new DatabaseFleet(this.#parts, 0, COMPACTION_LOCK));
+    this.compactions = new StoredCompactions(this.#rows);
     this.conversations = new StoredConversations(this.#rows);
-    this.shelf = new StoredShelf(this.#rows, new DatabaseFleet(this.#parts, 0, SHELF_LOCK));
+    this.shelf = new StoredShelf(this.#rows);
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();
   }
 
   async fleet(): Promise<FleetStore> {
-    const [{ StoredFleet }, { DatabaseFleet }] = await Promise.all([
-      import('./fleet/fleet-store.ts'),
-      import('./postgres/fleet.ts'),
-    ]);
-    return new StoredFleet(new DatabaseFleet(this.#parts, this.#options.maxEvents));
+    const { StoredFleet } = await import('./fleet/fleet-store.ts');
+    return new StoredFleet(this.#rows);
   }
 
   async projects(): Promise<ProjectStore> {

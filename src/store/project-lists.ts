@@ -3,7 +3,7 @@ import type { ListedPrune, PruneSummary, RunSummary } from '../core/ports/record
 import type { StoredEvent } from '../core/ports.ts';
 import { EVENT_COLUMNS, type EventRow, eventOf } from './log-rows.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
-import { bounded, type Rows } from './rows.ts';
+import { bounded, type Rows } from './sql/rows.ts';
 
 type Query<Name extends 'events' | 'runs' | 'prunes' | 'prunesByAge'> = Parameters<ProjectStore[Name]>[1];
 type Sizes = Awaited<ReturnType<ProjectStore['sizes']>>;

@@ -9,7 +9,7 @@ import type {
 } from '../core/ports/records.ts';
 import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './log-rows.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
-import { bounded, type Rows } from './rows.ts';
+import { bounded, type Rows } from './sql/rows.ts';
 
 /** The read methods of `Records`. */
 export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 'hold' | 'keep' | 'drop'}Reply`> {

@@ -1,5 +1,5 @@
 import type { ProjectConversation, SegmentStore, StoredConversation } from '../core/ports/segments.ts';
-import { bounded, type Rows } from './rows.ts';
+import { bounded, type Rows } from './sql/rows.ts';
 
 const MAX_CONVERSATIONS = 1_000;
 const MAX_NAMED = 100;

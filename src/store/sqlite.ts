@@ -35,7 +35,7 @@ import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
-import { FileFleet } from './sqlite/fleet.ts';
+import { FileSql } from './sqlite/file-sql.ts';
 import { exchangeNote, FileLedger } from './sqlite/ledger-store.ts';
 import { addEvents } from './sqlite/logs.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
@@ -93,6 +93,7 @@ class FileStore implements SqliteStore {
   readonly #lifetimes: Lifetimes;
   readonly #holder: ConnectionHolder;
   readonly #access: Access;
+  readonly #sql: FileSql;
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
   readonly #batches: Batches;
@@ -117,14 +118,15 @@ class FileStore implements SqliteStore {
         this.#generation = null;
       },
     });
+    this.#sql = new FileSql(this.#access, options.maxEvents);
     const { maxBytes, conversationShare = 1 } = options;
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
     this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
-    this.recall = new FileRecall(this.#access);
-    this.compactions = new StoredCompactions(this.#access, new FileFleet(this.#access, 0));
+    this.recall = new FileRecall(this.#access, this.#sql);
+    this.compactions = new StoredCompactions(this.#sql);
     this.conversations = new StoredConversations(this.#access);
-    this.shelf = new StoredShelf(this.#access, new FileFleet(this.#access, 0));
+    this.shelf = new StoredShelf(this.#sql);
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();
@@ -170,11 +172,8 @@ class FileStore implements SqliteStore {
   }
 
   async fleet(): Promise<FleetStore> {
-    const [{ StoredFleet }, { FileFleet }] = await Promise.all([
-      import('./fleet/fleet-store.ts'),
-      import('./sqlite/fleet.ts'),
-    ]);
-    return new StoredFleet(new FileFleet(this.#access, this.#options.maxEvents));
+    const { StoredFleet } = await import('./fleet/fleet-store.ts');
+    return new StoredFleet(this.#sql);
   }
 
   async projects(): Promise<ProjectStore> {

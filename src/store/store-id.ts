@@ -1,4 +1,4 @@
-import type { Rows } from './rows.ts';
+import type { Rows } from './sql/rows.ts';
 
 /**
  * Random id of a store, created with its schema and the same in every process that uses the store. `null` for a store

@@ -1,5 +1,5 @@
 import type { UsageRecord, UsageTotal } from '../core/ports.ts';
-import type { Rows } from './rows.ts';
+import type { Rows } from './sql/rows.ts';
 
 /** Model and tool come from clients: beyond this many combinations a day, further ones are counted under `OTHER`. */
 export const MAX_USAGE_ROWS_PER_DAY = 2_000;

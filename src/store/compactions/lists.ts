@@ -5,8 +5,8 @@ import type {
   ContextPeak,
   StoredCompaction,
 } from '../../core/ports/compactions.ts';
-import { change, type FleetAccess, one, type Steps } from '../fleet/steps.ts';
-import { bounded, type Rows } from '../rows.ts';
+import { bounded, type Rows } from '../sql/rows.ts';
+import { change, inTurn, one, type Sql, type Steps, type Transactions } from '../sql/steps.ts';
 
 /** A repeated compaction within this time is a retry, unless a conversation continued from the first one. */
 const RETRY_MS = 600_000;
@@ -27,11 +27,11 @@ interface Query {
 /** `CompactionStore` on the tables of either database. */
 export class StoredCompactions implements CompactionStore {
   readonly #rows: Rows;
-  readonly #steps: Pick<FleetAccess, 'write'>;
+  readonly #steps: Transactions;
 
-  constructor(rows: Rows, steps: Pick<FleetAccess, 'write'>) {
-    this.#rows = rows;
-    this.#steps = steps;
+  constructor(sql: Sql) {
+    this.#rows = sql;
+    this.#steps = inTurn(sql, 'compactions');
   }
 
   add(compaction: Compaction): Promise<boolean> {

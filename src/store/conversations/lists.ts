@@ -9,7 +9,7 @@ import type {
 } from '../../core/ports/conversations.ts';
 import type { ProjectConversation } from '../../core/ports/segments.ts';
 import { plainProject } from '../ledger-rows.ts';
-import { bounded, type Rows } from '../rows.ts';
+import { bounded, type Rows } from '../sql/rows.ts';
 
 const MAX_FACETS = 500;
 const MAX_COMPACTIONS = 1_000;

@@ -1,5 +1,5 @@
 import type { BoardEntry, BoardEvent, BoardWrite } from '../../core/ports/fleet.ts';
-import { all, change, number, one, type Steps } from './steps.ts';
+import { all, change, number, one, type Steps } from '../sql/steps.ts';
 
 /** A stored entry. Value and tags stay JSON until they are needed. */
 export interface EntryRow {
@@ -34,12 +34,12 @@ type Counter = 'board_version' | 'board_entries' | 'board_bytes' | 'board_event_
 /** The blackboard and the history of its changes. */
 export class BoardTable {
   *counter(name: Counter): Steps<number> {
-    return yield* number('SELECT value FROM fleet_counter WHERE name = ?', [name]);
+    return yield* number('SELECT value FROM main.fleet_counter WHERE name = ?', [name]);
   }
 
   /** The entry at the key, expired or not. */
   *entry(key: string): Steps<EntryRow | null> {
-    return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM fleet_board WHERE key = ?`, [key]);
+    return yield* one<EntryRow>(`SELECT ${COLUMNS} FROM main.fleet_board WHERE key = ?`, [key]);
   }
 
   /** Whether these writes fit, considering the entries that they replace. */
@@ -47,7 +47,7 @@ export class BoardTable {
     const last = new Map(writes.map(({ key, value }) => [key, Buffer.byteLength(value)]));
     let [entries, bytes] = [yield* this.counter('board_entries'), yield* this.counter('board_bytes')];
     for (const [key, size] of last) {
-      const old = yield* one<{ bytes: number }>('SELECT bytes FROM fleet_board WHERE key = ?', [key]);
+      const old = yield* one<{ bytes: number }>('SELECT bytes FROM main.fleet_board WHERE key = ?', [key]);
       if (old === null) entries++;
       bytes += size - (old?.bytes ?? 0);
     }
@@ -63,7 +63,7 @@ export class BoardTable {
     };
     yield* this.#remove(key);
     yield* change(
-      `INSERT INTO fleet_board (key, namespace, value, bytes, tags, created_ms, updated_ms, expires_ms, version)
+      `INSERT INTO main.fleet_board (key, namespace, value, bytes, tags, created_ms, updated_ms, expires_ms, version)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         key,
@@ -77,7 +77,7 @@ export class BoardTable {
         entry.version,
       ],
     );
-    for (const tag of tags) yield* change('INSERT INTO fleet_board_tag VALUES (?, ?)', [tag, key]);
+    for (const tag of tags) yield* change('INSERT INTO main.fleet_board_tag VALUES (?, ?)', [tag, key]);
     yield* this.#record({ version: entry.version, kind: 'set', key, nowMs, entry, previous, namespace });
     return entry;
   }
@@ -94,20 +94,22 @@ export class BoardTable {
   /** Deletes the oldest changes beyond the bound. @param version - the latest version */
   *trimHistory(version: number): Steps<void> {
     // versions are consecutive, one per event
-    yield* change('DELETE FROM fleet_board_event WHERE version <= ?', [version - MAX_EVENTS]);
+    yield* change('DELETE FROM main.fleet_board_event WHERE version <= ?', [version - MAX_EVENTS]);
     while ((yield* this.counter('board_event_bytes')) > MAX_EVENT_BYTES) {
-      yield* change('DELETE FROM fleet_board_event WHERE version = (SELECT min(version) FROM fleet_board_event)');
+      yield* change(
+        'DELETE FROM main.fleet_board_event WHERE version = (SELECT min(version) FROM main.fleet_board_event)',
+      );
     }
   }
 
   *namespaceOf(key: string): Steps<string> {
-    const row = yield* one<{ namespace: string }>('SELECT namespace FROM fleet_board WHERE key = ?', [key]);
+    const row = yield* one<{ namespace: string }>('SELECT namespace FROM main.fleet_board WHERE key = ?', [key]);
     return row?.namespace ?? key;
   }
 
   /** Up to `limit` expired entries, earliest expiry first. */
   *overdue(nowMs: number, limit: number): Steps<EntryRow[]> {
-    const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
+    const sql = `SELECT ${COLUMNS} FROM main.fleet_board WHERE expires_ms <= ? ORDER BY expires_ms, version LIMIT ?`;
     return yield* all<EntryRow>(sql, [nowMs, limit]);
   }
 
@@ -134,7 +136,7 @@ export class BoardTable {
       values.push(keys);
     }
     for (const tag of tags) {
-      conditions.push('key IN (SELECT key FROM fleet_board_tag WHERE tag = ?)');
+      conditions.push('key IN (SELECT key FROM main.fleet_board_tag WHERE tag = ?)');
       values.push(tag);
     }
     if (namespace !== null) {
@@ -145,14 +147,14 @@ export class BoardTable {
       conditions.push('version < ?');
       values.push(before);
     }
-    const sql = `SELECT ${COLUMNS} FROM fleet_board WHERE ${conditions.join(' AND ')} ORDER BY version DESC LIMIT ?`;
+    const sql = `SELECT ${COLUMNS} FROM main.fleet_board WHERE ${conditions.join(' AND ')} ORDER BY version DESC LIMIT ?`;
     return (yield* all<EntryRow>(sql, [...values, limit])).map(entryOf);
   }
 
   *changes(after: number, namespace: string | null, limit: number): Steps<BoardEvent[]> {
     const where = namespace === null ? 'version > ?' : 'version > ? AND namespace = ?';
     const values = namespace === null ? [after] : [after, namespace];
-    const sql = `SELECT version, kind, key, ts_ms, reason, entry, previous FROM fleet_board_event
+    const sql = `SELECT version, kind, key, ts_ms, reason, entry, previous FROM main.fleet_board_event
                  WHERE ${where} ORDER BY version LIMIT ?`;
     return (yield* all<EventRow>(sql, [...values, limit])).map((row) => ({
       version: row.version,
@@ -167,7 +169,7 @@ export class BoardTable {
 
   *namespaces(prefix: string, limit: number, nowMs: number) {
     return yield* all<{ namespace: string; entries: number; updatedMs: number }>(
-      `SELECT namespace, count(*) AS entries, max(updated_ms) AS "updatedMs" FROM fleet_board
+      `SELECT namespace, count(*) AS entries, max(updated_ms) AS "updatedMs" FROM main.fleet_board
        WHERE (expires_ms IS NULL OR expires_ms > ?) AND substr(namespace, 1, length(?)) = ?
        GROUP BY namespace ORDER BY "updatedMs" DESC LIMIT ?`,
       [nowMs, prefix, prefix, limit],
@@ -175,18 +177,20 @@ export class BoardTable {
   }
 
   *#nextVersion(): Steps<number> {
-    return yield* number("UPDATE fleet_counter SET value = value + 1 WHERE name = 'board_version' RETURNING value");
+    return yield* number(
+      "UPDATE main.fleet_counter SET value = value + 1 WHERE name = 'board_version' RETURNING value",
+    );
   }
 
   *#remove(key: string): Steps<void> {
-    yield* change('DELETE FROM fleet_board WHERE key = ?', [key]);
+    yield* change('DELETE FROM main.fleet_board WHERE key = ?', [key]);
   }
 
   *#record({ version, kind, key, nowMs, entry, previous, namespace }: Recorded): Steps<void> {
     const [now, before] = [entry && textOf(entry), previous && textOf(previous)];
     const bytes = (now?.length ?? 0) + (before?.length ?? 0);
     const reason = kind === 'expire' ? 'ttl' : null;
-    yield* change('INSERT INTO fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)', [
+    yield* change('INSERT INTO main.fleet_board_event VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)', [
       version,
       kind,
       key,

@@ -1,6 +1,6 @@
 import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../../core/ports/fleet.ts';
+import { type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
-import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 /** Most entries that one transaction expires; the next one continues. */
 const EXPIRED_AT_ONCE = 200;
@@ -9,9 +9,9 @@ const board = new BoardTable();
 
 /** `BoardStore` on the tables of either database. */
 export class StoredBoard implements BoardStore {
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  constructor(access: Transactions) {
     this.#access = access;
   }
 

@@ -7,16 +7,16 @@ import type {
   FleetEvent,
   LogPositions,
 } from '../../core/ports/fleet.ts';
+import { type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { ChildTable } from './child-table.ts';
-import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 const children = new ChildTable();
 
 /** `ChildStore` on the tables of either database. */
 export class StoredChildren implements ChildStore {
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  constructor(access: Transactions) {
     this.#access = access;
   }
 

@@ -1,13 +1,13 @@
 import type { ContractRecord, ContractStore, FleetEvent } from '../../core/ports/fleet.ts';
-import { all, change, type FleetAccess, record, type Steps, tell } from './steps.ts';
+import { all, change, record, type Steps, type Transactions, tell } from '../sql/steps.ts';
 
 const MAX_CONTRACTS = 10_000;
 
 /** `ContractStore` on the tables of either database: awards of the contract net as JSON. */
 export class StoredContracts implements ContractStore {
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  constructor(access: Transactions) {
     this.#access = access;
   }
 
@@ -37,13 +37,13 @@ export class StoredContracts implements ContractStore {
 }
 
 function find(callId: string): Steps<ContractRecord | null> {
-  return record('SELECT record FROM fleet_contract WHERE call_id = ?', [callId]);
+  return record('SELECT record FROM main.fleet_contract WHERE call_id = ?', [callId]);
 }
 
 /** The number of open awards per agent: not completed and not expired. */
 function* openAwards(nowMs: number): Steps<Map<string, number>> {
   const rows = yield* all<{ agent: string; open: number }>(
-    `SELECT agent_id AS agent, count(*) AS open FROM fleet_contract
+    `SELECT agent_id AS agent, count(*) AS open FROM main.fleet_contract
      WHERE status = 'awarded' AND (until_ms IS NULL OR until_ms > ?) GROUP BY agent_id`,
     [nowMs],
   );
@@ -54,9 +54,11 @@ function* put(record: ContractRecord): Steps<void> {
   const { callId, agentId, status, announcedMs, deadlineMs } = record;
   const untilMs = deadlineMs === null ? null : announcedMs + deadlineMs;
   yield* change(
-    `INSERT INTO fleet_contract (call_id, agent_id, status, until_ms, record) VALUES (?, ?, ?, ?, ?)
+    `INSERT INTO main.fleet_contract (call_id, agent_id, status, until_ms, record) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT (call_id) DO UPDATE SET status = excluded.status, record = excluded.record`,
     [callId, agentId, status, untilMs, JSON.stringify(record)],
   );
-  yield* change(`DELETE FROM fleet_contract WHERE seq <= (SELECT max(seq) FROM fleet_contract) - ?`, [MAX_CONTRACTS]);
+  yield* change(`DELETE FROM main.fleet_contract WHERE seq <= (SELECT max(seq) FROM main.fleet_contract) - ?`, [
+    MAX_CONTRACTS,
+  ]);
 }

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../../core/ports/fleet.ts';
-import { all, change, type FleetAccess, number, one, type Steps, tell } from './steps.ts';
+import { all, change, number, one, type Steps, type Transactions, tell } from '../sql/steps.ts';
 
 const MAX_POINTS = 10_000;
-const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM fleet_point';
+const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM main.fleet_point';
 /** Most points that one transaction changes, because it blocks all other writers. */
 const AT_ONCE = 200;
 /** Sorts before all points: no id is empty. */
@@ -11,9 +11,9 @@ const FIRST = { nodeId: '', type: '' };
 
 /** `FieldStore` on the tables of either database: pheromones, one row for each node and type. */
 export class StoredField implements FieldStore {
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  constructor(access: Transactions) {
     this.#access = access;
   }
 
@@ -26,7 +26,7 @@ export class StoredField implements FieldStore {
       for (const { nodeId, type } of marks) {
         if ((yield* find(nodeId, type)) === null) fresh.add(JSON.stringify([nodeId, type]));
       }
-      if ((yield* number('SELECT count(*) AS value FROM fleet_point')) + fresh.size > MAX_POINTS) return null;
+      if ((yield* number('SELECT count(*) AS value FROM main.fleet_point')) + fresh.size > MAX_POINTS) return null;
       const changes: PointChange[] = [];
       for (const { nodeId, type, intensity } of marks) {
         const before = (yield* find(nodeId, type))?.intensity ?? 0;
@@ -75,13 +75,13 @@ function* put(point: StoredPoint): Steps<PointChange> {
   const { nodeId, type, intensity, updatedAt } = point;
   if (intensity > 0) {
     yield* change(
-      `INSERT INTO fleet_point VALUES (?, ?, ?, ?)
+      `INSERT INTO main.fleet_point VALUES (?, ?, ?, ?)
        ON CONFLICT (node_id, type) DO UPDATE SET intensity = excluded.intensity, updated_ms = excluded.updated_ms`,
       [nodeId, type, intensity, updatedAt],
     );
-  } else yield* change('DELETE FROM fleet_point WHERE node_id = ? AND type = ?', [nodeId, type]);
+  } else yield* change('DELETE FROM main.fleet_point WHERE node_id = ? AND type = ?', [nodeId, type]);
   const total = yield* one<{ intensity: number | null; updatedAt: number | null }>(
-    'SELECT sum(intensity) AS intensity, max(updated_ms) AS "updatedAt" FROM fleet_point WHERE node_id = ?',
+    'SELECT sum(intensity) AS intensity, max(updated_ms) AS "updatedAt" FROM main.fleet_point WHERE node_id = ?',
     [nodeId],
   );
   const nodeTotal = { nodeId, intensity: total?.intensity ?? 0, updatedAt: total?.updatedAt ?? updatedAt };

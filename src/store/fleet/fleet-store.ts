@@ -1,11 +1,11 @@
 import type { FleetEvent, FleetStore } from '../../core/ports/fleet.ts';
+import { inTurn, type Sql, type Transactions, tell } from '../sql/steps.ts';
 import { StoredBoard } from './board.ts';
 import { StoredChildren } from './children.ts';
 import { StoredContracts } from './contracts.ts';
 import { StoredField } from './field.ts';
 import { StoredGraphs } from './graphs.ts';
 import { StoredPlans } from './plans.ts';
-import { type FleetAccess, tell } from './steps.ts';
 
 /** `FleetStore` on the tables that `access` reads and writes. */
 export class StoredFleet implements FleetStore {
@@ -15,9 +15,11 @@ export class StoredFleet implements FleetStore {
   readonly children: StoredChildren;
   readonly plans: StoredPlans;
   readonly contracts: StoredContracts;
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  /** Writes are in turn, so that a checked condition still holds at the write, and versions are consecutive. */
+  constructor(sql: Sql) {
+    const access = inTurn(sql, 'fleet');
     this.#access = access;
     this.graphs = new StoredGraphs(access);
     this.board = new StoredBoard(access);

@@ -1,5 +1,5 @@
 import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../core/ports/fleet.ts';
-import { all, change, number, one, type Steps } from './steps.ts';
+import { all, change, number, one, type Steps } from '../sql/steps.ts';
 
 /** A text in its stored form. */
 export interface StoredText {
@@ -33,12 +33,12 @@ const HEAD = 'graph_id AS "graphId", version, committed_ms AS "committedMs"';
 /** Versions of graphs, snapshots of commits, open transactions and locks. */
 export class GraphTable {
   *head(graphId: string): Steps<GraphHead | null> {
-    return yield* one(`SELECT ${HEAD} FROM fleet_graph WHERE graph_id = ?`, [graphId]);
+    return yield* one(`SELECT ${HEAD} FROM main.fleet_graph WHERE graph_id = ?`, [graphId]);
   }
 
   *heads(prefix: string, limit: number): Steps<GraphHead[]> {
     return yield* all(
-      `SELECT ${HEAD} FROM fleet_graph
+      `SELECT ${HEAD} FROM main.fleet_graph
        WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id LIMIT ?`,
       [prefix, prefix, limit],
     );
@@ -46,7 +46,7 @@ export class GraphTable {
 
   *versions(prefix: string, limit: number): Steps<GraphHead[]> {
     return yield* all(
-      `SELECT ${HEAD} FROM fleet_graph_version
+      `SELECT ${HEAD} FROM main.fleet_graph_version
        WHERE substr(graph_id, 1, length(?)) = ? ORDER BY committed_ms DESC, graph_id, version DESC LIMIT ?`,
       [prefix, prefix, limit],
     );
@@ -54,7 +54,7 @@ export class GraphTable {
 
   *version(graphId: string, version: number): Steps<(StoredText & { readonly committedMs: number }) | null> {
     return yield* one(
-      `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM fleet_graph_version
+      `SELECT bytes, packed, data, committed_ms AS "committedMs" FROM main.fleet_graph_version
        WHERE graph_id = ? AND version = ?`,
       [graphId, version],
     );
@@ -62,57 +62,57 @@ export class GraphTable {
 
   /** Whether the bound allows one more graph. */
   *hasRoom(): Steps<boolean> {
-    return (yield* number('SELECT count(*) AS value FROM fleet_graph')) < MAX_GRAPHS;
+    return (yield* number('SELECT count(*) AS value FROM main.fleet_graph')) < MAX_GRAPHS;
   }
 
   *addVersion(graphId: string, version: number, { bytes, packed, data }: StoredText, nowMs: number): Steps<void> {
     yield* change(
-      `INSERT INTO fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
+      `INSERT INTO main.fleet_graph_version (graph_id, version, committed_ms, bytes, packed, data)
        VALUES (?, ?, ?, ?, ?, ?)`,
       [graphId, version, nowMs, bytes, packed, data],
     );
     yield* change(
-      `INSERT INTO fleet_graph VALUES (?, ?, ?)
+      `INSERT INTO main.fleet_graph VALUES (?, ?, ?)
        ON CONFLICT (graph_id) DO UPDATE SET version = excluded.version, committed_ms = excluded.committed_ms`,
       [graphId, version, nowMs],
     );
-    yield* change('DELETE FROM fleet_graph_version WHERE graph_id = ? AND version <= ?', [
+    yield* change('DELETE FROM main.fleet_graph_version WHERE graph_id = ? AND version <= ?', [
       graphId,
       version - MAX_VERSIONS,
     ]);
   }
 
   *activeLock(graphId: string, nowMs: number): Steps<GraphLock | null> {
-    return yield* one(`SELECT ${LOCK} FROM fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`, [
-      graphId,
-      nowMs,
-    ]);
+    return yield* one(
+      `SELECT ${LOCK} FROM main.fleet_lock WHERE graph_id = ? AND (expires_ms IS NULL OR expires_ms > ?)`,
+      [graphId, nowMs],
+    );
   }
 
   *lock(lockId: string): Steps<GraphLock | null> {
-    return yield* one(`SELECT ${LOCK} FROM fleet_lock WHERE lock_id = ?`, [lockId]);
+    return yield* one(`SELECT ${LOCK} FROM main.fleet_lock WHERE lock_id = ?`, [lockId]);
   }
 
   *putLock({ lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs }: GraphLock): Steps<void> {
     yield* change(
-      `INSERT INTO fleet_lock VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO main.fleet_lock VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (lock_id) DO UPDATE SET refreshed_ms = excluded.refreshed_ms, expires_ms = excluded.expires_ms`,
       [lockId, graphId, holder, acquiredMs, refreshedMs, expiresMs],
     );
   }
 
   *dropLock(lockId: string): Steps<void> {
-    yield* change('DELETE FROM fleet_lock WHERE lock_id = ?', [lockId]);
+    yield* change('DELETE FROM main.fleet_lock WHERE lock_id = ?', [lockId]);
   }
 
   *hasRoomToOpen(graphId: string): Steps<boolean> {
-    const open = "SELECT count(*) AS value FROM fleet_snapshot WHERE graph_id = ? AND state = 'pending'";
+    const open = "SELECT count(*) AS value FROM main.fleet_snapshot WHERE graph_id = ? AND state = 'pending'";
     return (yield* number(open, [graphId])) < MAX_OPEN;
   }
 
   *open(txId: string): Steps<OpenRow | null> {
     return yield* one(
-      `SELECT ${SNAPSHOT}, revision, bytes, packed, data FROM fleet_snapshot WHERE tx_id = ? AND state = 'pending'`,
+      `SELECT ${SNAPSHOT}, revision, bytes, packed, data FROM main.fleet_snapshot WHERE tx_id = ? AND state = 'pending'`,
       [txId],
     );
   }
@@ -120,7 +120,7 @@ export class GraphTable {
   *addSnapshot(snapshot: GraphSnapshot, text: StoredText | null): Steps<void> {
     const { txId, graphId, baseVersion, startedMs, state, endedMs, finalVersion, owner, note, expiresMs } = snapshot;
     yield* change(
-      `INSERT INTO fleet_snapshot (tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note,
+      `INSERT INTO main.fleet_snapshot (tx_id, graph_id, base_version, started_ms, state, ended_ms, final_version, owner, note,
          expires_ms, bytes, packed, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       [
         txId,
@@ -139,8 +139,8 @@ export class GraphTable {
       ],
     );
     yield* change(
-      `DELETE FROM fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
-         (SELECT started_ms FROM fleet_snapshot WHERE graph_id = ? ORDER BY started_ms DESC LIMIT 1 OFFSET ?)`,
+      `DELETE FROM main.fleet_snapshot WHERE graph_id = ? AND state <> 'pending' AND started_ms <
+         (SELECT started_ms FROM main.fleet_snapshot WHERE graph_id = ? ORDER BY started_ms DESC LIMIT 1 OFFSET ?)`,
       [graphId, graphId, MAX_SNAPSHOTS - 1],
     );
   }
@@ -148,7 +148,7 @@ export class GraphTable {
   /** Replaces a working copy unless it has changed since `revision`. */
   *stage(txId: string, revision: number, { bytes, packed, data }: StoredText): Steps<boolean> {
     const changed = yield* change(
-      `UPDATE fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
+      `UPDATE main.fleet_snapshot SET revision = revision + 1, bytes = ?, packed = ?, data = ?
          WHERE tx_id = ? AND revision = ? AND state = 'pending'`,
       [bytes, packed, data, txId, revision],
     );
@@ -158,19 +158,19 @@ export class GraphTable {
   /** Ends an open transaction and deletes its working copy. */
   *end(txId: string, state: SnapshotState, finalVersion: number | null, nowMs: number): Steps<void> {
     yield* change(
-      `UPDATE fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
+      `UPDATE main.fleet_snapshot SET state = ?, final_version = ?, ended_ms = ?, bytes = NULL, packed = NULL, data = NULL
        WHERE tx_id = ? AND state = 'pending'`,
       [state, finalVersion, nowMs, txId],
     );
   }
 
   *snapshot(txId: string): Steps<GraphSnapshot | null> {
-    return yield* one(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE tx_id = ?`, [txId]);
+    return yield* one(`SELECT ${SNAPSHOT} FROM main.fleet_snapshot WHERE tx_id = ?`, [txId]);
   }
 
   *snapshots(prefix: string, limit: number): Steps<GraphSnapshot[]> {
     return yield* all(
-      `SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
+      `SELECT ${SNAPSHOT} FROM main.fleet_snapshot WHERE substr(graph_id, 1, length(?)) = ?
        ORDER BY started_ms DESC, base_version DESC, tx_id LIMIT ?`,
       [prefix, prefix, limit],
     );
@@ -178,16 +178,17 @@ export class GraphTable {
 
   /** Expired open transactions. */
   *overdue(nowMs: number): Steps<GraphSnapshot[]> {
-    return yield* all(`SELECT ${SNAPSHOT} FROM fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`, [
-      nowMs,
-    ]);
+    return yield* all(
+      `SELECT ${SNAPSHOT} FROM main.fleet_snapshot WHERE state = 'pending' AND expires_ms <= ? LIMIT 200`,
+      [nowMs],
+    );
   }
 
   *sweep(nowMs: number): Steps<void> {
-    yield* change('DELETE FROM fleet_lock WHERE expires_ms <= ?', [nowMs - EXPIRED_LOCK_MS]);
+    yield* change('DELETE FROM main.fleet_lock WHERE expires_ms <= ?', [nowMs - EXPIRED_LOCK_MS]);
     yield* change(
-      `DELETE FROM fleet_snapshot WHERE tx_id IN
-         (SELECT tx_id FROM fleet_snapshot WHERE started_ms <= ? AND state <> 'pending' LIMIT 500)`,
+      `DELETE FROM main.fleet_snapshot WHERE tx_id IN
+         (SELECT tx_id FROM main.fleet_snapshot WHERE started_ms <= ? AND state <> 'pending' LIMIT 500)`,
       [nowMs - SNAPSHOT_MS],
     );
   }

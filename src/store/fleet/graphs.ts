@@ -9,17 +9,17 @@ import type {
   GraphVersion,
   OpenTransaction,
 } from '../../core/ports/fleet.ts';
+import { type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../text-codec.ts';
 import { GraphTable, type StoredText } from './graph-table.ts';
-import { type FleetAccess, type Steps, tell } from './steps.ts';
 
 const graphs = new GraphTable();
 
 /** `GraphStore` on the tables of either database. */
 export class StoredGraphs implements GraphStore {
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  constructor(access: Transactions) {
     this.#access = access;
   }
 

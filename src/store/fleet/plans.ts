@@ -1,13 +1,13 @@
 import type { FleetEvent, PlanRecord, PlanStore } from '../../core/ports/fleet.ts';
-import { change, type FleetAccess, record, records, type Steps, tell } from './steps.ts';
+import { change, record, records, type Steps, type Transactions, tell } from '../sql/steps.ts';
 
 const OPEN = "state IN ('running', 'paused')";
 
 /** `PlanStore` on the tables of either database: runs of plans as JSON. */
 export class StoredPlans implements PlanStore {
-  readonly #access: FleetAccess;
+  readonly #access: Transactions;
 
-  constructor(access: FleetAccess) {
+  constructor(access: Transactions) {
     this.#access = access;
   }
 
@@ -18,8 +18,8 @@ export class StoredPlans implements PlanStore {
       const record = { ...begun, startedMs: nowMs, updatedMs: nowMs };
       const { runId, opId, state } = record;
       // replaces an earlier run of the same id, and becomes the newest
-      yield* change('DELETE FROM fleet_plan WHERE run_id = ?', [runId]);
-      yield* change('INSERT INTO fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', [
+      yield* change('DELETE FROM main.fleet_plan WHERE run_id = ?', [runId]);
+      yield* change('INSERT INTO main.fleet_plan (run_id, op_id, state, record) VALUES (?, ?, ?, ?)', [
         runId,
         opId,
         state,
@@ -33,7 +33,7 @@ export class StoredPlans implements PlanStore {
   save(plan: PlanRecord, events: readonly FleetEvent[], atMost: number): Promise<void> {
     return this.#access.write(function* (nowMs) {
       const record = { ...plan, updatedMs: nowMs };
-      yield* change('UPDATE fleet_plan SET state = ?, record = ? WHERE run_id = ?', [
+      yield* change('UPDATE main.fleet_plan SET state = ?, record = ? WHERE run_id = ?', [
         record.state,
         JSON.stringify(record),
         record.runId,
@@ -50,27 +50,27 @@ export class StoredPlans implements PlanStore {
   open(opId?: string): Promise<readonly PlanRecord[]> {
     return this.#access.read(() =>
       opId === undefined
-        ? records(`SELECT record FROM fleet_plan WHERE ${OPEN} ORDER BY seq`)
-        : records(`SELECT record FROM fleet_plan WHERE ${OPEN} AND op_id = ?`, [opId]),
+        ? records(`SELECT record FROM main.fleet_plan WHERE ${OPEN} ORDER BY seq`)
+        : records(`SELECT record FROM main.fleet_plan WHERE ${OPEN} AND op_id = ?`, [opId]),
     );
   }
 
   byOperation(opId: string): Promise<PlanRecord | null> {
     return this.#access.read(() =>
-      record('SELECT record FROM fleet_plan WHERE op_id = ? ORDER BY seq DESC LIMIT 1', [opId]),
+      record('SELECT record FROM main.fleet_plan WHERE op_id = ? ORDER BY seq DESC LIMIT 1', [opId]),
     );
   }
 }
 
 function find(runId: string): Steps<PlanRecord | null> {
-  return record('SELECT record FROM fleet_plan WHERE run_id = ?', [runId]);
+  return record('SELECT record FROM main.fleet_plan WHERE run_id = ?', [runId]);
 }
 
 /** Deletes the oldest ended runs beyond a number. */
 function* trim(atMost: number): Steps<void> {
   yield* change(
-    `DELETE FROM fleet_plan WHERE NOT ${OPEN} AND seq <=
-       (SELECT seq FROM fleet_plan WHERE NOT ${OPEN} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
+    `DELETE FROM main.fleet_plan WHERE NOT ${OPEN} AND seq <=
+       (SELECT seq FROM main.fleet_plan WHERE NOT ${OPEN} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
     [atMost],
   );
 }

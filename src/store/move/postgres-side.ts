@@ -2,6 +2,7 @@ import type { Clock } from '../../core/ports.ts';
 import { shownUrl } from '../postgres/connection-config.ts';
 import { Database } from '../postgres/database.ts';
 import { fromPg, toPg } from '../postgres/text.ts';
+import { postgresStatement } from '../sql/common-sql.ts';
 import { sideName } from './side-name.ts';
 import { BOARD_GOES_ON, type MovedTable, type Side, type Value } from './tables.ts';
 
@@ -53,7 +54,7 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
       for (const log of ['served', 'left_alone']) await numbersGoOn(database, log, 'id');
       for (const table of IDENTITIES) await identityGoesOn(database, table, 'id');
       for (const table of NUMBERED) await identityGoesOn(database, table, 'seq');
-      for (const sql of BOARD_GOES_ON) await database.write(sql.replaceAll(/\bfleet_/g, 'mcp_pruner.fleet_'), []);
+      for (const sql of BOARD_GOES_ON) await database.write(postgresStatement(sql), []);
     },
     async origin() {
       const [row] = await query("SELECT name FROM mcp_pruner.meter WHERE name LIKE 'moved_from:%'");

@@ -148,14 +148,14 @@ export const movedTables: readonly MovedTable[] = [
 
 /**
  * Blackboard counters that no trigger maintains: its last version, and the last version whose change was deleted. The
- * SQL works in both databases, with `fleet_…` table names.
+ * statements are Common SQL.
  */
 export const BOARD_GOES_ON = [
-  `UPDATE fleet_counter SET value = coalesce((SELECT max(version) FROM
-     (SELECT version FROM fleet_board UNION ALL SELECT version FROM fleet_board_event) known), 0)
+  `UPDATE main.fleet_counter SET value = coalesce((SELECT max(version) FROM
+     (SELECT version FROM main.fleet_board UNION ALL SELECT version FROM main.fleet_board_event) known), 0)
    WHERE name = 'board_version' AND value = 0`,
-  `UPDATE fleet_counter SET value = coalesce((SELECT min(version) - 1 FROM fleet_board_event),
-     (SELECT value FROM fleet_counter WHERE name = 'board_version'))
+  `UPDATE main.fleet_counter SET value = coalesce((SELECT min(version) - 1 FROM main.fleet_board_event),
+     (SELECT value FROM main.fleet_counter WHERE name = 'board_version'))
    WHERE name = 'board_dropped' AND value = 0`,
 ];
 

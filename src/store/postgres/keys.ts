@@ -1,6 +1,6 @@
 import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
 import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
-import type { Rows } from '../rows.ts';
+import type { Rows } from '../sql/rows.ts';
 import type { Database } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
 

@@ -9,7 +9,7 @@ import {
   minuteOf,
 } from '../log-rows.ts';
 import type { Queryable } from './database.ts';
-import { columnsOf } from './rows.ts';
+import { columnsOf } from './database-sql.ts';
 import { fromPg, toPg } from './text.ts';
 
 /** Adds events, and deletes the oldest beyond `keep`, except audit events; inside the caller's transaction. */

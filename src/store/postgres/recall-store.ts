@@ -9,9 +9,9 @@ import type {
 } from '../../core/ports/recall.ts';
 import { documentOf } from '../recall/document.ts';
 import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
+import { inTurn, type Transactions } from '../sql/steps.ts';
 import type { StoreLog } from '../store-log.ts';
 import { openText, type StoredText } from '../text-codec.ts';
-import { DatabaseFleet } from './fleet.ts';
 import type { DatabaseParts } from './record-store.ts';
 import { fromPg, toPg } from './text.ts';
 
@@ -26,8 +26,6 @@ const MOST_COUNTED = 20_000;
 const FILE_WEIGHT = 3;
 /** Number of the rarest terms that select candidates. */
 const MOST_TERMS = 16;
-/** Advisory lock of the database ("mcpl"), held while recording results. */
-const LOCK = 0x6d63706c;
 /** Longest lexeme of a tsvector, in bytes; terms are far shorter. */
 const MAX_WORDS = 200_000;
 
@@ -44,14 +42,14 @@ interface Waiting extends StoredText {
 /** `RecallStore` on PostgreSQL: words as a `tsvector`, names by pg_trgm. */
 export class DatabaseRecall implements RecallStore {
   readonly #parts: DatabaseParts;
-  readonly #steps: DatabaseFleet;
+  readonly #steps: Transactions;
   readonly #log: StoreLog | undefined;
   /** Whether pg_trgm can find parts of names; `null` before the first check. */
   #hasTrigrams: boolean | null = null;
 
   constructor(parts: DatabaseParts, log: StoreLog | undefined) {
     this.#parts = parts;
-    this.#steps = new DatabaseFleet(parts, 0, LOCK);
+    this.#steps = inTurn(parts.rows, 'recall');
     this.#log = log;
   }
 

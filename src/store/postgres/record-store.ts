@@ -1,7 +1,7 @@
 import type { ChildLogRecord, Records, Reply } from '../../core/ports/records.ts';
 import { childLogRows } from '../log-rows.ts';
 import { RecordLists } from '../record-lists.ts';
-import type { Rows } from '../rows.ts';
+import type { Sql } from '../sql/steps.ts';
 import type { Database } from './database.ts';
 import { addToLog } from './logs.ts';
 import type { ReplicaView } from './replica-view.ts';
@@ -13,7 +13,7 @@ const BACKGROUND_WAIT_MS = 5_000;
 export interface DatabaseParts {
   readonly database: Database;
   readonly view: ReplicaView;
-  readonly rows: Rows;
+  readonly rows: Sql;
 }
 
 /** `Records` on PostgreSQL. */

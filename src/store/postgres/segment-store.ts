@@ -7,13 +7,13 @@ import type {
   StoredSegment,
 } from '../../core/ports/segments.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import { bounded } from '../rows.ts';
 import { SegmentLists } from '../segment-lists.ts';
 import { keysOf, SEGMENT_COLUMNS, segmentValues } from '../segment-values.ts';
+import { bounded } from '../sql/rows.ts';
 import type { Queryable } from './database.ts';
+import { columnsOf } from './database-sql.ts';
 import { changeDirectives, directivesOf, erasePrunes, prunesOfDeleted } from './directives.ts';
 import type { DatabaseParts } from './record-store.ts';
-import { columnsOf } from './rows.ts';
 import { toPg } from './text.ts';
 
 const WAIT_MS = 5_000;

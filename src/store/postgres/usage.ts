@@ -1,7 +1,7 @@
 import type { UsageRecord, UsageTotal } from '../../core/ports.ts';
 import { MAX_USAGE_ROWS_PER_DAY, OTHER, totalOf } from '../usage-rows.ts';
 import type { Queryable } from './database.ts';
-import { columnsOf } from './rows.ts';
+import { columnsOf } from './database-sql.ts';
 import { fromPg } from './text.ts';
 
 type Totals = { -readonly [Field in keyof UsageTotal]: UsageTotal[Field] };

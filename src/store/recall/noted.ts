@@ -1,6 +1,6 @@
 import type { NotedResult, TaskScope } from '../../core/ports/recall.ts';
-import { all, change, one, type Steps } from '../fleet/steps.ts';
-import type { Rows } from '../rows.ts';
+import type { Rows } from '../sql/rows.ts';
+import { all, change, one, type Steps } from '../sql/steps.ts';
 import { fileOf } from './document.ts';
 
 interface Row {

@@ -9,8 +9,8 @@ import type {
   ShelfTool,
   ShelfTotals,
 } from '../../core/ports/shelf.ts';
-import { all, change, type FleetAccess, one, type Steps } from '../fleet/steps.ts';
-import { bounded, type Rows } from '../rows.ts';
+import { bounded, type Rows } from '../sql/rows.ts';
+import { all, change, inTurn, one, type Sql, type Steps, type Transactions } from '../sql/steps.ts';
 
 /** A tool is put on the shelf from so many conversations on, on so many days, without a call. */
 const ENOUGH_CONVERSATIONS = 5;
@@ -23,11 +23,11 @@ const MAX_LISTED = 10_000;
 /** `ShelfStore` on the tables of either database. */
 export class StoredShelf implements ShelfStore {
   readonly #rows: Rows;
-  readonly #steps: Pick<FleetAccess, 'write'>;
+  readonly #steps: Transactions;
 
-  constructor(rows: Rows, steps: Pick<FleetAccess, 'write'>) {
-    this.#rows = rows;
-    this.#steps = steps;
+  constructor(sql: Sql) {
+    this.#rows = sql;
+    this.#steps = inTurn(sql, 'shelf');
   }
 
   shelved(query: Parameters<ShelfStore['shelved']>[0]): Promise<ReadonlySet<string>> {

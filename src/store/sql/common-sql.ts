@@ -1,17 +1,59 @@
 /**
- * **Common SQL** is the SQL that both databases understand after a translation of words. It is SQLite's SQL with these
- * rules:
+ * **Common SQL** is the SQL of everything that is written once for both databases. It is SQLite's SQL, and becomes
+ * PostgreSQL's by a translation of words:
  *
- * - A table is named `main.segment`. PostgreSQL keeps the tables in the schema `mcp_pruner`.
- * - A value is a `?`, a list is `IN LIST(?)`.
- * - An order other than the column's own is `COLLATE BINARY`.
- * - In definitions of tables, types are the upper-case words of SQLite: `INTEGER` (64 bits), `REAL`, `TEXT` (compared byte
- *   by byte), `BLOB`. A column `id` or `seq` that is `INTEGER PRIMARY KEY` numbers its rows. Column names are in lower case.
+ * | in Common SQL | in SQLite | in PostgreSQL |
+ * | --- | --- | --- |
+ * | `main.segment`, a table | the same | `mcp_pruner.segment` |
+ * | `?`, a value | the same | `$1`, `$2`, … |
+ * | `IN LIST(?)`, a list as one value | `IN (SELECT value FROM json_each(?))` | `= ANY ($1)` |
+ * | `FIRST_LINE(c.project)`, a column up to its first line break | `substr(…)` | `split_part(…)` |
+ * | `COLLATE BINARY`, an order other than the column's | the same | `COLLATE "C"` |
  *
- * The words must not occur within literals. Names in double quotes keep their upper-case letters in both databases.
+ * In definitions of tables, types are the upper-case words of SQLite: `INTEGER` (64 bits), `REAL`, `TEXT` (compared byte
+ * by byte), `BLOB`. A column `id` or `seq` that is `INTEGER PRIMARY KEY` numbers its rows.
+ *
+ * A statement uses only what both databases know: `ON CONFLICT`, `RETURNING`, `CASE`, `WITH`, `substr`, `coalesce`. The
+ * larger of two values is a `CASE`, because `max` with two arguments exists in SQLite only. A value of which no column
+ * shows the type is `CAST(? AS text)`. Within `DO UPDATE`, a column is named with its table. Names in lower case need no
+ * quotes; `"atMs"` keeps its upper-case letters. The words of the table must not occur within literals.
  */
 
-/** Definitions of tables and indexes as SQLite takes them: a name of an index's table cannot be qualified there. */
+/** A statement as SQLite takes it. */
+export function sqliteStatement(commonSql: string): string {
+  return commonSql
+    .replaceAll('LIST(?)', '(SELECT value FROM json_each(?))')
+    .replace(FIRST_LINE, 'substr($1, 1, instr($1 || char(10), char(10)) - 1)');
+}
+
+/** A statement as PostgreSQL takes it. */
+export function postgresStatement(commonSql: string): string {
+  let values = 0;
+  return qualified(commonSql)
+    .replace(/\bIN LIST\(\?\)/g, '= ANY (?)')
+    .replace(FIRST_LINE, 'split_part($1, chr(10), 1)')
+    .replace(/\bCOLLATE BINARY\b/g, 'COLLATE "C"')
+    .replace(/\?/g, () => `$${++values}`);
+}
+
+const FIRST_LINE = /\bFIRST_LINE\(([\w.]+)\)/g;
+
+/**
+ * An insertion of several rows in one statement. The rows of `ON CONFLICT DO UPDATE` must differ in their key.
+ *
+ * @returns `null` if the statement does not consist of one `VALUES (?, …)` with all its values
+ */
+export function manyRows(commonSql: string, count: number): string | null {
+  const [places] = /(?<=\bVALUES )\([^()]*\)/.exec(commonSql) ?? [];
+  if (places === undefined || valuesIn(places) !== valuesIn(commonSql)) return null;
+  return commonSql.replace(places, Array(count).fill(places).join(', '));
+}
+
+function valuesIn(sql: string): number {
+  return sql.split('?').length - 1;
+}
+
+/** Definitions of tables and indexes as SQLite takes them: the table of an index cannot be qualified there. */
 export function sqliteDefinitions(commonSql: string): string {
   return commonSql.replaceAll('main.', '');
 }

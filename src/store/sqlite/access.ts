@@ -3,7 +3,7 @@ import type { Clock } from '../../core/ports.ts';
 import { StoreUnavailable } from '../../errors.ts';
 import type { Lifetimes } from '../lifetimes.ts';
 import { type Expiring, PendingUses, type Use } from '../pending-uses.ts';
-import type { Rows } from '../rows.ts';
+import type { Rows } from '../sql/rows.ts';
 import type { Checkpointer } from './checkpointer.ts';
 import { type Connection, LARGE_LOG_BYTES } from './connection.ts';
 import type { ConnectionHolder } from './connection-holder.ts';

@@ -9,9 +9,9 @@ import type {
 } from '../../core/ports/recall.ts';
 import { documentOf } from '../recall/document.ts';
 import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.ts';
+import type { Sql } from '../sql/steps.ts';
 import { openText, type StoredText } from '../text-codec.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
-import { FileFleet } from './fleet.ts';
 import type { CandidateRow } from './recall-index.ts';
 
 /** Characters indexed per step, about 5 ms. A larger text gets its own step. */
@@ -29,18 +29,18 @@ interface Waiting extends StoredText {
 /** `RecallStore` on the tables of a store's file. */
 export class FileRecall implements RecallStore {
   readonly #access: Access;
-  readonly #steps: FileFleet;
+  readonly #sql: Sql;
   /** Whether something was indexed since the last merge. */
   #isSplit = true;
 
-  constructor(access: Access) {
+  constructor(access: Access, sql: Sql) {
     this.#access = access;
-    this.#steps = new FileFleet(access, 0);
+    this.#sql = sql;
   }
 
   async note(results: readonly NotedResult[]): Promise<void> {
     if (results.length === 0) return;
-    await this.#steps.write(function* () {
+    await this.#sql.write(function* () {
       for (const result of results) yield* noteResult(result);
     });
   }
@@ -126,7 +126,7 @@ export class FileRecall implements RecallStore {
   }
 
   continuedBy(project: string, task: string): Promise<readonly string[]> {
-    return this.#steps.read(() => continuedBy(project, task));
+    return this.#sql.read(() => continuedBy(project, task));
   }
 
   #alive(rows: readonly CandidateRow[], nowMs: number): RecallCandidate[] {

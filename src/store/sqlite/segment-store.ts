@@ -7,8 +7,8 @@ import type {
   StoredConversation,
   StoredSegment,
 } from '../../core/ports/segments.ts';
-import { bounded } from '../rows.ts';
 import { SegmentLists } from '../segment-lists.ts';
+import { bounded } from '../sql/rows.ts';
 import { type Access, BACKGROUND_WAIT_MS } from './access.ts';
 import type { ConnectionHolder } from './connection-holder.ts';
 import type { Tables } from './tables.ts';

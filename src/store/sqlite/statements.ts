@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { sqliteStatement } from '../sql/common-sql.ts';
 
 /** Prepared statements of one connection, each prepared on first use. Their texts are constant, hence few. */
 export class Statements {
@@ -19,10 +20,20 @@ export class Statements {
 
   /** As `Rows.all`. */
   allOf<Row>(sql: string, values: readonly unknown[] = []): Row[] {
-    return this.all(
-      sql,
-      values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)),
-    );
+    return this.all(sql, values.map(stored));
+  }
+
+  /** A step `change`. */
+  change(sql: string, values: readonly unknown[]): number {
+    return this.run(sql, values.map(stored));
+  }
+
+  /** A step `each`. */
+  each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Row[] {
+    const statement = this.#statement(sql);
+    if (statement.reader) return rows.flatMap((row) => statement.all(...row) as Row[]);
+    for (const row of rows) statement.run(...row);
+    return [];
   }
 
   get<Row>(sql: string, values: readonly unknown[] = []): Row | undefined {
@@ -65,9 +76,14 @@ export class Statements {
   #statement(sql: string, mode: 'rows' | 'pluck' | 'raw' = 'rows'): Statement {
     const known = this.#prepared[mode].get(sql);
     if (known) return known;
-    const statement = this.#db.prepare(sql.replaceAll('LIST(?)', '(SELECT value FROM json_each(?))'));
+    const statement = this.#db.prepare(sqliteStatement(sql));
     if (mode !== 'rows') statement[mode]();
     this.#prepared[mode].set(sql, statement);
     return statement;
   }
+}
+
+/** A value as SQLite takes it. */
+function stored(value: unknown): unknown {
+  return Array.isArray(value) ? JSON.stringify(value) : value;
 }

@@ -1,17 +1,40 @@
 import type { FleetEvent } from '../../core/ports/fleet.ts';
 import type { ChildLogRecord } from '../../core/ports/records.ts';
 import type { EventRecord } from '../../core/ports.ts';
+import type { Rows } from './rows.ts';
 
-/** One step of a fleet transaction, executed and answered by its runner. The SQL follows the rules of `Rows`. */
+/** One step of a transaction, executed and answered by the runner of a database. */
 export type Step =
   | { readonly kind: 'rows'; readonly sql: string; readonly values: readonly unknown[] }
   /** The answer is the number of changed rows. */
   | { readonly kind: 'change'; readonly sql: string; readonly values: readonly unknown[] }
+  /** A change for each of these rows of values. The answer is the rows of its RETURNING. */
+  | { readonly kind: 'each'; readonly sql: string; readonly rows: readonly (readonly unknown[])[] }
+  /** The answer is the time at which it was this transaction's turn. */
+  | { readonly kind: 'turn'; readonly of: string }
   | { readonly kind: 'events'; readonly events: readonly EventRecord[] }
   | { readonly kind: 'logs'; readonly lines: readonly ChildLogRecord[] };
 
 /** Work inside a transaction, yielded step by step: SQLite runs each step at once, PostgreSQL awaits each answer. */
 export type Steps<T> = Generator<Step, T, unknown>;
+
+export interface WriteOptions {
+  /** How long to wait for other writers, in milliseconds. */
+  readonly waitMs?: number;
+}
+
+export interface Transactions {
+  /** Reads one consistent state. */
+  read<T>(work: (nowMs: number) => Steps<T>): Promise<T>;
+  /** Commits all of the work, or nothing. The work may be repeated if the connection breaks. */
+  write<T>(work: (nowMs: number) => Steps<T>, options?: WriteOptions): Promise<T>;
+}
+
+/** The tables of a store in Common SQL. Calls may reject with `StoreUnavailable`. */
+export interface Sql extends Rows, Transactions {
+  /** A transaction of one `each`, which takes one round trip. */
+  once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], options?: WriteOptions): Promise<Row[]>;
+}
 
 /** The first row, or `null`. */
 export function* one<Row>(sql: string, values: readonly unknown[] = []): Steps<Row | null> {
@@ -38,19 +61,43 @@ export function* change(sql: string, values: readonly unknown[] = []): Steps<num
   return (yield { kind: 'change', sql, values }) as number;
 }
 
+/**
+ * Executes a change for each row of values. PostgreSQL inserts them in one statement, so that the rows of an
+ * `ON CONFLICT DO UPDATE` must differ in their key.
+ *
+ * @returns the rows of its RETURNING
+ */
+export function* each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Steps<Row[]> {
+  return rows.length === 0 ? [] : ((yield { kind: 'each', sql, rows }) as Row[]);
+}
+
 /** The number in the first row's `value` column; 0 without a row. */
 export function* number(sql: string, values: readonly unknown[] = []): Steps<number> {
   return (yield* one<{ readonly value: number }>(sql, values))?.value ?? 0;
 }
 
+/**
+ * Waits for other transactions of the same name, so that what this one reads stays true until it commits. In SQLite all
+ * transactions that write are serial anyway.
+ *
+ * @returns the time afterwards, in epoch milliseconds
+ */
+export function* turn(of: string): Steps<number> {
+  return (yield { kind: 'turn', of }) as number;
+}
+
+/** The same transactions, those that write in turn. */
+export function inTurn(sql: Transactions, of: string): Transactions {
+  return {
+    read: (work) => sql.read(work),
+    write: (work, options) =>
+      sql.write(function* () {
+        return yield* work(yield* turn(of));
+      }, options),
+  };
+}
+
 /** Writes events within the current transaction. */
 export function* tell(events: readonly FleetEvent[], nowMs: number): Steps<void> {
   if (events.length > 0) yield { kind: 'events', events: events.map((event) => ({ ...event, tsMs: nowMs })) };
-}
-
-/** Reads and writes of the fleet. Each is one transaction, and they run one after the other. */
-export interface FleetAccess {
-  read<T>(work: (nowMs: number) => Steps<T>): Promise<T>;
-  /** Commits all of the work with its events, or nothing. */
-  write<T>(work: (nowMs: number) => Steps<T>): Promise<T>;
 }

@@ -1,0 +1,153 @@
+import type { Clock } from '../../core/ports.ts';
+import { childLogRows } from '../log-rows.ts';
+import type { PendingUses } from '../pending-uses.ts';
+import { manyRows, postgresStatement } from '../sql/common-sql.ts';
+import type { Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
+import type { Database, Queryable } from './database.ts';
+import { addEvents, addToLog } from './logs.ts';
+import { fromPg, toPg } from './text.ts';
+
+/** Off the request path, a call may wait for earlier ones. */
+const WAIT_MS = 10_000;
+/** Most values of one statement; the protocol's limit is 65,535. */
+const MAX_VALUES = 60_000;
+
+/** Common SQL on a database. */
+export class DatabaseSql implements Sql {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #uses: PendingUses;
+  readonly #maxEvents: number;
+
+  /** @param maxEvents - most stored events, and lines of agent logs */
+  constructor(database: Database, clock: Clock, uses: PendingUses, maxEvents: number) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#uses = uses;
+    this.#maxEvents = maxEvents;
+  }
+
+  all<Row>(commonSql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return allOf(this.#database, commonSql, values);
+  }
+
+  nowMs(): number {
+    return Math.trunc(this.#clock.nowMs());
+  }
+
+  expiry(...item: Parameters<PendingUses['expiry']>): number {
+    return this.#uses.expiry(...item);
+  }
+
+  read<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
+    return this.#database.snapshot((client) => this.#run(client, work(this.nowMs())), WAIT_MS);
+  }
+
+  write<T>(work: (nowMs: number) => Steps<T>, { waitMs = WAIT_MS }: WriteOptions = {}): Promise<T> {
+    return this.#database.transaction((client) => this.#run(client, work(this.nowMs())), waitMs);
+  }
+
+  async once<Row>(
+    commonSql: string,
+    rows: readonly (readonly unknown[])[],
+    { waitMs = WAIT_MS }: WriteOptions = {},
+  ): Promise<Row[]> {
+    const [statement, ...more] = statementsOf(commonSql, rows);
+    if (!statement) return [];
+    const { text, values } = statement;
+    if (more.length === 0) return restored<Row>(await this.#database.write(text, values, waitMs));
+    return this.#database.transaction((client) => eachOf<Row>(client, commonSql, rows), waitMs);
+  }
+
+  async #run<T>(client: Queryable, steps: Steps<T>): Promise<T> {
+    let next = steps.next();
+    while (next.done !== true) next = steps.next(await this.#do(client, next.value));
+    return next.value;
+  }
+
+  async #do(client: Queryable, step: Step): Promise<unknown> {
+    switch (step.kind) {
+      case 'rows':
+        return allOf(client, step.sql, step.values);
+      case 'change':
+        return changeOf(client, step.sql, step.values);
+      case 'each':
+        return eachOf(client, step.sql, step.rows);
+      case 'turn':
+        await client.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`mcp_pruner.${step.of}`]);
+        return this.nowMs();
+      case 'events':
+        return addEvents(client, step.events, this.#maxEvents);
+      case 'logs':
+        return addToLog(client, childLogRows(step.lines), this.#maxEvents);
+    }
+  }
+}
+
+/** The rows of a statement in Common SQL, with their texts restored. */
+export async function allOf<Row>(client: Queryable, commonSql: string, values: readonly unknown[]): Promise<Row[]> {
+  return restored(await client.query(translated(commonSql), values.map(stored)));
+}
+
+/** Executes a change in Common SQL; returns the number of changed rows. */
+async function changeOf(client: Queryable, commonSql: string, values: readonly unknown[]): Promise<number> {
+  const counted = `WITH changed AS (${translated(commonSql)} RETURNING 1) SELECT count(*) AS changes FROM changed`;
+  const [row] = await client.query<{ changes: number }>(counted, values.map(stored));
+  return row?.changes ?? 0;
+}
+
+/** Executes a change in Common SQL for each row of values; returns the rows of its RETURNING. */
+async function eachOf<Row>(
+  client: Queryable,
+  commonSql: string,
+  rows: readonly (readonly unknown[])[],
+): Promise<Row[]> {
+  const returned: Row[] = [];
+  for (const { text, values } of statementsOf(commonSql, rows)) {
+    returned.push(...restored<Row>(await client.query(text, values)));
+  }
+  return returned;
+}
+
+/** As few statements as possible. */
+function statementsOf(commonSql: string, rows: readonly (readonly unknown[])[]) {
+  const width = rows[0]?.length ?? 0;
+  const atOnce = manyRows(commonSql, 1) === null || width === 0 ? 1 : Math.floor(MAX_VALUES / width);
+  const statements: { readonly text: string; readonly values: unknown[] }[] = [];
+  for (let at = 0; at < rows.length; at += atOnce) {
+    const some = rows.slice(at, at + atOnce);
+    const text = some.length > 1 ? postgresStatement(manyRows(commonSql, some.length) ?? '') : translated(commonSql);
+    statements.push({ text, values: some.flat().map(stored) });
+  }
+  return statements;
+}
+
+/** Transposes rows to columns for `unnest`. @param width - number of columns */
+export function columnsOf(rows: readonly (readonly unknown[])[], width: number): unknown[][] {
+  return Array.from({ length: width }, (_, i) => rows.map((row) => stored(row[i])));
+}
+
+/** A value as PostgreSQL holds it. */
+export function stored(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(stored);
+  return typeof value === 'string' ? toPg(value) : value;
+}
+
+function restored<Row>(rows: Record<string, unknown>[]): Row[] {
+  for (const row of rows) {
+    for (const name of Object.keys(row)) {
+      const value = row[name];
+      if (typeof value === 'string') row[name] = fromPg(value);
+    }
+  }
+  return rows as Row[];
+}
+
+/** Translated statements; their texts are constant, hence few. */
+const translations = new Map<string, string>();
+
+function translated(commonSql: string): string {
+  const known = translations.get(commonSql) ?? postgresStatement(commonSql);
+  translations.set(commonSql, known);
+  return known;
+}

@@ -1,0 +1,64 @@
+import { childLogRows } from '../log-rows.ts';
+import type { Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
+import type { Access } from './access.ts';
+import { addEvents, addToLog } from './logs.ts';
+import type { Tables } from './tables.ts';
+
+/** Common SQL on the store's file. */
+export class FileSql implements Sql {
+  readonly #access: Access;
+  readonly #maxEvents: number;
+
+  /** @param maxEvents - most stored events, and lines of agent logs */
+  constructor(access: Access, maxEvents: number) {
+    this.#access = access;
+    this.#maxEvents = maxEvents;
+  }
+
+  all<Row>(commonSql: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#access.all(commonSql, values);
+  }
+
+  nowMs(): number {
+    return this.#access.nowMs();
+  }
+
+  expiry(...item: Parameters<Access['expiry']>): number {
+    return this.#access.expiry(...item);
+  }
+
+  read<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
+    return this.#access.read((tables, nowMs) => this.#run(tables, work(nowMs)));
+  }
+
+  write<T>(work: (nowMs: number) => Steps<T>, options?: WriteOptions): Promise<T> {
+    return this.#access.write((tables, nowMs) => this.#run(tables, work(nowMs)), { ...options, verify: true });
+  }
+
+  once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], options?: WriteOptions): Promise<Row[]> {
+    return this.#access.write(({ sql }) => sql.each<Row>(commonSql, rows), { ...options, verify: true });
+  }
+
+  #run<T>(tables: Tables, steps: Steps<T>): T {
+    let next = steps.next();
+    while (next.done !== true) next = steps.next(this.#do(tables, next.value));
+    return next.value;
+  }
+
+  #do({ sql }: Tables, step: Step): unknown {
+    switch (step.kind) {
+      case 'rows':
+        return sql.allOf(step.sql, step.values);
+      case 'change':
+        return sql.change(step.sql, step.values);
+      case 'each':
+        return sql.each(step.sql, step.rows);
+      case 'turn':
+        return this.nowMs();
+      case 'events':
+        return addEvents(sql, step.events, this.#maxEvents);
+      case 'logs':
+        return addToLog(sql, childLogRows(step.lines), this.#maxEvents);
+    }
+  }
+}
