@@ -94,7 +94,7 @@ export function hostName(): Rule<string> {
 export function httpUrl(): Rule<string> {
   return asText(
     z.string().refine(isPlainHttpUrl).transform(withoutTrailingSlashes),
-    'an http:// or https:// address without user name, query and fragment',
+    'an http:// or https:// URL without user name, query or fragment',
   );
 }
 
@@ -107,7 +107,7 @@ export function baseUrl(): Rule<string> {
   return {
     ...rule,
     schema: rule.schema.refine((url) => !ENDPOINT.test(url)),
-    allowed: `${rule.allowed}: a base URL such as https://api.openai.com/v1, without /chat/completions`,
+    allowed: `${rule.allowed}, such as https://api.openai.com/v1 (no /chat/completions)`,
   };
 }
 

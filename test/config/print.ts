@@ -1,5 +1,15 @@
 import { defaultWords } from '../../src/config/load.ts';
+import { backendsSettings } from '../../src/config/settings/backends.ts';
+import { cloudSettings } from '../../src/config/settings/clouds.ts';
+import { fleetSettings } from '../../src/config/settings/fleet.ts';
+import { keepingSettings } from '../../src/config/settings/keeping.ts';
+import { keysSettings } from '../../src/config/settings/keys.ts';
+import { ledgerSettings } from '../../src/config/settings/ledger.ts';
+import { operationSettings } from '../../src/config/settings/operation.ts';
+import { pruningSettings } from '../../src/config/settings/pruning.ts';
+import { serverSettings } from '../../src/config/settings/server.ts';
 import type { Setting } from '../../src/config/settings/setting.ts';
+import { toolsSettings } from '../../src/config/settings/tools.ts';
 import { rows } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
 
@@ -30,42 +40,65 @@ function tomlValue(value: unknown): string {
   return grouped ? value.toLocaleString('en-US').replaceAll(',', '_') : JSON.stringify(value);
 }
 
+/** Sections of the page: the files of `src/config/settings/`, in the order of the table. */
+const sections: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+  ['Server and upstreams', serverSettings],
+  ['Clouds', cloudSettings],
+  ['Keys', keysSettings],
+  ['Pruning', pruningSettings],
+  ['Store', keepingSettings],
+  ['Backends', backendsSettings],
+  ['Tools', toolsSettings],
+  ['Fleet', fleetSettings],
+  ['Ledger', ledgerSettings],
+  ['Operation', operationSettings],
+];
+
 /** `docs/configuration.md`. */
 export function configurationPage(): string {
+  const listed = new Set(sections.flatMap(([, group]) => Object.keys(group)));
+  const missing = rows.flatMap(({ key }) => (listed.has(key) ? [] : [key]));
+  if (missing.length > 0) throw new Error(`no section of the configuration page has ${missing.join(', ')}`);
   return `# Configuration
 
-Every setting can be given in the environment or in a TOML file. The command line of \`mcp-pruner serve\` wins over the
-environment, the environment over the file, the file over the default. \`mcp-pruner config\` prints what is in effect and
-where each value came from.
+A setting comes from the command line of \`mcp-pruner serve\`, else from the environment, else from a TOML file, else it has its default.
+\`mcp-pruner config\` prints the effective values and their sources.
 
-- The file is the one named by \`--config\`, else by \`MCP_PRUNER_CONFIG\`, else \`~/.config/mcp-pruner/config.toml\`
-  (\`XDG_CONFIG_HOME\` is honoured; on Windows \`%APPDATA%\\mcp-pruner\\config.toml\`) if there is one. A file in the working
-  directory is not read by itself: a repository must not be able to redirect your requests.
-- Its settings stand below \`[${SECTION}]\`. \`config/default.toml\` has them all.
-- A value that is not allowed, an unknown key in the file and a file that is named but missing stop the start with one
-  line that says what to do, and exit code 2. A variable that starts with \`MCP_PRUNER_\` and is not known is a warning.
-- Secrets come from the environment only. A file that holds one is refused.
-- An empty variable counts as not set, except for lists and optional addresses, where it means none.
-- Lists are separated by commas in the environment and are arrays in the file. Switches take \`true\`, \`1\`, \`yes\`, \`on\`
-  and their opposites.
+- The file is the one that \`--config\` or \`MCP_PRUNER_CONFIG\` names, else \`~/.config/mcp-pruner/config.toml\` (\`XDG_CONFIG_HOME\` applies; on
+  Windows \`%APPDATA%\\mcp-pruner\\config.toml\`). A file in the working directory is never read, so that a repository cannot redirect
+  requests.
+- Keys stand below \`[${SECTION}]\`. A key is the variable without \`MCP_PRUNER_\`, in lower case, unless the table names another.
+  \`config/default.toml\` lists all keys.
+- A wrong value, an unknown key or a missing file stops the start with one line that says what to do (exit code 2). An unknown
+  \`MCP_PRUNER_\` variable is a warning.
+- Secrets come from the environment only; a file that contains one is refused.
+- An empty variable counts as unset, except for lists and optional addresses, where it means none.
+- Lists are comma-separated in the environment and arrays in the file. Switches take \`true\`, \`1\`, \`yes\`, \`on\` and their opposites.
 
-This page is printed from \`src/config/settings/\`; \`npx vitest run test/config -u\` prints it anew.
+This page is generated from \`src/config/settings/\` by \`npx vitest run test/config -u\`.
 
-${rows.map(({ setting }) => pageEntry(setting)).join('\n\n')}
+${sections.map(([title, group]) => sectionOf(title, new Set(Object.keys(group)))).join('\n\n')}
 `;
 }
 
-function pageEntry(setting: Setting<unknown>): string {
+function sectionOf(title: string, keys: ReadonlySet<string>): string {
+  const entries = rows.flatMap(({ key, setting }) => (keys.has(key) ? [pageRow(setting)] : []));
+  return `## ${title}\n\n| variable | meaning | allowed | default |\n| --- | --- | --- | --- |\n${entries.join('\n')}`;
+}
+
+function pageRow(setting: Setting<unknown>): string {
   const { env, toml, rule, unit, doc, flag, toggle } = setting;
-  const facts = [
-    `file: ${toml === null ? 'not allowed' : `\`${toml}\``}`,
-    ...(flag === undefined ? [] : [`option: \`--${flag}\``]),
-    ...(toggle === undefined ? [] : [`options: \`--enable-${toggle}\`, \`--disable-${toggle}\``]),
-    `allowed: ${rule.allowed}`,
-    `default: ${defaultWords(setting)}`,
-    ...(unit === undefined ? [] : [`unit: ${unit}`]),
+  const usualKey = env[0]?.replace(/^MCP_PRUNER_/, '').toLowerCase();
+  const remarks = [
+    toml === null ? 'Environment only.' : toml === usualKey ? '' : `Key: \`${toml}\`.`,
+    flag === undefined ? '' : `\`--${flag}\``,
+    toggle === undefined ? '' : `\`--enable-${toggle}\`, \`--disable-${toggle}\``,
   ];
-  return `### \`${env.join('`, `')}\`\n\n${doc}\n\n${facts.map((fact) => `- ${fact}`).join('\n')}`;
+  const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
+  const fallback = unit === undefined ? defaultWords(setting) : `${defaultWords(setting)} ${unit}`;
+  const allowed = rule.allowed.replace('; in the environment separated by commas', '');
+  const cells = [env.map((name) => `\`${name}\``).join(', '), meaning, allowed, fallback];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
 /** Settings that the image sets itself, or that would lead out of it. */
