@@ -42,6 +42,15 @@ describe('thousands of small messages at once', () => {
     expect(most).toBeLessThan(30);
   });
 
+  it('have their type found at either end of a frame that is too large to be walked', () => {
+    const filler = `"input":[${'{},'.repeat(2_000_000)}{}]`;
+    expect(typeOfFrame(Buffer.from(`{"type":"response.create",${filler}}`))).toBe('response.create');
+    expect(typeOfFrame(Buffer.from(`{${filler},"type":"response.create"}\n`))).toBe('response.create');
+    expect(typeOfFrame(Buffer.from(`{${filler},"type":"response.create","x":1}`))).toBe('');
+    expect(typeOfFrame(Buffer.from(`{${filler},"x":{"type":"response.create"}}`))).toBe('');
+    expect(typeOfFrame(Buffer.from('{"input":[],"type":"response.create","x":1}'))).toBe('response.create');
+  });
+
   it('cost no stack of an error each, whatever they are', () => {
     for (const frame of ['{', '[', '1', '{"type":', ' ']) expect(typeOfFrame(Buffer.from(frame))).toBe('');
     try {

@@ -291,7 +291,15 @@ describe('requests in frames', () => {
     const { messages } = await until(() => upstream.last.messages.length === frames.length && upstream.last);
     expect(messages.map(String)).toEqual(frames);
     const health = (await (await fetch(`${proxy.url}/health`)).json()) as Record<string, unknown>;
-    expect(health.not_understood).toMatchObject({ frame_not_understood: 2 });
+    expect(health.not_understood).toMatchObject({ frame_not_understood: 1 });
+  });
+
+  it('that nobody understands are logged once for a connection, however many they are', async () => {
+    const { upstream, proxy, client } = await joined();
+    for (let i = 0; i < 200; i++) client.socket.send('x');
+    await until(() => upstream.last.messages.length === 200);
+    const lines = (await proxy.logLines()).filter(({ reason }) => reason === 'frame_not_understood');
+    expect(lines).toHaveLength(1);
   });
 
   it('stay whole with the switch in the fields of the connection', async () => {

@@ -10,14 +10,23 @@ export function isLastEvent(type: string): boolean {
   return LAST.has(type);
 }
 
-/** Bytes within which clients and providers write the type of a frame. */
-const FIRST_BYTES = 120;
+/** Bytes at either end within which clients and providers write the type of a frame. */
+const EDGE_BYTES = 120;
 const TYPE_FIRST = /^\s*\{\s*"type"\s*:\s*"([\w.-]+)"/;
+const TYPE_LAST = /"type"\s*:\s*"([\w.-]+)"\s*\}\s*$/;
+/** Longest frame that is searched from end to end. Chosen: a dense frame of 32 MB would hold the event loop for 2 s. */
+const MAX_SEARCHED_BYTES = 4 * 1024 * 1024;
 
-/** The `type` of a frame that is one JSON object, else `''`. */
+/**
+ * The `type` of a frame that is one JSON object, else `''`. In a frame of more than 4 MB it is read only where it is the
+ * first or the last field.
+ */
 export function typeOfFrame(frame: Buffer): string {
-  const [, type] = TYPE_FIRST.exec(frame.toString('latin1', 0, FIRST_BYTES)) ?? [];
-  return type ?? typeAnywhere(frame);
+  const [, first] = TYPE_FIRST.exec(frame.toString('latin1', 0, EDGE_BYTES)) ?? [];
+  if (first !== undefined) return first;
+  if (frame.length <= MAX_SEARCHED_BYTES) return typeAnywhere(frame);
+  const [, last] = TYPE_LAST.exec(frame.toString('latin1', frame.length - EDGE_BYTES)) ?? [];
+  return last ?? '';
 }
 
 function typeAnywhere(frame: Buffer): string {

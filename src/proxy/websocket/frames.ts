@@ -23,7 +23,7 @@ export interface FrameOptions extends PruneStepOptions {
   readonly countsCorrections?: boolean;
   /** Whether data belongs to projects. */
   readonly hasProjects?: boolean;
-  /** Reports frames that were forwarded unread because their format is unknown. */
+  /** Reports that a connection's frames are forwarded unread because their format is unknown. Once per connection. */
   readonly onNotUnderstood: (reason: string) => void;
 }
 
@@ -53,6 +53,8 @@ export class Frames implements BridgeWatch {
   /** A request arrived before the previous one was answered: events cannot be attributed. */
   #overlapping = false;
   #ended = false;
+  /** A client may send thousands of unread frames: a log line and an event for each would fill the disk. */
+  #reportedUnread = false;
 
   constructor(options: FrameOptions, connected: Connected) {
     this.#options = options;
@@ -68,7 +70,7 @@ export class Frames implements BridgeWatch {
   fromClient(data: Buffer, isBinary: boolean): Buffer | Promise<Buffer> {
     if (this.#connected.foreign) return data;
     const type = isBinary ? '' : typeOfFrame(data);
-    if (type === '') this.#options.onNotUnderstood('frame_not_understood');
+    if (type === '') this.#reportUnread();
     return type === REQUEST ? this.#request(data) : data;
   }
 
@@ -88,6 +90,12 @@ export class Frames implements BridgeWatch {
     if (clientFirst) this.#end(0, 'client_gone', null);
     else this.#end(this.#current?.started === true ? 200 : 502, 'answered', 'reset');
     this.#connected.onClosed();
+  }
+
+  #reportUnread(): void {
+    if (this.#reportedUnread) return;
+    this.#reportedUnread = true;
+    this.#options.onNotUnderstood('frame_not_understood');
   }
 
   async #request(frame: Buffer): Promise<Buffer> {
