@@ -49,6 +49,26 @@ describe('a dot segment', () => {
   });
 });
 
+/** A dot whose escape is escaped again and again, in a way that is not undone in one step. */
+function layers(count: number): string {
+  return count === 0 ? '%2e' : layers(count - 1).replaceAll('%', '%2%35');
+}
+
+describe('a dot segment in disguise', () => {
+  it.each([
+    ['with its escape escaped digit by digit', '/v1/%25%32%65%25%32%65/admin'],
+    ['escaped seven times', '/v1/%2525252525252e%2525252525252e/admin'],
+    ['with a NUL behind it', '/v1/..%00/admin'],
+    ['with a blank behind it', '/v1/..%20/admin'],
+    ['with an escaped query behind it', '/v1/..%3fx'],
+    ['in overlong UTF-8', '/v1/%c0%ae%C0%AE/admin'],
+    ['behind an overlong slash', '/v1/x%c0%af..'],
+    ['under more layers than anybody unescapes', `/v1/${layers(10)}/admin`],
+  ])('is found %s', (_, url) => {
+    expect(hasDotSegments(url)).toBe(true);
+  });
+});
+
 describe('a path with a dot segment', () => {
   const spellings = ['..', '.', '%2e%2e', '%2E.', '..\\x', '..%2fx', '..;', '.%2e;a=1', '%252e%252e'];
 
