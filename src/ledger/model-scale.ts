@@ -14,7 +14,7 @@ const [UNLIKELY_SHARE, UNLIKELY_DEVIATIONS] = [0.3, 3];
 /** How far the tokens of texts are from what their features say, as a share: no evidence makes that smaller. */
 const TEXT_DEVIATION = 0.03;
 /** Form of the data; another one is another version's, and counts as unknown. */
-const FORM = 2;
+const FORM = 3;
 
 const NOTHING: NewTokens = { reported: 0, guessed: 0 };
 

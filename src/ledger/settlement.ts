@@ -19,7 +19,7 @@ const PROCESSES = 'process';
 /** A process that did not show itself for this long is taken for dead. */
 const ALIVE_MS = 86_400_000;
 /** Form of waiting requests; those of another version are billed by that one. */
-const FORM = 1;
+const FORM = 2;
 
 export interface SettlementParts {
   readonly own: readonly RequestFacts[];

@@ -13,7 +13,7 @@ describe('the features of a text', () => {
   it('are counted in the escapes of JSON', () => {
     expect(featuresOf('if (readFile("a-12")) {\n    return 7;\n}\té')).toEqual({
       ...{ letters: 17, words: 4, humps: 1, digits: 3, numbers: 2, signs: 10, signRuns: 7 },
-      ...{ lineEnds: 2, blanks: 3, indents: 1, others: 1, markers: 0, markerChars: 0 },
+      ...{ lineEnds: 2, gaps: 5, blanks: 3, indents: 1, others: 1, markers: 0, markerChars: 0 },
     });
   });
 

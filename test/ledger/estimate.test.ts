@@ -52,7 +52,7 @@ describe('the saving of the first three conversations with a model', () => {
         const { told, really, range } = await play({ wire, count: characters, thinks: true }, conversations);
         const [low, high] = range ?? [Number.NaN, Number.NaN];
         expect([low <= really, really <= high]).toEqual([true, true]);
-        expect(Math.abs(told / really - 1)).toBeLessThan(0.1);
+        expect(Math.abs(told / really - 1)).toBeLessThan(0.03);
       }
     },
   );

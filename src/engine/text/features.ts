@@ -1,7 +1,7 @@
 /**
  * Counts of which the number of tokens is nearly a linear function, whatever the tokeniser. The order is that of `TextFeatures`.
  * `words` are runs of letters, `humps` are capitals behind a small letter inside of one. `indents` are runs of two blanks or
- * more, and `blanks` are all blanks but the first of each run: that one is mostly a part of the word behind it. Markers of
+ * more, `gaps` are the first blanks of all runs, mostly a part of the word behind them, and `blanks` are the others. Markers of
  * cuts count like any text and once more by themselves, because their ids and brackets are rare words to a tokeniser.
  */
 export const FEATURES = [
@@ -13,6 +13,7 @@ export const FEATURES = [
   'signRuns',
   'lineEnds',
   'others',
+  'gaps',
   'blanks',
   'indents',
   'humps',
@@ -89,11 +90,12 @@ export function addFeatures(
     return sum;
   };
   const [small, capital, digits, signs] = [to(SMALL), to(CAPITAL), to(DIGIT), to(SIGN)];
+  const blanks = to(BLANK, [BLANK, BLANKS]);
   const inside = to(SMALL, [SMALL, CAPITAL]) + to(CAPITAL, [SMALL, CAPITAL]);
   const counts = [
     ...[small + capital, small + capital - inside, digits, digits - to(DIGIT, [DIGIT])],
     ...[signs, signs - to(SIGN, [SIGN]), to(LINE_END), to(OTHER)],
-    ...[to(BLANK, [BLANK, BLANKS]), to(BLANK, [BLANK]), to(CAPITAL, [SMALL]), markers, markerChars],
+    ...[to(BLANK) - blanks, blanks, to(BLANK, [BLANK]), to(CAPITAL, [SMALL]), markers, markerChars],
   ];
   for (const [i, count] of counts.entries()) into[i] = (into[i] ?? 0) + times * count;
 }
