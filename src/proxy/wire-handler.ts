@@ -272,9 +272,9 @@ class WireExchange {
     return { project: scope.project, client, wire: this.#options.dialect.name, read, answer: () => tap.text() };
   }
 
-  #counted({ received, edits }: Rewritten): Promise<CountAnswer> | null {
+  #counted({ received, edits, shelved }: Rewritten): Promise<CountAnswer> | null {
     const { counts } = this.#options;
-    if (!counts || edits.length === 0) return null;
+    if (!counts || (edits.length === 0 && shelved === null)) return null;
     const { path, upstream } = this.#to;
     return counts.of({ requestId: this.#requestId, body: received, path, upstream, rawHeaders: this.#req.rawHeaders });
   }

@@ -11,16 +11,19 @@ export interface Turn {
 export class ClaudeAgent {
   readonly #model: SigningModel;
   messages: WireMessage[];
+  /** What it declares; absent: nothing. */
+  readonly #tools: readonly object[] | undefined;
   #calls = 0;
 
-  constructor(model: SigningModel, messages: readonly WireMessage[] = []) {
+  constructor(model: SigningModel, messages: readonly WireMessage[] = [], tools?: readonly object[]) {
     this.#model = model;
     this.messages = [...messages];
+    this.#tools = tools;
   }
 
   /** A copy that goes its own way from here. */
   fork(): ClaudeAgent {
-    const other = new ClaudeAgent(this.#model, this.messages);
+    const other = new ClaudeAgent(this.#model, this.messages, this.#tools);
     other.#calls = this.#calls + 10_000;
     return other;
   }
@@ -78,7 +81,8 @@ export class ClaudeAgent {
 
   #post(url: string, headers: Readonly<Record<string, string>>): Promise<Response> {
     const fields = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...headers };
-    return fetch(url, { method: 'POST', headers: fields, body: messagesBody(this.messages.map(spelled)) });
+    const more = this.#tools && { tools: this.#tools };
+    return fetch(url, { method: 'POST', headers: fields, body: messagesBody(this.messages.map(spelled), more) });
   }
 }
 

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../bench/fuzz/random.ts';
@@ -9,20 +9,23 @@ import { ClaudeAgent } from '../helpers/claude-agent.ts';
 import { type FakeUpstream, startUpstream } from '../helpers/fake-upstream.ts';
 import { emptyDatabase, newDatabase } from '../helpers/postgres.ts';
 import { settingsOf } from '../helpers/proxy.ts';
-import { manualClock } from '../helpers/rewriter.ts';
+import { manualClock, openStore } from '../helpers/rewriter.ts';
 import { startServerProcess } from '../helpers/server-process.ts';
 import { SigningModel } from '../helpers/signing-upstream.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
+import { LONG, seedUnused } from '../shelf/seed.ts';
 
 const DAY_MS = 86_400_000;
 /**
  * Many sessions of many turns, by `RANDOM_SESSIONS=seeds,turns npx vitest run test/http/random-sessions.test.ts`; with
  * `RANDOM_SESSIONS_STORE=postgres` over a database instead of a file, and with `RANDOM_SESSIONS_BEFORE=<folder>`, where an
- * earlier version is built, as processes of their own that begin with that version and are upgraded midway.
+ * earlier version is built, as processes of their own that begin with that version and are upgraded midway; with
+ * `RANDOM_SESSIONS_KILLS=1` as processes of the present version. These processes are killed rather than ended.
  */
 const [SEEDS = 2, TURNS = 10] = (process.env.RANDOM_SESSIONS ?? '').split(',').filter(Boolean).map(Number);
 const OVER_DATABASE = process.env.RANDOM_SESSIONS_STORE === 'postgres';
 const BEFORE = process.env.RANDOM_SESSIONS_BEFORE;
+const KILLS = process.env.RANDOM_SESSIONS_KILLS === '1';
 
 /** Settings that somebody may change in the middle of a session. */
 const OTHER_SETTINGS: readonly [Readonly<Record<string, string>>, ...Readonly<Record<string, string>>[]] = [
@@ -33,7 +36,18 @@ const OTHER_SETTINGS: readonly [Readonly<Record<string, string>>, ...Readonly<Re
   { MCP_PRUNER_NEVER_PRUNE_TOOLS: 'Bash' },
   { MCP_PRUNER_ENABLED: 'false' },
   { MCP_PRUNER_MODE: 'shadow' },
+  { MCP_PRUNER_TOOL_SHELF: 'measure' },
+  { MCP_PRUNER_TOOL_SHELF: 'off' },
+  { MCP_PRUNER_TOOL_SHELF_NEVER: 'Fish*' },
+  { MCP_PRUNER_HOLDOUT: '0.5' },
 ];
+
+/** Tools that the agents declare; the model calls the first one alone. */
+const TOOLS = ['Bash', 'Fish', 'FishLake'].map((name) => ({
+  name,
+  description: LONG,
+  input_schema: { type: 'object' },
+}));
 
 /** Agents and a proxy to which everything happens that may. */
 class Session {
@@ -61,10 +75,12 @@ class Session {
     this.#losesStore = seed % 2 === 0;
     this.#upgraded = BEFORE === undefined || this.#losesStore;
     upstream.answer = this.#model.answer;
-    this.#agents = [new ClaudeAgent(this.#model)];
+    this.#agents = [new ClaudeAgent(this.#model, [], TOOLS)];
   }
 
-  async run(turns: number): Promise<void> {
+  /** @returns how many requests had shortened tools */
+  async run(turns: number): Promise<number> {
+    await this.#seed();
     await this.#start();
     for (let turn = 0; turn < turns; turn++) {
       await this.#mishap();
@@ -74,6 +90,17 @@ class Session {
     // a loss of the store is seen by its first refusal, which the session outlives
     const most = this.#lost * (this.#agents.length + 1);
     expect(this.#model.mismatches.length, this.happened.join('\n')).toBeLessThanOrEqual(most);
+    return this.#upstream.requests.filter(({ body }) => body.includes('raison=description')).length;
+  }
+
+  /** The store knows the tools as unused. A store that is lost takes what it shortened with it, so such a session has none. */
+  async #seed(): Promise<void> {
+    if (this.#losesStore || this.#database !== null || BEFORE !== undefined) return;
+    mkdirSync(join(this.#folder, 'store'));
+    const store = openStore(join(this.#folder, 'store', 'store.db'), this.#clock);
+    const tools = { tools: TOOLS.slice(1) };
+    await seedUnused(store, tools, { wire: 'messages', client: 'node', atMs: KILLS ? Date.now() : this.#clock.now });
+    await store.close();
   }
 
   async #stop(): Promise<void> {
@@ -92,11 +119,13 @@ class Session {
       MCP_PRUNER_MIN_PRUNE_CHARS: '1000',
       MCP_PRUNER_MIN_KEEP_LINES: '5',
       MCP_PRUNER_TIMEOUT_MS: '20000',
+      MCP_PRUNER_TOOL_SHELF: 'on',
       ...(this.#database !== null && { MCP_PRUNER_DATABASE_URL: this.#database }),
       ...this.#env,
     };
-    if (BEFORE !== undefined) {
-      this.#server = await startVersion(this.#upgraded ? undefined : join(BEFORE, 'dist', 'cli.js'), env);
+    if (BEFORE !== undefined || KILLS) {
+      const before = BEFORE === undefined || this.#upgraded ? undefined : join(BEFORE, 'dist', 'cli.js');
+      this.#server = await startVersion(before, env);
       return;
     }
     const settings = settingsOf(env);
@@ -110,6 +139,10 @@ class Session {
       this.#env = random.pick(OTHER_SETTINGS);
       this.happened.push(`settings ${JSON.stringify(this.#env)}`);
       await this.#start();
+    } else if (random.once(12) && this.#agents.length > 1) {
+      // another conversation begins, which may find other tools on the shelf
+      this.happened.push('new conversation');
+      this.#agents[0] = new ClaudeAgent(this.#model, [], TOOLS);
     } else if (random.once(12)) {
       this.happened.push('restart');
       await this.#start();
@@ -190,7 +223,9 @@ describe('a session on a wire whose provider checks the past', () => {
   it.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     'is refused for nothing that we did (seed %i)',
     async (seed) => {
-      await new Session(seed, await startUpstream(), OVER_DATABASE ? await newDatabase() : null).run(TURNS);
+      const session = new Session(seed, await startUpstream(), OVER_DATABASE ? await newDatabase() : null);
+      const shortened = await session.run(TURNS);
+      if (seed % 2 === 1 && !OVER_DATABASE && BEFORE === undefined) expect(shortened).toBeGreaterThan(0);
     },
     3_600_000,
   );

@@ -11,6 +11,7 @@ import { messagesBody, oneCall, toolResult, toolUse, type WireMessage } from '..
 import { startProxy } from '../helpers/proxy.ts';
 import { manualClock, openStore } from '../helpers/rewriter.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
+import { LONG, seedUnused } from '../shelf/seed.ts';
 import { FakeProvider, type Piece, type ProviderRules } from './fake-provider.ts';
 
 const MINUTE = 60_000;
@@ -29,16 +30,18 @@ const PRICES = Object.entries(PROVIDERS)
 
 interface Body {
   readonly model: string;
+  readonly tools?: unknown;
   readonly system: unknown;
   readonly messages: readonly WireMessage[];
 }
 
 /** The pieces of a body by a way of counting that is not the proxy's: digits and signs count more than words. */
-function piecesOf({ system, messages }: Body): Piece[] {
+function piecesOf({ tools, system, messages }: Body): Piece[] {
   const tokens = (text: string): number =>
     3 + Math.ceil(text.length / 5 + (text.match(/[^a-zA-Z\s]/g) ?? []).length / 3);
   const texts = messages.map(({ role, content }) => `${role} ${typeof content === 'string' ? content : said(content)}`);
-  return [JSON.stringify(system), ...texts].map((says) => ({ says, tokens: tokens(says) }));
+  const before = tools === undefined ? [] : [JSON.stringify(tools)];
+  return [...before, JSON.stringify(system), ...texts].map((says) => ({ says, tokens: tokens(says) }));
 }
 
 function said(content: readonly { readonly [field: string]: unknown }[]): string {
@@ -51,7 +54,10 @@ interface Turn {
   readonly body: Buffer;
 }
 
-function conversation(seed: number): { readonly model: string; readonly turns: readonly Turn[] } {
+/** Tools of which nobody calls the second one. */
+const TOOLS = ['Bash', 'Fish'].map((name) => ({ name, description: LONG, input_schema: { type: 'object' } }));
+
+function conversation(seed: number, withTools: boolean): { readonly model: string; readonly turns: readonly Turn[] } {
   const next = randomFrom(seed);
   const upTo = (limit: number): number => Math.floor(next() * limit);
   const model = Object.keys(PROVIDERS)[upTo(2)] ?? '';
@@ -73,7 +79,8 @@ function conversation(seed: number): { readonly model: string; readonly turns: r
     }
     if (upTo(12) === 0) system += ' Another day.';
     const gapMs = [1, 1, 1, 2, 3, 20, 200][upTo(7)] ?? 1;
-    const more = { model, system: [{ type: 'text', text: system }], ...cache };
+    const more = { model, system: [{ type: 'text', text: system }], ...cache, ...(withTools && { tools: TOOLS }) };
+    if (withTools && i === 0) turns.push({ gapMs: MINUTE, body: messagesBody(messages.slice(0, 1), more) });
     turns.push({ gapMs: gapMs * MINUTE, body: messagesBody(messages, more) });
   }
   return { model, turns };
@@ -85,7 +92,11 @@ interface Played {
   readonly twin: number;
 }
 
-async function play(seeds: readonly number[], env: Readonly<Record<string, string>>, countStatus = 200) {
+async function play(
+  seeds: readonly number[],
+  env: Readonly<Record<string, string>>,
+  { countStatus = 200, withTools = false } = {},
+) {
   const prices = join(tempFolder(), 'prices.toml');
   writeFileSync(prices, PRICES);
   const clock = manualClock(Date.now());
@@ -111,10 +122,17 @@ async function play(seeds: readonly number[], env: Readonly<Record<string, strin
     };
     return json(res, 200, { type: 'message', role: 'assistant', model: body.model, content: [], usage });
   });
-  const proxy = await startProxy(upstream, { clock, env: { MCP_PRUNER_PRICES: prices, ...env } });
+  const dbPath = join(tempFolder(), 'store.db');
+  if (withTools) {
+    const store = openStore(dbPath, clock);
+    const of = { wire: 'messages', client: 'node', atMs: clock.now } as const;
+    for (const seed of seeds) await seedUnused(store, { tools: [TOOLS[1]] }, { ...of, project: `p${seed}` });
+    await store.close();
+  }
+  const proxy = await startProxy(upstream, { clock, dbPath, env: { MCP_PRUNER_PRICES: prices, ...env } });
   const played: Omit<Played, 'told'>[] = [];
   for (const seed of seeds) {
-    const { model, turns } = conversation(seed);
+    const { model, turns } = conversation(seed, withTools);
     const rules = PROVIDERS[model];
     if (!rules) continue;
     provider = new FakeProvider(rules);
@@ -134,7 +152,8 @@ async function play(seeds: readonly number[], env: Readonly<Record<string, strin
   const sums = await ledger.sums({ sinceDay: '2000-01-01', slice: 'all' });
   const all = played.map((one, i): Played => ({ ...one, told: told.get(`p${seeds[i]}`) }));
   const sum = (field: string): number => sums.reduce((all, one) => all + (one.field === field ? one.value : 0), 0);
-  return { all, asked, sum, report };
+  const shelf = await openStore(dbPath).shelf.totals({ sinceDay: '2000-01-01' });
+  return { all, asked, sum, report, shelf };
 }
 
 const saved = ({ told, billed, twin }: Played) => ({
@@ -149,6 +168,7 @@ function offBy(all: readonly Played[]): number {
   return Math.abs(told / really - 1);
 }
 
+const ON = { MCP_PRUNER_TOOL_SHELF: 'on' };
 const SEEDS = Array.from({ length: 50 }, (_, i) => 1_000 + i);
 
 describe('the ledger of fifty random conversations through the proxy', () => {
@@ -162,6 +182,24 @@ describe('the ledger of fifty random conversations through the proxy', () => {
     expect(asked.keys).toEqual(new Set(['k1']));
   });
 
+  it('has the saving of shortened tools to the cent as well', async () => {
+    const { all, shelf } = await play(SEEDS.slice(0, 6), { ...ON, MCP_PRUNER_VERIFY: '1' }, { withTools: true });
+    const { all: whole } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { withTools: true });
+    for (const [i, one] of all.entries()) {
+      expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+      expect(Math.abs(saved(one).told - saved(one).true)).toBeLessThan(0.000_01);
+      expect(one.billed).toBeLessThan(whole[i]?.billed ?? 0);
+    }
+    const byTools = whole.reduce((sum, one, i) => sum + one.billed - (all[i]?.billed ?? 0), 0);
+    expect(Math.abs(shelf.saved.usd / byTools - 1)).toBeLessThan(0.2);
+  });
+
+  it('has that saving nearly to the cent where it is estimated', async () => {
+    const { all } = await play(SEEDS.slice(0, 6), ON, { withTools: true });
+    for (const one of all) expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
+    expect(offBy(all)).toBeLessThan(0.06);
+  });
+
   it('has the bill to the cent, and the saving nearly always, where cuts are estimated', async () => {
     const { all, asked } = await play(SEEDS.slice(0, 20), {});
     for (const one of all) expect(Math.abs((one.told?.dollars ?? 0) - one.billed)).toBeLessThan(0.000_01);
@@ -172,7 +210,7 @@ describe('the ledger of fifty random conversations through the proxy', () => {
   });
 
   it('is none the worse where the provider does not count, and reports how often and why', async () => {
-    const { all, asked, sum, report } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, 529);
+    const { all, asked, sum, report } = await play(SEEDS.slice(0, 6), { MCP_PRUNER_VERIFY: '1' }, { countStatus: 529 });
     expect([sum('checked'), sum('checkFailed'), sum('checkFailed:status_529')]).toEqual([0, asked.count, asked.count]);
     expect(report.checked).toMatchObject({ failures: [{ reason: 'status_529', requests: asked.count }] });
     expect(reportText(report, (_, words) => words, undefined)).toContain(`${asked.count} status_529`);
