@@ -20,6 +20,8 @@ const PURE = [...ENGINE, 'json', 'transcript', 'goal'];
 const DOOR = 'dialects/dialect';
 /** Who answers requests to models: facts that routing, settings, the command line and the ledger share. */
 const PROVIDERS = 'providers';
+/** Large parts that can be left out: what the rest of the program knows of them. Loads none of them. */
+const EXTENSIONS = 'extensions';
 /** The ports of the core implemented: each knows what it speaks to, none knows another. */
 const SERVICE: Layer = { from: ENGINE, types: ['core/ports'] };
 const SERVICES = [
@@ -36,14 +38,14 @@ const SERVICES = [
   'observe',
 ];
 /** The faces: what the world talks to. They do not know each other. */
-const FACE: Layer = { from: [...PURE, PROVIDERS, 'core'], types: [DOOR, ...SERVICES] };
+const FACE: Layer = { from: [...PURE, PROVIDERS, 'core', EXTENSIONS], types: [DOOR, ...SERVICES] };
 const FACES = ['proxy', 'mcp', 'page'];
 const INSIDE = [...PURE, 'dialects', PROVIDERS, 'core', 'eval', ...SERVICES];
 
 /** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
 const layers: Readonly<Record<string, Layer>> = {
   'error-rows': { from: [] },
-  errors: { from: ['error-rows'] },
+  errors: { from: ['error-rows', 'extensions/errors'] },
   failures: { from: [] },
   'write-behind': { from: [] },
   engine: { from: ['engine'] },
@@ -55,15 +57,18 @@ const layers: Readonly<Record<string, Layer>> = {
   core: { from: PURE, types: [DOOR] },
   eval: { from: [...ENGINE, 'json', 'transcript', 'core'] },
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
-  config: { ...SERVICE, from: [...ENGINE, `${PROVIDERS}/facts`] },
+  config: { ...SERVICE, from: [...ENGINE, `${PROVIDERS}/facts`, `${EXTENSIONS}/settings`] },
   workers: { from: [...ENGINE, 'core'] },
   fleet: { from: [...ENGINE, 'core/ports'] },
+  'fleet/seat': { from: ['error-rows', ...INSIDE, ...FACES], types: ['app', EXTENSIONS] },
+  [EXTENSIONS]: { from: ['fleet/seat'], types: ['app', 'config', ...FACES] },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
-  resources: { ...SERVICE, types: ['core/ports', 'store'] },
+  resources: { from: [...ENGINE, EXTENSIONS], types: ['core/ports', 'store'] },
   keys: { ...SERVICE, types: ['core/ports', 'store'] },
+  store: { ...SERVICE, types: ['core/ports', 'fleet/ports'] },
   ...Object.fromEntries(FACES.map((part) => [part, FACE])),
-  app: { from: [...INSIDE, ...FACES] },
-  cli: { from: [...INSIDE, ...FACES, 'app'] },
+  app: { from: [...INSIDE, ...FACES, EXTENSIONS] },
+  cli: { from: [...INSIDE, ...FACES, EXTENSIONS, 'app'] },
   index: { from: ['agents', 'cli'] },
 };
 
@@ -105,18 +110,27 @@ function importsOf(file: string): Import[] {
   }));
 }
 
+/** The innermost part of the table that holds a file. */
 function partOf(path: string): string {
-  return path.split('/')[0]?.replace(/\.ts$/, '') ?? '';
+  const [part = '', room = ''] = path.replace(/\.ts$/, '').split('/');
+  return `${part}/${room}` in layers ? `${part}/${room}` : part;
 }
 
 function allowed({ file, target, typeOnly }: Import): boolean {
   const own = partOf(file);
   const layer = layers[own];
   if (layer === undefined) return false;
+  if (partOf(target) === own) return true;
+  if (target.startsWith(`${own}/`)) return false; // a room with a row of its own
   const within = (places: readonly string[]): boolean =>
     places.some((place) => target === place || target.startsWith(`${place}/`));
-  return within([own, ...layer.from]) || (typeOnly && within(layer.types ?? []));
+  return within(layer.from) || (typeOnly && within(layer.types ?? []));
 }
+
+/** Files that may name a part that can be left out. */
+const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
+  { part: 'the fleet', word: /fleet/i, allowed: /^(?:fleet|extensions|store|keys\/narrowed)\// },
+];
 
 describe('the layers of the house', () => {
   it('import only what lies further in', () => {
@@ -133,6 +147,11 @@ describe('the layers of the house', () => {
 
   it.each(bans)('keep $what in its place', ({ pattern, allowed }) => {
     const wrong = files.filter((file) => !allowed.test(file) && pattern.test(sourceOf(file)));
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(seats)('name $part in the list of extensions only', ({ word, allowed }) => {
+    const wrong = files.filter((file) => !allowed.test(file) && word.test(sourceOf(file)));
     expect(wrong).toEqual([]);
   });
 

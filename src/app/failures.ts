@@ -15,7 +15,6 @@ const parts = {
   ledger: { level: 'error', message: 'the ledger' },
   counts: { level: 'debug', message: 'the provider did not count' },
   reports: { level: 'warn', message: 'a request could not be reported' },
-  fleet: { level: 'warn', message: 'fleet' },
   subscriptions: { level: 'debug', message: 'a resource could not be looked at' },
   upkeep: { level: 'debug', message: 'upkeep of the store failed' },
   rpc: { level: 'error', message: 'rpc failed' },
@@ -33,9 +32,10 @@ export class Failures {
     this.#log = log;
   }
 
-  /** The failure reporter of a part. */
-  of(part: keyof typeof parts): FailureReporter {
-    const { level, message } = parts[part];
+  /** The failure reporter of a part, or of an extension by its name. */
+  of(part: keyof typeof parts | { readonly extension: string }): FailureReporter {
+    const { level, message } =
+      typeof part === 'string' ? parts[part] : ({ level: 'warn', message: part.extension } as const);
     return (reason, err, about) => {
       try {
         this.#log[level]({ ...about, reason, err }, message);

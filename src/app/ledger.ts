@@ -10,7 +10,6 @@ import { AvoidedCompactions } from '../ledger/compactions.ts';
 import { Learner } from '../ledger/learning.ts';
 import { Ledger, type LedgerOptions } from '../ledger/ledger.ts';
 import { inputOf, type PriceSource, Prices, ratesFor } from '../ledger/prices.ts';
-import { newUuid } from './request-ids.ts';
 import type { Storage } from './storage.ts';
 
 /** Where the table of prices lies that comes with the program: seen from `dist`, `dist/parts` and the sources. */
@@ -47,7 +46,7 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
     store: store.ledger,
     prices,
     clock,
-    processId: newUuid(),
+    processId: storage.ids.uuid(),
     onFailure,
     findPrune: (pruneId) => store.findPrune(pruneId),
     conversationOf: (pruneId) => events.runOf(pruneId),
@@ -66,7 +65,7 @@ export function openLedger(storage: Storage, counters: LedgerCounters = {}): Ope
     () => ledger.start(),
     (cause: unknown) => onFailure('calibration_not_read', cause),
   );
-  return { ledger, learner, ledgerStarted };
+  return { ledger, learner, ledgerStarted, prices };
 }
 
 /** What is counted of bills, for metrics. */
@@ -103,6 +102,7 @@ function atMostHourly(clock: Clock, count: LedgerCounters['onFolded'], log: (fig
 export interface OpenLedger {
   readonly ledger: Ledger;
   readonly learner: Learner | null;
+  readonly prices: Prices;
   /** Once other processes on the store know of this one. Never rejects. */
   readonly ledgerStarted: Promise<void>;
 }

@@ -3,6 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import picomatch from 'picomatch';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import { errorTable } from '../errors.ts';
+import type { OpenExtension } from '../extensions/extension.ts';
 import { type LocalGuardOptions, localGuard } from '../mcp/guard.ts';
 import { enabledFlags } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
@@ -27,6 +28,8 @@ import type { Toolset } from './tools.ts';
 
 export interface MountParts extends Services {
   readonly tools: Toolset;
+  /** The extensions that are on. */
+  readonly opened: readonly OpenExtension[];
   readonly destinations: Destinations;
   readonly hops: Hops;
   readonly onPathUnknown: (path: string) => void;
@@ -53,7 +56,7 @@ export interface ViewParts extends MountParts {
   readonly chargeTexts?: (req: IncomingMessage, texts: number) => Promise<void>;
   /** The project that the viewer works in, where there are keys. */
   readonly viewerProject?: string;
-  /** The viewer sees some projects only: neither the fleet nor what concerns the whole server. */
+  /** The viewer sees some projects only: neither extensions nor what concerns the whole server. */
   readonly isNarrow?: boolean;
 }
 

@@ -5,8 +5,8 @@ import { toolsSettings } from '../config/settings/tools.ts';
 import { rows, type Settings } from '../config/settings.ts';
 import { HIDDEN } from '../config/show.ts';
 import { allowedCallers } from '../core/origin.ts';
+import { extensions } from '../extensions/all.ts';
 import { readContexts } from '../ledger/compactions.ts';
-import { hasFleet } from '../mcp/info.ts';
 import { PageAccess } from '../page/access.ts';
 import { openPage } from '../page/page.ts';
 import type { PageParts } from '../page/parts.ts';
@@ -58,7 +58,10 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     },
     reasonLanguage: settings.reasonLanguage,
     doctor: isNarrow ? async () => viewerFindings(parts.health()) : (examine ?? null),
-    fleet: !isNarrow && hasFleet(settings) ? () => store.fleet() : null,
+    furtherReadings: {
+      ...Object.fromEntries(extensions.flatMap(({ readings }) => readings.map((path) => [path, null]))),
+      ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
+    },
     stopping: parts.stopping,
     onFailure: parts.failures.of('page'),
   };

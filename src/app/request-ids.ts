@@ -20,12 +20,11 @@ function pooledRandom(): () => number {
   };
 }
 
-/** An id that nothing else has. */
-export function newUuid(): string {
-  return randomUUID();
+export interface Ids {
+  /** An id that nothing else has. */
+  readonly uuid: () => string;
+  /** 128 random bits in hex, for what nobody may guess. */
+  readonly secret: () => string;
 }
 
-/** 128 random bits in hex, for what nobody may guess. */
-export function newSecret(): string {
-  return randomBytes(16).toString('hex');
-}
+export const ids: Ids = { uuid: () => randomUUID(), secret: () => randomBytes(16).toString('hex') };

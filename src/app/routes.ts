@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign } from '../core/origin.ts';
-import type { ChildGate } from '../core/ports/child-gate.ts';
-import { hasFleet } from '../mcp/info.ts';
+import { extensionsOn } from '../extensions/all.ts';
+import type { ExtensionPlace, OpenExtension } from '../extensions/extension.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
@@ -11,7 +11,6 @@ import type { Routes } from '../proxy/server.ts';
 import type { Destinations } from '../proxy/upstream/destinations.ts';
 import { noteSettings } from './audit.ts';
 import { callersOf } from './callers.ts';
-import type { OpenFleet } from './fleet.ts';
 import type { OpenKeys } from './keys.ts';
 import { loadSoon } from './loaded-later.ts';
 import type { MountParts } from './mounts.ts';
@@ -57,7 +56,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       {
         name: 'requests_in_progress',
         help: 'Requests to models that are not answered yet.',
-        read: () => opened.inProgress(),
+        read: () => wires.inProgress(),
       },
       {
         name: 'ledger_queued_requests',
@@ -67,7 +66,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       {
         name: 'saving_alarm',
         help: 'Whether requests with large results save nothing.',
-        read: () => (opened.savings.alarm === null ? 0 : 1),
+        read: () => (wires.savings.alarm === null ? 0 : 1),
       },
     ],
   });
@@ -78,15 +77,16 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   });
   const face = httpFace(settings, port);
   const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;
-  const fleet = await fleetOf(services, port);
-  const tools = openTools(services, face, [], fleet);
-  const opened = await openWires(services, metrics, keys?.owners);
+  const opened = await openExtensions(services, port);
+  const tools = openTools(services, face, [], opened);
+  const wires = await openWires(services, metrics, keys?.owners);
   const { wireFor, sockets, onUpgradeRefused, onPathUnknown, notUnderstood, savings, destinations, hops, close } =
-    opened;
+    wires;
   const stopping = new AbortController();
   const ofAll = {
     ...services,
     tools,
+    opened,
     savings,
     destinations,
     hops,
@@ -104,7 +104,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     if (!keys || !views) return openMounts(mountParts);
     return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
   }, failures.of('loading'));
-  const front = await frontFor(settings, keys, fleet?.fleet.children?.gate ?? null, mountParts);
+  const front = await frontFor(settings, keys, mountParts);
   return {
     wireFor,
     front: front ?? undefined,
@@ -121,7 +121,9 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     }),
     ready: () => rest.state() === 'ok',
     endStreams: () => stopping.abort(),
-    stopChildren: async () => fleet?.close(),
+    stopChildren: async () => {
+      await Promise.all(opened.map((one) => one.close()));
+    },
     async close() {
       keys?.close();
       await close();
@@ -130,27 +132,21 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
   };
 }
 
-/** The fleet, where a part of it is switched on. */
-async function fleetOf(services: Services, port: number): Promise<OpenFleet | null> {
-  const { settings } = services;
-  if (!hasFleet(settings)) return null;
-  const { openFleet } = await import('./fleet.ts');
-  const name = settings.host === '0.0.0.0' ? '127.0.0.1' : settings.host === '::' ? '::1' : settings.host;
+/** Opens the extensions that are on. */
+async function openExtensions(services: Services, port: number): Promise<OpenExtension[]> {
+  const { host, authToken } = services.settings;
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   const url = `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-  return openFleet(services, { url: () => url, faces: ['rpc'], mayStart: settings.authToken !== null });
+  const place: ExtensionPlace = { url: () => url, faces: ['rpc'], mayStart: authToken !== null };
+  return Promise.all(extensionsOn(services.settings).map((one) => one.open(services, place)));
 }
 
-/** Who comes first to requests: the door of children, that of keys, and who lends the provider's key to those without. */
-async function frontFor(
-  settings: Settings,
-  keys: OpenKeys | null,
-  children: ChildGate | null,
-  parts: MountParts,
-): Promise<Gatekeeper | null> {
+/** Who comes first to requests: the doors of extensions, that of keys, and who lends the provider's key to those without. */
+async function frontFor(settings: Settings, keys: OpenKeys | null, parts: MountParts): Promise<Gatekeeper | null> {
   const { upstreamApiKey, anthropicApiKey } = settings;
-  const ofChildren = children && (await doorOf(children, parts));
+  const outer = await doorsOf(parts);
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
-  if (!keys && !hasProviderKey) return ofChildren;
+  if (!keys && !hasProviderKey) return inTurn(outer);
   const { destinations } = parts;
   const door = keys?.door(destinations);
   const lend = hasProviderKey ? await lenderOf(settings, destinations) : () => {};
@@ -162,7 +158,7 @@ async function frontFor(
     if (door) door.enter({ ...coming, next });
     else next();
   };
-  return ofChildren ? (coming) => ofChildren({ ...coming, next: () => enter(coming) }) : enter;
+  return inTurn([...outer, enter]);
 }
 
 async function lenderOf(settings: Settings, destinations: Destinations): Promise<(req: IncomingMessage) => void> {
@@ -173,14 +169,19 @@ async function lenderOf(settings: Settings, destinations: Destinations): Promise
   );
 }
 
-async function doorOf(gate: ChildGate, parts: MountParts): Promise<Gatekeeper> {
-  const [{ childDoor }, { childRpc }, { listenersByChild }] = await Promise.all([
-    import('../proxy/doors/child-door.ts'),
-    import('./mounts.ts'),
-    import('./fleet.ts'),
-  ]);
-  const rpc = listenersByChild((childId) => childRpc(parts, childId));
-  return childDoor({ gate, rpc, onFailure: parts.failures.of('child') });
+/** The doors of extensions, for requests that come with a token of theirs. */
+async function doorsOf(parts: MountParts): Promise<Gatekeeper[]> {
+  const doors = parts.opened.flatMap(({ door }) => door ?? []);
+  if (doors.length === 0) return [];
+  const { childRpc } = await import('./mounts.ts');
+  return Promise.all(doors.map((door) => door((childId) => childRpc(parts, childId))));
+}
+
+/** Several gatekeepers as one: each admits to the next. */
+function inTurn([first, ...others]: readonly Gatekeeper[]): Gatekeeper | null {
+  if (first === undefined) return null;
+  const rest = inTurn(others);
+  return rest === null ? first : (coming) => first({ ...coming, next: () => rest(coming) });
 }
 
 /** Largest body of `/rpc` and `/prune`: two texts of the largest size that is pruned, at 6 bytes a character at most. */

@@ -16,6 +16,7 @@ import { DirectiveBook } from '../gc/directive-book.ts';
 import { Recorder } from '../gc/recorder.ts';
 import type { Learner } from '../ledger/learning.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Prices } from '../ledger/prices.ts';
 import { Idempotency } from '../mcp/idempotency.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { Resources } from '../resources/registry.ts';
@@ -49,6 +50,7 @@ export interface Services extends Storage {
   readonly ledgerStarted: Promise<void>;
   /** Says how boldly texts are cut; `null` where nothing is learnt. */
   readonly learner: Learner | null;
+  readonly prices: Prices;
   readonly resources: Resources;
   readonly idempotency: Idempotency;
   /** Keeps the results of tools that requests show. */
@@ -95,7 +97,7 @@ export function openServices(
   const contextGc = openContextGc(storage, async () => {
     await Promise.all([recorder.flush(), keeper.flush()]);
   });
-  const { ledger, learner, ledgerStarted } = openLedger(storage, {
+  const { ledger, learner, ledgerStarted, prices } = openLedger(storage, {
     ...counters,
     onRated: (turn, rate, saved) => toolWatch?.billed({ ...turn, rate, saved }),
   });
@@ -116,6 +118,7 @@ export function openServices(
     ledger,
     ledgerStarted,
     learner,
+    prices,
     resources: openResources(storage),
     idempotency: openIdempotency(storage),
     keeper,

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { announcePresence, PRESENCE_VARIABLE } from '../agents/presence.ts';
 import { SwePrunerClient, type SwePrunerConfig } from '../backends/swe-pruner-client.ts';
+import { extensionsOn } from '../extensions/all.ts';
 import type { FailureReporter } from '../failures.ts';
 import { CommandRunner } from '../mcp/command-runner.ts';
 import { createFocus } from '../mcp/focus.ts';
-import { hasFleet } from '../mcp/info.ts';
 import { INSTRUCTIONS } from '../mcp/initialize.ts';
 import { type CallRecord, McpServer, type McpServerOptions } from '../mcp/server.ts';
 import { MAX_LINE_BYTES, serveStdio } from '../mcp/stdio.ts';
@@ -114,8 +114,8 @@ function localTools({ say }: StdioParts, cwd: string, runner: CommandRunner, pru
 async function openDoor(base: Base): Promise<RunningServer | null> {
   const { settings } = base;
   if (!settings.enableChildren || settings.dbPath === ':memory:') return null;
-  const [{ startHttp }, { newSecret }] = await Promise.all([import('./http.ts'), import('./request-ids.ts')]);
-  return startHttp({ ...settings, host: '127.0.0.1', port: 0, authToken: settings.authToken ?? newSecret() }, base);
+  const [{ startHttp }, { ids }] = await Promise.all([import('./http.ts'), import('./request-ids.ts')]);
+  return startHttp({ ...settings, host: '127.0.0.1', port: 0, authToken: settings.authToken ?? ids.secret() }, base);
 }
 
 const NO_HTTP = { enabled: false, host: null, port: null, path: null, enableJson: false, stateless: false };
@@ -133,9 +133,8 @@ async function openProduct(
   const services = openServices(await openStorage(base));
   const faces = facesOf(tools);
   const door = await openDoor(base);
-  const fleet = hasFleet(services.settings)
-    ? await (await import('./fleet.ts')).openFleet(services, { url: door && (() => door.url), faces, mayStart: true })
-    : null;
+  const place = { url: door && (() => door.url), faces, mayStart: true };
+  const opened = await Promise.all(extensionsOn(services.settings).map((one) => one.open(services, place)));
   const toolset = openTools(
     services,
     {
@@ -145,12 +144,12 @@ async function openProduct(
       maxInputBytes: MAX_LINE_BYTES,
     },
     local,
-    fleet,
+    opened,
   );
   const ended: Services = {
     ...services,
     async close() {
-      await fleet?.close();
+      await Promise.all(opened.map((one) => one.close()));
       await door?.close();
       await services.close();
     },

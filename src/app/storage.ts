@@ -8,6 +8,7 @@ import type { FindingShown } from '../page/shapes.ts';
 import { providerFacts } from '../providers/facts.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { Failures } from './failures.ts';
+import { type Ids, ids } from './request-ids.ts';
 import { openStore } from './store.ts';
 
 /** What whoever starts the product gives: everything is built over it. */
@@ -37,6 +38,8 @@ export interface Storage extends Base {
   readonly store: StoreHandle;
   /** Reports failures that did not stop a request. */
   readonly failures: Failures;
+  /** Makes ids that nothing else has, and words that nobody can guess. */
+  readonly ids: Ids;
   /** The log of events. */
   readonly events: Events;
   /** @param backendState - of the backend, once there is one */
@@ -68,6 +71,7 @@ export async function openStorage(base: Base): Promise<Storage> {
   const mode = settings.enabled ? settings.mode : 'off';
   return {
     ...base,
+    ids,
     failures,
     store,
     events,

@@ -1,3 +1,5 @@
+import { extensions } from '../extensions/all.ts';
+import type { OpenExtension } from '../extensions/extension.ts';
 import { enabledFlags, infoOf } from '../mcp/info.ts';
 import type { JsonObject } from '../mcp/json-rpc.ts';
 import { resourceCapabilities, resourceMethods, withoutResources } from '../mcp/resource-methods.ts';
@@ -7,7 +9,6 @@ import { contextGcAnalyzeTool } from '../mcp/tools/context-gc-analyze.ts';
 import { contextGcPinTool, contextGcUnpinTool } from '../mcp/tools/context-gc-pin.ts';
 import { contextGcPruneTool } from '../mcp/tools/context-gc-prune.ts';
 import { eventsWatchTool } from '../mcp/tools/events-watch.ts';
-import { absentTools } from '../mcp/tools/fleet/names.ts';
 import { healthTool } from '../mcp/tools/health.ts';
 import { mcpCapabilitiesTool } from '../mcp/tools/mcp-capabilities.ts';
 import { mcpInfoTool, type Transports } from '../mcp/tools/mcp-info.ts';
@@ -27,11 +28,6 @@ export interface Toolset {
   /** Methods of the protocol beside those of the tools, and what they let `initialize` announce. */
   readonly methods: Readonly<Record<string, Method>>;
   readonly capabilities: JsonObject;
-}
-
-/** The tools of the fleet over all tools of the registry, which plans call. */
-export interface ToolsOfFleet {
-  tools(registry: () => ToolRegistry): readonly Tool[];
 }
 
 /** Whom the tools are for. */
@@ -90,34 +86,28 @@ const KEYED: ReadonlySet<string> = new Set([
   'context_gc_unpin',
   'prune_batch',
   'recover_batch',
-  'child_create',
-  'child_spawn_codex',
-  'plan_run_bt',
-  'plan_run_reactive',
-  'cnp_announce',
-  'tx_begin',
-  'graph_batch_mutate',
+  ...extensions.flatMap(({ keyedTools }) => keyedTools),
 ]);
 
 /**
  * Builds the tools over the services.
  *
  * @param further - tools of one face only, to stand first on the same registry
- * @param fleet - its tools, where a part of it is switched on
+ * @param opened - the extensions that are on
  */
 export function openTools(
   services: Services,
   face: ToolFace,
   further: readonly Tool[] = [],
-  fleet: ToolsOfFleet | null = null,
+  opened: readonly OpenExtension[] = [],
 ): Toolset {
   const { settings, idempotency, resources, health, failures } = services;
   const parts: Parts = { ...services, face, registry: () => registry };
-  const ofFleet = fleet?.tools(parts.registry) ?? [];
+  const ofExtensions = opened.flatMap((one) => one.tools(parts.registry));
   const flags = enabledFlags(settings);
   const mayStart = face.stays || settings.authToken !== null;
-  const absent = absentTools(ofFleet, flags, mayStart);
-  const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofFleet, ...absent];
+  const absent = absentTools(ofExtensions, flags, mayStart);
+  const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofExtensions, ...absent];
   const keyed = (tool: Tool): Tool =>
     settings.enableIdempotency && KEYED.has(tool.name) ? idempotency.wrap(tool) : tool;
   const registry = new ToolRegistry(tools.map(keyed), flags);
@@ -131,4 +121,26 @@ export function openTools(
     },
     capabilities: settings.enableResources ? resourceCapabilities(face.stays) : {},
   };
+}
+
+/** The alternative named for tools that are only unavailable in this start mode. */
+const ELSEWHERE = 'mcp-pruner serve';
+
+/** Stand-ins for the tools of extensions that are off; their error names the missing flag. */
+function absentTools(offered: readonly Tool[], flags: ReadonlySet<string>, mayStart: boolean): Tool[] {
+  const there = new Set(offered.map(({ name }) => name));
+  return extensions.flatMap((extension) =>
+    extension.toolNames
+      .filter((name) => !there.has(name))
+      .map((name) => ({
+        name,
+        flag: extension.missingFlag(name, flags, mayStart) ?? ELSEWHERE,
+        namespace: extension.name,
+        summary: '',
+        description: '',
+        faces: ['rpc'],
+        inputSchema: {},
+        call: () => Promise.reject(new Error('this tool is off')),
+      })),
+  );
 }

@@ -1,6 +1,6 @@
+import { extensionSettings } from '../extensions/settings.ts';
 import { backendsSettings } from './settings/backends.ts';
 import { cloudSettings } from './settings/clouds.ts';
-import { fleetSettings } from './settings/fleet.ts';
 import { keepingSettings } from './settings/keeping.ts';
 import { keysSettings } from './settings/keys.ts';
 import { ledgerSettings } from './settings/ledger.ts';
@@ -19,7 +19,7 @@ export const table = {
   ...keepingSettings,
   ...backendsSettings,
   ...toolsSettings,
-  ...fleetSettings,
+  ...extensionSettings,
   ...ledgerSettings,
   ...operationSettings,
 };

@@ -1,4 +1,3 @@
-import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 import { Board } from './blackboard/board.ts';
@@ -9,6 +8,7 @@ import { Contracts } from './contract-net/contracts.ts';
 import { Graphs } from './graph/graphs.ts';
 import type { Hints } from './hints.ts';
 import { type PlanChildren, Plans } from './plan/plans.ts';
+import type { FleetStore } from './ports.ts';
 import { standings } from './servers.ts';
 import { Stigmergy } from './stigmergy/stigmergy.ts';
 

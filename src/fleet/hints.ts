@@ -1,4 +1,4 @@
-import type { Correlation, FleetEvent } from '../core/ports/fleet.ts';
+import type { Correlation, FleetEvent } from './ports.ts';
 
 /** Correlation that a call states. */
 export interface Hints {

@@ -1,5 +1,5 @@
-import type { FleetStore } from '../core/ports/fleet.ts';
 import type { Fleet } from './fleet.ts';
+import type { FleetStore } from './ports.ts';
 
 export type FleetKind = 'graph' | 'graph_version' | 'snapshot' | 'blackboard_namespace';
 

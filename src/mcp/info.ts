@@ -1,4 +1,5 @@
 import type { Settings } from '../config/settings.ts';
+import { extensions, toggles } from '../extensions/all.ts';
 import { IDEMPOTENCY_FLAG } from './idempotency.ts';
 import { PROTOCOL_VERSIONS } from './initialize.ts';
 import { EVENTS_FLAG } from './tools/events-watch.ts';
@@ -9,31 +10,6 @@ import { RESOURCES_FLAG } from './tools/resources-list.ts';
 /** Toggles of features that this product does not have. Clients may look for them, so they are reported as off. */
 const ABSENT = ['enableValuesExplain', 'enableAssist'] as const;
 
-/** Toggles of the fleet with their flags. */
-const FLEET = {
-  enableFleet: '--enable-fleet',
-  enableChildren: '--enable-children',
-  enableChildOpsFine: '--enable-child-ops-fine',
-  enableGraphs: '--enable-graphs',
-  enableTx: '--enable-tx',
-  enableLocks: '--enable-locks',
-  enableDiffPatch: '--enable-diff-patch',
-  enableBlackboard: '--enable-blackboard',
-  enableStigmergy: '--enable-stigmergy',
-  enableBT: '--enable-bt',
-  enableReactiveScheduler: '--enable-reactive-scheduler',
-  enablePlanLifecycle: '--enable-plan-lifecycle',
-  enableCancellation: '--enable-cancellation',
-  enableCNP: '--enable-cnp',
-} as const;
-type FleetToggle = keyof typeof FLEET;
-const fleetToggles = Object.keys(FLEET) as FleetToggle[];
-
-/** Whether any part of the fleet is enabled and must be loaded. */
-export function hasFleet(settings: Settings): boolean {
-  return fleetToggles.some((toggle) => settings[toggle]);
-}
-
 /** The enabled command line flags. */
 export function enabledFlags(settings: Settings): Set<string> {
   const flags: readonly [string, boolean][] = [
@@ -42,13 +18,15 @@ export function enabledFlags(settings: Settings): Set<string> {
     [EVENTS_FLAG, settings.enableEventsBus],
     [IDEMPOTENCY_FLAG, settings.enableIdempotency],
     [BULK_FLAG, settings.enableBulk],
-    ...fleetToggles.map((toggle): [string, boolean] => [FLEET[toggle], settings[toggle]]),
+    ...toggles.map(([toggle, flag]): [string, boolean] => [flag, settings[toggle]]),
   ];
   return new Set(flags.flatMap(([flag, on]) => (on ? flag : [])));
 }
 
 /** The answer of `mcp_info` for these settings. Contains no secret. */
 export function infoOf(settings: Settings, version: string, transports: Transports, maxInputBytes: number) {
+  const further = (part: 'timings' | 'safety'): Readonly<Record<string, number>> =>
+    Object.assign({}, ...extensions.map((one) => one.info(settings)[part]));
   return {
     server: { name: 'mcp-pruner', version, mcpVersion: PROTOCOL_VERSIONS[0] },
     transports,
@@ -58,7 +36,7 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       enableEventsBus: settings.enableEventsBus,
       enableIdempotency: settings.enableIdempotency,
       enableBulk: settings.enableBulk,
-      ...Object.fromEntries(fleetToggles.map((toggle) => [toggle, settings[toggle]])),
+      ...Object.fromEntries(toggles.map(([toggle]) => [toggle, settings[toggle]])),
       ...Object.fromEntries(ABSENT.map((name) => [name, false])),
     },
     timings: {
@@ -68,9 +46,7 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       drainTimeoutMs: settings.drainTimeoutMs,
       pruneIdTtlMs: settings.pruneIdTtlS * 1000,
       idempotencyTtlMs: settings.idempotencyTtlS * 1000,
-      btTickMs: settings.btTickMs,
-      stigHalfLifeMs: settings.stigHalfLifeMs,
-      defaultTimeoutMs: settings.childTimeoutS * 1000,
+      ...further('timings'),
     },
     safety: {
       mode: settings.enabled ? settings.mode : 'off',
@@ -79,9 +55,7 @@ export function infoOf(settings: Settings, version: string, transports: Transpor
       maxPruneRatio: settings.maxPruneRatio,
       minKeepLines: settings.minKeepLines,
       maxInputChars: settings.maxInputChars,
-      maxChildren: settings.maxChildren,
-      memoryLimitMb: settings.childMemoryMb,
-      cpuPercent: settings.childCpuPercent,
+      ...further('safety'),
     },
     limits: { maxInputBytes, defaultTimeoutMs: settings.timeoutMs, maxEventHistory: settings.maxEvents },
   };

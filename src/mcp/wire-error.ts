@@ -3,7 +3,7 @@ import { RpcError, rpcCodes } from './json-rpc.ts';
 
 /**
  * Converts a thrown value to a JSON-RPC error. A `PrunerError` keeps its code, its details and its hint. Errors of
- * fleet tools repeat the hint in `message`, because most MCP clients show only the message. A bug reveals neither its
+ * tools of extensions repeat the hint in `message`, because most MCP clients show only the message. A bug reveals neither its
  * message nor its stack.
  */
 export function toWireError(cause: unknown): RpcError {

@@ -17,7 +17,7 @@ import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
 import { requestsBefore } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
-import { childLog, contextsView, fleetView, found, ledgerView, prunesFrom, storeView, turnsFrom } from './views.ts';
+import { contextsView, found, ledgerView, prunesFrom, storeView, turnsFrom } from './views.ts';
 
 /** Actions say little; a list of segments is the most. */
 const MAX_BODY_BYTES = 64 * 1024;
@@ -81,8 +81,6 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     return contextsView(parts, days, project);
   },
   settings: (parts) => () => ({ settings: parts.settings(), warnings: parts.warnings }),
-  fleet: (parts) => async () => (parts.fleet === null ? { off: true } : fleetView(await parts.fleet())),
-  'child-log': (parts) => (req) => childLog(parts, queryOf(req, z.object({ id: name })).id),
 };
 
 /**
@@ -122,6 +120,8 @@ function apiOf(parts: PageParts): Router {
   api.post('/session', body, answer(enter(parts)));
   api.use(only((req) => access.unknown(req)));
   for (const [path, reading] of Object.entries(readings)) api.get(`/${path}`, answer(reading(parts)));
+  for (const [path, reading] of Object.entries(parts.furtherReadings))
+    api.get(`/${path}`, answer(reading ?? (async () => ({ off: true }))));
   api.get('/live', answer(live(parts)));
   api.use(only((req) => (req.method === 'POST' ? access.unproven(req) : null)));
   api.post('/leave', (req, res) => {
@@ -164,7 +164,7 @@ function live(parts: PageParts): Answer {
 }
 
 /** What anybody may see who may call at all: no more than is needed to ask for the token. */
-function sessionOf({ access, version, health, fleet, clock, doctor }: PageParts, req: Request): object {
+function sessionOf({ access, version, health, furtherReadings, clock, doctor }: PageParts, req: Request): object {
   if (access.unknown(req) !== null) return { known: false, asksForToken: true };
   return {
     known: true,
@@ -173,7 +173,10 @@ function sessionOf({ access, version, health, fleet, clock, doctor }: PageParts,
     version,
     nowMs: clock.nowMs(),
     health: health(),
-    has: { fleet: fleet !== null, doctor: doctor !== null },
+    has: {
+      views: Object.keys(furtherReadings).filter((path) => furtherReadings[path] !== null),
+      doctor: doctor !== null,
+    },
   };
 }
 

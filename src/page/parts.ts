@@ -1,5 +1,4 @@
 import type { Pruner } from '../core/calls/api.ts';
-import type { FleetStore } from '../core/ports/fleet.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
@@ -11,6 +10,7 @@ import type { FailureReporter } from '../failures.ts';
 import type { ContextGc } from '../gc/context-gc.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
 import type { PageAccess } from './access.ts';
+import type { Answer } from './answers.ts';
 import type { FindingShown, SentAs, SettingShown } from './shapes.ts';
 
 /** What the page is made from. */
@@ -43,8 +43,8 @@ export interface PageParts {
   readonly reasonLanguage: ReasonLanguage;
   /** Runs the checks of `mcp-pruner doctor`; `null` where nobody can. */
   readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
-  /** `null` where the fleet is off. */
-  readonly fleet: (() => Promise<FleetStore>) | null;
+  /** What the page can ask of extensions; `null` for those that are off. */
+  readonly furtherReadings: Readonly<Record<string, Answer | null>>;
   /** Fires when the server stops. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;

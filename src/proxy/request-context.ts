@@ -2,8 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { keyOf } from '../core/hash.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
-import { viewerOf } from './doors/admitted.ts';
-import { childOf } from './doors/child-door.ts';
+import { ownAdmissions, viewerOf } from './doors/admitted.ts';
 import type { Destination } from './upstream/destinations.ts';
 
 /** Who sends a request, and where it belongs. Created once when a request is admitted, and handed down. */
@@ -13,7 +12,7 @@ export interface RequestContext {
   readonly viewer: Viewer | null;
   /** The viewer's project, else the one that the header names, else `default`; and the task. */
   readonly scope: RequestScope;
-  /** The child of the fleet that sends it, or `null`. */
+  /** The child agent that sends it, or `null`. */
   readonly childId: string | null;
   /** Hash of the provider keys that the request came with; never a part of a key. */
   readonly caller: string;
@@ -56,7 +55,7 @@ export function contextOf(
     requestId,
     viewer,
     scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client },
-    childId: childOf(req),
+    childId: ownAdmissions.get(req)?.childId ?? null,
     caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),
     isOff: typeof off === 'string' && off.trim().toLowerCase() === 'off',
     session: SESSION_HEADERS.map((name) => nameIn(headers[name])).find((id) => id !== '') ?? '',

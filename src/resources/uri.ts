@@ -1,4 +1,4 @@
-/** The kinds of the `sc://` scheme. The last three, and snapshots of graphs, belong to the fleet. */
+/** The kinds of the `sc://` scheme. The last three, and snapshots of graphs, belong to an extension. */
 export type ResourceKind =
   | 'run_events'
   | 'snapshot'
@@ -32,7 +32,7 @@ export function formatUri(kind: OfferedKind, id: string): string {
   return `${before}${encodeURIComponent(id)}${behind}`;
 }
 
-/** The inverse of `formatUri`, including the fleet's kinds; `null` for any other text. */
+/** The inverse of `formatUri`, including the kinds of extensions; `null` for any other text. */
 export function parseUri(uri: string): ResourceName | null {
   if (uri.length > MAX_URI_CHARS || !uri.startsWith('sc://')) return null;
   const [family = '', part = '', end, ...more] = uri.slice('sc://'.length).split('/');

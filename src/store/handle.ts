@@ -1,6 +1,5 @@
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { ConversationStore } from '../core/ports/conversations.ts';
-import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
@@ -10,6 +9,7 @@ import type { SegmentStore } from '../core/ports/segments.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
+import type { FleetStore } from '../fleet/ports.ts';
 import type { StoreLog } from './store-log.ts';
 
 /** Options of every store, for either database. */

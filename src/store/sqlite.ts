@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { ConversationStore } from '../core/ports/conversations.ts';
-import type { FleetStore } from '../core/ports/fleet.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
@@ -23,6 +22,7 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
+import type { FleetStore } from '../fleet/ports.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import { StoredConversations } from './conversations/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';

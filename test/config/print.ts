@@ -1,7 +1,6 @@
 import { defaultWords } from '../../src/config/load.ts';
 import { backendsSettings } from '../../src/config/settings/backends.ts';
 import { cloudSettings } from '../../src/config/settings/clouds.ts';
-import { fleetSettings } from '../../src/config/settings/fleet.ts';
 import { keepingSettings } from '../../src/config/settings/keeping.ts';
 import { keysSettings } from '../../src/config/settings/keys.ts';
 import { ledgerSettings } from '../../src/config/settings/ledger.ts';
@@ -12,6 +11,7 @@ import type { Setting } from '../../src/config/settings/setting.ts';
 import { toolsSettings } from '../../src/config/settings/tools.ts';
 import { rows } from '../../src/config/settings.ts';
 import { SECTION } from '../../src/config/toml.ts';
+import { fleetSettings } from '../../src/fleet/seat/settings.ts';
 
 /** `config/default.toml`: every key that a file may hold, documented, at its default. */
 export function defaultToml(): string {

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { StoredChildLog } from '../../src/core/ports/records.ts';
+import type { StoredEvent } from '../../src/core/ports.ts';
 import type {
   BoardWrite,
   ChildRecord,
@@ -6,9 +8,7 @@ import type {
   FleetStore,
   GraphCommit,
   PlanRecord,
-} from '../../src/core/ports/fleet.ts';
-import type { StoredChildLog } from '../../src/core/ports/records.ts';
-import type { StoredEvent } from '../../src/core/ports.ts';
+} from '../../src/fleet/ports.ts';
 
 /** A store of the fleet, with what a test moves and looks at beside it. */
 export interface FleetBench {

@@ -1,8 +1,8 @@
-import type { FleetStore } from '../../src/core/ports/fleet.ts';
 import type { Clock } from '../../src/core/ports.ts';
 import { Children } from '../../src/fleet/children/children.ts';
 import { Places } from '../../src/fleet/children/places.ts';
 import type { ProcessEnd, Processes } from '../../src/fleet/children/processes.ts';
+import type { FleetStore } from '../../src/fleet/ports.ts';
 import { tempFolder } from '../helpers/afterwards.ts';
 
 /** The number of the one process that each machine has. */

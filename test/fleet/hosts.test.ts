@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { FleetStore } from '../../src/core/ports/fleet.ts';
+import type { FleetStore } from '../../src/fleet/ports.ts';
 import { aChild } from '../contract/fleet-store.suite.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { openStore, tempPath } from '../store/helpers.ts';

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import type { ChildRecord } from '../../src/core/ports/fleet.ts';
+import type { ChildRecord } from '../../src/fleet/ports.ts';
 import { encodeBody } from '../../src/store/decision-codec.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../gc/agent.ts';

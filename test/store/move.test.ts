@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
-import type { FleetStore } from '../../src/core/ports/fleet.ts';
+import type { FleetStore } from '../../src/fleet/ports.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openPostgresSide } from '../../src/store/move/postgres-side.ts';

@@ -1,7 +1,7 @@
-import type { BoardEntry, BoardEvent, BoardEvents, BoardStore, BoardWrite } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { Changes } from '../changes.ts';
 import { type Caller, eventOf } from '../hints.ts';
+import type { BoardEntry, BoardEvent, BoardEvents, BoardStore, BoardWrite } from '../ports.ts';
 import { inTurns, nextTurn } from '../turns.ts';
 import { namespaceOf, normaliseTags, ValueError, valueTexts } from './entry.ts';
 

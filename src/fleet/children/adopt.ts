@@ -1,4 +1,4 @@
-import type { ChildRecord } from '../../core/ports/fleet.ts';
+import type { ChildRecord } from '../ports.ts';
 import { standings } from '../servers.ts';
 import { type ChildrenOptions, MAX_RECORDS } from './options.ts';
 import { hashToken } from './output.ts';

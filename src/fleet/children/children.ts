@@ -1,6 +1,6 @@
-import type { ChildRecord, ChildState } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { type Caller, correlationOf, type Hints } from '../hints.ts';
+import type { ChildRecord, ChildState } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
 import { ChildFolders } from './folders.ts';
 import { Keeper } from './keeper.ts';

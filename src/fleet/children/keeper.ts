@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ChildRecord, ChildState } from '../../core/ports/fleet.ts';
+import type { ChildRecord, ChildState } from '../ports.ts';
 import { isBeside } from '../servers.ts';
 import { adoptOrphans } from './adopt.ts';
 import { secretsOf } from './environment.ts';

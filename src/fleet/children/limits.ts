@@ -1,5 +1,5 @@
-import type { ChildRecord } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
+import type { ChildRecord } from '../ports.ts';
 
 /** The limits of a child. */
 const LIMIT_KEYS = ['messages', 'tokens', 'cost_usd', 'wallclock_ms', 'memory_mb', 'cpu_percent'] as const;

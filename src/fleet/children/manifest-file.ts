@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { childFields } from '../../core/ports/child-input.ts';
 import { PrunerError } from '../../errors.ts';
+import { childFields } from './input.ts';
 import type { Places } from './places.ts';
 import type { ChildInput } from './spec.ts';
 

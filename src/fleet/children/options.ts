@@ -1,7 +1,7 @@
-import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
-import type { FleetStore } from '../../core/ports/fleet.ts';
+import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { FailureReporter } from '../../failures.ts';
+import type { FleetStore } from '../ports.ts';
 import type { Environment } from './environment.ts';
 import type { Ceilings } from './limits.ts';
 import type { Places } from './places.ts';
@@ -51,7 +51,7 @@ export interface ChildrenOptions {
     },
   ) => AgentLaunch | null;
   /** Cost of a request in dollars; `null` if its model has no known price. */
-  readonly costOf: (usage: ChildRequestUsage) => number | null;
+  readonly costOf: (usage: ExchangeUsage) => number | null;
   readonly onFailure: FailureReporter;
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
-import type { ChildLogLine } from '../../core/ports/fleet.ts';
+import type { ChildLogLine } from '../ports.ts';
 
 const MAX_LINE_CHARS = 4_000;
 const CHUNK_BYTES = 64 * 1024;

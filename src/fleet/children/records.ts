@@ -1,7 +1,7 @@
-import type { ChildChange, ChildLogLine, ChildRecord, ChildStore } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { Changes } from '../changes.ts';
 import { eventOf } from '../hints.ts';
+import type { ChildChange, ChildLogLine, ChildRecord, ChildStore } from '../ports.ts';
 
 /** The records of all children. A change wakes everyone who waits for it. */
 export class ChildRecords {

@@ -1,6 +1,7 @@
-import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.ts';
-import type { ChildRecord, ChildStore } from '../../core/ports/fleet.ts';
+import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 import type { FailureReporter } from '../../failures.ts';
+import type { ChildGate } from '../ports/child-gate.ts';
+import type { ChildRecord, ChildStore } from '../ports.ts';
 import { forbids } from './limits.ts';
 import { hashToken } from './output.ts';
 import { type ChildRecords, limitTold } from './records.ts';
@@ -10,7 +11,7 @@ export interface RequestGateOptions {
   readonly store: ChildStore;
   readonly records: ChildRecords;
   /** What a request cost in dollars; `null` without a price for its model. */
-  readonly costOf: (usage: ChildRequestUsage) => number | null;
+  readonly costOf: (usage: ExchangeUsage) => number | null;
   /** The child with this token hash, if this server monitors it. */
   readonly knownBy: (tokenHash: string) => string | undefined;
   /** Called when a request of a child was refused because of a limit. */
@@ -52,7 +53,7 @@ export class RequestGate implements ChildGate {
     return refused;
   }
 
-  async settle(childId: string, told: ChildRequestUsage): Promise<void> {
+  async settle(childId: string, told: ExchangeUsage): Promise<void> {
     const { tokensIn, tokensOut } = told;
     if (tokensIn + tokensOut === 0) return; // the request was refused
     const { records, costOf, onFailure } = this.#options;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import type { childFields } from '../../core/ports/child-input.ts';
-import type { ChildRecord } from '../../core/ports/fleet.ts';
 import type { Hints } from '../hints.ts';
+import type { ChildRecord } from '../ports.ts';
+import type { childFields } from './input.ts';
 import type { LimitChanges } from './limits.ts';
 
 /** A request to start a child. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { ChildRecord } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
+import type { ChildRecord } from '../ports.ts';
 import { childEnvironment, type Environment, maySet, secretsOf } from './environment.ts';
 import type { ChildFolders } from './folders.ts';
 import type { Keeper } from './keeper.ts';

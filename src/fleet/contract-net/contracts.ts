@@ -1,6 +1,6 @@
-import type { ContractRecord, ContractStore } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
+import type { ContractRecord, ContractStore } from '../ports.ts';
 import { type Bid, type Heuristics, heuristicCost, rankBids } from './award.ts';
 
 export interface Announcement {

@@ -1,5 +1,5 @@
-import type { Correlation } from '../../core/ports/fleet.ts';
 import { type Caller, correlationOf, type Hints } from '../hints.ts';
+import type { Correlation } from '../ports.ts';
 
 /** The author of a change and its reason, for locks and snapshots. */
 export interface Author {

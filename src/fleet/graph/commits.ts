@@ -1,6 +1,6 @@
-import type { GraphStore } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { eventOf } from '../hints.ts';
+import type { GraphStore } from '../ports.ts';
 import { inTurns } from '../turns.ts';
 import { type Author, about, ownerOf } from './author.ts';
 import { conflict, locked } from './faults.ts';

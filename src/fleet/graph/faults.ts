@@ -1,5 +1,5 @@
-import type { GraphLock } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
+import type { GraphLock } from '../ports.ts';
 import { GraphShapeError, GraphSizeError } from './model.ts';
 import { GraphOperationError } from './operations.ts';
 import { GraphPatchError } from './patch.ts';

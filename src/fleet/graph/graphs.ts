@@ -1,5 +1,5 @@
-import type { FleetStore, GraphStore } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
+import type { FleetStore, GraphStore } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
 import { inTurns } from '../turns.ts';
 import type { Author } from './author.ts';

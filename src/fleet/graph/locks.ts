@@ -1,6 +1,6 @@
-import type { GraphStore } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
+import type { GraphStore } from '../ports.ts';
 import { type Author, ownerOf } from './author.ts';
 import { lockData, locked } from './faults.ts';
 

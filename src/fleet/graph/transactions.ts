@@ -1,6 +1,6 @@
-import type { GraphSnapshot, GraphStore, OpenTransaction } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { type Caller, eventOf } from '../hints.ts';
+import type { GraphSnapshot, GraphStore, OpenTransaction } from '../ports.ts';
 import { KeyedQueue } from '../queue.ts';
 import { inTurns } from '../turns.ts';
 import { type Author, about, ownerOf } from './author.ts';

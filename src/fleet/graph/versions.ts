@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { GraphStore } from '../../core/ports/fleet.ts';
+import type { GraphStore } from '../ports.ts';
 import { inTurns } from '../turns.ts';
 import { notFound } from './faults.ts';
 import { EMPTY_GRAPH, type GraphDocument } from './model.ts';

@@ -1,8 +1,8 @@
-import type { FleetStore, PlanRecord, PlanState } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import type { FailureReporter } from '../../failures.ts';
 import type { Board } from '../blackboard/board.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
+import type { FleetStore, PlanRecord, PlanState } from '../ports.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
 import { type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';

@@ -1,7 +1,7 @@
-import type { FieldStore, PointChange, StoredPoint } from '../../core/ports/fleet.ts';
 import { PrunerError } from '../../errors.ts';
 import { Changes } from '../changes.ts';
 import { type Caller, eventOf } from '../hints.ts';
+import type { FieldStore, PointChange, StoredPoint } from '../ports.ts';
 import { nextTurn } from '../turns.ts';
 import { decayed, normaliseType, shownIntensity, strongestFirst, totalsOf } from './field.ts';
 

@@ -6,7 +6,7 @@ export interface Session {
   readonly version?: string;
   readonly nowMs?: number;
   readonly health?: Health;
-  readonly has?: { readonly fleet: boolean; readonly doctor: boolean };
+  readonly has?: { readonly views: readonly string[]; readonly doctor: boolean };
 }
 
 export interface Health {

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { extensionViews } from '../../extensions/ui/views.tsx';
 import { Failure, loadSession, type Session, words } from './api.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Trouble } from './parts/loaded.tsx';
@@ -8,7 +9,6 @@ import { useTheme } from './theme.tsx';
 import { ConversationView } from './views/conversation.tsx';
 import { ConversationsView } from './views/conversations.tsx';
 import { DoctorView } from './views/doctor.tsx';
-import { FleetView } from './views/fleet.tsx';
 import { LiveView } from './views/live.tsx';
 import { OverviewView } from './views/overview.tsx';
 import { SettingsView } from './views/settings.tsx';
@@ -26,8 +26,17 @@ const VIEWS = [
   { path: 'store', name: 'Store' },
   { path: 'settings', name: 'Settings' },
   { path: 'doctor', name: 'Doctor' },
-  { path: 'fleet', name: 'Fleet' },
 ] as const;
+
+/** All entries of the menu: those of extensions are shown while their extension is on. */
+const ENTRIES: readonly { readonly path: string; readonly name: string; readonly icon?: string }[] = [
+  ...VIEWS,
+  ...extensionViews,
+];
+
+function isFurther(view: string): boolean {
+  return extensionViews.some(({ path }) => path === view);
+}
 
 function View({ route: [view, ...rest], session }: { route: Route; session: Session }) {
   const [first = '', second = ''] = rest;
@@ -48,10 +57,10 @@ function View({ route: [view, ...rest], session }: { route: Route; session: Sess
       return <SettingsView />;
     case 'doctor':
       return <DoctorView can={session.has?.doctor ?? false} />;
-    case 'fleet':
-      return <FleetView />;
-    default:
-      return <OverviewView />;
+    default: {
+      const { View: Further = OverviewView } = extensionViews.find(({ path }) => path === view) ?? {};
+      return <Further />;
+    }
   }
 }
 
@@ -89,7 +98,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
   const main = useRef<HTMLElement>(null);
   const current = entryOf(route[0]);
   const first = useRef(true);
-  const name = VIEWS.find(({ path }) => path === current)?.name ?? 'Overview';
+  const name = ENTRIES.find(({ path }) => path === current)?.name ?? 'Overview';
   // with the view itself, not after it was painted: title and focus always belong to the same view
   useLayoutEffect(() => {
     document.title = `${name} · mcp-pruner`;
@@ -124,7 +133,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
 
 function Side({ session, current }: { session: Session; current: string }) {
   const [theme, nextTheme] = useTheme();
-  const shown = VIEWS.filter(({ path }) => path !== 'fleet' || session.has?.fleet);
+  const shown = ENTRIES.filter(({ path }) => !isFurther(path) || session.has?.views.includes(path));
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
     list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
@@ -139,10 +148,10 @@ function Side({ session, current }: { session: Session; current: string }) {
       </a>
       <nav aria-label="Views">
         <ul ref={list}>
-          {shown.map(({ path, name }) => (
+          {shown.map(({ path, name, icon }) => (
             <li key={path}>
               <a href={to(path)} aria-current={path === current ? 'page' : undefined}>
-                <Icon name={path} />
+                <Icon name={path} drawing={icon} />
                 {name}
               </a>
             </li>

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Admitted } from '../../core/ports/key-gate.ts';
 import type { Viewer } from '../../core/ports/projects.ts';
+import type { BridgeWatch } from '../websocket/bridge.ts';
 
 /** Requests admitted with a key, and their permissions. */
 export const admitted = new WeakMap<IncomingMessage, Admitted>();
@@ -9,3 +10,13 @@ export const admitted = new WeakMap<IncomingMessage, Admitted>();
 export function viewerOf(req: IncomingMessage): Viewer | null {
   return admitted.get(req)?.viewer ?? null;
 }
+
+/** A request that a door of an extension admitted by a token of its own. */
+export interface OwnAdmission {
+  /** The child agent that sends it. */
+  readonly childId: string;
+  /** Observes its WebSocket as `watch` does, and counts the requests in its frames; `tell` sends a frame to the client. */
+  readonly watch: (watch: BridgeWatch, tell: (frame: Buffer) => void) => BridgeWatch;
+}
+
+export const ownAdmissions = new WeakMap<IncomingMessage, OwnAdmission>();

@@ -13,9 +13,8 @@ import { sendError } from '../openai-error.ts';
 import { projectNamed } from '../request-context.ts';
 import type { Destinations } from '../upstream/destinations.ts';
 import { readAway } from '../upstream/unread-upload.ts';
-import { admitted } from './admitted.ts';
-import { asksModel, childOf } from './child-door.ts';
-import { ChildUsage } from './child-usage.ts';
+import { admitted, ownAdmissions } from './admitted.ts';
+import { asksModel, UsageWatch } from './exchange-usage.ts';
 import { type IncomingContext, pathOf } from './gatekeeper.ts';
 
 const HEADER = 'x-mcp-pruner-key';
@@ -64,7 +63,7 @@ export class KeyDoor {
     const { identities } = this.#options;
     const user = identities?.of(req.socket.remoteAddress ?? '', req.headers, projectNamed(req.headers)) ?? null;
     if (identities) takeHeaders(req, identities.headers);
-    const isChild = childOf(req) !== null; // admitted by its own token
+    const isChild = ownAdmissions.has(req); // admitted by its own token
     const shown = isChild ? null : takeKey(req);
     if (isChild) next();
     else if (user === null || shown !== null) this.#ask(coming, shown);
@@ -138,7 +137,7 @@ export class KeyDoor {
     const taken = await gate.take(by, asks ? estimated : 0);
     if ('code' in taken || by.limited !== 'tokens' || !asks) return taken;
     const res = answer();
-    const usage = new ChildUsage(req, res);
+    const usage = new UsageWatch(req, res);
     res.once('close', () => {
       void usage.total().then(({ tokensIn, tokensOut }) => gate.settle(by, taken, tokensIn + tokensOut));
     });

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type WebSocket from 'ws';
 import { WebSocketServer } from 'ws';
 import { Turns } from '../../core/decide/turns.ts';
-import { meteredByChild } from '../doors/child-door.ts';
+import { ownAdmissions } from '../doors/admitted.ts';
 import { sendError, sendUpstreamError } from '../openai-error.ts';
 import { contextOf } from '../request-context.ts';
 import type { Destination, Refused } from '../upstream/destinations.ts';
@@ -142,7 +142,7 @@ export class WebSocketHandler {
         onClosed: () => this.#open.delete(open),
       },
     );
-    const watch = meteredByChild(req, frames, (frame) => open.bridge.tell(frame));
+    const watch = ownAdmissions.get(req)?.watch(frames, (frame) => open.bridge.tell(frame)) ?? frames;
     const open: Open = { frames, bridge: new Bridge(client, upstream, watch, this.#turns) };
     this.#open.add(open);
     if (this.#draining) this.drain();

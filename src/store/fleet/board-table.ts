@@ -1,4 +1,4 @@
-import type { BoardEntry, BoardEvent, BoardWrite } from '../../core/ports/fleet.ts';
+import type { BoardEntry, BoardEvent, BoardWrite } from '../../fleet/ports.ts';
 import { all, change, number, one, type Steps } from '../sql/steps.ts';
 
 /** A stored entry. Value and tags stay JSON until they are needed. */

@@ -1,4 +1,4 @@
-import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../../core/ports/fleet.ts';
+import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../../fleet/ports.ts';
 import { type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
 

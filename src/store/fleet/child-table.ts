@@ -1,4 +1,4 @@
-import type { ChildRecord, ChildSpec, ChildState, LogPositions } from '../../core/ports/fleet.ts';
+import type { ChildRecord, ChildSpec, ChildState, LogPositions } from '../../fleet/ports.ts';
 import { all, change, number, one, type Steps } from '../sql/steps.ts';
 
 const ENDED = "'terminated', 'error', 'killed', 'lost'";

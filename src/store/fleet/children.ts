@@ -6,7 +6,7 @@ import type {
   ChildStore,
   FleetEvent,
   LogPositions,
-} from '../../core/ports/fleet.ts';
+} from '../../fleet/ports.ts';
 import { type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { ChildTable } from './child-table.ts';
 

@@ -1,4 +1,4 @@
-import type { ContractRecord, ContractStore, FleetEvent } from '../../core/ports/fleet.ts';
+import type { ContractRecord, ContractStore, FleetEvent } from '../../fleet/ports.ts';
 import { all, change, record, type Steps, type Transactions, tell } from '../sql/steps.ts';
 
 const MAX_CONTRACTS = 10_000;

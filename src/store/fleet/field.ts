@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../../core/ports/fleet.ts';
+import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../../fleet/ports.ts';
 import { all, change, number, one, type Steps, type Transactions, tell } from '../sql/steps.ts';
 
 const MAX_POINTS = 10_000;

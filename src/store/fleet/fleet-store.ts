@@ -1,4 +1,4 @@
-import type { FleetEvent, FleetStore } from '../../core/ports/fleet.ts';
+import type { FleetEvent, FleetStore } from '../../fleet/ports.ts';
 import { inTurn, type Sql, type Transactions, tell } from '../sql/steps.ts';
 import { StoredBoard } from './board.ts';
 import { StoredChildren } from './children.ts';

@@ -1,4 +1,4 @@
-import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../core/ports/fleet.ts';
+import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../fleet/ports.ts';
 import { all, change, number, one, type Steps } from '../sql/steps.ts';
 
 /** A text in its stored form. */

@@ -8,7 +8,7 @@ import type {
   GraphStore,
   GraphVersion,
   OpenTransaction,
-} from '../../core/ports/fleet.ts';
+} from '../../fleet/ports.ts';
 import { type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../text-codec.ts';
 import { GraphTable, type StoredText } from './graph-table.ts';

@@ -1,4 +1,4 @@
-import type { FleetEvent, PlanRecord, PlanStore } from '../../core/ports/fleet.ts';
+import type { FleetEvent, PlanRecord, PlanStore } from '../../fleet/ports.ts';
 import { change, record, records, type Steps, type Transactions, tell } from '../sql/steps.ts';
 
 const OPEN = "state IN ('running', 'paused')";

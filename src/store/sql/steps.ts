@@ -1,6 +1,6 @@
-import type { FleetEvent } from '../../core/ports/fleet.ts';
 import type { ChildLogRecord } from '../../core/ports/records.ts';
 import type { EventRecord } from '../../core/ports.ts';
+import type { FleetEvent } from '../../fleet/ports.ts';
 import type { Rows } from './rows.ts';
 
 /** One step of a transaction, executed and answered by the runner of a database. */

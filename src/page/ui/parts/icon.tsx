@@ -7,7 +7,6 @@ const PATHS: Readonly<Record<string, string>> = {
   store: 'M4 5c0-1 3-2 6-2s6 1 6 2v10c0 1-3 2-6 2s-6-1-6-2zm0 0c0 1 3 2 6 2s6-1 6-2M4 10c0 1 3 2 6 2s6-1 6-2',
   settings: 'M3 6h8m4 0h2M3 14h2m4 0h8M13 4v4M7 12v4',
   doctor: 'M10 4v12M4 10h12',
-  fleet: 'M10 3v4m0 0-5 4m5-4 5 4M5 11v4m10-4v4M8 3h4v3H8zM3 14h4v3H3zm10 0h4v3h-4z',
   auto: 'M10 3a7 7 0 1 0 0 14zm0 0a7 7 0 0 1 0 14',
   light:
     'M10 7a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM10 2v2m0 12v2M2 10h2m12 0h2M4.500 4.500l1.400 1.400m8.200 8.200 1.400 1.400m0-11-1.400 1.400M5.900 14.100l-1.400 1.400',
@@ -18,10 +17,11 @@ const PATHS: Readonly<Record<string, string>> = {
   pin: 'M7 3h6l-1 6 3 2v1H5v-1l3-2zM10 12v5',
 };
 
-export function Icon({ name }: { name: string }) {
+/** @param drawing - of an icon that is not in the table */
+export function Icon({ name, drawing = PATHS[name] }: { name: string; drawing?: string | undefined }) {
   return (
     <svg class="icon" viewBox="0 0 20 20" aria-hidden="true">
-      <path d={PATHS[name] ?? PATHS.tool ?? ''} />
+      <path d={drawing ?? PATHS.tool ?? ''} />
     </svg>
   );
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { childFields, limitChanges, role } from '../../../core/ports/child-input.ts';
 import { PrunerError } from '../../../errors.ts';
-import type { Children } from '../../../fleet/children/children.ts';
-import type { Manifest } from '../../../fleet/children/spec.ts';
-import { invalidParams } from '../../json-rpc.ts';
-import { defineTool, type Tool } from '../../tool.ts';
+import { invalidParams } from '../../../mcp/json-rpc.ts';
+import { defineTool, type Tool } from '../../../mcp/tool.ts';
+import type { Children } from '../../children/children.ts';
+import { childFields, limitChanges, role } from '../../children/input.ts';
+import type { Manifest } from '../../children/spec.ts';
 import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
 import { callerOf, hintFields, id } from './inputs.ts';
 

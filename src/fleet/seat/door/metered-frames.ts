@@ -1,15 +1,15 @@
-import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
-import { field, parsed } from '../../json/value.ts';
-import type { ChildRefusal } from '../doors/child-refusal.ts';
-import { usageIn } from '../doors/child-usage.ts';
-import type { BridgeWatch } from './bridge.ts';
-import { isLastEvent, REQUEST, typeOfFrame } from './frame-type.ts';
+import type { ExchangeUsage } from '../../../core/ports/exchange-usage.ts';
+import { field, parsed } from '../../../json/value.ts';
+import { usageIn } from '../../../proxy/doors/exchange-usage.ts';
+import type { BridgeWatch } from '../../../proxy/websocket/bridge.ts';
+import { isLastEvent, REQUEST, typeOfFrame } from '../../../proxy/websocket/frame-type.ts';
+import type { ChildRefusal } from './child-refusal.ts';
 
 export interface Metered {
   /** Counts one request. @returns the reason for a refusal, or `null`. Never rejects */
   readonly reserve: () => Promise<ChildRefusal | null>;
   /** Records the usage of each request. Never rejects. */
-  readonly settle: (usage: ChildRequestUsage) => Promise<void>;
+  readonly settle: (usage: ExchangeUsage) => Promise<void>;
   /** Observes admitted messages. */
   readonly watch: BridgeWatch;
   /** Sends a message of the proxy's own to the client. */

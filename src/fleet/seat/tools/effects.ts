@@ -1,4 +1,4 @@
-import type { ToolAnnotations } from '../../tool.ts';
+import type { ToolAnnotations } from '../../../mcp/tool.ts';
 
 const HERE = { openWorldHint: false } as const;
 

@@ -1,21 +1,19 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { ChildGate, ChildRequestUsage } from '../../core/ports/child-gate.ts';
-import type { FailureReporter } from '../../failures.ts';
-import { sendError } from '../openai-error.ts';
-import type { BridgeWatch } from '../websocket/bridge.ts';
-import { MeteredFrames } from '../websocket/metered-frames.ts';
+import type { ExchangeUsage } from '../../../core/ports/exchange-usage.ts';
+import type { FailureReporter } from '../../../failures.ts';
+import { ownAdmissions } from '../../../proxy/doors/admitted.ts';
+import { asksModel, UsageWatch } from '../../../proxy/doors/exchange-usage.ts';
+import { type Gatekeeper, type IncomingContext, pathOf } from '../../../proxy/doors/gatekeeper.ts';
+import { sendError } from '../../../proxy/openai-error.ts';
+import type { ChildGate } from '../../ports/child-gate.ts';
 import { type ChildRefusal, childRefusal } from './child-refusal.ts';
-import { ChildUsage } from './child-usage.ts';
-import { type Gatekeeper, type IncomingContext, pathOf } from './gatekeeper.ts';
+import { MeteredFrames } from './metered-frames.ts';
 
 /** Header by which a child may identify itself instead of by the path. */
 const HEADER = 'x-mcp-pruner-child';
 const PATH = /^\/child\/([0-9a-f]{32})(\/[^?]*)?(\?.*)?$/;
 /** Provider paths: the only paths a child may use. */
 const TO_PROVIDER = /^\/v1(?:beta)?\//;
-/** POST paths of a child that are not counted: they ask for a request's size and use no model. */
-const COUNTS_ONLY =
-  /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$|^\/v1(?:beta)?\/models\/[\w.-]+:countTokens$/;
 /** Batch endpoints contain many requests whose cost is billed later, so no limit could be enforced. */
 const BATCH = /batch/i;
 
@@ -24,20 +22,7 @@ interface Entered {
   readonly childId: string;
   /** Counts one request. @returns the reason for a refusal, or `null` */
   readonly reserve: () => Promise<ChildRefusal | null>;
-  readonly settle: (usage: ChildRequestUsage) => Promise<void>;
-}
-
-const children = new WeakMap<IncomingMessage, Entered>();
-
-/** The id of the child that sent a request, or `null`. */
-export function childOf(req: IncomingMessage): string | null {
-  return children.get(req)?.childId ?? null;
-}
-
-/** Observes a child's WebSocket as `watch` does, and counts and limits its requests; others pass unchanged. */
-export function meteredByChild(req: IncomingMessage, watch: BridgeWatch, tell: (frame: Buffer) => void): BridgeWatch {
-  const entered = children.get(req);
-  return entered ? new MeteredFrames({ ...entered, watch, tell }) : watch;
+  readonly settle: (usage: ExchangeUsage) => Promise<void>;
 }
 
 export interface ChildDoorOptions {
@@ -98,7 +83,11 @@ async function enter(gate: ChildGate, req: IncomingMessage): Promise<Entered | C
     },
     settle: (usage) => gate.settle(childId, usage),
   };
-  children.set(req, entered);
+  ownAdmissions.set(req, {
+    childId,
+    /** Counts and limits the requests in the frames of a WebSocket. */
+    watch: (watch, tell) => new MeteredFrames({ ...entered, watch, tell }),
+  });
   return entered;
 }
 
@@ -117,7 +106,7 @@ async function ordinary(
     if (BATCH.test(plainPath(path))) return sendError(res, 'not_found');
     const refusal = await reserve();
     if (refusal !== null) return refuse(res, refusal);
-    const usage = new ChildUsage(req, res);
+    const usage = new UsageWatch(req, res);
     res.once('close', () => void usage.total().then(settle));
   }
   next();
@@ -125,11 +114,6 @@ async function ordinary(
 
 function isRpc(req: IncomingMessage): boolean {
   return byPath.has(req) && pathOf(req) === RPC;
-}
-
-/** Whether a POST to a path may use a model: any path not known otherwise. */
-export function asksModel(path: string): boolean {
-  return !COUNTS_ONLY.test(path);
 }
 
 /** A path as a lenient provider interprets it. */

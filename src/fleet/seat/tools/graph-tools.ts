@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { PatchOperation } from '../../../fleet/graph/diff.ts';
-import type { Graphs } from '../../../fleet/graph/graphs.ts';
-import { defineTool, type Tool } from '../../tool.ts';
+import { defineTool, type Tool } from '../../../mcp/tool.ts';
+import type { PatchOperation } from '../../graph/diff.ts';
+import type { Graphs } from '../../graph/graphs.ts';
 import { ADDS, ENDS, READS, REPLACES, SETS } from './effects.ts';
 import { callerOf, descriptor, hintFields, id, note, operations, owner, ttl } from './inputs.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Caller } from '../../../fleet/hints.ts';
-import type { ToolContext } from '../../tool.ts';
+import type { ToolContext } from '../../../mcp/tool.ts';
+import type { Caller } from '../../hints.ts';
 
 /** Any id: 1 to 200 printable characters. */
 export const id = z

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import type { ChildLogShown, ChildShown, FleetShown } from '../../shapes.ts';
-import { clock, compact, number } from '../format.tsx';
-import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../parts/pieces.tsx';
+import { clock, compact, number } from '../../../page/ui/format.tsx';
+import { Show, useLoaded } from '../../../page/ui/parts/loaded.tsx';
+import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../../../page/ui/parts/pieces.tsx';
+import type { ChildLogShown, ChildShown, FleetShown } from '../page-shapes.ts';
 
 /** Children, graphs, the blackboard and plans that are under way. */
 export function FleetView() {

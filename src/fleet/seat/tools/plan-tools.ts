@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Contracts } from '../../../fleet/contract-net/contracts.ts';
-import type { Hints } from '../../../fleet/hints.ts';
-import type { Plans, PlanTools } from '../../../fleet/plan/plans.ts';
-import type { PlanInput } from '../../../fleet/plan/run.ts';
-import type { TreeNode } from '../../../fleet/plan/tree.ts';
-import { defineTool, type Tool, type ToolContext } from '../../tool.ts';
+import { defineTool, type Tool, type ToolContext } from '../../../mcp/tool.ts';
+import type { Contracts } from '../../contract-net/contracts.ts';
+import type { Hints } from '../../hints.ts';
+import type { Plans, PlanTools } from '../../plan/plans.ts';
+import type { PlanInput } from '../../plan/run.ts';
+import type { TreeNode } from '../../plan/tree.ts';
 import { ADDS, ENDS, READS, SETS, STARTS } from './effects.ts';
 import { callerOf, DAY_MS, hintFields, id } from './inputs.ts';
 

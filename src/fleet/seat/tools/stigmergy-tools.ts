@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Stigmergy } from '../../../fleet/stigmergy/stigmergy.ts';
-import { defineTool, type Tool } from '../../tool.ts';
+import { defineTool, type Tool } from '../../../mcp/tool.ts';
+import type { Stigmergy } from '../../stigmergy/stigmergy.ts';
 import { ADDS, READS, REPLACES } from './effects.ts';
 import { callerOf, DAY_MS, id } from './inputs.ts';
 

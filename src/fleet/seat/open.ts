@@ -2,54 +2,41 @@ import type { RequestListener } from 'node:http';
 import { hostname, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { launchOnce } from '../agents/one-shot.ts';
-import type { ChildRequestUsage } from '../core/ports/child-gate.ts';
-import type { Clock } from '../core/ports.ts';
-import { Places } from '../fleet/children/places.ts';
-import { SystemProcesses } from '../fleet/children/system-processes.ts';
-import { Fleet } from '../fleet/fleet.ts';
-import { FleetResources } from '../fleet/resources.ts';
-import { serverOn } from '../fleet/servers.ts';
-import { dollarsOf, type Prices } from '../ledger/prices.ts';
-import { IDEMPOTENCY_FLAG } from '../mcp/idempotency.ts';
-import { enabledFlags } from '../mcp/info.ts';
-import type { Tool, ToolContext, ToolRegistry } from '../mcp/tool.ts';
-import { boardBatchTool, boardTools } from '../mcp/tools/fleet/board-tools.ts';
-import { childBatchTool, childTools } from '../mcp/tools/fleet/child-tools.ts';
-import { graphBatchTool, graphTools } from '../mcp/tools/fleet/graph-tools.ts';
-import { missingFlag } from '../mcp/tools/fleet/names.ts';
-import { contractTools, planTools } from '../mcp/tools/fleet/plan-tools.ts';
-import { stigmergyBatchTool, stigmergyTools } from '../mcp/tools/fleet/stigmergy-tools.ts';
-import { pricesOf } from './ledger.ts';
-import { newSecret, newUuid } from './request-ids.ts';
-import type { Services } from './services.ts';
+import { launchOnce } from '../../agents/one-shot.ts';
+import type { Services } from '../../app/services.ts';
+import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { ExtensionPlace, OpenExtension } from '../../extensions/extension.ts';
+import type { FailureReporter } from '../../failures.ts';
+import { dollarsOf, type Prices } from '../../ledger/prices.ts';
+import { IDEMPOTENCY_FLAG } from '../../mcp/idempotency.ts';
+import { enabledFlags } from '../../mcp/info.ts';
+import type { Tool, ToolContext, ToolRegistry } from '../../mcp/tool.ts';
+import type { Gatekeeper } from '../../proxy/doors/gatekeeper.ts';
+import { Places } from '../children/places.ts';
+import { SystemProcesses } from '../children/system-processes.ts';
+import { Fleet } from '../fleet.ts';
+import type { ChildGate } from '../ports/child-gate.ts';
+import { FleetResources } from '../resources.ts';
+import { serverOn } from '../servers.ts';
+import { missingFlag } from './names.ts';
+import { fleetReadings } from './page.ts';
+import { boardBatchTool, boardTools } from './tools/board-tools.ts';
+import { childBatchTool, childTools } from './tools/child-tools.ts';
+import { graphBatchTool, graphTools } from './tools/graph-tools.ts';
+import { contractTools, planTools } from './tools/plan-tools.ts';
+import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 
-export interface FleetPlace {
-  /** Where children reach this server, without a path; `null` where they cannot, and none are started. */
-  readonly url: (() => string) | null;
-  readonly faces: Parameters<ToolRegistry['list']>[0];
-  /** Whether callers may start programs: they came over stdio, or must show a token. */
-  readonly mayStart: boolean;
-}
-
-/** The fleet as this server offers it. */
-export interface OpenFleet {
-  readonly fleet: Fleet;
-  /** @param registry - all tools, for plans */
-  tools(registry: () => ToolRegistry): readonly Tool[];
-  close(): Promise<void>;
-}
-
-/** Opens the fleet over the store. Loaded only where a part of it is switched on. */
-export async function openFleet(services: Services, { url, faces, mayStart }: FleetPlace): Promise<OpenFleet> {
-  const { settings, store, clock, failures, resources, env = {}, cwd = '/' } = services;
+/** Opens the fleet over the store. */
+export async function openFleet(services: Services, { url, faces, mayStart }: ExtensionPlace): Promise<OpenExtension> {
+  const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
   const fleetStore = await store.fleet();
-  const instanceId = serverOn(hostname(), newUuid());
-  const onFailure = failures.of('fleet');
+  const instanceId = serverOn(hostname(), ids.uuid());
+  const onFailure = failures.of({ extension: 'fleet' });
   const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];
   const folder = settings.dbPath === ':memory:' ? tmpdir() : dirname(settings.dbPath);
   const fleet = new Fleet({
-    ...{ store: fleetStore, newId: newUuid, instanceId, onFailure },
+    ...{ store: fleetStore, newId: ids.uuid, instanceId, onFailure },
     ...{ clock, pid: process.pid },
     halfLifeMs: settings.stigHalfLifeMs,
     tickMs: settings.btTickMs,
@@ -57,7 +44,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
       url === null || !settings.enableChildren
         ? null
         : {
-            ...{ store: fleetStore, clock, newId: newUuid, newToken: newSecret, instanceId, env, url, onFailure },
+            ...{ store: fleetStore, clock, newId: ids.uuid, newToken: ids.secret, instanceId, env, url, onFailure },
             processes: new SystemProcesses(),
             places: new Places(settings.childCommands, roots, env.PATH ?? ''),
             pid: process.pid,
@@ -71,7 +58,7 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
               memoryMb: settings.childMemoryMb,
               cpuPercent: settings.childCpuPercent,
             },
-            costOf: costs(pricesOf(settings), clock),
+            costOf: costs(services.prices, clock),
             launch: (agent, asked) => {
               const place = { env, homeDir: env.HOME ?? '/', readFile: () => null };
               return launchOnce(agent, asked, place);
@@ -80,15 +67,17 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Fl
   });
   resources.extend(new FleetResources(fleet, fleetStore));
   await fleet.open().catch((cause: unknown) => onFailure('open', cause));
+  const gate = fleet.children?.gate;
   return {
-    fleet,
     tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
+    door: gate && (async (rpc) => doorOf(gate, rpc, failures.of('child'))),
+    readings: fleetReadings(fleetStore, store.records),
     close: () => fleet.close(),
   };
 }
 
 /** Dollars of a request by the table of prices. */
-function costs(prices: Prices, clock: Clock): (usage: ChildRequestUsage) => number | null {
+function costs(prices: Prices, clock: Clock): (usage: ExchangeUsage) => number | null {
   return ({ model, tokensIn, tokensOut, cacheRead, cacheWritten }) => {
     const price = model === null ? null : prices.of(model, clock.nowMs());
     if (price === null) return null;
@@ -100,7 +89,7 @@ function costs(prices: Prices, clock: Clock): (usage: ChildRequestUsage) => numb
 function toolsOf(
   { graphs, board, field, children, plans, contracts }: Fleet,
   { settings, idempotency, store }: Services,
-  faces: FleetPlace['faces'],
+  faces: ExtensionPlace['faces'],
   registry: () => ToolRegistry,
   mayStart: boolean,
 ): readonly Tool[] {
@@ -130,7 +119,7 @@ function toolsOf(
 }
 
 /** The tools of this server as a plan calls them. */
-function callable(registry: ToolRegistry, faces: FleetPlace['faces'], context: ToolContext) {
+function callable(registry: ToolRegistry, faces: ExtensionPlace['faces'], context: ToolContext) {
   return {
     refusal: (name: string): string | null => {
       try {
@@ -151,8 +140,17 @@ function callable(registry: ToolRegistry, faces: FleetPlace['faces'], context: T
   };
 }
 
+async function doorOf(
+  gate: ChildGate,
+  rpc: (childId: string) => RequestListener,
+  onFailure: FailureReporter,
+): Promise<Gatekeeper> {
+  const { childDoor } = await import('./door/child-door.ts');
+  return childDoor({ gate, rpc: listenersByChild(rpc), onFailure });
+}
+
 /** One listener for each child that calls, the newest of them kept. */
-export function listenersByChild(open: (childId: string) => RequestListener): (childId: string) => RequestListener {
+function listenersByChild(open: (childId: string) => RequestListener): (childId: string) => RequestListener {
   const kept = new LRUCache<string, RequestListener>({ max: 100 });
   return (childId) => {
     const known = kept.get(childId);

@@ -1,5 +1,3 @@
-import type { Tool } from '../../tool.ts';
-
 /**
  * The fleet's tools by required flag; a tool that needs two flags is listed under both. Only the names are known of
  * tools whose flag is off.
@@ -27,11 +25,11 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-bulk': ['child_batch_create', 'graph_batch_mutate', 'bb_batch_set', 'stig_batch'],
 };
 
+/** All tools of the fleet. */
+export const TOOL_NAMES: readonly string[] = [...new Set(Object.values(TOOLS_OF).flat())];
+
 /** The token required to start programs over HTTP: without it any local program could. */
 const TOKEN = 'MCP_PRUNER_AUTH_TOKEN';
-/** The alternative named for tools that are only unavailable in this start mode. */
-const NOWHERE = 'mcp-pruner serve';
-
 /**
  * The first missing flag of a fleet tool, or `null`.
  *
@@ -41,24 +39,4 @@ export function missingFlag(name: string, flags: ReadonlySet<string>, mayStart: 
   const missing = Object.entries(TOOLS_OF).find(([flag, names]) => names.includes(name) && !flags.has(flag));
   if (missing !== undefined) return missing[0];
   return name.startsWith('child_') && !mayStart ? TOKEN : null;
-}
-
-/** Stand-ins for disabled tools, whose error names the missing flag. */
-export function absentTools(offered: readonly Tool[], flags: ReadonlySet<string>, mayStart: boolean): Tool[] {
-  const there = new Set(offered.map(({ name }) => name));
-  return [...new Set(Object.values(TOOLS_OF).flat())]
-    .filter((name) => !there.has(name))
-    .map((name): Tool => {
-      const flag = missingFlag(name, flags, mayStart) ?? NOWHERE;
-      return {
-        name,
-        flag,
-        namespace: 'fleet',
-        summary: '',
-        description: '',
-        faces: ['rpc'],
-        inputSchema: {},
-        call: () => Promise.reject(new Error('this tool is off')),
-      };
-    });
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ChildRequestUsage } from '../../core/ports/child-gate.ts';
+import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 import { answerDecoders } from '../report/usage.ts';
 
 /** The beginning and the end of an answer that are searched: usage is in the first event or in the last. */
@@ -8,8 +8,17 @@ const MAX_COMPRESSED_BYTES = 1024 * 1024;
 /** Estimate for answers without reported usage. */
 const BYTES_PER_TOKEN = 4;
 
+/** POST paths that ask for a request's size and use no model. */
+const COUNTS_ONLY =
+  /^\/v1\/(?:messages\/count_tokens|responses\/input_tokens)$|^\/v1(?:beta)?\/models\/[\w.-]+:countTokens$/;
+
+/** Whether a POST to a path may use a model: any path not known otherwise. */
+export function asksModel(path: string): boolean {
+  return !COUNTS_ONLY.test(path);
+}
+
 /** Observes one exchange, whatever its wire format, and reports its usage. Changes none of its bytes. */
-export class ChildUsage {
+export class UsageWatch {
   readonly #res: ServerResponse;
   readonly #requestBytes: number;
   #head: Buffer[] = [];
@@ -33,7 +42,7 @@ export class ChildUsage {
   }
 
   /** The provider's usage, or an estimate; zero for a refused request. Never rejects. */
-  async total(): Promise<ChildRequestUsage> {
+  async total(): Promise<ExchangeUsage> {
     const { statusCode } = this.#res;
     if (statusCode >= 400 || this.#bytes === 0) return NOTHING;
     return usageIn(await this.#text().catch(() => '') /* unreadable: estimated */, this.#requestBytes, this.#bytes);
@@ -75,13 +84,13 @@ export class ChildUsage {
   }
 }
 
-const NOTHING: ChildRequestUsage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWritten: 0, model: null };
+const NOTHING: ExchangeUsage = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWritten: 0, model: null };
 const MODEL = /"model(?:Version)?"\s{0,8}:\s{0,8}"([^"\\]{1,200})"/;
 const FIELD =
   /"(prompt_tokens|input_tokens|completion_tokens|output_tokens|cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|cachedContentTokenCount)"\s{0,8}:\s{0,8}(\d{1,15})/g;
 
 /** The usage reported in an answer's text, or else an estimate from the bytes of request and answer. */
-export function usageIn(text: string, bytesIn: number, bytesOut: number): ChildRequestUsage {
+export function usageIn(text: string, bytesIn: number, bytesOut: number): ExchangeUsage {
   const told = toldIn(text);
   if (told.tokensIn + told.tokensOut > 0) return told;
   const [tokensIn, tokensOut] = [Math.ceil(bytesIn / BYTES_PER_TOKEN), Math.ceil(bytesOut / BYTES_PER_TOKEN)];
@@ -89,7 +98,7 @@ export function usageIn(text: string, bytesIn: number, bytesOut: number): ChildR
 }
 
 /** The maximum of each count: a streamed answer reports its usage several times, as a running total. */
-function toldIn(text: string): ChildRequestUsage {
+function toldIn(text: string): ExchangeUsage {
   const most = new Map<string, number>();
   for (const [, name = '', digits = ''] of text.matchAll(FIELD)) {
     most.set(name, Math.max(most.get(name) ?? 0, Number(digits)));

@@ -1,14 +1,4 @@
-/** What an answer says that a request cost, as far as it says so. */
-export interface ChildRequestUsage {
-  /** All of the input, what a cache gave or took included. */
-  readonly tokensIn: number;
-  readonly tokensOut: number;
-  /** Of the input: read from the provider's cache, and written to it. */
-  readonly cacheRead: number;
-  readonly cacheWritten: number;
-  /** As the answer names it. */
-  readonly model: string | null;
-}
+import type { ExchangeUsage } from '../../core/ports/exchange-usage.ts';
 
 /** What the proxy asks about children: who a token is, whether a request may go on, and what it came to. */
 export interface ChildGate {
@@ -21,5 +11,5 @@ export interface ChildGate {
    */
   reserve(childId: string): Promise<string | null>;
   /** Counts what a request came to. Never rejects. */
-  settle(childId: string, usage: ChildRequestUsage): Promise<void>;
+  settle(childId: string, usage: ExchangeUsage): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { ErrorRow } from './error-row.ts';
+import type { ErrorRow } from '../../error-rows/error-row.ts';
 
 /** Failures of the fleet: children, graphs, plans, contracts, and what a child may not do. */
 export const errorsOfFleet = {

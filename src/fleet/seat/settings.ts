@@ -1,5 +1,5 @@
-import { list, wholeNumber } from '../rules.ts';
-import { part, setting } from './setting.ts';
+import { list, wholeNumber } from '../../config/rules.ts';
+import { part, setting } from '../../config/settings/setting.ts';
 
 /** The fleet: children, graphs, blackboard, stigmergy, plans. */
 export const fleetSettings = {

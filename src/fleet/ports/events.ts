@@ -1,4 +1,4 @@
-import type { EventRecord } from '../../ports.ts';
+import type { EventRecord } from '../../core/ports.ts';
 
 /** An event of the fleet; the store says when it happened. */
 export type FleetEvent = Omit<EventRecord, 'tsMs'>;

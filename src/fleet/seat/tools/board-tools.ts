@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Board } from '../../../fleet/blackboard/board.ts';
-import { defineTool, type Tool } from '../../tool.ts';
+import { defineTool, type Tool } from '../../../mcp/tool.ts';
+import type { Board } from '../../blackboard/board.ts';
 import { ENDS, READS, REPLACES } from './effects.ts';
 import { callerOf, id, ttl } from './inputs.ts';
 

@@ -1,0 +1,11 @@
+/** What an answer says that a request cost, as far as it says so. */
+export interface ExchangeUsage {
+  /** All of the input, including what was read from a cache or written to it. */
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  /** Of the input: read from the provider's cache, and written to it. */
+  readonly cacheRead: number;
+  readonly cacheWritten: number;
+  /** As the answer names it. */
+  readonly model: string | null;
+}
