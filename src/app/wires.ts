@@ -222,7 +222,7 @@ async function handlerOptions(
       scorer: scorer ?? undefined,
       boldness: learner ?? undefined,
       isHeldOut: settings.holdout > 0 ? (id) => isHeldOut(id, settings.holdout) : undefined,
-      shelf: toolShelfOf(services, owners),
+      shelf: toolShelfOf(services, reporter, owners),
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
       owners,
@@ -250,12 +250,17 @@ async function handlerOptions(
   };
 }
 
-function toolShelfOf({ settings, store, clock, failures }: Services, owners: Ownership | undefined): ToolShelf {
+function toolShelfOf(
+  { settings, store, clock, failures }: Services,
+  reporter: Reporter,
+  owners: Ownership | undefined,
+): ToolShelf {
   const shortens = { off: 'none', measure: 'none', on: 'keys', always: 'all' } as const;
   return new ToolShelf({
     store,
     clock,
     shortens: shortens[settings.toolShelf],
+    evidence: () => reporter.toolsNoted(),
     never: globs(settings.toolShelfNever),
     ttlMs: settings.pruneIdTtlS * 1000,
     owners,

@@ -1,3 +1,4 @@
+import { Ajv } from 'ajv';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
@@ -174,6 +175,63 @@ it('changes nothing of a declaration but strings under the key description', () 
     }),
     { numRuns: 30 },
   );
+});
+
+it('leaves schemas that accept what they accepted, and refuse what they refused', () => {
+  const description = fc.constantFrom(LONG, `É. ${REST}`, 'Short.');
+  const leaf = fc.oneof(
+    fc.record({ type: fc.constant('string'), description, minLength: fc.nat(3) }, { requiredKeys: ['type'] }),
+    fc.record({ type: fc.constantFrom('integer', 'boolean'), description }, { requiredKeys: ['type'] }),
+    fc.record({
+      enum: fc.uniqueArray(fc.constantFrom('a', 1, true, { description: LONG }), { minLength: 1 }),
+      description,
+    }),
+    fc.record({ const: fc.record({ description: fc.constantFrom(LONG, 'Short.') }), description }),
+  );
+  const schema = fc.letrec<{ node: object }>((tie) => ({
+    node: fc.oneof(
+      { depthSize: 'small' },
+      leaf,
+      fc.record(
+        { type: fc.constant('array'), items: tie('node'), description, maxItems: fc.nat(3) },
+        { requiredKeys: ['type'] },
+      ),
+      fc.record({ anyOf: fc.array(tie('node'), { minLength: 1, maxLength: 3 }), description }),
+      fc.record(
+        {
+          type: fc.constant('object'),
+          properties: fc.dictionary(fc.constantFrom('description', 'mode', 'x'), tie('node'), { maxKeys: 3 }),
+          required: fc.uniqueArray(fc.constantFrom('description', 'mode')),
+          additionalProperties: fc.oneof(fc.boolean(), tie('node')),
+          description,
+        },
+        { requiredKeys: ['type'] },
+      ),
+    ),
+  })).node;
+  const value = fc.oneof(
+    fc.constantFrom('', 'a', 1, true, null, { description: LONG }, { description: 'Short.' }, ['a', 1]),
+    fc.dictionary(fc.constantFrom('description', 'mode', 'x'), fc.constantFrom('abc', 1, true, { description: LONG })),
+    fc.array(fc.constantFrom('a', 1, { description: LONG }), { maxLength: 4 }),
+  );
+  let cutsMade = 0;
+  fc.assert(
+    fc.property(schema, fc.array(value, { minLength: 8, maxLength: 8 }), (made, some) => {
+      const { input_schema, values } = JSON.parse(JSON.stringify({ input_schema: made, values: some })) as {
+        input_schema: object;
+        values: unknown[];
+      };
+      const body = Buffer.from(JSON.stringify({ tools: [{ name: 'fish', input_schema }] }));
+      const declared = declaredTools(body, 'messages');
+      const cuts = declared.declarations.flatMap((one) => shorten(one, declared));
+      cutsMade += cuts.length;
+      const { tools } = JSON.parse(spliced(body, cuts).toString()) as { tools: [{ input_schema: object }] };
+      const [before, after] = [input_schema, tools[0].input_schema].map((of) => new Ajv({ strict: false }).compile(of));
+      for (const one of values) expect(after?.(one)).toBe(before?.(one));
+    }),
+    { numRuns: 60 },
+  );
+  expect(cutsMade).toBeGreaterThan(30);
 });
 
 it('knows a declaration again without its cache_control and whatever stands beside it', () => {

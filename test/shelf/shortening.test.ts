@@ -279,6 +279,17 @@ describe('tools that nobody calls', () => {
     expect(cutNames(upstream.last)).toEqual(['other']);
   });
 
+  it('are known by the requests that were answered, the last one too', async () => {
+    const { path, tool, body } = WIRES.chat;
+    const tools = [tool('unused')];
+    const { upstream, start, clock } = await bench([]);
+    const proxy = await start();
+    for (const i of [1, 2, 3, 4]) await send(proxy, path, body(tools, [`question ${i}`]));
+    clock.now += 86_400_000;
+    for (const i of [5, 6]) await send(proxy, path, body(tools, [`question ${i}`]));
+    expect(upstream.requests.map(isShort)).toEqual([false, false, false, false, false, true]);
+  });
+
   it('stay whole by name', async () => {
     const { path, tool, body } = WIRES.chat;
     const { upstream, start } = await bench([['chat', body([tool('mcp__git__log')], ['seed'])]]);

@@ -24,6 +24,8 @@ export interface ToolShelfOptions {
   /** How long originals live, in milliseconds. */
   readonly ttlMs: number;
   readonly clock: Clock;
+  /** Resolves once the evidence of requests that have ended is stored. Never rejects. */
+  readonly evidence?: (() => Promise<void>) | undefined;
   /** Where originals belong to projects. */
   readonly owners?: Ownership;
   readonly onFailure: FailureReporter;
@@ -137,7 +139,7 @@ export class ToolShelf {
 
   /** Decides about a new conversation. @throws StoreUnavailable */
   async #begin(request: DirectedRequest): Promise<readonly Found[]> {
-    const { store, never, clock } = this.#options;
+    const { store, never, clock, evidence } = this.#options;
     const { body, dialect, scope, read, sender, signal } = request;
     const { declarations, ...about } = declaredTools(body, dialect.name);
     const offered = declarations.flatMap((declaration) => {
@@ -148,6 +150,7 @@ export class ToolShelf {
     if (offered.length === 0 && !isVerified) return [];
     const { project } = scope;
     const atMs = nowOf(clock);
+    await evidence?.();
     const shelved = await store.shelf.shelved({ project, client: sender?.client ?? '', never, atMs });
     const wanted = offered.flatMap(({ hash, cuts }) => (shelved.has(hash) ? cuts : []));
     if (wanted.length === 0 && !isVerified) return [];

@@ -22,7 +22,7 @@ export interface ReporterOptions {
   readonly clock: Clock;
   readonly ledger?: LedgerSink;
   /** Notes which tools are declared and called. */
-  readonly toolWatch?: Pick<ToolWatch, 'see'> | undefined;
+  readonly toolWatch?: Pick<ToolWatch, 'see' | 'flush'> | undefined;
   readonly shadow: boolean;
   readonly notUnderstood?: NotUnderstood;
   /** Raises an alarm where nothing is saved any more. */
@@ -81,6 +81,12 @@ export class Reporter {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     return this.#behind.flush();
+  }
+
+  /** Resolves once the tools of all requests that have ended are noted. Never rejects. */
+  async toolsNoted(): Promise<void> {
+    while (this.#reports.length > 0) this.#writeReports();
+    await this.#options.toolWatch?.flush();
   }
 
   #writeReports(): void {
