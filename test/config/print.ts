@@ -96,7 +96,9 @@ function pageRow(setting: Setting<unknown>): string {
   ];
   const meaning = [doc, ...remarks].filter((part) => part !== '').join(' ');
   const fallback = unit === undefined ? defaultWords(setting) : `${defaultWords(setting)} ${unit}`;
-  const allowed = rule.allowed.replace('; in the environment separated by commas', '');
+  const allowed = rule.allowed
+    .replace('; in the environment separated by commas', '')
+    .replace(/^(?:a whole number from|one of|a list of) /, '');
   const cells = [env.map((name) => `\`${name}\``).join(', '), meaning, allowed, fallback];
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }

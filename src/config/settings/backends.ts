@@ -9,7 +9,7 @@ export const backendsSettings = {
     fallback: 'heuristic',
     instead: 'heuristic',
     fallbackWords: 'heuristic, or swe-pruner when swe_pruner_url is set',
-    doc: 'What ranks the lines. heuristic is local; deepinfra sends texts to a cloud service; swe-pruner asks the service at swe_pruner_url.',
+    doc: 'What ranks lines: heuristic (local), deepinfra (a cloud service) or swe-pruner (the service at swe_pruner_url).',
   }),
   deepinfraApiKey: setting({
     env: ['DEEPINFRA_API_KEY'],
@@ -29,26 +29,26 @@ export const backendsSettings = {
     rule: wholeNumber(1, MAX_TIMER_MS),
     fallback: 20_000,
     unit: 'ms',
-    doc: 'Longest time that a call of the deepinfra backend may take.',
+    doc: 'Time limit of a call to the deepinfra backend.',
   }),
   deepinfraMaxDocs: setting({
     env: ['DEEPINFRA_MAX_DOCS'],
     rule: wholeNumber(1, 100_000),
     fallback: 64,
     unit: 'lines',
-    doc: 'Most lines that one call of the deepinfra backend sends.',
+    doc: 'Most lines per call to the deepinfra backend.',
   }),
   swePrunerUrl: setting({
     rule: optional(httpUrl()),
     fallback: null,
     fallbackWords: 'none',
-    doc: 'Address of a swe-pruner service for the backend of that name.',
+    doc: 'Address of the swe-pruner service.',
   }),
   cacheTtlS: setting({
     rule: wholeNumber(0, 365 * DAY_S),
     fallback: 30,
     unit: 's',
-    doc: 'How long the answer of a remote backend is remembered; 0 forgets it at once.',
+    doc: 'How long answers of a remote backend are cached; 0: not at all.',
   }),
   cacheMaxItems: setting({
     env: ['MCP_PRUNER_CACHE_MAX_ITEMS', 'MCP_PRUNER_CACHE_MAX_ENTRIES'],
@@ -56,6 +56,6 @@ export const backendsSettings = {
     rule: wholeNumber(0, 1_000_000),
     fallback: 256,
     unit: 'answers',
-    doc: 'How many answers of a remote backend are remembered.',
+    doc: 'How many answers of a remote backend are cached.',
   }),
 };

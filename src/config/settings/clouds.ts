@@ -7,24 +7,24 @@ export const cloudSettings = {
     rule: optional(baseUrl()),
     fallback: null,
     fallbackWords: 'the host of the location in the path',
-    doc: 'Where requests of Vertex AI (/v1/projects, /v1beta1/projects) are forwarded to: an origin or the base of a gateway, without a version; the whole path is appended.',
+    doc: 'Upstream of Vertex AI (/v1/projects, /v1beta1/projects): an origin or gateway base without a version. The whole path is appended.',
   }),
   bedrockUrl: setting({
     rule: optional(baseUrl()),
     fallback: null,
     fallbackWords: 'the host of the region that the signature or AWS_REGION names',
-    doc: 'Where requests of Bedrock (/model, /guardrail) are forwarded to: an origin or the base of a gateway; the whole path is appended.',
+    doc: 'Upstream of Bedrock (/model, /guardrail). The whole path is appended.',
   }),
   azureUrl: setting({
     rule: optional(baseUrl()),
     fallback: null,
     fallbackWords: 'none',
-    doc: 'Where requests of Azure OpenAI (/openai) and Foundry (/anthropic) are forwarded to: the origin of the resource or the base of a gateway; the whole path is appended.',
+    doc: 'Upstream of Azure OpenAI (/openai) and Foundry (/anthropic). The whole path is appended.',
   }),
   bedrockSign: setting({
     rule: oneOf(['own', 'all']),
     fallback: 'own',
-    doc: 'own: a request to Bedrock that carries a valid signature of AWS_ACCESS_KEY_ID is pruned and signed anew. all: every other signed or unsigned request too, so that all who reach the proxy use these credentials.',
+    doc: 'own: prunes and re-signs requests to Bedrock with a valid signature of AWS_ACCESS_KEY_ID. all: re-signs every request, so that anybody who reaches the proxy uses these credentials.',
   }),
   awsAccessKeyId: setting({
     env: ['AWS_ACCESS_KEY_ID'],

@@ -6,13 +6,13 @@ export const pruningSettings = {
   enabled: setting({
     rule: onOff(),
     fallback: true,
-    doc: 'The kill switch: false forwards everything as it came.',
+    doc: 'The kill switch: false forwards everything unchanged.',
   }),
   mode: setting({
     rule: oneOf(['prune', 'shadow']),
     fallback: 'prune',
     flag: 'mode',
-    doc: 'shadow forwards everything as it came and only reports what would have been saved.',
+    doc: 'shadow forwards everything unchanged and reports possible savings.',
   }),
   minPruneChars: setting({
     rule: wholeNumber(0),
@@ -25,7 +25,7 @@ export const pruningSettings = {
     fallback: 1000,
     unit: 'characters',
     fallbackWords: '1000, or MCP_PRUNER_MIN_PRUNE_CHARS where that is raised',
-    doc: 'Logs, test runs and listings that a command printed are looked at from here on, where that is less than MCP_PRUNER_MIN_PRUNE_CHARS.',
+    doc: 'Least size of logs, test runs and listings printed by a command, if less than MCP_PRUNER_MIN_PRUNE_CHARS.',
   }),
   maxInputChars: setting({
     rule: wholeNumber(1),
@@ -42,39 +42,39 @@ export const pruningSettings = {
   maxPruneRatio: setting({
     rule: share(),
     fallback: 0.9,
-    doc: 'Largest share of the lines of one text that may go: a ceiling, not a target.',
+    doc: 'Largest share of lines that may be cut from a text: a ceiling, not a target.',
   }),
   minKeepLines: setting({
     rule: wholeNumber(0),
     fallback: 20,
     unit: 'lines',
-    doc: 'Fewest lines of one text that stay.',
+    doc: 'Fewest lines of a text that stay.',
   }),
   timeoutMs: setting({
     rule: wholeNumber(1, MAX_TIMER_MS),
     fallback: 1500,
     unit: 'ms',
-    doc: 'Longest time that pruning may take for one text; after it the text passes whole.',
+    doc: 'Time limit for pruning one text. After it the text passes whole.',
   }),
   includeMarkers: setting({
     rule: onOff(),
     fallback: true,
-    doc: 'Whether a marker line stands where lines were cut. Without it an agent cannot see what to recover.',
+    doc: 'Puts a marker where lines were cut. Without markers an agent cannot recover lines.',
   }),
   markerStyle: setting({
     rule: oneOf(['full', 'short']),
     fallback: 'full',
-    doc: 'How markers are written into requests: each with its prune id and reason (`full`), or only the first one of a text, the others by their lines (`short`). What was sent before stays as it was.',
+    doc: 'full: each marker has prune id and reason. short: only the first marker of a text has. Texts sent earlier keep theirs.',
   }),
   reasonLanguage: setting({
     rule: oneOf(['fr', 'en']),
     fallback: 'fr',
-    doc: 'Language of the reason in markers and annotations. What was sent before keeps its words.',
+    doc: 'Language of reasons in markers and annotations. Texts sent earlier keep theirs.',
   }),
   annotateLines: setting({
     rule: onOff(),
     fallback: false,
-    doc: 'Whether kept lines carry their line number. Costs tokens and spoils edits that an agent copies.',
+    doc: 'Prefixes kept lines with their number. Costs tokens and breaks copied edits.',
   }),
   neverPruneTools: setting({
     rule: list('tool names (globs)'),

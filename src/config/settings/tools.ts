@@ -8,12 +8,12 @@ export const toolsSettings = {
     fallback: 0,
     fallbackWords: '0 (off)',
     unit: 'tokens',
-    doc: 'Size of a conversation above which old parts of it are stashed by themselves; 0 never does.',
+    doc: 'Size of a conversation above which old parts are stashed automatically; 0: never.',
   }),
   stashSeenAgain: setting({
     rule: onOff(),
     fallback: false,
-    doc: 'Whether older readings of files that were read again, and older results of calls that were made again, are stashed by themselves where that pays for what the provider must read anew.',
+    doc: 'Stashes older reads of files that were read again, and older results of repeated calls, once that pays for the cache write.',
   }),
   toolShelf: setting({
     rule: oneOf(['off', 'measure', 'on', 'always']),
@@ -29,7 +29,7 @@ export const toolsSettings = {
     rule: onOff(),
     fallback: true,
     toggle: true,
-    doc: 'Whether the MCP tools mcp_info and mcp_capabilities are offered.',
+    doc: 'Offers the MCP tools mcp_info and mcp_capabilities.',
   }),
   enableResources: part(
     'Whether MCP clients can read sc:// resources (events, originals, logs of agents), by tool and by protocol.',
