@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -15,7 +25,7 @@ const manifest = JSON.parse(text('package.json')) as Readonly<
 >;
 
 describe('a build', () => {
-  it('keeps the parts that a running server may still load, and deletes those of builds a week ago', () => {
+  it('keeps the parts that a running server may still load, replaces each file in one step, and deletes what is a week old', () => {
     const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-build-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     mkdirSync(join(folder, 'parts'));
@@ -32,6 +42,18 @@ describe('a build', () => {
     expect([existsSync(recent), existsSync(old), existsSync(join(folder, 'cli.js'))]).toEqual([true, false, true]);
     const [, part = ''] = /from "\.\/(parts\/[^"]+)"/.exec(readFileSync(join(folder, 'cli.js'), 'utf8')) ?? [];
     expect(part).toMatch(/-[\w-]{8}\.js$/);
+    // a server that is running opened these files before the next build
+    const opened = ['cli.js', part].map((name) => {
+      const other = join(folder, `opened-${name.length}`);
+      linkSync(join(folder, name), other);
+      return { name, other };
+    });
+    writeFileSync(join(folder, 'cli.js'), `${readFileSync(join(folder, 'cli.js'), 'utf8')}// an older build`);
+    const before = opened.map(({ other }) => readFileSync(other, 'utf8'));
+    execFileSync(process.execPath, [join(root, 'build.mjs'), folder]);
+    expect(opened.map(({ other }) => readFileSync(other, 'utf8'))).toEqual(before);
+    expect(readFileSync(join(folder, 'cli.js'), 'utf8')).not.toBe(before[0]);
+    expect(readdirSync(join(folder, 'parts')).filter((name) => name.endsWith('.new'))).toEqual([]);
   });
 });
 
