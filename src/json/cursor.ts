@@ -12,6 +12,9 @@ const COLON = 0x3a;
 /** Lists and objects inside one another. Chosen: far beyond any request, and their closings take some 8 MB. */
 const MAX_LEVELS = 1_000_000;
 
+/** Values that are skipped in one text. Chosen: far beyond any request, and they take half a second. */
+const MAX_SKIPPED = 1_000_000;
+
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
 /** Why bytes were not read: they are not what was expected, or hold more than may be looked at. */
@@ -31,6 +34,10 @@ export class JsonShapeError extends Error {
   }
 }
 
+function tooManyValues(): JsonShapeError {
+  return new JsonShapeError(`more than ${MAX_SKIPPED} values`, { code: 'too_many_messages' });
+}
+
 /** Byte range `[start, end)` of a JSON value; of a string with its quotes. */
 export interface Span {
   readonly start: number;
@@ -44,6 +51,7 @@ export interface Span {
 export class JsonCursor {
   readonly bytes: Buffer;
   at: number;
+  #skipped = 0;
 
   constructor(bytes: Buffer, at = 0) {
     this.bytes = bytes;
@@ -100,12 +108,17 @@ export class JsonCursor {
     return (quote - i) % 2 === 0;
   }
 
-  /** Skips any value and returns its range. */
+  /**
+   * Skips any value and returns its range.
+   *
+   * @throws JsonShapeError `too_many_messages` beyond a million values in all that were skipped
+   */
   value(): Span {
     this.peek();
     const start = this.at;
     const open: number[] = [];
     for (;;) {
+      if (++this.#skipped > MAX_SKIPPED) throw tooManyValues();
       const byte = this.peek();
       if (byte === OPEN_BRACE) {
         this.at++;

@@ -1,4 +1,4 @@
-import { type Lines, lineAt } from '../engine/text/lines.ts';
+import { type Lines, lineAt, splitLines } from '../engine/text/lines.ts';
 
 /** How many lines of a text are its client's frame and not part of the result itself. */
 export interface Frame {
@@ -35,6 +35,17 @@ const FOOTER: readonly RegExp[] = [
  */
 export function findFrame(lines: Lines): Frame {
   return { head: headOf(lines), tail: tailOf(lines) };
+}
+
+/** The frame of a text, of which only the first and the last lines are looked at: it may have millions of them. */
+export function frameOf(text: string): Frame {
+  let end = 0;
+  for (let line = 0; line < HEAD_LINES && end < text.length; line++) end = text.indexOf('\n', end) + 1 || text.length;
+  let start = text.length;
+  // one line more: whether the text's first line is among the last ones makes a difference
+  for (let line = 0; line <= TAIL_LINES + 1 && start > 0; line++)
+    start = start < 2 ? 0 : text.lastIndexOf('\n', start - 2) + 1;
+  return { head: headOf(splitLines(text.slice(0, end))), tail: tailOf(splitLines(text.slice(start))) };
 }
 
 function headOf(lines: Lines): number {

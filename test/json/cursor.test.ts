@@ -88,6 +88,13 @@ describe('JsonCursor', () => {
     );
   });
 
+  it('gives up on more values than any request has, wherever they are', () => {
+    const dense = Buffer.from(`{"a":[${'{},'.repeat(600_000)}{}],"b":[${'{},'.repeat(600_000)}{}]}`);
+    expect(() => new JsonCursor(dense).object(() => {})).toThrow(
+      expect.objectContaining({ code: 'too_many_messages' }),
+    );
+  });
+
   it('takes no room for brackets without end: a list of a million lists inside one another is not followed', () => {
     const levels = 1_000_002; // the innermost list is empty, and closes at once
     expect(accepts(`${'['.repeat(levels)}${']'.repeat(levels)}`)).toBe(false);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from '../../src/engine/text/lines.ts';
-import { findFrame } from '../../src/transcript/frames.ts';
+import { findFrame, frameOf } from '../../src/transcript/frames.ts';
 import { cpuMs } from '../helpers/cpu-time.ts';
 
 /** The lines that are frame, and what is left between them. */
@@ -42,6 +42,34 @@ describe('findFrame', () => {
     const { head, tail } = findFrame(splitLines('Output:\n'.repeat(500)));
     expect(head).toBeLessThanOrEqual(14);
     expect(tail).toBeLessThanOrEqual(24);
+  });
+
+  it('is the same when only the ends of a text are looked at', () => {
+    const line = fc.constantFrom(
+      '',
+      '',
+      'Output:',
+      '</content>',
+      '<content>',
+      '<system-reminder>',
+      '---',
+      'text',
+      '\r',
+    );
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 90 }), fc.constantFrom('', '\n', '\n\n'), (parts, end) => {
+        const text = parts.join('\n') + end;
+        expect(frameOf(text)).toEqual(findFrame(splitLines(text)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('of ten million line ends is found in no time', () => {
+    const text = '\n'.repeat(10_000_000);
+    const startedAt = cpuMs();
+    expect(frameOf(text)).toEqual({ head: 0, tail: 0 });
+    expect(cpuMs() - startedAt).toBeLessThan(50);
   });
 
   it('is never larger than the text', () => {

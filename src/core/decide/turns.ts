@@ -40,3 +40,17 @@ const MIN_TURN_BYTES = 256 * 1024;
 export function inTurn<T>(turns: Turns, bytes: number, piece: () => T): T | Promise<T> {
   return bytes < MIN_TURN_BYTES ? piece() : turns.run(piece);
 }
+
+/**
+ * Goes on with work of many steps until it is done or the time is over.
+ *
+ * @returns its result; `null` while there is more to do
+ */
+export function goOn<T>(steps: Generator<void, T>, ms: number): T | null {
+  const end = performance.now() + ms;
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() >= end) return null;
+  }
+}

@@ -1,6 +1,5 @@
 import type { ScannedMessage, ScannedText } from '../../dialects/dialect.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { splitLines } from '../../engine/text/lines.ts';
 import type { ReasonLanguage } from '../../engine/text/reasons.ts';
 import type { Edit, RenderOptions } from '../../engine/text/render.ts';
 import type { Hints, Limits } from '../../engine/types.ts';
@@ -9,7 +8,7 @@ import { decodeString, type Span } from '../../json/cursor.ts';
 import { longJsonFields } from '../../json/fields.ts';
 import { encodeEdits } from '../../json/strings.ts';
 import { movesWindow, shownFiles, withWindowFile } from '../../transcript/call-targets.ts';
-import { findFrame } from '../../transcript/frames.ts';
+import { frameOf } from '../../transcript/frames.ts';
 import {
   type CallFacts,
   callFacts,
@@ -246,7 +245,7 @@ export function holdsRecovered(text: string): boolean {
 }
 
 function withFrame(facts: CallFacts, text: string): Hints {
-  const { head, tail } = findFrame(splitLines(text));
+  const { head, tail } = frameOf(text);
   return { ...facts.hints, frameHead: head || undefined, frameTail: tail || undefined };
 }
 

@@ -2,7 +2,7 @@ import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../dia
 import { kindOf } from '../../engine/plan.ts';
 import { type CallInContext, Conversation } from '../../goal/conversation.ts';
 import { namesRecovery } from '../../transcript/tools.ts';
-import { inTurn, type Turns } from '../decide/turns.ts';
+import { goOn, inTurn, type Turns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
@@ -69,6 +69,9 @@ export interface ReadOptions {
   readonly boldness?: BoldnessSteps | undefined;
 }
 
+/** How long messages are folded in one go. Chosen: a request of ordinary size takes less. */
+const FOLDED_MS = 5;
+
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
 
 /** A body whose messages are found, and not yet read. */
@@ -103,7 +106,10 @@ export class ReadStage {
     const scan = await inTurn(turns, body.length - first, () => this.#scan(request, remembered, directives));
     const { previous } = scan.scanned;
     if (previous !== '' && state.failure === null) await answers.learn(previous);
-    const read = await inTurn(turns, body.length - first, () => this.#fold(request, scan));
+    const folding = this.#fold(request, scan);
+    const fold = (): ReadBody | null => goOn(folding, FOLDED_MS);
+    let read = await inTurn(turns, body.length - first, fold);
+    while (read === null) read = await turns.run(fold);
     const steps = directives.empty
       ? NO_STEPS
       : heldSteps(directives.stepsOf(read.conversationId), read.prefixes, read.match);
@@ -123,8 +129,8 @@ export class ReadStage {
     return { match: null, scanned: whole, prefixes: prefixesOf(dialect, body, whole.messages, [], start) };
   }
 
-  /** Folds the new messages into the conversation and finds their texts. */
-  #fold(request: IncomingRequest, { match, scanned, prefixes }: Scan): ReadBody {
+  /** Folds the new messages into the conversation and finds their texts; one step for each message. */
+  *#fold(request: IncomingRequest, { match, scanned, prefixes }: Scan): Generator<void, ReadBody> {
     const { body, dialect } = request;
     const { find, counting, answers } = this.#options;
     const checkpoint = match?.checkpoint;
@@ -150,6 +156,7 @@ export class ReadStage {
       if (resultKey !== '') resultKeys.set(prefixes[i] ?? '', resultKey);
       if (counting) tokens += messageTokens(body, message);
       if (i >= messages.length - CHECKPOINTS) marks.push({ message: i, conversation: conversation.fork(), tokens });
+      yield;
     }
     return {
       scanned,
