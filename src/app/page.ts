@@ -39,6 +39,7 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
     contexts: (query) => readContexts(store.compactions, query),
     recall: parts.recall,
     project: parts.viewerProject ?? 'default',
+    keepsTitles: settings.conversationTitles,
     health: parts.health,
     settings: () => settingsShown(settings, loaded, isNarrow),
     warnings: isNarrow ? [] : (loaded?.warnings ?? []),

@@ -1,12 +1,23 @@
+import type { BrowseStore, ConversationOrder, ListedConversation } from '../core/ports/browse.ts';
 import type { ProjectConversation, SegmentStore, StoredSegment } from '../core/ports/segments.ts';
 import type { Store } from '../core/ports.ts';
+import type { Recall } from '../core/recall/recall.ts';
 import { readProjectKey } from '../core/segments/immutable-history-project.ts';
 import { stashId } from '../core/segments/text-segments.ts';
 import { PrunerError } from '../errors.ts';
-import type { ConversationPage, ConversationShown, CutShown, TextOfTurn } from './shapes.ts';
+import type {
+  ConversationPage,
+  ConversationShown,
+  ConversationsShown,
+  CutShown,
+  HitShown,
+  TextOfTurn,
+} from './shapes.ts';
 
 export interface ConversationParts {
   readonly segments: SegmentStore;
+  readonly browse: BrowseStore;
+  readonly recall: Pick<Recall, 'search'>;
   readonly store: Pick<Store, 'findPrune'>;
   /** Writes what requests showed and is not written yet. */
   readonly flush: () => Promise<void>;
@@ -14,16 +25,72 @@ export interface ConversationParts {
 
 const CONVERSATIONS_OF_A_PAGE = 50;
 const TEXTS_OF_A_PAGE = 100;
+/** Projects whose tool results are searched where none is chosen: those of the newest conversations. */
+const MOST_SEARCHED = 5;
+const MOST_HITS = 50;
+const HIT_CHARS = 240;
+/** Shorter words are in almost every text. */
+const MIN_WORDS_CHARS = 3;
 
-/** Conversations, the one seen last first. @throws StoreUnavailable */
+/** What a person asks for in the list of conversations. */
+export interface AskedConversations {
+  readonly project?: string | undefined;
+  readonly client?: string | undefined;
+  readonly model?: string | undefined;
+  readonly wire?: string | undefined;
+  /** Words in what is known of a conversation, or in what its tools returned. */
+  readonly q?: string | undefined;
+  readonly sort: ConversationOrder;
+  readonly from: number;
+}
+
+/** A page of conversations. @throws StoreUnavailable */
 export async function conversationsFrom(
-  { segments, flush }: ConversationParts,
-  after: { readonly seenMs: number; readonly row: number } | undefined,
-): Promise<{ readonly conversations: readonly ConversationShown[]; readonly more: boolean }> {
-  await flush();
+  parts: ConversationParts,
+  { project, q, sort, from, ...asked }: AskedConversations,
+): Promise<ConversationsShown> {
+  await parts.flush();
   const limit = CONVERSATIONS_OF_A_PAGE;
-  const found = await segments.recentConversations({ limit: limit + 1, after });
-  return { conversations: found.slice(0, limit).map(shown), more: found.length > limit };
+  const projects = project === undefined ? undefined : [project];
+  const hits =
+    q === undefined || q.length < MIN_WORDS_CHARS ? new Map<string, HitShown>() : await hitsOf(parts, q, project);
+  const query = { ...asked, projects, words: q, order: sort, offset: from, limit: limit + 1 };
+  const found = await parts.browse.conversations({ ...query, ...(q !== undefined && { named: [...hits.keys()] }) });
+  const page = found.slice(0, limit);
+  const compactions = await parts.browse.compactions(
+    page.map(({ name }) => name),
+    projects,
+  );
+  const conversations = page.map((one) => {
+    const of = compactions.filter((compaction) => compaction.project === readProjectKey(one.project).project);
+    return shown(one, of, hits.get(one.name) ?? null);
+  });
+  return { conversations, more: found.length > limit };
+}
+
+/** The best tool result of each conversation that holds the words. */
+async function hitsOf(
+  { browse, recall }: ConversationParts,
+  query: string,
+  project: string | undefined,
+): Promise<Map<string, HitShown>> {
+  const newest = project === undefined ? await browse.conversations({ order: 'seen', offset: 0, limit: 200 }) : [];
+  const projects = project === undefined ? newest.map((one) => readProjectKey(one.project).project) : [project];
+  const searched = [...new Set(projects)].slice(0, MOST_SEARCHED);
+  const answers = await Promise.all(
+    searched.map((one) => recall.search({ query, scope: 'project', limit: MOST_HITS, project: one, task: '' })),
+  );
+  const hits = answers.flatMap((answer) => answer.hits);
+  const showing = await browse.showing(
+    hits.map((hit) => hit.prune_id),
+    searched,
+  );
+  const found = new Map<string, HitShown>();
+  for (const { prune_id, lines, path, tool, text } of hits)
+    for (const name of showing.get(prune_id) ?? [])
+      if (!found.has(name))
+        found.set(name, { pruneId: prune_id, lines, of: path ?? tool ?? '', text: text.slice(0, HIT_CHARS) });
+  return found;
 }
 
 /**
@@ -39,15 +106,19 @@ export async function conversationPage(
   before: Pick<StoredSegment, 'ordinal' | 'row'> | undefined,
 ): Promise<ConversationPage> {
   await parts.flush();
-  const named = await parts.segments.conversationsNamed(name);
+  const [named, listed] = await Promise.all([
+    parts.segments.conversationsNamed(name),
+    parts.browse.conversations({ named: [name], order: 'seen', offset: 0, limit: 100 }),
+  ]);
   const conversation =
     project === null ? named[0] : named.find((one) => readProjectKey(one.project).project === project);
-  if (!conversation) {
+  const known = listed.find(({ row }) => row === conversation?.row);
+  if (!conversation || !known) {
     const hint = 'Nothing is known of this conversation: it had no text that was looked at, or is no longer kept.';
     throw new PrunerError('resource_not_found', { hint });
   }
   const limit = TEXTS_OF_A_PAGE;
-  const found = await parts.segments.segments(conversation, { limit: limit + 1, after: before });
+  const found = await parts.segments.segments(conversation, { limit: limit + 1, ...(before && { after: before }) });
   const page = found.slice(0, limit).reverse();
   const prunes = await parts.segments.prunesOf(page.map(({ row }) => row));
   const texts = await Promise.all(
@@ -55,7 +126,7 @@ export async function conversationPage(
   );
   const [first] = page;
   const earlier = found.length > limit && first ? { ordinal: first.ordinal, row: first.row } : null;
-  return { conversation: shown(conversation), texts, earlier };
+  return { conversation: shown(known, [], null), texts, earlier };
 }
 
 async function textOf(
@@ -80,6 +151,15 @@ async function textOf(
   };
 }
 
-function shown({ row, project, name, task, turns, messages, seenMs }: ProjectConversation): ConversationShown {
-  return { row, ...readProjectKey(project), name, task, turns, messages, seenMs };
+function shown(
+  { row, project, name, task, turns, messages, seenMs, client, opening, bill }: ListedConversation,
+  compactions: readonly { readonly continues: string; readonly conversation: string }[],
+  hit: HitShown | null,
+): ConversationShown {
+  const begun = compactions.find(({ conversation, continues }) => conversation === name && continues !== name);
+  return {
+    ...{ row, ...readProjectKey(project), name, task: task === name ? '' : task, turns, messages, seenMs, client },
+    ...{ opening, bill, hit, continues: begun?.continues ?? null },
+    compactions: compactions.filter(({ continues }) => continues === name).length,
+  };
 }

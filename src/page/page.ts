@@ -12,18 +12,34 @@ import { actions } from './actions.ts';
 import { type Answer, answering, Refused, refuse, securityHeaders } from './answers.ts';
 import { bodyOf, count, name, pruneId, queryOf } from './asked.ts';
 import { type Asset, readAssets } from './assets.ts';
-import { conversationPage, conversationsFrom } from './conversations.ts';
+import { type ConversationParts, conversationPage, conversationsFrom } from './conversations.ts';
 import { LiveFeed } from './live.ts';
 import type { PageParts } from './parts.ts';
 import { requestsBefore } from './requests.ts';
 import { linePiece, textPart, whyOf } from './texts.ts';
-import { contextsView, found, ledgerView, prunesFrom, storeView, turnsFrom } from './views.ts';
+import { timelineOf } from './timeline.ts';
+import { contextsView, found, ledgerView, linesView, measures, prunesFrom, shelfView, storeView } from './views.ts';
 
 /** Actions say little; a list of segments is the most. */
 const MAX_BODY_BYTES = 64 * 1024;
 const REQUESTS_OF_A_PAGE = 50;
+const MOST_COSTS = 100;
+const askedRequests = z.object({
+  ...{ before: count.optional(), project: name.optional(), client: name.optional(), model: name.optional() },
+  only: z.enum(['cut', 'fault']).optional(),
+});
 /** Days that a report is about. */
 const span = z.coerce.number().int().min(1).max(366);
+const askedConversations = z.object({
+  ...{ project: name.optional(), client: name.optional(), model: name.optional(), wire: name.optional() },
+  q: z.string().trim().max(500).optional(),
+  sort: z.enum(['seen', 'requests', 'dollars', 'saved', 'cut']).default('seen'),
+  from: count.default(0),
+});
+
+function conversationParts({ store, recall, flush }: PageParts): ConversationParts {
+  return { store, recall, flush, segments: store.segments, browse: store.browse };
+}
 
 /** What the page reads: a path below `/page/api/`, and what answers it. A new view is a row. */
 const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
@@ -32,21 +48,33 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     await parts.flush();
     return ledgerView(parts, days, project);
   },
-  turns: (parts) => async (req) => {
-    const asked = queryOf(req, z.object({ name, after: name.optional() }));
-    await parts.flush();
-    return turnsFrom(parts, asked.name, asked.after);
+  shelf: (parts) => (req) => {
+    const { days, project } = queryOf(req, z.object({ days: span, project: name.optional() }));
+    return shelfView(parts, days, project);
+  },
+  lines: (parts) => (req) => {
+    const by = z.enum(['project', 'model', 'tool']);
+    const asked = z.object({ days: span, project: name.optional(), by, measure: z.enum(measures) });
+    return linesView(parts, queryOf(req, asked));
   },
   requests: (parts) => async (req) => {
-    const { before } = queryOf(req, z.object({ before: count.optional() }));
+    const { before, ...asked } = queryOf(req, askedRequests);
     await parts.flush();
     const from = before ?? (await parts.store.records.lastSeq()) + 1;
-    return { ...(await requestsBefore(parts.store, from, REQUESTS_OF_A_PAGE)), newest: from - 1 };
+    const page = await requestsBefore(parts.store, from, REQUESTS_OF_A_PAGE, asked);
+    const costs = await parts.store.browse.costs(page.requests.map(({ requestId }) => requestId));
+    const requests = page.requests.map((one) => ({ ...one, dollars: costs.get(one.requestId) ?? null }));
+    return { ...page, requests, newest: from - 1 };
   },
-  conversations: (parts) => (req) => {
-    const { seen, row } = queryOf(req, z.object({ seen: count.optional(), row: count.optional() }));
-    const after = seen === undefined || row === undefined ? undefined : { seenMs: seen, row };
-    return conversationsFrom({ ...parts, ...parts.store, store: parts.store }, after);
+  costs: (parts) => async (req) => {
+    const { ids } = queryOf(req, z.object({ ids: z.string().max(10_000) }));
+    return { dollars: Object.fromEntries(await parts.store.browse.costs(ids.split(',').slice(0, MOST_COSTS))) };
+  },
+  conversations: (parts) => (req) => conversationsFrom(conversationParts(parts), queryOf(req, askedConversations)),
+  facets: (parts) => async () => ({ ...(await parts.store.browse.facets()), titles: parts.keepsTitles }),
+  timeline: (parts) => (req) => {
+    const asked = queryOf(req, z.object({ name, project: name.optional() }));
+    return timelineOf(parts, asked.name, asked.project);
   },
   conversation: (parts) => (req) => {
     const asked = queryOf(
@@ -56,7 +84,7 @@ const readings: Readonly<Record<string, (parts: PageParts) => Answer>> = {
     const { ordinal, row } = asked;
     const before = ordinal === undefined || row === undefined ? undefined : { ordinal, row };
     const which = { name: asked.name, project: asked.project ?? null };
-    return conversationPage({ ...parts, segments: parts.store.segments }, which, before);
+    return conversationPage(conversationParts(parts), which, before);
   },
   text: (parts) => (req) => {
     const asked = queryOf(req, z.object({ id: pruneId, from: count.default(1), count: count.default(400) }));

@@ -1,7 +1,9 @@
 import type { Pruner } from '../core/calls/api.ts';
+import type { BrowseStore } from '../core/ports/browse.ts';
 import type { LedgerReader } from '../core/ports/ledger.ts';
 import type { Records } from '../core/ports/records.ts';
 import type { SegmentStore } from '../core/ports/segments.ts';
+import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { Recall } from '../core/recall/recall.ts';
 import type { SavingAlarm } from '../core/saving-alarm.ts';
@@ -18,7 +20,12 @@ export interface PageParts {
   readonly access: PageAccess;
   readonly version: string;
   readonly clock: Clock;
-  readonly store: Store & { readonly segments: SegmentStore; readonly records: Records };
+  readonly store: Store & {
+    readonly segments: SegmentStore;
+    readonly records: Records;
+    readonly browse: BrowseStore;
+    readonly shelf: ShelfStore;
+  };
   /** Writes what requests showed and is not written yet. */
   readonly flush: () => Promise<void>;
   /** Calls back when this process has written events, until the returned function is called. */
@@ -33,6 +40,8 @@ export interface PageParts {
   readonly recall: Pick<Recall, 'search'>;
   /** The project that is searched where none is named. */
   readonly project: string;
+  /** Whether the first words of conversations are kept. */
+  readonly keepsTitles: boolean;
   readonly health: () => object;
   readonly settings: () => readonly SettingShown[];
   readonly warnings: readonly string[];

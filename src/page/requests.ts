@@ -29,6 +29,7 @@ function requestOf([first, ...rest]: readonly StoredEvent[]): RequestShown[] {
     {
       ...{ seq, atMs: tsMs, conversation: runId, requestId: opId ?? '' },
       ...{ wire: words(payload.wire), model: words(payload.model), end: words(payload.end) },
+      ...{ project: words(payload.project), client: words(payload.client), dollars: null },
       messages: amount(payload.messages),
       tokensSaved: amount(payload.tokens_saved),
       status: amount(payload.status),
@@ -66,6 +67,29 @@ function amount(value: unknown): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
+/** Which requests are listed; absent fields restrict nothing. */
+export interface AskedRequests {
+  readonly project?: string | undefined;
+  readonly client?: string | undefined;
+  readonly model?: string | undefined;
+  /** `cut`: something new was cut. `fault`: an error, a fallback, or an answer that did not end. */
+  readonly only?: 'cut' | 'fault' | undefined;
+}
+
+/** Whether a request is among those that were asked for. The page asks this of requests as they come. */
+export function fits(request: RequestShown, { project, client, model, only }: AskedRequests): boolean {
+  if (project !== undefined && request.project !== project) return false;
+  if (client !== undefined && request.client !== client) return false;
+  if (model !== undefined && request.model !== model) return false;
+  if (only === 'cut') return request.texts.some(({ pruneId }) => pruneId !== null);
+  return only !== 'fault' || isFaulty(request);
+}
+
+function isFaulty({ status, upstreamError, fallbacks, end }: RequestShown): boolean {
+  const isCutOff = end !== 'answered' && end !== '';
+  return status >= 400 || upstreamError !== null || fallbacks.length > 0 || isCutOff;
+}
+
 /** Events that are looked at in one step back. */
 const STEP = 500;
 /** Steps of one page: what is seldom must not make a long walk of a page. */
@@ -81,6 +105,7 @@ export async function requestsBefore(
   store: Pick<Store, 'events'>,
   before: number,
   limit: number,
+  asked: AskedRequests = {},
 ): Promise<RequestPage> {
   const found: RequestShown[] = [];
   let end = before;
@@ -88,10 +113,12 @@ export async function requestsBefore(
     const from = Math.max(1, end - STEP);
     const events = await store.events({ fromSeq: from, limit: end - from });
     const within = events.filter(({ seq }) => seq < end);
-    const newest = [...happenedIn(within).requests].reverse();
+    const all = [...happenedIn(within).requests].reverse();
+    const newest = all.filter((request) => fits(request, asked));
+    const isFull = found.length + newest.length >= limit;
     found.push(...newest.slice(0, limit - found.length));
-    const isFull = newest.length > 0 && found.length >= limit;
-    end = newest.length > 0 ? (found.at(-1)?.seq ?? from) : from;
+    // the first request of what was read may have lost the events before it to the next step
+    end = isFull ? (found.at(-1)?.seq ?? from) : (all.at(-1)?.seq ?? from);
     if (isFull) return { requests: found, next: end > 1 ? end : null };
     if (within.length === 0) return { requests: found, next: null }; // what was before is no longer kept
   }

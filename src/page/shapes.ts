@@ -20,6 +20,9 @@ export interface RequestShown {
   readonly atMs: number;
   readonly conversation: string;
   readonly requestId: string;
+  /** `''` where the body was not read, like `client`. */
+  readonly project: string;
+  readonly client: string;
   readonly wire: string;
   readonly model: string;
   readonly messages: number;
@@ -27,6 +30,8 @@ export interface RequestShown {
   readonly status: number;
   readonly end: string;
   readonly totalMs: number;
+  /** `null`: not billed yet, or without a price. */
+  readonly dollars: number | null;
   readonly shadow: boolean;
   readonly upstreamError: string | null;
   readonly fallbacks: readonly string[];
@@ -60,6 +65,129 @@ export interface ConversationShown {
   readonly turns: number;
   readonly messages: number;
   readonly seenMs: number;
+  /** Product name of the user agent, or `''`. */
+  readonly client: string;
+  /** First words of the user; `''` where they are not kept. */
+  readonly opening: string;
+  readonly bill: BillShown | null;
+  /** How often the client compacted it. */
+  readonly compactions: number;
+  /** The conversation whose summary it begins with; `null` where it begins by itself. */
+  readonly continues: string | null;
+  /** A text of it that a search found; `null` without one. */
+  readonly hit: HitShown | null;
+}
+
+/** What the requests of a conversation cost, as far as the ledger still holds them. */
+export interface BillShown {
+  readonly requests: number;
+  readonly model: string;
+  /** How many further models answered. */
+  readonly otherModels: number;
+  readonly wire: string;
+  readonly firstMs: number;
+  /** `null`: no request has a price. */
+  readonly dollars: number | null;
+  readonly dollarsWithout: number | null;
+  readonly regretDollars: number;
+  readonly regretTokens: number;
+  /** Most tokens that were new and cut in one request. */
+  readonly biggestCut: number;
+}
+
+/** A tool result that a search found. */
+export interface HitShown {
+  readonly pruneId: string;
+  readonly lines: string;
+  /** Path, or tool. */
+  readonly of: string;
+  readonly text: string;
+}
+
+export interface ConversationsShown {
+  readonly conversations: readonly ConversationShown[];
+  readonly more: boolean;
+}
+
+/** What conversations can be filtered by, and whether their first words are kept. */
+export interface FacetsShown {
+  readonly projects: readonly string[];
+  readonly clients: readonly string[];
+  readonly models: readonly string[];
+  readonly wires: readonly string[];
+  readonly titles: boolean;
+}
+
+/** A tool that clients declare. */
+export interface DeclaredShown {
+  readonly project: string;
+  readonly client: string;
+  readonly name: string;
+  /** `plain`, `deferred` (the provider loads it when it is searched for) or `never` (nothing may be taken from it). */
+  readonly kind: string;
+  readonly tokens: number;
+  readonly conversations: number;
+  readonly calls: number;
+  readonly lastCallMs: number | null;
+  /** Conversations that begin now get it shortened, where the setting says so. */
+  readonly shelved: boolean;
+  /** Paid for it so far, or on average in 30 days where it is older than these. */
+  readonly dollarsPerMonth: number;
+}
+
+export interface ShelfShown {
+  /** The dearest first, at most 200. */
+  readonly tools: readonly DeclaredShown[];
+  readonly more: number;
+  /** What shortening descriptions of tools that are never called would save in the chosen days, and what it saved. */
+  readonly wouldSave: { readonly tokens: number; readonly usd: number };
+  readonly saved: { readonly tokens: number; readonly usd: number };
+}
+
+/** A figure by day for each project, model or tool. */
+export interface LinesShown {
+  readonly days: readonly string[];
+  /** The largest total first. */
+  readonly lines: readonly { readonly key: string; readonly values: readonly number[]; readonly total: number }[];
+}
+
+/** One request on the timeline of a conversation. */
+export interface TurnShown {
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly model: string;
+  readonly fresh: number;
+  readonly written: number;
+  readonly read: number;
+  readonly output: number;
+  readonly estimated: boolean;
+  /** Tokens missing from its body, and of these, those cut for the first time. */
+  readonly removed: number;
+  readonly removedNew: number;
+  readonly dollars: number | null;
+  readonly dollarsWithout: number | null;
+  /** Cause of a cache miss (`MissCause`), or `null`. */
+  readonly miss: string | null;
+  readonly missTokens: number;
+  readonly missAt: number;
+  readonly regretTokens: number;
+}
+
+export interface TimelineShown {
+  /** In their order. */
+  readonly turns: readonly TurnShown[];
+  /** Requests before those that are shown. */
+  readonly earlier: boolean;
+  readonly compactions: readonly {
+    readonly atMs: number;
+    readonly tokens: number;
+    readonly client: string;
+    /** It ends this conversation, or begins it. */
+    readonly ends: boolean;
+    /** The other conversation, or `''`. */
+    readonly other: string;
+  }[];
+  readonly recoveries: readonly { readonly atMs: number; readonly pruneId: string; readonly lines: number }[];
 }
 
 /** What was cut of a text, in numbers. */

@@ -1,5 +1,5 @@
+import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
-import type { ConversationStore } from '../core/ports/conversations.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
@@ -71,7 +71,7 @@ export interface StoreHandle extends Store {
   /** Which tools clients declare and call. */
   readonly shelf: ShelfStore;
   /** Conversations as a person looks for them. */
-  readonly conversations: ConversationStore;
+  readonly browse: BrowseStore;
   /** Words of tool results. */
   readonly recall: RecallStore;
   /** The fleet's tables. */

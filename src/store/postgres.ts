@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
-import type { ConversationStore } from '../core/ports/conversations.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
@@ -22,8 +22,8 @@ import type {
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
 import type { FleetStore } from '../fleet/ports.ts';
+import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
-import { StoredConversations } from './conversations/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { noteName } from './ledger-rows.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
@@ -99,7 +99,7 @@ class DatabaseStore implements PostgresStore {
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly shelf: ShelfStore;
-  readonly conversations: ConversationStore;
+  readonly browse: BrowseStore;
   readonly #options: PostgresStoreOptions;
   readonly #lifetimes: Lifetimes;
   readonly #database: Database;
@@ -150,7 +150,7 @@ class DatabaseStore implements PostgresStore {
     this.ledger = new DatabaseLedger(this.#parts);
     this.recall = new DatabaseRecall(this.#parts, log);
     this.compactions = new StoredCompactions(this.#rows);
-    this.conversations = new StoredConversations(this.#rows);
+    this.browse = new StoredBrowse(this.#rows);
     this.shelf = new StoredShelf(this.#rows);
     this.records = new DatabaseRecords(this.#parts, options.maxEvents);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });

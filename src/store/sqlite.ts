@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
-import type { ConversationStore } from '../core/ports/conversations.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
@@ -23,8 +23,8 @@ import type {
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
 import type { FleetStore } from '../fleet/ports.ts';
+import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
-import { StoredConversations } from './conversations/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
@@ -83,7 +83,7 @@ class FileStore implements SqliteStore {
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly shelf: ShelfStore;
-  readonly conversations: ConversationStore;
+  readonly browse: BrowseStore;
   /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
   readonly #opened = new LRUCache<string, string>({
     maxSize: OPENED_CHARS,
@@ -125,7 +125,7 @@ class FileStore implements SqliteStore {
     this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.recall = new FileRecall(this.#access, this.#sql);
     this.compactions = new StoredCompactions(this.#sql);
-    this.conversations = new StoredConversations(this.#access);
+    this.browse = new StoredBrowse(this.#access);
     this.shelf = new StoredShelf(this.#sql);
     this.records = new FileRecords(this.#access, options.maxEvents);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WhyShown } from '../../src/page/shapes.ts';
+import { Agent } from '../gc/agent.ts';
 import { afterwards } from '../helpers/afterwards.ts';
 import { messagesOf } from '../helpers/chat.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
 import { keys, newKey, onFile } from '../keys/team.ts';
-import { browserPath, contrastFaults, launch, narrowCells, tab } from './browser.ts';
-import { addFleet, fillStore, work } from './material.ts';
-import { seedLedger } from './month.ts';
+import { axeFaults, browserPath, contrastFaults, launch, narrowCells, tab } from './browser.ts';
+import { addFleet, addHistory, fillStore, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
@@ -21,11 +21,13 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
   let browser: Browser;
   let stage: Stage;
   let agent: Awaited<ReturnType<typeof work>>;
+  /** The one of the agent. */
+  let conversation = '';
   beforeAll(async () => {
     [browser, stage] = await Promise.all([
       launch(),
       openStage({
-        env: { MCP_PRUNER_ENABLE_FLEET: 'true' },
+        env: { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_CONVERSATION_TITLES: 'true' },
         examine: async () => [
           { level: 'ok', what: 'all is well' },
           { level: 'failure', what: '<b>broken</b>', advice: 'mend it' },
@@ -33,8 +35,18 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       }),
     ]);
     agent = await work(stage);
+    for (const [project, client] of [
+      ['billing-api', 'codex_cli_rs/0.44.0'],
+      ['checkout', 'claude-cli/2.1.3 (external, cli)'],
+    ] as const) {
+      const other = new Agent(stage, stage.upstream, { 'x-mcp-pruner-project': project, 'user-agent': client }, [
+        { role: 'user', content: `Look at ${project}.` },
+      ]);
+      other.tool('bash', { command: 'npm test' }, `${serverLog(300, 9)}\nno recommendations for ${project}\n`);
+      await other.send();
+    }
+    conversation = await addHistory(stage);
     await addFleet(stage.dbPath);
-    await seedLedger(stage.dbPath, 'c');
   });
   afterAll(() => Promise.all([browser?.close(), stage?.close()]));
 
@@ -57,28 +69,174 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
 
   const heading = (page: Page) => page.getByRole('heading', { level: 1 });
   const openConversation = async (page: Page): Promise<void> => {
-    await page.getByRole('main').getByRole('link').first().click();
+    await page.locator('.talk').filter({ hasText: 'default' }).first().click();
     await page.getByRole('article').first().waitFor();
   };
   const article = (page: Page, name: string) => page.getByRole('article', { name });
 
-  it('shows each view, in light and dark with enough contrast, and asks nobody else', async () => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await visit(
-        '',
-        async (page) => {
-          for (const view of VIEWS) {
-            await page.getByRole('link', { name: view, exact: true }).click();
-            await expect.poll(() => heading(page).textContent()).toBe(view);
-            await page.locator('.loading').waitFor({ state: 'detached' });
-            expect([view, await page.title()]).toEqual([view, `${view} · mcp-pruner`]);
-            expect([view, colorScheme, await contrastFaults(page)]).toEqual([view, colorScheme, []]);
-          }
-          await page.getByText('broken').waitFor({ state: 'detached' });
-        },
-        { colorScheme },
-      );
-    }
+  /** Waits until a view has drawn what it reads. */
+  const openView = async (page: Page, view: string): Promise<void> => {
+    await page.getByRole('link', { name: view, exact: true }).click();
+    await expect.poll(() => heading(page).textContent()).toBe(view);
+    await page.locator('.loading').waitFor({ state: 'detached' });
+    if (view === 'Live') await page.locator('.requests > li').first().waitFor();
+    if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
+    if (view === 'Overview') await page.locator('.plot canvas').first().waitFor();
+  };
+  const width = (page: Page) => page.evaluate<number>('document.documentElement.scrollWidth');
+
+  it.each([
+    ['dark', 390],
+    ['light', 1024],
+    ['light', 1440],
+  ] as const)(
+    'shows each view, %s at a width of %i: it fits, its words stay whole, axe finds nothing',
+    async (colorScheme, at) => {
+      const look = async (page: Page): Promise<void> => {
+        for (const view of VIEWS) {
+          await openView(page, view);
+          expect([view, await page.title()]).toEqual([view, `${view} · mcp-pruner`]);
+          expect([view, await width(page)]).toEqual([view, at]);
+          if (at === 1024) {
+            expect([view, await narrowCells(page)]).toEqual([view, []]);
+            const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`;
+            expect([view, await page.evaluate(scrolled)]).toEqual([view, 0]);
+            expect([view, await contrastFaults(page)]).toEqual([view, []]);
+          } else expect([view, await axeFaults(page)]).toEqual([view, []]);
+        }
+        await page.goto(`${stage.url}/#/conversations`);
+        await openConversation(page);
+        await page.locator('.timeline svg').waitFor();
+        await page.getByRole('button', { name: /^Show what was cut of web_fetch/ }).click();
+        await page.locator('.line').first().waitFor();
+        expect(await width(page)).toBe(at);
+        if (at === 1024) return;
+        await page.getByText('Side by side').click();
+        expect(await axeFaults(page)).toEqual([]);
+      };
+      await visit('', look, { colorScheme, viewport: { width: at, height: 800 }, hasTouch: at < 500 });
+    },
+  );
+
+  it('uses the width at 1440: plots stand side by side', async () => {
+    await visit(
+      '',
+      async (page) => {
+        await page.locator('.plot canvas').nth(1).waitFor();
+        const tops = await page
+          .locator('.wide-left > .card')
+          .evaluateAll((cards) => cards.map((card) => card.getBoundingClientRect().top));
+        expect(new Set(tops).size).toBe(1);
+        const right = await page.locator('.wide-left').evaluate((box) => box.getBoundingClientRect().right);
+        expect(right).toBeGreaterThan(1_360);
+        // a fault would be found
+        await page.evaluate("document.querySelector('main').append(new Image())");
+        expect(await axeFaults(page)).toEqual([expect.stringMatching(/^image-alt/)]);
+      },
+      { viewport: { width: 1440, height: 900 } },
+    );
+  });
+
+  it('finds a conversation by words, filters and order, which stand in the address', async () => {
+    await visit('conversations', async (page) => {
+      const rows = page.locator('.talks > li');
+      await expect.poll(() => rows.count()).toBe(3);
+      expect(await rows.last().innerText()).toMatch(/Why does the checkout fail.*default.*gpt-test/s);
+      await page.getByLabel('project').selectOption('billing-api');
+      await expect.poll(() => rows.count()).toBe(1);
+      expect(page.url()).toContain('?project=billing-api');
+      await page.reload();
+      await expect.poll(() => rows.count()).toBe(1);
+      await page.getByLabel('project').selectOption('');
+      await page.getByLabel('client').selectOption('codex_cli_rs');
+      await expect.poll(() => rows.count()).toBe(1);
+      await page.getByLabel('client').selectOption('');
+      await page.getByLabel('Order').selectOption('dollars');
+      await expect.poll(() => rows.first().innerText()).toMatch(/\$0.50/);
+      await page.getByRole('searchbox').fill('recommendations');
+      await expect.poll(() => rows.count()).toBe(2);
+      expect(await rows.first().innerText()).toMatch(/bash|lines \d+/);
+      await rows.first().getByRole('link').first().click();
+      await expect.poll(() => heading(page).textContent()).toBe('Conversation');
+      await page.getByRole('link', { name: 'All conversations' }).click();
+      await expect.poll(() => rows.count()).toBe(2);
+      await page.getByRole('searchbox').fill('nothing has these words');
+      await page.getByRole('button', { name: 'Take all filters out' }).click();
+      await expect.poll(() => rows.count()).toBe(3);
+      expect(await contrastFaults(page)).toEqual([]);
+    });
+  });
+
+  it('shows a conversation as a timeline, with the reasons of a cut by one click', async () => {
+    await visit(`conversation//${conversation}`, async (page) => {
+      const card = page
+        .getByRole('region', { name: 'Context by request' })
+        .or(page.locator('.card').filter({ hasText: 'Context by request' }));
+      await card.locator('.timeline svg .column').first().waitFor();
+      expect(await card.locator('.column').count()).toBeGreaterThan(2);
+      expect(await card.locator('rect[fill="url(#hatch)"]').count()).toBeGreaterThan(0);
+      expect(await card.locator('.happened').innerText()).toMatch(/codex compacted it at .* tokens.*1 recovery/s);
+      const request = card.getByRole('slider', { name: 'Request' });
+      await request.fill('0');
+      await card.getByText('Request 1 of').waitFor();
+      await request.focus();
+      await page.keyboard.press('End');
+      await expect
+        .poll(() => card.locator('.timeline-detail').innerText())
+        .toMatch(/\$0.50 instead of \$0.75.*past changed \(message 4\)/s);
+      await request.fill('1');
+      await card
+        .getByRole('button', { name: /^Why\?/ })
+        .first()
+        .click();
+      await card.locator('.why.goes').first().waitFor();
+      await card
+        .getByRole('button', { name: /^Close/ })
+        .first()
+        .click();
+      await card.locator('.why').first().waitFor({ state: 'detached' });
+      await card.getByRole('button', { name: 'Go to its texts' }).click();
+      expect(await page.evaluate('document.activeElement.textContent')).toMatch(/^Request \d/);
+      await card.getByText('The same as a table').click();
+      const table = page.getByRole('region', { name: 'What its requests cost' });
+      await expect.poll(() => table.innerText()).toMatch(/a-priced-model\s+\$0.50\s+\$0.25/);
+      expect(await axeFaults(page)).toEqual([]);
+    });
+  });
+
+  it('is led by keys, which a list names and which can be switched off', async () => {
+    await visit('', async (page) => {
+      await page.locator('.plot canvas').first().waitFor();
+      await page.keyboard.press('?');
+      const keys = page.getByRole('dialog', { name: 'Keys' });
+      await keys.waitFor();
+      expect(await axeFaults(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await keys.waitFor({ state: 'detached' });
+      await page.keyboard.press('g');
+      await page.keyboard.press('c');
+      await expect.poll(() => heading(page).textContent()).toBe('Conversations');
+      await page.locator('.talk').nth(1).waitFor();
+      await page.keyboard.press('j');
+      await page.keyboard.press('j');
+      await page.keyboard.press('k');
+      expect(
+        await page
+          .locator('.talk')
+          .first()
+          .evaluate((row) => row.matches(':focus')),
+      ).toBe(true);
+      await page.keyboard.press('/');
+      await page.keyboard.type('gl?');
+      expect(await page.getByRole('searchbox').inputValue()).toBe('gl?');
+      await page.getByRole('searchbox').fill('');
+      await page.getByRole('button', { name: '? Keys' }).click();
+      await page.getByLabel('Single keys are on').uncheck();
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('g');
+      await page.keyboard.press('l');
+      expect(await heading(page).textContent()).toBe('Conversations');
+    });
   });
 
   it('shows the fleet: children with what they say, and the blackboard, but no token and no folder', async () => {
@@ -95,54 +253,6 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('fits a phone: nothing but tables and menus scrolls sideways', async () => {
-    await visit(
-      '',
-      async (page) => {
-        for (const view of VIEWS) {
-          await page.getByRole('link', { name: view, exact: true }).click();
-          await expect.poll(() => heading(page).textContent()).toBe(view);
-          await page.locator('.loading').waitFor({ state: 'detached' });
-          const width = await page.evaluate('document.documentElement.scrollWidth');
-          expect([view, width]).toEqual([view, 360]);
-        }
-        await page.goto(`${stage.url}/#/conversations`);
-        await openConversation(page);
-        await page.getByRole('button', { name: /^Show what was cut of web_fetch/ }).click();
-        await page.locator('.line').first().waitFor();
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
-      },
-      { viewport: { width: 360, height: 740 }, hasTouch: true },
-    );
-  });
-
-  it('leaves each text cell of every view at least 6 em at a width of 1024, and cuts no row off', async () => {
-    await visit(
-      '',
-      async (page) => {
-        for (const view of VIEWS) {
-          await page.getByRole('link', { name: view, exact: true }).click();
-          await expect.poll(() => heading(page).textContent()).toBe(view);
-          await page.locator('.loading').waitFor({ state: 'detached' });
-          if (view === 'Live') await page.locator('.requests > li').first().waitFor();
-          if (view === 'Tools and kinds') await page.getByRole('heading', { name: 'Learnt from regret' }).waitFor();
-          expect([view, await narrowCells(page)]).toEqual([view, []]);
-          expect([view, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([view, 1024]);
-          const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`;
-          expect([view, await page.evaluate(scrolled)]).toEqual([view, 0]);
-        }
-        await page.goto(`${stage.url}/#/live`);
-        const cut = page.locator('.requests > li').filter({ hasText: 'read_file' }).first();
-        await cut.locator('summary').first().click();
-        await cut.getByRole('button', { name: /^Why\?/ }).click();
-        await cut.locator('.why').first().waitFor();
-        const body = cut.locator('.request-body');
-        expect(await body.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
-      },
-      { viewport: { width: 1024, height: 800 } },
-    );
-  });
-
   it('shows a request as it comes, what was cut of it, and waits while it is paused', async () => {
     await visit('live', async (page) => {
       await page.getByText('following').waitFor();
@@ -151,8 +261,9 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       agent.tool('bash', { command: 'npm run lint' }, serverLog(400, 3));
       await agent.send();
       await expect.poll(() => rows.count()).toBe(before + 1);
+      await page.getByRole('heading', { name: 'Today' }).waitFor();
       await rows.first().locator('summary').click();
-      expect(await rows.first().innerText()).toMatch(/bash \d+ of 400 lines cut/);
+      expect(await rows.first().innerText()).toMatch(/default.*gpt-test.*bash \d+ of 400 lines cut/s);
       await page.getByRole('button', { name: 'Pause' }).click();
       agent.say('user', 'Go on.');
       await agent.send();
@@ -226,22 +337,6 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
         .click();
       await row.locator('.why').first().waitFor({ state: 'detached' });
     });
-  });
-
-  it('gives the reasons in the language of the markers', async () => {
-    const english = await openStage({ env: { MCP_PRUNER_REASON_LANGUAGE: 'en' } });
-    afterwards(() => english.close());
-    await work(english);
-    const read = async (path: string) => (await fetch(`${english.url}/page/api/${path}`)).json();
-    const { prunes } = (await read('prunes')) as { prunes: { pruneId: string }[] };
-    const why = (await read(`why?id=${prunes.at(-1)?.pruneId}`)) as WhyShown;
-    expect(why.language).toBe('en');
-    expect(why.regions.map(({ words }) => words)).toEqual(
-      expect.arrayContaining([
-        expect.stringMatching(/^rule import: imports stay/),
-        expect.stringMatching(/, below .*off focus/),
-      ]),
-    );
   });
 
   it('leads back from the page of a text to the view before it, or to all conversations', async () => {
@@ -332,8 +427,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
       await page.keyboard.press('Enter');
       await expect.poll(focused).toBe('Conversations'); // the heading of the view has the focus
-      await page.locator('.row').first().waitFor();
-      await page.keyboard.press('Tab');
+      await page.locator('.talk').first().focus();
       await page.keyboard.press('Enter');
       await article(page, 'Tool result: bash').first().waitFor();
       await tabTo(/^Show what was cut of bash/);
@@ -357,113 +451,91 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('asks for the token once, says when it is the wrong one, and then remembers', async () => {
-    const locked = await openStage({ env: { MCP_PRUNER_AUTH_TOKEN: TOKEN } });
-    try {
-      await visit(
-        'store',
-        async (page) => {
-          const field = page.getByLabel('Token');
-          await field.fill('wrong');
-          await page.keyboard.press('Enter');
-          await page.getByText('This is not the token.').waitFor();
-          await field.fill(TOKEN);
-          await page.getByRole('button', { name: 'Sign in' }).click();
-          await expect.poll(() => heading(page).textContent()).toBe('Store');
-          await locked.restart();
-          await page.reload();
-          await expect.poll(() => heading(page).textContent()).toBe('Store');
-          expect(await page.evaluate('document.cookie')).toBe('');
-        },
-        { at: locked },
-      );
-    } finally {
-      await locked.close();
-    }
-  });
-
   it('shows what it cost and what was saved, of four wholes, against a control group, and why the cache missed', async () => {
-    const month = await openStage();
-    try {
-      await work(month);
-      const { requests } = (await (await fetch(`${month.url}/page/api/requests`)).json()) as {
-        requests: { conversation: string }[];
-      };
-      const conversation = requests[0]?.conversation ?? '';
-      await seedLedger(month.dbPath, conversation);
-      await visit(
-        '',
-        async (page) => {
-          const figure = (name: string) => page.locator('.figure').filter({ hasText: name }).innerText();
-          await page.locator('.plot canvas').waitFor();
-          expect(await figure('Saved, net')).toMatch(/\$[\d.]+\n\d+ % of what it would have cost/);
-          expect(await figure('Billed')).toContain('$');
-          const main = page.getByRole('main');
-          for (const words of ['of the texts looked at', 'of newly billed input', 'of all input', 'of the bill'])
-            await main.getByText(words).first().waitFor();
-          expect(await main.getByRole('region', { name: 'Against a control group' }).innerText()).toMatch(
-            /Cost of a conversation/,
-          );
-          expect(await main.getByRole('region', { name: 'Why the cache missed' }).innerText()).toMatch(/expired.*\$/);
-          const before = await figure('Billed');
-          await page.getByLabel('Project').selectOption('billing-api');
-          await expect.poll(() => figure('Billed')).not.toBe(before);
-          await page.locator('fieldset').getByText('Tokens').click();
-          await page.getByText('The same as a table').click();
-          expect(await page.getByRole('region', { name: 'By day' }).locator('tbody tr').count()).toBe(30);
-          expect(await contrastFaults(page)).toEqual([]);
-          await page.getByRole('link', { name: 'Tools and kinds' }).click();
-          await expect
-            .poll(() =>
-              page.locator('tbody tr').filter({ hasText: 'web_fetch' }).filter({ hasText: 'docs' }).innerText(),
-            )
-            .toMatch(/docs.*recovered/s);
-          await page.goto(`${month.url}/#/conversation//${conversation}`);
-          await page.getByText('What its requests cost').click();
-          await expect
-            .poll(() => page.getByRole('region', { name: 'What its requests cost' }).innerText())
-            .toMatch(/a-priced-model\s+\$0.50\s+\$0.25.*past changed \(message 4\)/s);
-        },
-        { at: month },
+    await visit('', async (page) => {
+      const figure = (name: string) => page.locator('.figure').filter({ hasText: name }).innerText();
+      await page.locator('.plot canvas').first().waitFor();
+      await expect
+        .poll(() => page.locator('.sentence').innerText())
+        .toMatch(/^27 days: \$[\d.]+ instead of \$[\d.]+; \d+ cuts were needed after all.*; 1 compaction seen\.$/);
+      expect(await figure('Saved, net')).toMatch(/\$[\d.]+\n\d+ % of what it would have cost/);
+      const main = page.getByRole('main');
+      for (const words of ['of the texts looked at', 'of newly billed input', 'of all input', 'of the bill'])
+        await main.getByText(words).first().waitFor();
+      expect(await main.getByRole('region', { name: 'Against a control group' }).innerText()).toMatch(
+        /Cost of a conversation/,
       );
-    } finally {
-      await month.close();
-    }
+      expect(await main.getByRole('region', { name: 'Why the cache missed' }).innerText()).toMatch(/expired.*\$/);
+      expect(await main.locator('.tool-bars').innerText()).toMatch(/web_fetch\s+\$[\d.]+\s+\$[\d.]+ regret, \d+ texts/);
+      expect(await main.locator('.spark').count()).toBeGreaterThan(3);
+      const canvas = page.locator('.plot .u-over').first();
+      await canvas.hover();
+      await expect.poll(() => page.locator('.readout').first().textContent()).toMatch(/^\w+ \d+: /);
+      const before = await figure('Billed');
+      await page.getByRole('combobox', { name: 'Project' }).selectOption('billing-api');
+      await expect.poll(() => figure('Billed')).not.toBe(before);
+      expect(page.url()).toContain('project=billing-api');
+      await page.locator('fieldset').getByText('Tokens').click();
+      await page.getByText('The same as a table').click();
+      expect(await page.getByRole('region', { name: 'By day' }).locator('tbody tr').count()).toBe(30);
+      expect(await contrastFaults(page)).toEqual([]);
+      await page.goto(`${stage.url}/#/tools?days=90&project=checkout`);
+      await expect
+        .poll(() => page.locator('tbody tr').filter({ hasText: 'web_fetch' }).filter({ hasText: 'docs' }).innerText())
+        .toMatch(/docs.*recovered/s);
+      await page.getByRole('region', { name: 'Declared tools' }).getByRole('rowheader', { name: 'big_tool' }).waitFor();
+    });
   });
 
-  it('says what to do where there is nothing yet', async () => {
-    const fresh = await openStage();
-    try {
-      await visit(
-        '',
-        async (page) => {
-          await page.getByText('Nothing has come through yet').waitFor();
-          const start = await page.getByText('OPENAI_BASE_URL').innerText();
-          for (const name of ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'])
-            expect(start).toContain(`${name}=${fresh.url}`);
-          for (const [view, words] of [
-            ['live', 'No request has come yet'],
-            ['conversations', 'No conversation has been seen yet'],
-            ['tools', 'No text was looked at yet'],
-            ['store', 'Nothing was cut yet'],
-            ['fleet', 'The fleet is off'],
-            ['doctor', 'The checks run where the server was started'],
-            ['conversation/p/none', 'Nothing is known of this conversation'],
-            ['text/prn_0123456789AB', 'This original is not there'],
-          ] as const) {
-            await page.goto(`${fresh.url}/#/${view}`);
-            await page.getByText(words).waitFor();
-          }
-          await page.goto(`${fresh.url}/#/live`);
-          await page.getByText('following').waitFor();
-          await work(fresh); // and the first request takes the place of the advice
-          await page.locator('.requests > li').first().waitFor();
-        },
-        { at: fresh },
+  it('asks for the token once, says what to do where there is nothing yet, and gives reasons in the language of the markers', async () => {
+    const fresh = await openStage({ env: { MCP_PRUNER_AUTH_TOKEN: TOKEN, MCP_PRUNER_REASON_LANGUAGE: 'en' } });
+    afterwards(() => fresh.close());
+    const look = async (page: Page): Promise<void> => {
+      const field = page.getByLabel('Token');
+      await field.fill('wrong');
+      await page.keyboard.press('Enter');
+      await page.getByText('This is not the token.').waitFor();
+      expect(await axeFaults(page)).toEqual([]);
+      await field.fill(TOKEN);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Nothing has come through yet').waitFor();
+      await fresh.restart();
+      await page.reload();
+      await page.getByText('Nothing has come through yet').waitFor();
+      expect(await page.evaluate('document.cookie')).toBe('');
+      expect(await axeFaults(page)).toEqual([]);
+      const start = await page.getByText('OPENAI_BASE_URL').innerText();
+      for (const name of ['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'])
+        expect(start).toContain(`${name}=${fresh.url}`);
+      for (const [view, words] of [
+        ['live', 'No request has come yet'],
+        ['conversations', 'No conversation has been seen yet'],
+        ['tools', 'No text was looked at yet'],
+        ['store', 'Nothing was cut yet'],
+        ['fleet', 'The fleet is off'],
+        ['doctor', 'The checks run where the server was started'],
+        ['conversation/p/none', 'Nothing is known of this conversation'],
+        ['text/prn_0123456789AB', 'This original is not there'],
+      ] as const) {
+        await page.goto(`${fresh.url}/#/${view}`);
+        await page.getByText(words).waitFor();
+      }
+      await page.goto(`${fresh.url}/#/live`);
+      await page.getByText('following').waitFor();
+      await work(fresh); // and the first request takes the place of the advice
+      await page.locator('.requests > li').first().waitFor();
+      const read = async (path: string) => (await page.request.get(`${fresh.url}/page/api/${path}`)).json();
+      const { prunes } = (await read('prunes')) as { prunes: { pruneId: string }[] };
+      const why = (await read(`why?id=${prunes.at(-1)?.pruneId}`)) as WhyShown;
+      expect(why.language).toBe('en');
+      expect(why.regions.map(({ words }) => words)).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^rule import: imports stay/),
+          expect.stringMatching(/, below .*off focus/),
+        ]),
       );
-    } finally {
-      await fresh.close();
-    }
+    };
+    await visit('', look, { at: fresh });
   });
 
   it('says that the store is away, and shows what needs none', async () => {
@@ -505,11 +577,15 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           await page.getByRole('button', { name: 'Earlier requests' }).click();
           await expect.poll(() => rows.count()).toBe(100);
           expect(await rows.last().textContent()).toContain('model-99900');
-          await page.goto(`${full.url}/#/conversations`);
-          await expect.poll(() => page.locator('.row').count()).toBe(50);
-          await page.getByRole('button', { name: 'Earlier conversations' }).click();
-          await expect.poll(() => page.locator('.row').count()).toBe(100);
+          await page.getByLabel('Only requests').selectOption('fault');
+          await page.getByText('No request fits so far.').waitFor();
+          await page.goto(`${full.url}/#/conversations?sort=dollars`);
+          await expect.poll(() => page.locator('.talk').count()).toBe(50);
+          expect(await page.locator('.talk').first().innerText()).toContain('$99.95');
+          await page.getByRole('button', { name: 'More conversations' }).click();
+          await expect.poll(() => page.locator('.talk').count()).toBe(100);
           await page.goto(`${full.url}/#/conversation//c-1000`);
+          await page.locator('.timeline svg .column').nth(99).waitFor();
           await expect.poll(() => page.getByRole('article').count()).toBe(100);
           await page.getByRole('button', { name: 'Earlier texts' }).click();
           await expect.poll(() => page.getByRole('article').count()).toBe(200);
@@ -519,7 +595,7 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
           await page.getByRole('link', { name: 'prn_000000009950' }).waitFor();
           expect(await page.getByText('page 2').isVisible()).toBe(true);
           await page.goto(`${full.url}/#/overview`);
-          await page.locator('.plot canvas').waitFor();
+          await page.locator('.plot canvas').first().waitFor();
         },
         { at: full },
       );

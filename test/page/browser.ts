@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -86,6 +87,18 @@ export function contrastFaults(page: Page): Promise<string[]> {
     }
     return [...faults];
   })()`);
+}
+
+/** Rules of axe-core for WCAG 2.0 to 2.2, levels A and AA. */
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+/** What axe-core finds wrong with a page: the rule and the place. */
+export async function axeFaults(page: Page): Promise<string[]> {
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source);
+  const { violations } = await page.evaluate<{ violations: axe.Result[] }>(
+    `axe.run(document, { runOnly: ${JSON.stringify(WCAG)}, resultTypes: ['violations'] })`,
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target, html }) => `${id}: ${target.join(' ')} ${html}`));
 }
 
 /** Text cells of tables and of the Live list with less than 6 em for their content, and Live rows that are cut off. */

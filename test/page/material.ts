@@ -4,6 +4,7 @@ import { encodeBody } from '../../src/store/decision-codec.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../gc/agent.ts';
 import { serverLog, sourceFile } from '../helpers/texts.ts';
+import { seedLedger } from './month.ts';
 import type { Stage } from './stage.ts';
 
 /** What tools may answer to do harm: markup, a line of a megabyte, text that turns its direction, control characters. */
@@ -31,6 +32,40 @@ export async function work(stage: Stage, headers: Record<string, string> = {}): 
   agent.chatter(2);
   await agent.send();
   return agent;
+}
+
+/** A month in the ledger, and for the newest conversation a compaction, a recovery, a priced request; a declared tool. Returns it. */
+export async function addHistory(stage: Stage): Promise<string> {
+  const read = async (path: string) => (await fetch(`${stage.url}/page/api/${path}`)).json();
+  const { prunes } = (await read('prunes')) as { prunes: { pruneId: string }[] };
+  const { requests } = (await read('requests?project=default')) as { requests: { conversation: string }[] };
+  const [name = ''] = requests.map((one) => one.conversation);
+  const ranges = [{ start_line: 5, end_line: 20 }];
+  // the newest prunes are those of other projects
+  await stage.call('recover_text', { prune_id: prunes.at(-1)?.pruneId, ranges, include_line_numbers: true });
+  const nowMs = Date.now();
+  const store = openSqliteStore({
+    path: stage.dbPath,
+    clock: { nowMs: () => nowMs },
+    ttlMs: 1e8,
+    maxBytes: 1e9,
+    maxEvents: 1e6,
+  });
+  const about = { project: 'default', client: 'codex', model: 'gpt-test', session: '', tokens: 90_000, atMs: nowMs };
+  await store.compactions.add({ ...about, continues: name });
+  const tool = { name: 'big_tool', hash: 'h', kind: 'plain', tokens: 900, saves: 600 } as const;
+  const seen = { project: 'checkout', client: 'codex', conversation: 'c', isFirst: true, declarations: [tool] };
+  await store.shelf.see({
+    ...seen,
+    calls: new Map(),
+    shortened: new Set<string>(),
+    tokensSaved: 0,
+    never: () => false,
+    atMs: nowMs,
+  });
+  await store.close();
+  await seedLedger(stage.dbPath, name);
+  return name;
 }
 
 const BODY = encodeBody({
@@ -69,6 +104,11 @@ export async function fillStore(path: string, requests: number, texts = requests
         type, effect, tokens, lines, tool, path, start_line, end_line, call_key, about, mentions, edited)
       SELECT 'p', 's' || i, 1000, '', i, i / 5, 9, ${nowMs}, 'tool', 'code', 'read', 100, 10, 'read', 'f' || i, 0, 0, 0,
         x'', x'', x'' FROM c;
+    ${upTo(requests)} INSERT INTO ledger_turn (request_id, at_ms, project, conversation, wire, model, arm, estimated, fresh, write5m,
+        write1h, read, output, dollars, dollars_without, removed, removed_new, miss, miss_tokens, miss_dollars, miss_at,
+        regret_tokens, regret_dollars)
+      SELECT 'r' || i, ${nowMs} - (${requests} - i) * 1000, 'p', 'c-' || (i % 1000 + 1), 'chat', 'm', 'pruned', 0, 100, 0, 0, 900, 9,
+        (i % 1000 + 0.5) / 1000, 1, 50, 20, NULL, 0, 0, -1, 0, 0 FROM c;
     INSERT INTO usage VALUES ('${new Date(nowMs).toISOString().slice(0, 10)}', 'm', '', ${requests}, 9, 9, 9000, 900);
     COMMIT;
   `);

@@ -5,6 +5,9 @@ import { conversationPage, conversationsFrom } from '../../src/page/conversation
 import { happenedIn, requestsBefore } from '../../src/page/requests.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { afterwards } from '../helpers/afterwards.ts';
+import { hasPostgres, sharedDatabase } from '../helpers/postgres.ts';
+import { work } from './material.ts';
+import { openStage } from './stage.ts';
 
 function aStore(maxEvents = 100_000) {
   const clock = { nowMs: () => 1_700_000_000_000 };
@@ -97,6 +100,45 @@ describe('pages of requests', () => {
   });
 });
 
+describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
+  const emptyDatabase = sharedDatabase();
+
+  it('everything that the page reads is answered', async () => {
+    const server = await openStage({ env: { MCP_PRUNER_DATABASE_URL: await emptyDatabase() } });
+    afterwards(() => server.close());
+    await work(server);
+    const read = async (path: string) => {
+      const answer = await fetch(`${server.url}/page/api/${path}`);
+      expect([path, answer.status]).toEqual([path, 200]);
+      return (await answer.json()) as Record<string, unknown>;
+    };
+    const { requests } = (await read('requests')) as { requests?: { conversation: string; project: string }[] };
+    const name = requests?.[0]?.conversation ?? '';
+    expect(requests?.[0]).toMatchObject({ project: 'default' });
+    const sorted = ['seen', 'requests', 'dollars', 'saved', 'cut'].map(
+      (sort) => `conversations?sort=${sort}&q=checkout`,
+    );
+    const lines = ['project', 'model', 'tool'].map((by) => `lines?days=7&by=${by}&measure=tokens`);
+    for (const path of [
+      ...sorted,
+      ...lines,
+      'facets',
+      'shelf?days=7',
+      'ledger?days=7',
+      'contexts?days=7',
+      'store',
+      'prunes',
+    ])
+      await read(path);
+    expect(await read(`conversation?name=${name}`)).toMatchObject({ conversation: { name, project: 'default' } });
+    expect(await read(`timeline?name=${name}`)).toMatchObject({
+      turns: [{}, {}, {}, {}],
+      compactions: [],
+      recoveries: [],
+    });
+  });
+});
+
 describe('conversations', () => {
   it('are shown under their project name, and say whether the provider verifies their history', async () => {
     const store = aStore();
@@ -104,8 +146,9 @@ describe('conversations', () => {
       ...{ project, conversationId, atMs, task: '', turns: 1, messages: 1, whole: true, segments: [] },
     });
     await store.segments.note([seen('checkout', 'open', 1), seen(immutableHistoryProject('checkout'), 'thinking', 2)]);
-    const parts = { segments: store.segments, store, flush: () => Promise.resolve() };
-    const { conversations } = await conversationsFrom(parts, undefined);
+    const recall = { search: () => Promise.reject(new Error('nothing is searched')) };
+    const parts = { segments: store.segments, browse: store.browse, recall, store, flush: () => Promise.resolve() };
+    const { conversations } = await conversationsFrom(parts, { sort: 'seen', from: 0 });
     expect(conversations.map(({ project, name, bound }) => [project, name, bound])).toEqual([
       ['checkout', 'thinking', true],
       ['checkout', 'open', false],

@@ -1,7 +1,7 @@
 import { describe } from 'vitest';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from '../../src/store/postgres.ts';
-import { conversationsContract } from '../contract/conversations.suite.ts';
+import { browseContract } from '../contract/browse.suite.ts';
 import { keysContract } from '../contract/keys.suite.ts';
 import { ledgerContract } from '../contract/ledger-store.suite.ts';
 import { recallContract } from '../contract/recall.suite.ts';
@@ -50,5 +50,5 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   keysContract('a store', beside);
   recallContract('a store', beside);
   shelfContract('a store', beside);
-  conversationsContract('a store', beside);
+  browseContract('a store', beside);
 });

@@ -1,5 +1,5 @@
+import type { BrowseStore } from '../../core/ports/browse.ts';
 import type { CompactionStore } from '../../core/ports/compactions.ts';
-import type { ConversationStore } from '../../core/ports/conversations.ts';
 import type { LedgerStore } from '../../core/ports/ledger.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
 import type { RecallStore } from '../../core/ports/recall.ts';
@@ -19,8 +19,8 @@ import type {
 } from '../../core/ports.ts';
 import type { StoreUnavailable } from '../../errors.ts';
 import type { StoreHandle } from '../../store/handle.ts';
+import { NarrowedBrowse } from './browse.ts';
 import { NarrowedCompactions } from './compactions.ts';
-import { NarrowedConversations } from './conversations.ts';
 import { NarrowedLedger } from './ledger.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
@@ -50,7 +50,7 @@ export class NarrowedStore implements StoreHandle {
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly shelf: ShelfStore;
-  readonly conversations: ConversationStore;
+  readonly browse: BrowseStore;
   readonly #unscoped: Wide;
   readonly #ownProjects: readonly string[];
   readonly #viewer: Viewer;
@@ -65,7 +65,7 @@ export class NarrowedStore implements StoreHandle {
     this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
     this.ledger = new NarrowedLedger(store.ledger, ownProjects);
     this.compactions = new NarrowedCompactions(store.compactions, ownProjects);
-    this.conversations = new NarrowedConversations(store.conversations, ownProjects);
+    this.browse = new NarrowedBrowse(store.browse, ownProjects);
     this.shelf = new NarrowedShelf(store.shelf, ownProjects);
     this.recall = new NarrowedRecall(store.recall, ownProjects, (ids) => this.#owned(ids));
   }

@@ -3,6 +3,7 @@ import { extensionViews } from '../../extensions/ui/views.tsx';
 import { Failure, loadSession, type Session, words } from './api.tsx';
 import { Icon } from './parts/icon.tsx';
 import { Trouble } from './parts/loaded.tsx';
+import { Shortcuts } from './parts/shortcuts.tsx';
 import { Toasts } from './parts/toast.tsx';
 import { type Route, to, useRoute } from './route.tsx';
 import { useTheme } from './theme.tsx';
@@ -174,6 +175,7 @@ function Side({ session, current }: { session: Session; current: string }) {
           {theme === 'auto' ? 'Automatic' : theme === 'light' ? 'Light' : 'Dark'}
           <span class="unseen"> colours</span>
         </button>
+        <Shortcuts />
         <small class="quiet">version {session.version}</small>
       </div>
     </div>

@@ -11,7 +11,7 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
   // an unread body has no conversation, so the request is its own run
   const runId = report.conversationId || report.requestId;
   const opId = report.requestId;
-  const { childId = null, project } = report;
+  const { childId = null, project, tools } = report;
   const events: EventRecord[] = [];
   const add = (kind: string, level: EventRecord['level'], payload: EventRecord['payload']): void => {
     events.push({ tsMs, runId, opId, kind, level, payload, childId, project });
@@ -26,6 +26,8 @@ export function eventsOf(report: RequestReport, tsMs: number, saved: number, sha
     end: report.end,
     upstream_error: report.upstreamError,
     total_ms: tenths(report.totalMs),
+    project: tools?.project,
+    client: tools?.client,
     shadow: shadow || undefined,
   });
   for (let i = report.newFrom; i < report.outcomes.length; i++) {

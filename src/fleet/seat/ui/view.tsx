@@ -10,7 +10,7 @@ export function FleetView() {
   return (
     <>
       <Head title="Fleet" about="Agents that were started here, and what they share.">
-        <button type="button" onClick={fleet.reload}>
+        <button type="button" data-refresh onClick={fleet.reload}>
           Refresh
         </button>
       </Head>

@@ -1,37 +1,43 @@
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 
-/** One row of bars, stacked upon those before it. */
+/** One part of a stack, or a line above it. */
 export interface Series {
   readonly name: string;
   readonly values: readonly number[];
   /** Name of the custom property of the style sheet that holds its colour. */
   readonly colour: string;
+  /** A dashed line by its own values, stacked upon nothing. */
+  readonly isLine?: boolean;
 }
 
-const HEIGHT = 220;
+interface PlotProps {
+  readonly days: readonly string[];
+  /** From below. */
+  readonly series: readonly Series[];
+  readonly kind: 'areas' | 'bars';
+  readonly label: (day: string) => string;
+  readonly tick: (value: number) => string;
+}
+
+const HEIGHT = 230;
 const LABELS_APART = 64;
 
 /**
- * Bars by day, stacked. It is drawn on a canvas, which nobody can read aloud: whoever uses it puts the same figures into
- * a table beside it.
+ * Days in a row, their parts stacked. The figures of the day under the pointer stand below. It is drawn on a canvas, which
+ * nobody can read aloud: whoever uses it puts the same figures into a table beside it.
  */
-export function DayBars({
-  days,
-  series,
-  label,
-  tick,
-}: {
-  days: readonly string[];
-  series: readonly Series[];
-  label: (day: string) => string;
-  tick: (value: number) => string;
-}) {
+export function DayPlot(props: PlotProps) {
+  const { days, series, kind } = props;
   const place = useRef<HTMLDivElement>(null);
+  const readout = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
     const box = place.current;
     if (!box) return;
-    const draw = (): uPlot => new uPlot(optionsFor(box, days, series, label, tick), dataOf(days, series), box);
+    const read = (index: number | null): void => {
+      if (readout.current) readout.current.textContent = index === null ? '' : wordsOf(props, index);
+    };
+    const draw = (): uPlot => new uPlot(optionsFor(box, props, read), dataOf(days, series), box);
     let plot = draw();
     const again = (): void => {
       plot.destroy();
@@ -50,36 +56,51 @@ export function DayBars({
       removeEventListener('themechange', again);
       plot.destroy();
     };
-  }, [days, series]);
-  return <div class="plot" ref={place} aria-hidden="true" />;
+  }, [days, series, kind]);
+  return (
+    <div aria-hidden="true">
+      <div class="plot" ref={place} />
+      <p class="readout quiet small" ref={readout} />
+    </div>
+  );
 }
 
-/** Each row on top of those before it; the tallest is drawn first, so that the others stand before it. */
+function wordsOf({ days, series, label, tick }: PlotProps, index: number): string {
+  const parts = series
+    .filter(({ values }) => (values[index] ?? 0) !== 0)
+    .map(({ name, values }) => `${name} ${tick(values[index] ?? 0)}`);
+  return `${label(days[index] ?? '')}: ${parts.length === 0 ? 'nothing' : parts.join(', ')}`;
+}
+
+/** Lines first; then each part on top of those before it, the tallest first, so that the others stand before it. */
 function dataOf(days: readonly string[], series: readonly Series[]): uPlot.AlignedData {
   const sums = days.map(() => 0);
-  const stacked = series.map(({ values }) => values.map((value, i) => (sums[i] = (sums[i] ?? 0) + value)));
-  return [days.map((_, i) => i), ...stacked.reverse()];
+  const stacked = series
+    .filter(({ isLine }) => !isLine)
+    .map(({ values }) => values.map((value, i) => (sums[i] = (sums[i] ?? 0) + value)));
+  const lines = series.filter(({ isLine }) => isLine).map(({ values }) => [...values]);
+  return [days.map((_, i) => i), ...stacked.reverse(), ...lines];
 }
 
 function optionsFor(
   box: HTMLElement,
-  days: readonly string[],
-  series: readonly Series[],
-  label: (day: string) => string,
-  tick: (value: number) => string,
+  { days, series, kind, label, tick }: PlotProps,
+  onRead: (index: number | null) => void,
 ): uPlot.Options {
   const { fontFamily } = getComputedStyle(box);
   const colour = (name: string): string => colourOf(box, name);
   const axis = { stroke: colour('--muted'), font: `12px ${fontFamily}`, ticks: { show: false } };
-  const bars = uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.15 });
+  const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.72, 28], radius: 0.15 }) : undefined;
+  const half = kind === 'bars' ? 0.6 : 0.1;
   return {
     width: box.clientWidth || 300,
     height: HEIGHT,
     padding: [12, 20, 0, 0],
-    cursor: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     legend: { show: false },
+    hooks: { setCursor: [({ cursor }) => onRead(cursor.idx ?? null)] },
     scales: {
-      x: { time: false, range: [-0.6, days.length - 0.4] },
+      x: { time: false, range: [-half, days.length - 1 + half] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
@@ -102,15 +123,29 @@ function optionsFor(
     ],
     series: [
       {},
-      ...series.toReversed().map(
-        (one): uPlot.Series => ({
-          label: one.name,
-          fill: colour(one.colour),
-          width: 0,
-          points: { show: false },
-          paths: bars,
-        }),
-      ),
+      ...series
+        .filter(({ isLine }) => !isLine)
+        .toReversed()
+        .map(
+          (one): uPlot.Series => ({
+            label: one.name,
+            fill: colour(one.colour),
+            width: 0,
+            points: { show: false },
+            ...(bars && { paths: bars }),
+          }),
+        ),
+      ...series
+        .filter(({ isLine }) => isLine)
+        .map(
+          (one): uPlot.Series => ({
+            label: one.name,
+            stroke: colour(one.colour),
+            width: 2,
+            dash: [5, 4],
+            points: { show: false },
+          }),
+        ),
     ],
   };
 }
@@ -127,12 +162,31 @@ function colourOf(box: HTMLElement, name: string): string {
 export function Legend({ series }: { series: readonly Series[] }) {
   return (
     <ul class="legend">
-      {series.map(({ name, colour }) => (
+      {series.map(({ name, colour, isLine }) => (
         <li key={name}>
-          <i aria-hidden="true" style={{ background: `var(${colour})` }} />
+          <i aria-hidden="true" class={isLine ? 'line-mark' : ''} style={{ background: `var(${colour})` }} />
           {name}
         </li>
       ))}
     </ul>
+  );
+}
+
+const SPARK_WIDTH = 96;
+const SPARK_HEIGHT = 22;
+
+/** A line as large as a word; its figures stand elsewhere. */
+export function Spark({ values }: { values: readonly number[] | undefined }) {
+  if (!values || values.length < 2) return null;
+  const top = Math.max(...values, Number.MIN_VALUE);
+  const points = values.map((value, i) => {
+    const x = (i / (values.length - 1)) * SPARK_WIDTH;
+    return `${x.toFixed(1)},${(SPARK_HEIGHT - 2 - (Math.max(0, value) / top) * (SPARK_HEIGHT - 4)).toFixed(1)}`;
+  });
+  return (
+    <svg class="spark" viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`} aria-hidden="true">
+      <polygon points={`0,${SPARK_HEIGHT} ${points.join(' ')} ${SPARK_WIDTH},${SPARK_HEIGHT}`} />
+      <polyline points={points.join(' ')} />
+    </svg>
   );
 }

@@ -1,19 +1,26 @@
-import { useState } from 'preact/hooks';
-import type { ConversationPage, TextOfTurn } from '../../shapes.ts';
+import { useMemo, useState } from 'preact/hooks';
+import type { ConversationPage, ConversationShown, TextOfTurn, TimelineShown, TurnShown } from '../../shapes.ts';
 import { Failure, get, post, words } from '../api.tsx';
-import { compact, number, plural, share } from '../format.tsx';
-import { Bill } from '../parts/bill.tsx';
+import { compact, dollars, number, plural, share } from '../format.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
 import { Badge, Bar, BoundBadge, Head, Time } from '../parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
+import { Timeline } from '../parts/timeline.tsx';
 import { say } from '../parts/toast.tsx';
-import { to } from '../route.tsx';
+import { previousView, to } from '../route.tsx';
+import { nameOf } from './conversations.tsx';
 
-/** The texts of one conversation, turn by turn. */
+/** One conversation: its requests on a timeline, and its texts, turn by turn. */
 export function ConversationView({ project, name }: { project: string | null; name: string }) {
   const newest = useLoaded<ConversationPage>('conversation', { name, project });
+  const timeline = useLoaded<TimelineShown>('timeline', { name, project });
+  const [back] = useState(() => (previousView()?.startsWith(to('conversations')) ? previousView() : null));
+  const reload = (): void => {
+    newest.reload();
+    timeline.reload();
+  };
   const [earlier, setEarlier] = useState<readonly ConversationPage[]>([]);
   const [failure, setFailure] = useState<Failure | null>(null);
   const more = (before: NonNullable<ConversationPage['earlier']>): void => {
@@ -27,23 +34,11 @@ export function ConversationView({ project, name }: { project: string | null; na
   };
   return (
     <>
-      <Head
-        title="Conversation"
-        about={
-          newest.value && (
-            <>
-              {newest.value.conversation.project}
-              {newest.value.conversation.task === '' ? '' : ` · ${newest.value.conversation.task}`} ·{' '}
-              {plural(newest.value.conversation.turns, 'request')}, last <Time ms={newest.value.conversation.seenMs} />{' '}
-              {newest.value.conversation.bound && <BoundBadge />}
-            </>
-          )
-        }
-      >
-        <a class="button" href={to('conversations')}>
+      <Head title="Conversation" about={newest.value && <About of={newest.value.conversation} />}>
+        <a class="button" href={back ?? to('conversations')}>
           All conversations
         </a>
-        <button type="button" onClick={newest.reload}>
+        <button type="button" data-refresh onClick={reload}>
           Refresh
         </button>
       </Head>
@@ -53,8 +48,9 @@ export function ConversationView({ project, name }: { project: string | null; na
           const before = (earlier[0] ?? page).earlier;
           return (
             <>
+              {timeline.failure && <Trouble failure={timeline.failure} retry={timeline.reload} />}
+              {timeline.value && <Requests timeline={timeline.value} texts={texts} />}
               <Sums texts={texts} />
-              <Bill conversation={name} />
               {failure && <Trouble failure={failure} />}
               {before && (
                 <button type="button" class="more" onClick={() => more(before)}>
@@ -67,6 +63,92 @@ export function ConversationView({ project, name }: { project: string | null; na
         }}
       </Show>
     </>
+  );
+}
+
+function About({ of }: { of: ConversationShown }) {
+  const { project, client, bill, turns, seenMs, bound } = of;
+  const facts = [nameOf(of), project, client, bill?.model].filter((fact) => fact);
+  return (
+    <>
+      {facts.join(' · ')} · {plural(bill?.requests ?? turns, 'request')}, last <Time ms={seenMs} />
+      {bill && bill.dollars !== null && bill.dollarsWithout !== null && (
+        <>
+          {' · '}
+          <b>{dollars(bill.dollars)}</b> instead of {dollars(bill.dollarsWithout)}
+        </>
+      )}{' '}
+      {bound && <BoundBadge />}
+    </>
+  );
+}
+
+/** Texts that came with one request. */
+interface Turn {
+  readonly turn: number;
+  readonly texts: readonly TextOfTurn[];
+}
+
+/** The timeline, with the cuts of the request that is selected: the newest with a new cut, until another one is. */
+function Requests({ timeline, texts }: { timeline: TimelineShown; texts: readonly TextOfTurn[] }) {
+  const { turns } = timeline;
+  const [chosen, setChosen] = useState<number | null>(null);
+  const cutLast = turns.findLastIndex(({ removedNew }) => removedNew > 0);
+  const selected = Math.min(chosen ?? (cutLast < 0 ? turns.length - 1 : cutLast), turns.length - 1);
+  const groups = useMemo(() => turnsOf(texts), [texts]);
+  const own = groups.filter((group) => nearest(turns, group.texts[0]?.atMs ?? 0) === selected);
+  const [first] = own;
+  const cut = own.flatMap((group) => group.texts).filter(({ cuts }) => cuts.length > 0);
+  return (
+    <Timeline timeline={timeline} selected={selected} onSelect={setChosen}>
+      {first && (
+        <p>
+          <button type="button" onClick={() => goTo(first.turn)}>
+            Go to its texts
+          </button>
+        </p>
+      )}
+      {cut.map((text) => (
+        <CutOf key={text.row} text={text} />
+      ))}
+    </Timeline>
+  );
+}
+
+/** Index of the request that was sent nearest to a time. */
+function nearest(turns: readonly TurnShown[], atMs: number): number {
+  let best = -1;
+  let apart = Number.POSITIVE_INFINITY;
+  for (const [i, turn] of turns.entries()) {
+    const by = Math.abs(turn.atMs - atMs);
+    if (by < apart) [best, apart] = [i, by];
+  }
+  return best;
+}
+
+const idOf = (turn: number): string => `turn-${turn}`;
+
+function goTo(turn: number): void {
+  const heading = document.getElementById(idOf(turn));
+  heading?.scrollIntoView({ block: 'start' });
+  heading?.focus();
+}
+
+/** A cut text of the selected request, with its reasons in place. */
+function CutOf({ text }: { text: TextOfTurn }) {
+  const [open, setOpen] = useState(false);
+  const title = titleOf(text);
+  const before = text.cuts.reduce((sum, cut) => sum + cut.tokensBefore, 0);
+  const after = text.cuts.reduce((sum, cut) => sum + cut.tokensAfter, 0);
+  return (
+    <div>
+      <code class="breaks">{title}</code> {compact(before)} → {compact(after)} tokens{' '}
+      <button type="button" class="small" data-cut aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? 'Close' : 'Why?'}
+        <span class="unseen"> The reasons for the cuts of {title}, at the timeline</span>
+      </button>
+      {open && text.cuts.map(({ pruneId }) => <TextView key={pruneId} id={pruneId} explained />)}
+    </div>
   );
 }
 
@@ -85,18 +167,23 @@ function Sums({ texts }: { texts: readonly TextOfTurn[] }) {
   );
 }
 
-function Turns({ texts, project, onChange }: { texts: readonly TextOfTurn[]; project: string; onChange: () => void }) {
+function turnsOf(texts: readonly TextOfTurn[]): readonly Turn[] {
   const turns: { readonly turn: number; readonly texts: TextOfTurn[] }[] = [];
   for (const text of texts) {
     const last = turns.at(-1);
     if (last?.turn === text.turn) last.texts.push(text);
     else turns.push({ turn: text.turn, texts: [text] });
   }
+  return turns;
+}
+
+function Turns({ texts, project, onChange }: { texts: readonly TextOfTurn[]; project: string; onChange: () => void }) {
+  const turns = turnsOf(texts);
   return (
     <>
       {turns.map(({ turn, texts: own }) => (
         <section class="turn" key={own[0]?.row} aria-label={`Request ${turn}`}>
-          <h2>
+          <h2 id={idOf(turn)} tabIndex={-1}>
             Request {number(turn)}
             {own[0] && (
               <span class="quiet">
@@ -163,7 +250,7 @@ function Text({ text, project, onChange }: { text: TextOfTurn; project: string; 
             </button>
           )}
           {ids.length > 0 && open === null && (
-            <button type="button" onClick={() => setOpen('why')}>
+            <button type="button" data-cut onClick={() => setOpen('why')}>
               Why?<span class="unseen"> The reasons for the cuts of {title}</span>
             </button>
           )}

@@ -1,46 +1,121 @@
-import { useState } from 'preact/hooks';
-import type { ConversationShown } from '../../shapes.ts';
+import { useEffect, useState } from 'preact/hooks';
+import type { ConversationShown, ConversationsShown, FacetsShown } from '../../shapes.ts';
 import { Failure, get, words } from '../api.tsx';
-import { plural } from '../format.tsx';
+import { ago, compact, dollars, number, plural, share } from '../format.tsx';
+import { Choose, SearchField } from '../parts/filters.tsx';
 import { Show, Trouble, useLoaded } from '../parts/loaded.tsx';
-import { BoundBadge, Empty, Head, Time } from '../parts/pieces.tsx';
-import { to } from '../route.tsx';
+import { Badge, BoundBadge, Empty, Head, Time } from '../parts/pieces.tsx';
+import { type Filters, to, useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-interface Page {
-  readonly conversations: readonly ConversationShown[];
-  readonly more: boolean;
-}
+const ORDERS = [
+  ['seen', 'newest first'],
+  ['dollars', 'most spent first'],
+  ['saved', 'most saved first'],
+  ['requests', 'most requests first'],
+  ['cut', 'biggest cut first'],
+] as const;
+const FILTERS = ['project', 'client', 'model', 'wire', 'q'] as const;
 
-/** Conversations, the one seen last first. */
+/** Conversations, found by words and filters that stand in the address. */
 export function ConversationsView() {
-  const first = useLoaded<Page>('conversations');
+  const [filters, change] = useFilters();
+  const { project, client, model, wire, q, sort } = filters;
+  const query = { project, client, model, wire, q, sort };
+  const first = useLoaded<ConversationsShown>('conversations', query);
+  const facets = useLoaded<FacetsShown>('facets');
+  const isFiltered = FILTERS.some((name) => (filters[name] ?? '') !== '');
   return (
     <>
-      <Head title="Conversations" about="What agents talk about, text by text." />
+      <Head title="Conversations" about="What agents worked on, with what it cost and what was cut of it.">
+        <button type="button" data-refresh onClick={first.reload}>
+          Refresh
+        </button>
+      </Head>
+      {facets.value && <Bar facets={facets.value} filters={filters} onChange={change} />}
       <Show of={first}>
         {(page) =>
-          page.conversations.length === 0 ? (
+          page.conversations.length > 0 ? (
+            <List key={JSON.stringify(query)} first={page} query={query} />
+          ) : isFiltered ? (
+            <Empty title="No conversation fits">
+              <button
+                type="button"
+                onClick={() => change(Object.fromEntries(FILTERS.map((name) => [name, ''] as const)))}
+              >
+                Take all filters out
+              </button>
+            </Empty>
+          ) : (
             <Empty title="No conversation has been seen yet">
               <Start />
             </Empty>
-          ) : (
-            <List first={page} />
           )
         }
       </Show>
+      {facets.value && !facets.value.titles && (
+        <p class="quiet small">
+          <code>MCP_PRUNER_CONVERSATION_TITLES=true</code> lists conversations by the first 60 characters of the user.
+        </p>
+      )}
     </>
   );
 }
 
-function List({ first }: { first: Page }) {
+function Bar({
+  facets: { projects, clients, models, wires },
+  filters,
+  onChange,
+}: {
+  facets: FacetsShown;
+  filters: Filters;
+  onChange: (change: Filters) => void;
+}) {
+  const choose = (name: string, any: string, values: readonly string[]) =>
+    values.length > 1 || (filters[name] ?? '') !== '' ? (
+      <Choose
+        label={name}
+        any={any}
+        values={values}
+        value={filters[name] ?? ''}
+        onChoose={(value) => onChange({ [name]: value })}
+      />
+    ) : null;
+  return (
+    <search class="filter">
+      <SearchField
+        label="Search conversations and what tools returned"
+        value={filters.q ?? ''}
+        onWords={(q) => onChange({ q: q.trim() })}
+      />
+      {choose('project', 'all projects', projects)}
+      {choose('client', 'all clients', clients)}
+      {choose('model', 'all models', models)}
+      {choose('wire', 'all wires', wires)}
+      <Choose
+        label="Order"
+        values={ORDERS}
+        value={filters.sort ?? 'seen'}
+        onChoose={(sort) => onChange({ sort: sort === 'seen' ? '' : sort })}
+      />
+    </search>
+  );
+}
+
+function List({ first, query }: { first: ConversationsShown; query: Parameters<typeof get>[1] }) {
   const [later, setLater] = useState<readonly ConversationShown[]>([]);
   const [more, setMore] = useState(first.more);
   const [failure, setFailure] = useState<Failure | null>(null);
-  const all = [...first.conversations, ...later];
-  const earlier = (): void => {
-    const last = all.at(-1);
-    get<Page>('conversations', { seen: last?.seenMs, row: last?.row }).then(
+  useEffect(() => {
+    setLater([]);
+    setMore(first.more);
+  }, [first]);
+  const all = [
+    ...first.conversations,
+    ...later.filter(({ row }) => first.conversations.every((one) => one.row !== row)),
+  ];
+  const further = (): void => {
+    get<ConversationsShown>('conversations', { ...query, from: first.conversations.length + later.length }).then(
       (page) => {
         setLater([...later, ...page.conversations]);
         setMore(page.more);
@@ -51,29 +126,86 @@ function List({ first }: { first: Page }) {
   };
   return (
     <>
-      <ul class="rows">
-        {all.map(({ row, project, bound, name, task, turns, messages, seenMs }) => (
-          <li key={row}>
-            <a class="row" href={to('conversation', project, name)}>
-              <b>{task === '' ? project : `${project} · ${task}`}</b>
-              {bound && <BoundBadge />}
-              <code class="quiet">{name.slice(0, 12)}</code>
-              <span class="quiet">
-                {plural(turns, 'request')}, {plural(messages, 'message')}
-              </span>
-              <span class="quiet far">
-                <Time ms={seenMs} />
-              </span>
-            </a>
-          </li>
+      <div class="talk-heads quiet small" aria-hidden="true">
+        <span>Conversation</span>
+        <span>Requests</span>
+        <span>Cost</span>
+        <span>Saved</span>
+        <span>Biggest cut</span>
+        <span>Last request</span>
+      </div>
+      <ul class="rows talks" aria-label="Conversations">
+        {all.map((one) => (
+          <Row key={one.row} of={one} />
         ))}
       </ul>
       {failure && <Trouble failure={failure} />}
       {more && (
-        <button type="button" class="more" onClick={earlier}>
-          Earlier conversations
+        <button type="button" class="more" onClick={further}>
+          More conversations
         </button>
       )}
     </>
   );
+}
+
+/** How a conversation is called: by its user's first words, else by its task, else by its id. */
+export function nameOf({ opening, task, name }: Pick<ConversationShown, 'opening' | 'task' | 'name'>): string {
+  return opening || task || name.slice(0, 12);
+}
+
+function Row({ of }: { of: ConversationShown }) {
+  const { project, bound, name, turns, seenMs, client, bill, compactions, continues, hit } = of;
+  const cost = bill?.dollars ?? null;
+  const without = bill?.dollarsWithout ?? null;
+  return (
+    <li>
+      <a class="talk" data-step href={to('conversation', project, name)}>
+        <span class="talk-name">
+          <b class={of.opening || of.task ? '' : 'mono'}>{nameOf(of)}</b>
+          <span class="quiet small">
+            {[project, client, bill && modelsOf(bill), bill?.wire].filter((part) => part).join(' · ')}
+          </span>{' '}
+          {bound && <BoundBadge />}
+          {compactions > 0 && <Badge tone="warn">{plural(compactions, 'compaction')}</Badge>}
+          {continues !== null && <Badge>goes on from a summary</Badge>}
+        </span>
+        <span class="talk-figure">
+          {number(bill?.requests ?? turns)} <span class="talk-unit">requests</span>
+        </span>
+        <span class="talk-figure">
+          <span class="talk-unit">cost</span> {cost === null ? '–' : dollars(cost)}
+        </span>
+        <span class="talk-figure">
+          <span class="talk-unit">saved</span>{' '}
+          {cost === null || without === null ? (
+            '–'
+          ) : (
+            <span class={without > cost ? 'saves' : ''}>
+              {dollars(without - cost)} <span class="quiet small">{share(without - cost, without)}</span>
+            </span>
+          )}
+        </span>
+        <span class="talk-figure">
+          <span class="talk-unit">biggest cut</span>{' '}
+          {bill && bill.biggestCut > 0 ? `−${compact(bill.biggestCut)}` : '–'}
+        </span>
+        <span class="talk-figure quiet">
+          <Time ms={seenMs}>{ago(seenMs, Date.now())}</Time>
+        </span>
+      </a>
+      {hit && (
+        <p class="talk-hit small">
+          <a href={to('text', hit.pruneId)}>
+            <code>{hit.of || hit.pruneId}</code>
+          </a>{' '}
+          <span class="quiet">lines {hit.lines}</span> <code class="quiet breaks">{hit.text.replace(/\s+/g, ' ')}</code>
+        </p>
+      )}
+    </li>
+  );
+}
+
+function modelsOf({ model, otherModels }: NonNullable<ConversationShown['bill']>): string {
+  return otherModels > 0 ? `${model} +${otherModels}` : model;
 }

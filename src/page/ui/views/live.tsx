@@ -1,16 +1,21 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { NoteShown, RequestShown } from '../../shapes.ts';
+import { type AskedRequests, fits } from '../../requests.ts';
+import type { FacetsShown, NoteShown, RequestShown } from '../../shapes.ts';
 import { Failure, get, words } from '../api.tsx';
-import { clock, compact, duration, number, plural } from '../format.tsx';
-import { Trouble } from '../parts/loaded.tsx';
+import { clock, compact, dayName, dollars, duration, iso, number, plural } from '../format.tsx';
+import { Choose } from '../parts/filters.tsx';
+import { Trouble, useLoaded } from '../parts/loaded.tsx';
 import { Badge, Empty, Head, Time } from '../parts/pieces.tsx';
 import { TextView } from '../parts/text-view.tsx';
-import { to } from '../route.tsx';
+import { to, useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
 /** Requests that are shown at once; the older go, and come back by "Earlier". */
 const MOST_SHOWN = 300;
 const MOST_NOTES = 5;
+/** A request is billed shortly after its answer: its cost is asked for then. */
+const BILLED_AFTER_MS = 1_500;
+const MOST_ASKED = 50;
 
 interface Page {
   readonly requests: readonly RequestShown[];
@@ -35,6 +40,12 @@ export function LiveView() {
   const isPaused = useRef(false);
   isPaused.current = paused;
   const [round, setRound] = useState(0);
+  const [filters, change] = useFilters();
+  const facets = useLoaded<FacetsShown>('facets');
+  const asked = askedOf(filters);
+  const wanted = useRef(asked);
+  wanted.current = asked;
+  const chosen = JSON.stringify(asked);
 
   useEffect(() => {
     let source: EventSource | null = null;
@@ -42,9 +53,21 @@ export function LiveView() {
     const came = (event: MessageEvent<string>): void => {
       const { requests, notes } = JSON.parse(event.data) as { requests: RequestShown[]; notes: NoteShown[] };
       setLink('on');
-      setState((before) => before && withNew(before, requests.reverse(), notes.reverse(), isPaused.current));
+      const fit = requests.filter((one) => fits(one, wanted.current)).reverse();
+      setState((before) => before && withNew(before, fit, notes.reverse(), isPaused.current));
+      if (fit.length > 0) setTimeout(askCosts, BILLED_AFTER_MS, fit);
     };
-    get<Page>('requests').then(
+    const askCosts = (of: readonly RequestShown[]): void => {
+      const ids = of.slice(0, MOST_ASKED).map(({ requestId }) => requestId);
+      get<{ dollars: Record<string, number | null> }>('costs', { ids: ids.join(',') }).then(
+        (costs) => {
+          if (!left) setState((before) => before && withCosts(before, costs.dollars));
+        },
+        () => {}, // a cost that cannot be had now is there when the view is opened again
+      );
+    };
+    setState(null);
+    get<Page>('requests', { ...wanted.current }).then(
       ({ requests, next, newest }) => {
         if (left) return;
         setFailure(null);
@@ -64,7 +87,7 @@ export function LiveView() {
       left = true;
       source?.close();
     };
-  }, [round]);
+  }, [round, chosen]);
 
   const goOn = (): void => {
     setPaused(!paused);
@@ -78,16 +101,78 @@ export function LiveView() {
           {paused ? `Go on${state && state.held.length > 0 ? ` (${state.held.length} new)` : ''}` : 'Pause'}
         </button>
       </Head>
+      {facets.value && <Filter facets={facets.value} asked={asked} onChange={change} />}
       {failure && <Trouble failure={failure} retry={() => setRound(round + 1)} />}
-      {state && state.requests.length === 0 && (
-        <Empty title="No request has come yet">
-          <Start />
-        </Empty>
-      )}
+      {state &&
+        state.requests.length === 0 &&
+        (chosen === '{}' ? (
+          <Empty title="No request has come yet">
+            <Start />
+          </Empty>
+        ) : (
+          <p class="quiet">No request fits so far.</p>
+        ))}
       {state && state.notes.length > 0 && <Notes notes={state.notes} />}
-      {state && state.requests.length > 0 && <Requests state={state} onMore={setState} onFailure={setFailure} />}
+      {state && (state.requests.length > 0 || state.next !== null) && (
+        <Requests state={state} asked={asked} onMore={setState} onFailure={setFailure} />
+      )}
     </>
   );
+}
+
+/** The filters of the view as the server takes them. */
+function askedOf({ project, client, model, only }: Readonly<Record<string, string>>): AskedRequests {
+  return {
+    ...(project && { project }),
+    ...(client && { client }),
+    ...(model && { model }),
+    ...((only === 'cut' || only === 'fault') && { only }),
+  };
+}
+
+const ONLY = [
+  ['cut', 'with new cuts'],
+  ['fault', 'with faults'],
+] as const;
+
+function Filter({
+  facets,
+  asked,
+  onChange,
+}: {
+  facets: FacetsShown;
+  asked: AskedRequests;
+  onChange: (change: Readonly<Record<string, string>>) => void;
+}) {
+  const choose = (name: 'project' | 'client' | 'model', any: string, values: readonly string[]) =>
+    values.length > 1 || asked[name] ? (
+      <Choose
+        label={name}
+        any={any}
+        values={values}
+        value={asked[name] ?? ''}
+        onChoose={(value) => onChange({ [name]: value })}
+      />
+    ) : null;
+  return (
+    <search class="filter">
+      {choose('project', 'all projects', facets.projects)}
+      {choose('client', 'all clients', facets.clients)}
+      {choose('model', 'all models', facets.models)}
+      <Choose
+        label="Only requests"
+        any="all requests"
+        values={ONLY}
+        value={asked.only ?? ''}
+        onChoose={(only) => onChange({ only })}
+      />
+    </search>
+  );
+}
+
+function withCosts(state: State, costs: Readonly<Record<string, number | null>>): State {
+  const priced = (one: RequestShown): RequestShown => ({ ...one, dollars: costs[one.requestId] ?? one.dollars });
+  return { ...state, requests: state.requests.map(priced), held: state.held.map(priced) };
 }
 
 function withNew(state: State, requests: readonly RequestShown[], notes: readonly NoteShown[], paused: boolean): State {
@@ -116,17 +201,19 @@ function LinkState({ link }: { link: keyof typeof LINKS }) {
 
 function Requests({
   state,
+  asked,
   onMore,
   onFailure,
 }: {
   state: State;
+  asked: AskedRequests;
   onMore: (change: (before: State | null) => State | null) => void;
   onFailure: (failure: Failure | null) => void;
 }) {
   const [busy, setBusy] = useState(false);
   const earlier = (): void => {
     setBusy(true);
-    get<Page>('requests', { before: state.next })
+    get<Page>('requests', { ...asked, before: state.next })
       .then(
         (page) => {
           onFailure(null);
@@ -140,11 +227,16 @@ function Requests({
   };
   return (
     <>
-      <ol class="rows requests" aria-label="Requests, the newest first">
-        {state.requests.map((request) => (
-          <Request key={request.seq} request={request} />
-        ))}
-      </ol>
+      {days(state.requests).map(({ day, requests }) => (
+        <section key={day} aria-label={`Requests of ${day}`}>
+          <h2 class="day">{dayOf(day)}</h2>
+          <ol class="rows requests" aria-label="Requests, the newest first">
+            {requests.map((request, i) => (
+              <Request key={request.seq} request={request} above={requests[i - 1]} />
+            ))}
+          </ol>
+        </section>
+      ))}
       {state.next !== null && (
         <button type="button" class="more" onClick={earlier} disabled={busy}>
           Earlier requests
@@ -154,33 +246,61 @@ function Requests({
   );
 }
 
-function Request({ request }: { request: RequestShown }) {
+/** Requests of each day of this browser's time zone. */
+function days(requests: readonly RequestShown[]): { readonly day: string; readonly requests: RequestShown[] }[] {
+  const found: { readonly day: string; readonly requests: RequestShown[] }[] = [];
+  for (const request of requests) {
+    const day = localDay(request.atMs);
+    const last = found.at(-1);
+    if (last?.day === day) last.requests.push(request);
+    else found.push({ day, requests: [request] });
+  }
+  return found;
+}
+
+function localDay(ms: number): string {
+  return iso(ms - new Date(ms).getTimezoneOffset() * 60_000).slice(0, 10);
+}
+
+function dayOf(day: string): string {
+  const [today, yesterday] = [localDay(Date.now()), localDay(Date.now() - 86_400_000)];
+  return day === today ? 'Today' : day === yesterday ? 'Yesterday' : dayName(day);
+}
+
+const whoOf = ({ project, client, model, wire }: RequestShown): string =>
+  [client, model || 'unknown model', wire].filter((part) => part !== '').join(' · ') + project;
+
+/** @param above - the request above it: what both have in common is shown quietly */
+function Request({ request, above }: { request: RequestShown; above: RequestShown | undefined }) {
   const { texts, status, tokensSaved, upstreamError, fallbacks, end } = request;
   const cuts = texts.filter(({ pruneId }) => pruneId !== null).length;
   const isBad = status >= 400 || upstreamError !== null;
   return (
     <li>
       <details>
-        <summary>
+        <summary data-step>
           <span class="request-when">
             <Time ms={request.atMs}>{clock(request.atMs)}</Time>
           </span>
-          <span class="request-model">{request.model === '' ? 'unknown model' : request.model}</span>
-          <span class="quiet request-wire">{request.wire}</span>
+          <span class={above && whoOf(above) === whoOf(request) ? 'request-who same' : 'request-who'}>
+            {request.project !== '' && <b>{request.project}</b>}
+            <span>
+              {[request.client, request.model || 'unknown model', request.wire].filter((part) => part).join(' · ')}
+            </span>
+          </span>
           <span class="quiet request-size">{plural(request.messages, 'message')}</span>
           <span class="request-saved">
             {tokensSaved > 0 ? (
               <Badge tone="good">
-                −{compact(tokensSaved)} tokens{request.shadow ? ' (shadow)' : ''}
+                −{compact(tokensSaved)} tokens{cuts > 0 ? ` in ${plural(cuts, 'cut')}` : ''}
+                {request.shadow ? ' (shadow)' : ''}
               </Badge>
-            ) : (
-              <span class="quiet">nothing cut</span>
-            )}
-            {cuts > 0 && <Badge tone="cut">{plural(cuts, 'new cut')}</Badge>}
+            ) : null}
             {fallbacks.length > 0 && <Badge tone="warn">fallback</Badge>}
             {isBad && <Badge tone="bad">{upstreamError ?? status}</Badge>}
             {end !== 'answered' && end !== '' && <Badge tone="warn">{end.replaceAll('_', ' ')}</Badge>}
           </span>
+          <span class="request-cost">{request.dollars === null ? '' : dollars(request.dollars)}</span>
           <span class="quiet request-time">{duration(request.totalMs)}</span>
         </summary>
         <div class="request-body">
@@ -228,7 +348,7 @@ function Cut({ text, pruneId }: { text: RequestShown['texts'][number]; pruneId: 
     <>
       <code>{nameOf(text)}</code> {number(text.lines - text.keptLines)} of {plural(text.lines, 'line')} cut,{' '}
       {compact(text.tokensBefore)} → {compact(text.tokensAfter)} tokens{' '}
-      <button type="button" class="small" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <button type="button" class="small" data-cut aria-expanded={open} onClick={() => setOpen(!open)}>
         {open ? 'Close' : 'Why?'}
         <span class="unseen"> The reasons for the cuts of {nameOf(text)}</span>
       </button>

@@ -1,24 +1,34 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { CheckedShare, LedgerReport, LedgerTotals } from '../../../core/ports/ledger.ts';
+import type { ContextReport } from '../../../ledger/compactions.ts';
 import { compact, dollars, number, plural, share } from '../format.tsx';
+import { Choose, Span, spanOf } from '../parts/filters.tsx';
+import { useNews } from '../parts/live-reload.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
 import { Empty, Figure, Head } from '../parts/pieces.tsx';
-import { ByDay } from './overview/by-day.tsx';
+import { useFilters } from '../route.tsx';
+import { Cache, Spend } from './overview/by-day.tsx';
 import { Holdout } from './overview/holdout.tsx';
 import { Misses } from './overview/misses.tsx';
-import { Models } from './overview/models.tsx';
+import { Parts } from './overview/models.tsx';
 import { Shares } from './overview/shares.tsx';
+import { ToolBars } from './overview/tool-bars.tsx';
 import { Work } from './overview/work.tsx';
 import { Start } from './start.tsx';
 
-const SPANS = [7, 30, 90] as const;
-
 /** What requests cost, what pruning changed of it, and where the rest of the money goes. */
 export function OverviewView() {
-  const [days, setDays] = useState<number>(30);
-  const [project, setProject] = useState('');
-  const report = useLoaded<LedgerReport>('ledger', { days, project: project === '' ? null : project });
+  const [filters, change] = useFilters();
+  const days = spanOf(filters.days);
+  const project = filters.project ?? '';
+  const asked = { days, project: project === '' ? null : project };
+  const report = useLoaded<LedgerReport>('ledger', asked);
+  const contexts = useLoaded<ContextReport>('contexts', asked);
   const [projects, setProjects] = useState<readonly string[]>([]);
+  useNews(() => {
+    report.reload();
+    contexts.reload();
+  });
   // those of the report about all; that about one names no other
   useEffect(() => {
     if (report.value?.project === null) setProjects(report.value.projects.map((one) => one.project));
@@ -26,30 +36,17 @@ export function OverviewView() {
   return (
     <>
       <Head title="Overview" about={`The last ${days} days${project === '' ? '' : ` of ${project}`}.`}>
-        {projects.length > 1 && (
-          <label>
-            <span class="unseen">Project</span>
-            <select value={project} onChange={(event) => setProject(event.currentTarget.value)}>
-              <option value="">all projects</option>
-              {projects.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
+        {(projects.length > 1 || project !== '') && (
+          <Choose
+            label="Project"
+            any="all projects"
+            values={projects}
+            value={project}
+            onChoose={(value) => change({ project: value })}
+          />
         )}
-        <label>
-          <span class="unseen">Time</span>
-          <select value={days} onChange={(event) => setDays(Number(event.currentTarget.value))}>
-            {SPANS.map((span) => (
-              <option key={span} value={span}>
-                {span} days
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="button" onClick={report.reload}>
+        <Span days={days} onChoose={(value) => change({ days: value })} />
+        <button type="button" data-refresh onClick={report.reload}>
           Refresh
         </button>
       </Head>
@@ -60,7 +57,7 @@ export function OverviewView() {
               <Start />
             </Empty>
           ) : (
-            <Report report={now} days={days} />
+            <Report report={now} contexts={contexts.value} days={days} />
           )
         }
       </Show>
@@ -73,10 +70,12 @@ function reasonsOf({ failures }: CheckedShare): string {
   return failures.length === 0 ? '' : `: ${failures.map((one) => `${number(one.requests)} ${one.reason}`).join(', ')}`;
 }
 
-function Report({ report, days }: { report: LedgerReport; days: number }) {
-  const { checked } = report;
+function Report({ report, contexts, days }: { report: LedgerReport; contexts: ContextReport | null; days: number }) {
+  const { checked, totals } = report;
+  const isPriced = totals.requests > totals.unpriced;
   return (
     <>
+      <Sentence report={report} contexts={contexts} />
       {report.notes.length > 0 && (
         <ul class="quiet small notes">
           {report.notes.map((note) => (
@@ -92,15 +91,58 @@ function Report({ report, days }: { report: LedgerReport; days: number }) {
           {compact(checked.exact)} tokens were cut, {compact(checked.estimated)} by the estimate.
         </p>
       )}
-      <ByDay report={report} days={days} />
-      <div class="two">
-        <Shares shares={report.shares} />
-        <Holdout holdout={report.holdout} />
+      <div class="wide-left">
+        <Spend report={report} days={days} />
+        <Cache report={report} days={days} />
       </div>
-      <Work work={report.work} />
-      <Misses misses={report.misses} bill={report.totals.dollars} />
-      <Models models={report.models} />
+      <div class="two">
+        <div>
+          <ToolBars tools={report.tools} isPriced={isPriced} />
+          <Parts report={report} by="model" days={days} />
+          {report.project === null && report.projects.length > 1 && <Parts report={report} by="project" days={days} />}
+          <Shares shares={report.shares} />
+        </div>
+        <div>
+          <Misses misses={report.misses} bill={totals.dollars} />
+          <Work work={report.work} />
+          <Holdout holdout={report.holdout} />
+        </div>
+      </div>
     </>
+  );
+}
+
+/** Days from the first request of the span to today. */
+function daysOf({ days }: LedgerReport): number {
+  const first = days.findLast(({ requests }) => requests > 0)?.day ?? '';
+  const today = days.find(({ requests }) => requests > 0)?.day ?? first;
+  return Math.round((Date.parse(today) - Date.parse(first)) / 86_400_000) + 1;
+}
+
+/** The whole report in one sentence. */
+function Sentence({ report, contexts }: { report: LedgerReport; contexts: ContextReport | null }) {
+  const { totals, tools } = report;
+  const isPriced = totals.requests > totals.unpriced;
+  const regrets = tools.reduce((sum, { regrets: of }) => sum + of.recovered + of.reread + of.quoted, 0);
+  const { seen = 0, avoided = 0 } = contexts?.compactions ?? {};
+  return (
+    <p class="sentence">
+      {plural(daysOf(report), 'day')}:{' '}
+      {isPriced ? (
+        <>
+          <b>{dollars(totals.dollars)}</b> instead of {dollars(totals.dollarsWithout)}
+        </>
+      ) : (
+        <>
+          <b>{compact(totals.removedNew)} tokens</b> were cut
+        </>
+      )}
+      {regrets > 0
+        ? `; ${plural(regrets, 'cut')} ${regrets === 1 ? 'was' : 'were'} needed after all`
+        : '; no cut was needed after all'}
+      {avoided > 0 && `; ${plural(avoided, 'compaction')} avoided`}
+      {seen > 0 && `; ${plural(seen, 'compaction')} seen`}.
+    </p>
   );
 }
 

@@ -13,7 +13,7 @@ export function StoreView() {
   return (
     <>
       <Head title="Store" about="Originals of what was cut, kept until their time is over.">
-        <button type="button" onClick={store.reload}>
+        <button type="button" data-refresh onClick={store.reload}>
           Refresh
         </button>
       </Head>

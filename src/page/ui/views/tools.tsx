@@ -1,19 +1,41 @@
 import type { BoldnessStep, LedgerReport, LedgerTool } from '../../../core/ports/ledger.ts';
-import { compact, dayName, dollars, iso, number, share } from '../format.tsx';
+import type { FacetsShown, LinesShown, ShelfShown } from '../../shapes.ts';
+import { ago, compact, dayName, dollars, iso, number, share } from '../format.tsx';
+import { Choose, Span, spanOf } from '../parts/filters.tsx';
 import { Show, useLoaded } from '../parts/loaded.tsx';
-import { Badge, Bar, Card, Empty, Head, Scroll, Time } from '../parts/pieces.tsx';
+import { Badge, Bar, Card, Empty, Head, Scroll, Table, Time } from '../parts/pieces.tsx';
+import { Spark } from '../parts/plot.tsx';
+import { useFilters } from '../route.tsx';
 import { Start } from './start.tsx';
 
-/** What became of texts by tool and kind, where lines were needed after all, and what was learnt from it. */
+/** What became of texts by tool and kind, where lines were needed after all, and what declared tools cost. */
 export function ToolsView() {
-  const report = useLoaded<LedgerReport>('ledger', { days: 30 });
+  const [filters, change] = useFilters();
+  const days = spanOf(filters.days);
+  const project = filters.project ?? '';
+  const asked = { days, project: project === '' ? null : project };
+  const report = useLoaded<LedgerReport>('ledger', asked);
+  const lines = useLoaded<LinesShown>('lines', { ...asked, by: 'tool', measure: 'removed' });
+  const shelf = useLoaded<ShelfShown>('shelf', asked);
+  const facets = useLoaded<FacetsShown>('facets');
+  const projects = facets.value?.projects ?? [];
   return (
     <>
       <Head
         title="Tools and kinds"
-        about="The last 30 days, each text counted once. Regret is what was cut and needed later: recovered, asked for again, or quoted in an edit."
+        about={`The last ${days} days, each text counted once. Regret is what was cut and needed later: recovered, asked for again, or quoted in an edit.`}
       >
-        <button type="button" onClick={report.reload}>
+        {(projects.length > 1 || project !== '') && (
+          <Choose
+            label="Project"
+            any="all projects"
+            values={projects}
+            value={project}
+            onChoose={(value) => change({ project: value })}
+          />
+        )}
+        <Span days={days} onChoose={(value) => change({ days: value })} />
+        <button type="button" data-refresh onClick={report.reload}>
           Refresh
         </button>
       </Head>
@@ -25,19 +47,66 @@ export function ToolsView() {
             </Empty>
           ) : (
             <>
-              <Tools tools={tools} />
+              <Tools tools={tools} lines={new Map(lines.value?.lines.map(({ key, values }) => [key, values]))} />
               {steps.length > 0 && <Learnt steps={steps} />}
             </>
           )
         }
       </Show>
+      <Show of={shelf}>{(now) => (now.tools.length === 0 ? null : <Shelf shelf={now} days={days} />)}</Show>
     </>
   );
 }
 
-const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Step'] as const;
+/** Tools that clients declare: each request carries their descriptions. */
+function Shelf({ shelf: { tools, more, wouldSave, saved }, days }: { shelf: ShelfShown; days: number }) {
+  return (
+    <Card title="Declared tools" flush>
+      <p class="quiet">
+        Each request carries the description of every declared tool.{' '}
+        {wouldSave.tokens > 0 &&
+          `Shortening those that are never called would have saved ${compact(wouldSave.tokens)} tokens, ${dollars(wouldSave.usd)}, in the last ${days} days. `}
+        {saved.tokens > 0 && `It saved ${compact(saved.tokens)} tokens, ${dollars(saved.usd)}.`}
+      </p>
+      <Table
+        label="Declared tools"
+        heads={[
+          'Tool',
+          'Client',
+          ...['Tokens', 'Conversations', 'Calls', 'Last call', 'A month'].map((amount) => ({ amount })),
+        ]}
+      >
+        {tools.map(
+          ({ project, client, name, kind, tokens, conversations, calls, lastCallMs, shelved, dollarsPerMonth }) => (
+            <tr key={`${project} ${client} ${name}`}>
+              <th scope="row" class="breaks">
+                {name} {kind !== 'plain' && <Badge>{kind === 'never' ? 'always whole' : kind}</Badge>}{' '}
+                {shelved && <Badge tone="good">on the shelf</Badge>}
+              </th>
+              <td class="breaks">{client}</td>
+              <td class="amount">{number(tokens)}</td>
+              <td class="amount">{number(conversations)}</td>
+              <td class={calls === 0 ? 'amount goes' : 'amount'}>{number(calls)}</td>
+              <td class="amount">
+                {lastCallMs === null ? 'never' : <Time ms={lastCallMs}>{ago(lastCallMs, Date.now())}</Time>}
+              </td>
+              <td class="amount">{dollars(dollarsPerMonth)}</td>
+            </tr>
+          ),
+        )}
+      </Table>
+      {more > 0 && (
+        <p class="quiet">
+          and {number(more)} more: <code>mcp-pruner tools</code>
+        </p>
+      )}
+    </Card>
+  );
+}
 
-function Tools({ tools }: { tools: readonly LedgerTool[] }) {
+const COLUMNS = ['Texts', 'Cut', 'Tokens cut', '', 'Saved', 'Regret', 'Step', 'Cut by day'] as const;
+
+function Tools({ tools, lines }: { tools: readonly LedgerTool[]; lines: ReadonlyMap<string, readonly number[]> }) {
   return (
     <Card flush>
       <Scroll label="Tools and kinds">
@@ -47,7 +116,11 @@ function Tools({ tools }: { tools: readonly LedgerTool[] }) {
               <th scope="col">Tool</th>
               <th scope="col">Kind</th>
               {COLUMNS.map((name) => (
-                <th scope="col" class={name === '' ? 'bars' : 'amount'} key={name}>
+                <th
+                  scope="col"
+                  class={name === '' ? 'bars' : name === 'Cut by day' ? 'amount sparks' : 'amount'}
+                  key={name}
+                >
                   {name === '' ? <span class="unseen">Share of the tokens</span> : name}
                 </th>
               ))}
@@ -55,7 +128,7 @@ function Tools({ tools }: { tools: readonly LedgerTool[] }) {
           </thead>
           <tbody>
             {tools.map((tool) => (
-              <Row key={`${tool.tool} ${tool.kind}`} tool={tool} />
+              <Row key={`${tool.tool} ${tool.kind}`} tool={tool} values={lines.get(`${tool.tool}\t${tool.kind}`)} />
             ))}
           </tbody>
         </table>
@@ -64,7 +137,7 @@ function Tools({ tools }: { tools: readonly LedgerTool[] }) {
   );
 }
 
-function Row({ tool: one }: { tool: LedgerTool }) {
+function Row({ tool: one, values }: { tool: LedgerTool; values: readonly number[] | undefined }) {
   const { recovered, reread, quoted } = one.regrets;
   const regrets = [
     recovered > 0 ? `${number(recovered)} recovered` : '',
@@ -96,6 +169,9 @@ function Row({ tool: one }: { tool: LedgerTool }) {
       </td>
       <td class="amount">
         <Step step={one.step} />
+      </td>
+      <td class="amount sparks">
+        <Spark values={values} />
       </td>
     </tr>
   );

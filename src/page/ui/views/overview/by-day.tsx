@@ -1,59 +1,126 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { LedgerDay, LedgerReport } from '../../../../core/ports/ledger.ts';
+import type { LinesShown } from '../../../shapes.ts';
 import { compact, dayName, dollars, number } from '../../format.tsx';
+import { useLoaded } from '../../parts/loaded.tsx';
 import { Card, Table } from '../../parts/pieces.tsx';
-import { DayBars, Legend } from '../../parts/plot.tsx';
+import { DayPlot, Legend, type Series } from '../../parts/plot.tsx';
 
 type Unit = 'dollars' | 'tokens';
+type By = 'model' | 'project';
 
 const inputOf = ({ fresh, write5m, write1h, read }: LedgerDay): number => fresh + write5m + write1h + read;
+/** Areas that have a colour of their own; the rest is put together. */
+const MOST_AREAS = 5;
 
-/** What was billed and what was saved, day by day, in dollars or tokens. */
-export function ByDay({ report, days }: { report: LedgerReport; days: number }) {
+/** What was spent, day by day, as areas by model or project, below what it would have cost without cuts. */
+export function Spend({ report, days }: { report: LedgerReport; days: number }) {
   const isPriced = report.totals.requests > report.totals.unpriced;
   const [chosen, setUnit] = useState<Unit>('dollars');
+  const [by, setBy] = useState<By>('model');
   const unit = isPriced ? chosen : 'tokens';
+  const loaded = useLoaded<LinesShown>('lines', { days, project: report.project, by, measure: unit });
   const rows = useMemo(() => everyDay(report, days), [report, days]);
   const names = useMemo(() => rows.map(([day]) => day), [rows]);
   const series = useMemo(
-    () =>
-      unit === 'dollars'
-        ? [
-            { name: 'billed', values: rows.map(([, day]) => day?.dollars ?? 0), colour: '--plot-kept' },
-            { name: 'saved, net', values: rows.map(([, day]) => Math.max(0, day?.net ?? 0)), colour: '--plot-cut' },
-            { name: 'regret', values: rows.map(([, day]) => day?.regretDollars ?? 0), colour: '--plot-bad' },
-          ]
-        : [
-            { name: 'input', values: rows.map(([, day]) => (day ? inputOf(day) : 0)), colour: '--plot-kept' },
-            { name: 'removed', values: rows.map(([, day]) => day?.removed ?? 0), colour: '--plot-cut' },
-          ],
-    [rows, unit],
+    () => [
+      ...areasOf(loaded.value?.lines ?? [], days),
+      {
+        name: 'without cuts',
+        values: rows.map(([, day]) =>
+          day === null ? 0 : unit === 'dollars' ? day.dollarsWithout : inputOf(day) + Math.max(0, day.removed),
+        ),
+        colour: '--plot-cut',
+        isLine: true,
+      },
+    ],
+    [loaded.value, rows, unit],
   );
   return (
     <Card
-      title="By day"
+      title={unit === 'dollars' ? 'Spend by day' : 'Input by day'}
       side={
         <div class="head-side">
-          <Legend series={series} />
+          <Choice name="by" values={['model', 'project']} value={by} onChoose={setBy} legend="Split" />
           {isPriced && (
-            <fieldset class="choice">
-              <legend class="unseen">Unit</legend>
-              {(['dollars', 'tokens'] as const).map((one) => (
-                <label key={one}>
-                  <input type="radio" name="unit" checked={unit === one} onChange={() => setUnit(one)} />
-                  <span>{one === 'dollars' ? 'Dollars' : 'Tokens'}</span>
-                </label>
-              ))}
-            </fieldset>
+            <Choice name="unit" values={['dollars', 'tokens']} value={unit} onChoose={setUnit} legend="Unit" />
           )}
         </div>
       }
     >
-      <DayBars days={names} series={series} label={dayName} tick={unit === 'dollars' ? dollars : compact} />
+      <Legend series={series} />
+      <DayPlot
+        days={names}
+        series={series}
+        kind="areas"
+        label={dayName}
+        tick={unit === 'dollars' ? dollars : compact}
+      />
       <details class="as-table">
         <summary>The same as a table</summary>
         <DayTable rows={rows} />
       </details>
+    </Card>
+  );
+}
+
+function Choice<T extends string>({
+  name,
+  legend,
+  values,
+  value,
+  onChoose,
+}: {
+  name: string;
+  legend: string;
+  values: readonly T[];
+  value: T;
+  onChoose: (value: T) => void;
+}) {
+  return (
+    <fieldset class="choice">
+      <legend class="unseen">{legend}</legend>
+      {values.map((one) => (
+        <label key={one}>
+          <input type="radio" name={name} checked={value === one} onChange={() => onChoose(one)} />
+          <span>{one.charAt(0).toUpperCase() + one.slice(1)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function areasOf(lines: LinesShown['lines'], days: number): Series[] {
+  const areas = lines.slice(0, MOST_AREAS).map(
+    ({ key, values }, i): Series => ({
+      name: key === '' ? 'unknown' : key,
+      values,
+      colour: `--area-${i + 1}`,
+    }),
+  );
+  const rest = lines.slice(MOST_AREAS);
+  if (rest.length === 0) return areas;
+  const values = Array.from({ length: days }, (_, day) => rest.reduce((sum, line) => sum + (line.values[day] ?? 0), 0));
+  return [...areas, { name: `${number(rest.length)} others`, values, colour: '--area-6' }];
+}
+
+/** Input by day: what the cache gave, what was new, and what it missed. */
+export function Cache({ report, days }: { report: LedgerReport; days: number }) {
+  const rows = useMemo(() => everyDay(report, days), [report, days]);
+  const names = useMemo(() => rows.map(([day]) => day), [rows]);
+  const series = useMemo(() => {
+    const of = (what: (day: LedgerDay) => number) => rows.map(([, day]) => (day === null ? 0 : Math.max(0, what(day))));
+    const fresh = (day: LedgerDay): number => day.fresh + day.write5m + day.write1h;
+    return [
+      { name: 'read from the cache', values: of(({ read }) => read), colour: '--plot-read' },
+      { name: 'missed', values: of((day) => Math.min(fresh(day), day.missTokens)), colour: '--plot-bad' },
+      { name: 'new', values: of((day) => fresh(day) - Math.min(fresh(day), day.missTokens)), colour: '--plot-new' },
+    ];
+  }, [rows]);
+  return (
+    <Card title="Cache by day">
+      <Legend series={series} />
+      <DayPlot days={names} series={series} kind="bars" label={dayName} tick={compact} />
     </Card>
   );
 }
@@ -70,7 +137,7 @@ function everyDay({ sinceDay, days: found }: LedgerReport, days: number): [strin
 
 const DAY_HEADS = [
   'Day',
-  ...['Requests', 'Billed', 'Saved, net', 'Regret', 'Input', 'Removed'].map((amount) => ({ amount })),
+  ...['Requests', 'Billed', 'Saved, net', 'Regret', 'Input', 'From cache', 'Removed'].map((amount) => ({ amount })),
 ];
 
 function DayTable({ rows }: { rows: readonly (readonly [string, LedgerDay | null])[] }) {
@@ -84,6 +151,7 @@ function DayTable({ rows }: { rows: readonly (readonly [string, LedgerDay | null
           <td class="amount">{dollars(day?.net ?? 0)}</td>
           <td class="amount">{dollars(day?.regretDollars ?? 0)}</td>
           <td class="amount">{number(day ? inputOf(day) : 0)}</td>
+          <td class="amount">{number(day?.read ?? 0)}</td>
           <td class="amount">{number(day?.removed ?? 0)}</td>
         </tr>
       ))}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConversationQuery } from '../../src/core/ports/conversations.ts';
+import type { ConversationQuery, SeriesQuery } from '../../src/core/ports/browse.ts';
 import { immutableHistoryProject } from '../../src/core/segments/immutable-history-project.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { aTurn } from './ledger-store.suite.ts';
@@ -7,7 +7,7 @@ import { keep } from './recall.suite.ts';
 import { aBatch, type Open } from './segments.suite.ts';
 
 /** What listing conversations must do on any store. */
-export function conversationsContract(name: string, open: Open): void {
+export function browseContract(name: string, open: Open): void {
   describe(`the list of conversations of ${name}`, () => {
     const filled = async (): Promise<StoreHandle> => {
       const store = await open({});
@@ -36,10 +36,10 @@ export function conversationsContract(name: string, open: Open): void {
       return store;
     };
     const names = async (store: StoreHandle, over: Partial<ConversationQuery>): Promise<string[]> =>
-      (await store.conversations.list({ order: 'seen', offset: 0, limit: 9, ...over })).map((one) => one.name);
+      (await store.browse.conversations({ order: 'seen', offset: 0, limit: 9, ...over })).map((one) => one.name);
 
     it('gives each with its client, first words and bill, of its own project alone', async () => {
-      const [c3, c2, c1] = await (await filled()).conversations.list({ order: 'seen', offset: 0, limit: 9 });
+      const [c3, c2, c1] = await (await filled()).browse.conversations({ order: 'seen', offset: 0, limit: 9 });
       expect(c1).toMatchObject({ name: 'c1', client: 'codex_cli', opening: 'Mend the 100% Cart', turns: 2 });
       expect(c1?.bill).toEqual({
         ...{ requests: 2, model: 'gpt-mini', otherModels: 1, wire: 'chat', firstMs: 1_000, dollars: 1 },
@@ -67,11 +67,36 @@ export function conversationsContract(name: string, open: Open): void {
       expect(await names(store, { order: 'cut' })).toEqual(['c1', 'c3', 'c2']);
       expect(await names(store, { order: 'requests', limit: 1 })).toEqual(['c1']);
       expect(await names(store, { order: 'saved', limit: 1, offset: 1, words: 'shop' })).toEqual(['c1']);
-      expect(await store.conversations.facets(['shop'])).toEqual({
+      expect(await store.browse.facets(['shop'])).toEqual({
         ...{ projects: ['shop'], clients: ['claude-cli', 'codex_cli'] },
         ...{ models: ['claude-opus-5', 'gpt', 'gpt-mini'], wires: ['chat', 'messages'] },
       });
-      expect((await store.conversations.facets()).projects).toEqual(['bank', 'shop']);
+      expect((await store.browse.facets()).projects).toEqual(['bank', 'shop']);
+    });
+
+    it('adds figures up by day and project, model or tool', async () => {
+      const store = await filled();
+      const sum = { project: 'shop', slice: 'all', key: '', field: 'dollars', value: 1 } as const;
+      await store.ledger.add(
+        [],
+        [
+          { ...sum, day: '2026-11-19' },
+          { ...sum, day: '2026-11-20' },
+          { ...sum, day: '2026-11-20', project: 'bank', value: 4 },
+          { ...sum, day: '2026-11-21', slice: 'model', key: 'gpt', value: 2 },
+          { ...sum, day: '2026-11-21', slice: 'model', key: 'gpt', field: 'read', value: 5 },
+          { ...sum, day: '2026-11-21', slice: 'model', key: 'gpt', project: 'bank', value: 3 },
+        ],
+      );
+      const series = (over: Partial<SeriesQuery>) =>
+        store.browse.series({ sinceDay: '2026-11-20', by: 'model', fields: ['dollars'], ...over });
+      expect(await series({ by: 'project' })).toEqual([
+        { day: '2026-11-20', key: 'bank', value: 4 },
+        { day: '2026-11-20', key: 'shop', value: 1 },
+      ]);
+      expect(await series({})).toEqual([{ day: '2026-11-21', key: 'gpt', value: 5 }]);
+      expect(await series({ fields: ['dollars', 'read'], projects: ['shop'] })).toMatchObject([{ value: 7 }]);
+      expect(await series({ by: 'tool' })).toEqual([]);
     });
 
     it('knows what was compacted, which conversations showed a text, and what a request cost', async () => {
@@ -79,19 +104,19 @@ export function conversationsContract(name: string, open: Open): void {
       const about = { project: 'shop', client: 'codex', model: 'gpt', session: '', tokens: 900, atMs: 5 };
       await store.compactions.add({ ...about, continues: 'c1' });
       await store.compactions.follow({ project: 'shop', session: '', conversation: 'c2', atMs: 6 });
-      const [compaction] = await store.conversations.compactions(['c2'], ['shop']);
+      const [compaction] = await store.browse.compactions(['c2'], ['shop']);
       expect(compaction).toMatchObject({ continues: 'c1', conversation: 'c2', client: 'codex', atMs: 5 });
-      expect(await store.conversations.compactions(['c2'], ['bank'])).toEqual([]);
+      expect(await store.browse.compactions(['c2'], ['bank'])).toEqual([]);
       const id = await keep(store, 'a text with words', { project: 'shop', conversationId: 'c1' });
-      expect(await store.conversations.showing([id])).toEqual(new Map([[id, ['c1']]]));
-      expect(await store.conversations.showing([id], ['bank'])).toEqual(new Map());
-      expect(await store.conversations.costs(['r1', 'r5', 'unknown'])).toEqual(
+      expect(await store.browse.showing([id])).toEqual(new Map([[id, ['c1']]]));
+      expect(await store.browse.showing([id], ['bank'])).toEqual(new Map());
+      expect(await store.browse.costs(['r1', 'r5', 'unknown'])).toEqual(
         new Map([
           ['r1', 0.5],
           ['r5', null],
         ]),
       );
-      expect(await store.conversations.costs(['r1'], ['bank'])).toEqual(new Map());
+      expect(await store.browse.costs(['r1'], ['bank'])).toEqual(new Map());
     });
   });
 }

@@ -1,25 +1,29 @@
 import type {
+  BrowseStore,
   ConversationFacets,
   ConversationQuery,
-  ConversationStore,
   ListedCompaction,
   ListedConversation,
-} from '../../core/ports/conversations.ts';
+  SeriesPoint,
+  SeriesQuery,
+} from '../../core/ports/browse.ts';
 
 /** Conversations of some projects. */
-export class NarrowedConversations implements ConversationStore {
-  readonly #unscoped: ConversationStore;
+export class NarrowedBrowse implements BrowseStore {
+  readonly #unscoped: BrowseStore;
   readonly #ownProjects: readonly string[];
 
-  constructor(unscoped: ConversationStore, ownProjects: readonly string[]) {
+  constructor(unscoped: BrowseStore, ownProjects: readonly string[]) {
     this.#unscoped = unscoped;
     this.#ownProjects = ownProjects;
   }
 
-  list({ projects, ...query }: ConversationQuery): Promise<readonly ListedConversation[]> {
-    const asked =
-      projects === undefined ? this.#ownProjects : projects.filter((one) => this.#ownProjects.includes(one));
-    return this.#unscoped.list({ ...query, projects: asked });
+  conversations({ projects, ...query }: ConversationQuery): Promise<readonly ListedConversation[]> {
+    return this.#unscoped.conversations({ ...query, projects: this.#asked(projects) });
+  }
+
+  series({ projects, ...query }: SeriesQuery): Promise<readonly SeriesPoint[]> {
+    return this.#unscoped.series({ ...query, projects: this.#asked(projects) });
   }
 
   facets(): Promise<ConversationFacets> {
@@ -36,5 +40,9 @@ export class NarrowedConversations implements ConversationStore {
 
   costs(requestIds: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
     return this.#unscoped.costs(requestIds, this.#ownProjects);
+  }
+
+  #asked(projects: readonly string[] | undefined): readonly string[] {
+    return projects === undefined ? this.#ownProjects : projects.filter((one) => this.#ownProjects.includes(one));
   }
 }

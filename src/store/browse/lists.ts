@@ -1,17 +1,20 @@
 import type {
+  BrowseStore,
   ConversationBill,
   ConversationFacets,
   ConversationOrder,
   ConversationQuery,
-  ConversationStore,
   ListedCompaction,
   ListedConversation,
-} from '../../core/ports/conversations.ts';
+  SeriesPoint,
+  SeriesQuery,
+} from '../../core/ports/browse.ts';
 import type { ProjectConversation } from '../../core/ports/segments.ts';
 import { plainProject } from '../ledger-rows.ts';
 import { bounded, type Rows } from '../sql/rows.ts';
 
 const MAX_FACETS = 500;
+const MAX_POINTS = 50_000;
 const MAX_COMPACTIONS = 1_000;
 /** What is appended to the project of a conversation whose history is bound. */
 const BOUND = '\nbound';
@@ -52,15 +55,15 @@ interface Condition {
   readonly values: readonly unknown[];
 }
 
-/** `ConversationStore` on the tables of either database. */
-export class StoredConversations implements ConversationStore {
+/** `BrowseStore` on the tables of either database. */
+export class StoredBrowse implements BrowseStore {
   readonly #rows: Rows;
 
   constructor(rows: Rows) {
     this.#rows = rows;
   }
 
-  async list(query: ConversationQuery): Promise<readonly ListedConversation[]> {
+  async conversations(query: ConversationQuery): Promise<readonly ListedConversation[]> {
     const { order, limit, offset } = query;
     const conditions = conditionsOf(query);
     const where = conditions.map(({ sql }) => sql).join(' AND ') || 'true';
@@ -119,6 +122,17 @@ export class StoredConversations implements ConversationStore {
     return rows.map((row) => ({ ...row, tokens: Number(row.tokens), atMs: Number(row.atMs) }));
   }
 
+  async series({ sinceDay, projects, by, fields }: SeriesQuery): Promise<readonly SeriesPoint[]> {
+    const own = ownProjects('project', projects);
+    const [slice, key] = by === 'project' ? ['all', 'project'] : [by, 'key'];
+    const rows = await this.#rows.all<SeriesPoint>(
+      `SELECT day, ${key} AS key, sum(value) AS value FROM main.ledger_sum
+       WHERE day >= ? AND slice = ? AND field IN LIST(?) ${own.sql} GROUP BY day, ${key} ORDER BY 1, 2 LIMIT ${MAX_POINTS}`,
+      [sinceDay, slice, fields, ...own.values],
+    );
+    return rows.map((row) => ({ ...row, value: Number(row.value) }));
+  }
+
   async showing(
     pruneIds: readonly string[],
     projects?: readonly string[],
@@ -151,7 +165,7 @@ function ownProjects(column: string, projects: readonly string[] | undefined): C
   return projects === undefined ? { sql: '', values: [] } : { sql: `AND ${column} IN LIST(?)`, values: [projects] };
 }
 
-function conditionsOf({ projects, client, model, wire, words, named = [] }: ConversationQuery): readonly Condition[] {
+function conditionsOf({ projects, client, model, wire, words, named }: ConversationQuery): readonly Condition[] {
   const billed = (column: string, value: string): Condition => ({
     sql: `EXISTS (SELECT 1 FROM main.ledger_turn t WHERE t.conversation = c.name AND t.project = ${PLAIN} AND t.${column} = ?)`,
     values: [BOUND, value],
@@ -161,7 +175,8 @@ function conditionsOf({ projects, client, model, wire, words, named = [] }: Conv
     ...(client === undefined ? [] : [{ sql: 'c.client = ?', values: [client] }]),
     ...(model === undefined ? [] : [billed('model', model)]),
     ...(wire === undefined ? [] : [billed('wire', wire)]),
-    ...(words === undefined || words === '' ? [] : [withWords(words, named)]),
+    ...(words === undefined || words === '' ? [] : [withWords(words, named ?? [])]),
+    ...(named === undefined || words ? [] : [{ sql: 'c.name IN LIST(?)', values: [named] }]),
   ];
 }
 

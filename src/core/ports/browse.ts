@@ -12,7 +12,7 @@ export interface ConversationQuery {
   readonly wire?: string | undefined;
   /** Occurs in the project, task, client, model or first words, or begins the name; in any case. */
   readonly words?: string | undefined;
-  /** Names of conversations that match as well as those with the words. */
+  /** Names of conversations: those that match as well as those with the words, or without words the only ones. */
   readonly named?: readonly string[] | undefined;
   readonly order: ConversationOrder;
   readonly offset: number;
@@ -65,9 +65,29 @@ export interface ConversationFacets {
   readonly wires: readonly string[];
 }
 
-/** Conversations as a person looks for them. Every method may reject with `StoreUnavailable`; no request waits for one. */
-export interface ConversationStore {
-  list(query: ConversationQuery): Promise<readonly ListedConversation[]>;
+/** Figures of the ledger by day and by one of its parts. */
+export interface SeriesQuery {
+  /** UTC, `YYYY-MM-DD`, inclusive. */
+  readonly sinceDay: string;
+  /** Absent: all. */
+  readonly projects?: readonly string[] | undefined;
+  readonly by: 'project' | 'model' | 'tool';
+  /** Fields of the ledger that are added up. */
+  readonly fields: readonly string[];
+}
+
+/** What a model, a project, or a tool with its kind (joined by a tab) came to on a day. */
+export interface SeriesPoint {
+  readonly day: string;
+  readonly key: string;
+  readonly value: number;
+}
+
+/** What a person browses: conversations, costs, and figures by day. Every method may reject with `StoreUnavailable`; no request waits for one. */
+export interface BrowseStore {
+  /** By day, oldest first; at most 50,000. */
+  series(query: SeriesQuery): Promise<readonly SeriesPoint[]>;
+  conversations(query: ConversationQuery): Promise<readonly ListedConversation[]>;
   /** At most 500 of each. @param projects - absent: all */
   facets(projects?: readonly string[]): Promise<ConversationFacets>;
   /** Compactions that end or begin one of the conversations, oldest first. */

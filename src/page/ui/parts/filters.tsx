@@ -1,0 +1,85 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** A choice among values; the first entry takes the filter out. */
+export function Choose({
+  label,
+  any,
+  values,
+  value,
+  onChoose,
+}: {
+  label: string;
+  /** Words for no choice, such as `all projects`; absent where there is always one. */
+  any?: string;
+  values: readonly (string | readonly [value: string, name: string])[];
+  value: string;
+  onChoose: (value: string) => void;
+}) {
+  const known = values.map((one) => (typeof one === 'string' ? ([one, one] as const) : one));
+  const isUnknown = value !== '' && !known.some(([one]) => one === value);
+  return (
+    <label class="choose">
+      <span class="unseen">{label}</span>
+      <select value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
+        {any !== undefined && <option value="">{any}</option>}
+        {isUnknown && <option value={value}>{value}</option>}
+        {known.map(([one, name]) => (
+          <option key={one} value={one}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const TYPING_MS = 250;
+
+/** A field of words, which counts once typing pauses. The key `/` leads to it. */
+export function SearchField({
+  label,
+  value,
+  onWords,
+}: {
+  label: string;
+  value: string;
+  onWords: (words: string) => void;
+}) {
+  const [typed, setTyped] = useState(value);
+  const last = useRef(value);
+  useEffect(() => {
+    if (value !== last.current) setTyped(value);
+    last.current = value;
+  }, [value]);
+  useEffect(() => {
+    if (typed === last.current) return;
+    const timer = setTimeout(() => {
+      last.current = typed;
+      onWords(typed);
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <input
+      type="search"
+      data-search
+      aria-label={label}
+      placeholder={label}
+      value={typed}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+    />
+  );
+}
+
+/** Days that figures are about. */
+const SPANS = [7, 30, 90] as const;
+const DEFAULT_SPAN = 30;
+
+export function spanOf(days: string | undefined): number {
+  return SPANS.find((span) => String(span) === days) ?? DEFAULT_SPAN;
+}
+
+export function Span({ days, onChoose }: { days: number; onChoose: (days: string) => void }) {
+  const values = SPANS.map((span) => [String(span), `${span} days`] as const);
+  return <Choose label="Time" values={values} value={String(days)} onChoose={onChoose} />;
+}

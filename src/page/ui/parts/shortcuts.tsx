@@ -1,0 +1,127 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { to } from '../route.tsx';
+
+const KEPT = 'mcp-pruner-shortcuts';
+const OFF = 'off';
+
+/** Views by the key that follows `g`. */
+const VIEW_KEYS: Readonly<Record<string, string>> = {
+  o: 'overview',
+  l: 'live',
+  c: 'conversations',
+  t: 'tools',
+  s: 'store',
+  e: 'settings',
+  d: 'doctor',
+  f: 'fleet',
+};
+
+const HELP: readonly (readonly [keys: string, what: string])[] = [
+  ['g then o, l, c, t', 'Overview, Live, Conversations, Tools'],
+  ['g then s, e, d, f', 'Store, Settings, Doctor, Fleet'],
+  ['/', 'search'],
+  ['j, k', 'next or previous row'],
+  ['n, p', 'next or previous cut with its reasons'],
+  ['r', 'read again'],
+  ['?', 'this list'],
+  ['Esc', 'close'],
+];
+
+/** How long `g` waits for the key behind it. */
+const CHORD_MS = 1_500;
+
+function areOn(): boolean {
+  try {
+    return localStorage.getItem(KEPT) !== OFF;
+  } catch {
+    return true;
+  }
+}
+
+/** Keys that lead through the page, and the list of them behind `?`. They can be switched off. */
+export function Shortcuts() {
+  const [open, setOpen] = useState(false);
+  const [on, setOn] = useState(areOn);
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+  }, [open]);
+  useEffect(() => {
+    let afterG = 0;
+    const pressed = (event: KeyboardEvent): void => {
+      const { key, ctrlKey, metaKey, altKey, timeStamp } = event;
+      if (ctrlKey || metaKey || altKey || isTyping(event.target) || document.querySelector('dialog[open]')) return;
+      if (key === '?') setOpen(true);
+      if (!on) return;
+      const view = timeStamp - afterG < CHORD_MS ? VIEW_KEYS[key] : undefined;
+      afterG = key === 'g' ? timeStamp : 0;
+      if (view !== undefined) location.hash = to(view);
+      else if (key === '/') focusOn(document.querySelector<HTMLElement>('[data-search]'), event);
+      else if (key === 'j' || key === 'k') step('[data-step]', key === 'j', event);
+      else if (key === 'n' || key === 'p') step('[data-cut]', key === 'n', event);
+      else if (key === 'r') document.querySelector<HTMLElement>('[data-refresh]')?.click();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, [on]);
+  const switchTo = (next: boolean): void => {
+    setOn(next);
+    try {
+      localStorage.setItem(KEPT, next ? 'on' : OFF);
+    } catch {
+      // a browser that keeps nothing: it holds for as long as the page does
+    }
+  };
+  return (
+    <>
+      <button type="button" class="plain" onClick={() => setOpen(true)}>
+        <kbd>?</kbd> Keys
+      </button>
+      {open && (
+        <dialog ref={dialog} aria-labelledby="keys-title" onClose={() => setOpen(false)}>
+          <h2 id="keys-title">Keys</h2>
+          <dl class="keys">
+            {HELP.map(([keys, what]) => (
+              <div key={keys}>
+                <dt>
+                  <kbd>{keys}</kbd>
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+          <label class="check">
+            <input type="checkbox" checked={on} onChange={(event) => switchTo(event.currentTarget.checked)} />
+            Single keys are on
+          </label>
+          <div class="actions end">
+            <button type="button" onClick={() => dialog.current?.close()}>
+              Close
+            </button>
+          </div>
+        </dialog>
+      )}
+    </>
+  );
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.matches('input:not([type=range], [type=checkbox], [type=radio]), textarea, select')
+  );
+}
+
+function focusOn(element: HTMLElement | null | undefined, event: KeyboardEvent): void {
+  if (!element) return;
+  event.preventDefault();
+  element.focus();
+  element.scrollIntoView({ block: 'nearest' });
+}
+
+/** Moves the focus to the next or previous element of a kind; from anywhere else, to the first of them. */
+function step(selector: string, forward: boolean, event: KeyboardEvent): void {
+  const all = [...document.querySelectorAll<HTMLElement>(`main ${selector}`)];
+  const at = all.findIndex((one) => one.matches(':focus'));
+  focusOn(at < 0 ? all[0] : all[at + (forward ? 1 : -1)], event);
+}
