@@ -31,11 +31,13 @@ async function timesOf(url: string): Promise<number[]> {
       const about = {
         requestsPerMinute: null,
         tokensPerDay: null,
+        dollarsPerMonth: null,
+        lastUsedMs: null,
         createdMs: Date.now(),
         expiresMs: null,
         revokedMs: null,
       };
-      await keys.create({ id, hash: hashOfKey(text), name: `try ${i}`, projects: ['web'], ...about });
+      await keys.create([{ id, hash: hashOfKey(text), name: `try ${i}`, projects: ['web'], ...about }]);
       const isOpen = async (replica: string): Promise<boolean> => {
         const answer = await fetch(`${replica}/page/api/session`, { headers: { 'x-mcp-pruner-key': text } });
         await answer.arrayBuffer();

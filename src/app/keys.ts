@@ -1,4 +1,5 @@
 import { Ownership } from '../core/ownership.ts';
+import type { Budget } from '../core/ports/budgets.ts';
 import type { KeyGate } from '../core/ports/key-gate.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { ProjectStore, Viewer } from '../core/ports/projects.ts';
@@ -18,8 +19,10 @@ export interface OpenKeys {
   /** Whose a key is that is known by its id; `null` where there is none, or it is void. */
   viewer(keyId: string | null): Viewer | null;
   door(destinations: Destinations): KeyDoor;
-  /** Writes pending events. */
-  close(): void;
+  /** Writes pending events and last uses. Never rejects. */
+  close(): Promise<void>;
+  /** Budgets of keys. */
+  readonly budgets: () => readonly Budget[];
 }
 
 /** What belonged to nobody is given its owners once the store can be written. */
@@ -52,10 +55,11 @@ export async function openKeys({ settings, store, events, clock, log, failures }
     projects,
     viewer: (keyId) => (keyId === null ? null : (gate.known(keyId)?.admitted.viewer ?? null)),
     door: (destinations) => new KeyDoor({ gate, identities: identitiesOf(settings), destinations, onFailure }),
-    close() {
+    budgets: () => ring.budgets(),
+    async close() {
       clearTimeout(adopting);
-      ring.close();
       refusals.flush();
+      await ring.close();
     },
   };
 }

@@ -4,6 +4,7 @@ import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign } from '../core/origin.ts';
 import { extensionsOn } from '../extensions/all.ts';
 import type { ExtensionPlace, OpenExtension } from '../extensions/extension.ts';
+import type { Budgets } from '../ledger/budgets.ts';
 import type { HealthReport } from '../mcp/tools/health.ts';
 import { createMetrics, type Metrics } from '../observe/metrics.ts';
 import type { Gatekeeper } from '../proxy/doors/gatekeeper.ts';
@@ -70,13 +71,18 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       },
     ],
   });
+  let budgets: Budgets | null = null;
   const services = openServices(storage, (result) => countPruned(metrics, result), {
-    onBilled: (turn) => metrics.billed(turn),
+    onBilled: (turn) => {
+      metrics.billed(turn);
+      budgets?.add(turn);
+    },
     onFolded: (figures) => metrics.folded(figures),
     onCompaction: (kind) => metrics.compaction(kind),
   });
   const face = httpFace(settings, port);
   const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;
+  if (keys) budgets = await (await import('./budgets.ts')).openBudgets(services, keys.budgets);
   const opened = await openExtensions(services, port);
   const tools = openTools(services, face, [], opened);
   const wires = await openWires(services, metrics, keys?.owners);
@@ -104,7 +110,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
     if (!keys || !views) return openMounts(mountParts);
     return openMounts({ ...mountParts, openViews: (mount) => views.keyViews(mountParts, keys, face, mount) });
   }, failures.of('loading'));
-  const front = await frontFor(settings, keys, mountParts);
+  const front = await frontFor(settings, { keys, budgets }, mountParts);
   return {
     wireFor,
     front: front ?? undefined,
@@ -125,7 +131,8 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       await Promise.all(opened.map((one) => one.close()));
     },
     async close() {
-      keys?.close();
+      budgets?.close();
+      await keys?.close();
       await close();
       await services.close();
     },
@@ -142,23 +149,34 @@ async function openExtensions(services: Services, port: number): Promise<OpenExt
 }
 
 /** Who comes first to requests: the doors of extensions, that of keys, and who lends the provider's key to those without. */
-async function frontFor(settings: Settings, keys: OpenKeys | null, parts: MountParts): Promise<Gatekeeper | null> {
+async function frontFor(
+  settings: Settings,
+  { keys, budgets }: { readonly keys: OpenKeys | null; readonly budgets: Budgets | null },
+  parts: MountParts,
+): Promise<Gatekeeper | null> {
   const { upstreamApiKey, anthropicApiKey } = settings;
   const outer = await doorsOf(parts);
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
-  if (!keys && !hasProviderKey) return inTurn(outer);
+  if (!keys && !budgets && !hasProviderKey) return inTurn(outer);
   const { destinations } = parts;
   const door = keys?.door(destinations);
+  const ofBudgets = budgets && (await budgetDoorOf(budgets, keys, destinations));
   const lend = hasProviderKey ? await lenderOf(settings, destinations) : () => {};
   const enter: Gatekeeper = (coming) => {
     const next = (): void => {
       lend(coming.req);
       coming.next();
     };
-    if (door) door.enter({ ...coming, next });
-    else next();
+    const within = ofBudgets ? () => ofBudgets({ ...coming, next }) : next;
+    if (door) door.enter({ ...coming, next: within });
+    else within();
   };
   return inTurn([...outer, enter]);
+}
+
+async function budgetDoorOf(budgets: Budgets, keys: OpenKeys | null, destinations: Destinations): Promise<Gatekeeper> {
+  const { budgetDoor } = await import('../proxy/doors/budget-door.ts');
+  return budgetDoor({ budgets, destinations, onRefused: (code, keyId) => keys?.gate.refused(code, keyId) });
 }
 
 async function lenderOf(settings: Settings, destinations: Destinations): Promise<(req: IncomingMessage) => void> {

@@ -1,33 +1,46 @@
+import { resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
 import type { EventRecord } from '../core/ports.ts';
 import { StoreUnavailable, UserError } from '../errors.ts';
+import type { KeyDesk } from '../keys/key-desk.ts';
+import type { IssuedKey, KeyInput, keyInput as KeyInputSchema, ShownKey } from '../keys/key-input.ts';
 import type { StoreHandle } from '../store/handle.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { readSettings } from './read-settings.ts';
 import { type ProxyHealth, proxyHealth, proxyUrl } from './run-proxy.ts';
 import { SAME_STORE_ADVICE, storeDiffers, storePlace } from './store-place.ts';
 
-const ACTIONS = ['create', 'list', 'revoke', 'rotate'] as const;
+const ACTIONS = ['create', 'list', 'set', 'revoke', 'rotate'] as const;
 type Action = (typeof ACTIONS)[number];
 
-const MAX_NAME_CHARS = 100;
-const MAX_PROJECT_CHARS = 200;
-const MAX_PROJECTS = 50;
-const UNITS_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-const MAX_EXPIRES_MS = 3_650 * 86_400_000;
+/** Keys of one file, and of one transaction. */
+const MAX_ISSUED = 100_000;
+const ISSUED_AT_ONCE = 1_000;
+const PAGE = 1_000;
 
 export const keys: Command = {
-  usage: 'keys create --name <name> --project <project>[,<project>…] | list | revoke <key> | rotate <key> [options]',
+  usage:
+    'keys create --name <name> --project <project>[,<project>…] | create --from keys.ndjson | list | set <key> | revoke <key> | rotate <key> [options]',
   about:
     'Makes, shows, ends and replaces the keys that a server with MCP_PRUNER_REQUIRE_KEY asks for, in the store that it uses.\nA key is printed once, on stdout; the store keeps its hash. <key> is an id (key_…) or a name; what is revoked ends within a second on every server.',
   options: {
     ...configOption,
     name: { type: 'string', value: '<name>', doc: 'create: what it is called in lists and events' },
     project: { type: 'string', value: '<names>', doc: "create: what it opens, with commas between; '*' for all" },
-    'requests-per-minute': { type: 'string', value: '<number>', doc: 'create: most requests to models per minute' },
-    'tokens-per-day': { type: 'string', value: '<number>', doc: 'create: most tokens per day (UTC), in and out' },
-    expires: { type: 'string', value: '<time>', doc: 'create: it ends after this long, such as 90d, 12h or 30m' },
+    from: {
+      type: 'string',
+      value: '<file>',
+      doc: 'create: a key for each line, a JSON object as the admin API takes it; prints JSON',
+    },
+    'requests-per-minute': {
+      type: 'string',
+      value: '<number>',
+      doc: 'create, set: most requests to models per minute',
+    },
+    'tokens-per-day': { type: 'string', value: '<number>', doc: 'create, set: most tokens per day (UTC), in and out' },
+    'dollars-per-month': { type: 'string', value: '<number>', doc: 'create, set: budget per month (UTC)' },
+    expires: { type: 'string', value: '<time>', doc: 'create, set: it ends after this long, such as 90d, 12h or 30m' },
     json: { type: 'boolean', doc: 'list: as JSON, one key a line' },
   },
   arguments: { least: 1, most: 2 },
@@ -36,17 +49,21 @@ export const keys: Command = {
     const [verb = '', subject] = call.positionals;
     const action = ACTIONS.find((known) => known === verb);
     if (!action) throw new UsageError(`unknown action ${JSON.stringify(verb)} of keys: there is ${ACTIONS.join(', ')}`);
-    const takesKey = action === 'revoke' || action === 'rotate';
+    const takesKey = action !== 'create' && action !== 'list';
     if (takesKey !== (subject !== undefined)) {
       throw new UsageError(
         takesKey ? `keys ${action} needs a key: its id or its name` : `keys ${action} takes no argument`,
       );
     }
-    const asked = action === 'create' ? askedFor(call, io) : null;
+    const asked = action === 'create' ? await askedFor(call, io) : null;
+    if (action === 'set' && Object.keys(await limitsIn(call)).length === 0) {
+      throw new UsageError('keys set needs a limit to change, such as --dollars-per-month 50 or --tokens-per-day none');
+    }
     return withKeys(call, io, action, async (store) => {
-      if (asked) return create(store, asked, io);
-      if (action === 'list') return list(await store.keys.all(), call.values.json === true, io);
-      return change(store, action === 'revoke' ? 'revoke' : 'rotate', subject ?? '', io);
+      if (asked) return create(store, asked, call, io);
+      if (action === 'list') return list(store, call, io);
+      if (action === 'create') return 0; // asked for above
+      return change(store, action, subject ?? '', call, io);
     });
   },
 };
@@ -55,8 +72,7 @@ interface KeysInStore {
   readonly keys: KeyStore;
   /** Where the store is, for the terminal. */
   readonly place: string;
-  /** Records the action for `tail` and `events_watch`. */
-  tell(event: EventRecord): Promise<void>;
+  readonly desk: KeyDesk;
 }
 
 /** @throws UserError when the store cannot be used */
@@ -76,13 +92,13 @@ async function withKeys<T>(call: Call, io: Io, action: Action, use: (store: Keys
   try {
     await store.ready();
     if (store.problem() === null) refuseOtherStore(settings, running, await store.id());
-    return await use({
-      keys: await store.keys(),
-      place: storePlace(settings),
-      tell: async (event) => {
-        await store.addEvents([event]);
-      },
-    });
+    const { KeyDesk } = await import('../keys/key-desk.ts');
+    const keys = await store.keys();
+    const tell = async (events: readonly EventRecord[]): Promise<void> => {
+      await store.addEvents(events);
+    };
+    const desk = new KeyDesk({ keys: async () => keys, clock: io.clock, tell, by: 'cli' });
+    return await use({ keys, desk, place: storePlace(settings) });
   } catch (cause) {
     if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
     throw cause;
@@ -97,96 +113,129 @@ function refuseOtherStore(settings: Settings, running: ProxyHealth | null, ownId
   if (problem !== null) throw new UserError([problem, SAME_STORE_ADVICE]);
 }
 
-type Asked = Pick<AccessKey, 'name' | 'projects' | 'requestsPerMinute' | 'tokensPerDay' | 'expiresMs'>;
-
 /** @throws UsageError */
-function askedFor(call: Call, io: Io): Asked {
-  const name = textOption(call, 'name')?.trim() ?? '';
-  const projects = [...new Set((textOption(call, 'project') ?? '').split(',').map((one) => one.trim()))].filter(
-    (one) => one !== '',
-  );
-  if (!isName(name, MAX_NAME_CHARS))
-    throw new UsageError(`--name is missing, or longer than ${MAX_NAME_CHARS} characters`);
-  if (
-    projects.length === 0 ||
-    projects.length > MAX_PROJECTS ||
-    !projects.every((one) => isName(one, MAX_PROJECT_CHARS))
-  ) {
-    throw new UsageError(`--project needs 1 to ${MAX_PROJECTS} names of at most ${MAX_PROJECT_CHARS} characters`);
-  }
-  if (projects.includes('*') && projects.length > 1) {
-    throw new UsageError("--project '*' opens all projects: leave the others out");
-  }
-  return {
-    name,
-    projects,
-    requestsPerMinute: limit(call, 'requests-per-minute'),
-    tokensPerDay: limit(call, 'tokens-per-day'),
-    expiresMs: expiry(call, io.clock.nowMs()),
+async function askedFor(call: Call, io: Io): Promise<readonly KeyInput[]> {
+  const { keyInput } = await import('../keys/key-input.ts');
+  const file = textOption(call, 'from');
+  if (file !== undefined) return inputsIn(file, io, keyInput);
+  const projects = [...new Set((textOption(call, 'project') ?? '').split(',').map((one) => one.trim()))];
+  const asked = {
+    ...{ name: textOption(call, 'name') ?? '', projects: projects.filter((one) => one !== '') },
+    ...(await limitsIn(call)),
   };
+  const { success, data, error } = keyInput.safeParse(asked);
+  if (success) return [data];
+  const [{ path = [], message = '', code = '' } = {}] = error.issues;
+  throw new UsageError(code === 'custom' ? `--project: ${message}` : (NEEDS[String(path[0])] ?? message));
 }
 
-function isName(text: string, most: number): boolean {
-  return text !== '' && text.length <= most && !/\p{Cc}/u.test(text) && text.isWellFormed();
-}
+const NEEDS: Readonly<Record<string, string>> = {
+  name: '--name is missing, or longer than 100 characters',
+  projects: '--project needs 1 to 50 names of at most 200 characters',
+};
 
-function limit(call: Call, option: string): number | null {
-  const text = textOption(call, option);
-  if (text === undefined) return null;
-  const number = Number(text.replaceAll('_', ''));
-  if (/^[\d_]{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0) return number;
-  throw new UsageError(`--${option} needs a whole number from 1 on`);
-}
-
-function expiry(call: Call, nowMs: number): number | null {
-  const text = textOption(call, 'expires');
-  if (text === undefined) return null;
-  const [, count = '', unit = ''] = /^(\d{1,6})([mhd])$/.exec(text.trim()) ?? [];
-  const ms = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
-  if (ms > 0 && ms <= MAX_EXPIRES_MS) return Math.trunc(nowMs + ms);
-  throw new UsageError('--expires needs a time of at most ten years, such as 90d, 12h or 30m');
-}
-
-async function create({ keys: store, place, tell }: KeysInStore, asked: Asked, io: Io): Promise<number> {
-  const [{ hashOfKey, newKeyId, newKeyText }, { keyEvent }] = await Promise.all([
-    import('../keys/key-text.ts'),
-    import('../keys/refusals.ts'),
-  ]);
-  const text = newKeyText();
-  const id = newKeyId();
-  const nowMs = io.clock.nowMs();
-  const made = await store.create({
-    ...{ id, hash: hashOfKey(text), ...asked },
-    ...{ createdMs: Math.trunc(nowMs), revokedMs: null },
+/** Keys of a file with one JSON object a line. @throws UserError */
+function inputsIn(file: string, io: Io, schema: typeof KeyInputSchema): readonly KeyInput[] {
+  const path = resolve(io.cwd, file);
+  let text: string;
+  try {
+    text = io.readFile(path);
+  } catch (cause) {
+    throw new UserError(`cannot read ${path}`, { cause });
+  }
+  const lines = text.split('\n').flatMap((line, i) => (line.trim() === '' ? [] : [{ line, number: i + 1 }]));
+  if (lines.length === 0 || lines.length > MAX_ISSUED) {
+    throw new UserError(`${path} needs 1 to ${MAX_ISSUED} lines, each a JSON object with name and projects`);
+  }
+  return lines.map(({ line, number }) => {
+    const read = schema.safeParse(jsonOf(line));
+    if (read.success) return read.data;
+    const [{ path: at = [], message = '' } = {}] = read.error.issues;
+    throw new UserError(`${path}, line ${number}: ${at.join('.') || 'no JSON object'}: ${message}`);
   });
-  if (!made) throw new UserError('there are as many keys as a store holds: revoke some first, they go after 90 days');
-  await tell(keyEvent('key_created', nowMs, { key_id: id, name: asked.name, projects: asked.projects }));
-  io.out(`${text}\n`);
-  io.err(`${id} (${asked.name}) opens ${asked.projects.join(', ')}. ${ONCE}\nIts hash is kept in ${place}.\n`);
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return null; // the schema refuses it
+  }
+}
+
+/** The limits that options name; `none` removes one. @throws UsageError */
+async function limitsIn(call: Call): Promise<Partial<KeyInput>> {
+  const { secondsOf } = await import('../keys/key-input.ts');
+  const given = <T>(option: string, read: (text: string) => T | null, needs: string): T | null | undefined => {
+    const text = textOption(call, option)?.trim();
+    if (text === undefined) return undefined;
+    if (text === 'none') return null;
+    const value = read(text);
+    if (value !== null) return value;
+    throw new UsageError(`--${option} needs ${needs}, or none`);
+  };
+  const whole = (text: string): number | null => {
+    const number = Number(text.replaceAll('_', ''));
+    return /^[\d_]{1,16}$/.test(text) && Number.isSafeInteger(number) && number > 0 ? number : null;
+  };
+  const dollars = (text: string): number | null =>
+    /^\d{1,9}(?:\.\d{1,4})?$/.test(text) && Number(text) > 0 ? Number(text) : null;
+  const limits: Partial<KeyInput> = {
+    requests_per_minute: given('requests-per-minute', whole, 'a whole number from 1 on'),
+    tokens_per_day: given('tokens-per-day', whole, 'a whole number from 1 on'),
+    dollars_per_month: given('dollars-per-month', dollars, 'a number such as 50 or 12.50'),
+    expires_in_s: given('expires', secondsOf, 'a time of at most ten years, such as 90d, 12h or 30m'),
+  };
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+}
+
+async function create({ desk, place }: KeysInStore, asked: readonly KeyInput[], call: Call, io: Io): Promise<number> {
+  const issued: IssuedKey[] = [];
+  for (let at = 0; at < asked.length; at += ISSUED_AT_ONCE) {
+    const some = await desk.issue(asked.slice(at, at + ISSUED_AT_ONCE));
+    if (some === null) {
+      const done = issued.length === 0 ? '' : ` (${issued.length} of ${asked.length} were issued)`;
+      throw new UserError(`there are as many keys as a store holds: revoke some first, they go after 90 days${done}`);
+    }
+    issued.push(...some);
+    if (textOption(call, 'from') !== undefined) for (const key of some) io.out(`${JSON.stringify(key)}\n`);
+  }
+  if (textOption(call, 'from') !== undefined) {
+    io.err(`${issued.length} keys. ${ONCE}\nTheir hashes are kept in ${place}.\n`);
+    return 0;
+  }
+  for (const { id, name, projects, key } of issued) {
+    io.out(`${key}\n`);
+    io.err(`${id} (${name}) opens ${projects.join(', ')}. ${ONCE}\nIts hash is kept in ${place}.\n`);
+  }
   return 0;
 }
 
 const ONCE =
-  'The key is shown this once: send it as x-mcp-pruner-key, or put /k/<key> before /v1 in the base URL of a client.';
+  'A key is shown this once: send it as x-mcp-pruner-key, or put /k/<key> before /v1 in the base URL of a client.';
 
-async function change({ keys: store, tell }: KeysInStore, action: 'revoke' | 'rotate', subject: string, io: Io) {
+async function change(
+  { desk, keys: store }: KeysInStore,
+  action: 'revoke' | 'rotate' | 'set',
+  subject: string,
+  call: Call,
+  io: Io,
+) {
   const key = find(await store.all(), subject);
-  const [{ hashOfKey, newKeyText }, { keyEvent }] = await Promise.all([
-    import('../keys/key-text.ts'),
-    import('../keys/refusals.ts'),
-  ]);
-  const nowMs = io.clock.nowMs();
-  const about = { key_id: key.id, name: key.name };
+  if (action === 'set') {
+    const changed = await desk.change(key.id, await limitsIn(call));
+    if (changed === null) throw gone(subject);
+    io.out(`${lineOf(changed)}\n`);
+    return 0;
+  }
   if (action === 'revoke') {
-    if (!(await store.revoke(key.id, nowMs))) throw gone(subject);
-    await tell(keyEvent('key_revoked', nowMs, about));
+    if ((await desk.revoke(key.id)) === null) throw gone(subject);
     io.out(`${key.id} (${key.name}) is revoked\n`);
     return 0;
   }
-  const text = newKeyText();
-  if (!(await store.rotate(key.id, hashOfKey(text)))) throw gone(subject);
-  await tell(keyEvent('key_rotated', nowMs, about));
-  io.out(`${text}\n`);
+  const issued = await desk.rotate(key.id);
+  if (issued === null) throw gone(subject);
+  io.out(`${issued.key}\n`);
   io.err(`${key.id} (${key.name}) has a new text; the old one ends within a second. ${ONCE}\n`);
   return 0;
 }
@@ -210,30 +259,32 @@ function gone(subject: string): UserError {
   return new UserError(`there is no key ${subject}, or it was revoked: mcp-pruner keys list shows them`);
 }
 
-function list(all: readonly AccessKey[], asJson: boolean, io: Io): number {
-  const nowMs = io.clock.nowMs();
-  if (asJson) {
-    for (const { hash: _, ...key } of all) io.out(`${JSON.stringify({ ...key, state: stateOf(key, nowMs) })}\n`);
-    return 0;
+async function list({ desk }: KeysInStore, call: Call, io: Io): Promise<number> {
+  let count = 0;
+  for (let after: string | undefined, page: readonly ShownKey[] = []; ; after = page.at(-1)?.id) {
+    page = await desk.list(after, PAGE);
+    for (const key of page) io.out(`${call.values.json === true ? JSON.stringify(key) : lineOf(key)}\n`);
+    count += page.length;
+    if (page.length < PAGE) break;
   }
-  if (all.length === 0) io.out('no keys: mcp-pruner keys create --name <name> --project <project>\n');
-  for (const key of all) {
-    const { id, name, projects, requestsPerMinute, tokensPerDay, createdMs, expiresMs } = key;
-    const about = [
-      `opens ${projects.join(', ')}`,
-      ...(requestsPerMinute === null ? [] : [`${requestsPerMinute} requests/min`]),
-      ...(tokensPerDay === null ? [] : [`${tokensPerDay} tokens/day`]),
-      `made ${dayOf(createdMs)}`,
-      ...(expiresMs === null ? [] : [`until ${dayOf(expiresMs)}`]),
-    ];
-    io.out(`${id}  ${stateOf(key, nowMs).padEnd(7)}  ${name}: ${about.join(', ')}\n`);
+  if (count === 0 && call.values.json !== true) {
+    io.out('no keys: mcp-pruner keys create --name <name> --project <project>\n');
   }
   return 0;
 }
 
-function stateOf({ revokedMs, expiresMs }: Pick<AccessKey, 'revokedMs' | 'expiresMs'>, nowMs: number): string {
-  if (revokedMs !== null) return 'revoked';
-  return expiresMs !== null && expiresMs <= nowMs ? 'expired' : 'open';
+function lineOf(key: ShownKey): string {
+  const { requests_per_minute, tokens_per_day, dollars_per_month, expires_ms, last_used_ms } = key;
+  const about = [
+    `opens ${key.projects.join(', ')}`,
+    ...(requests_per_minute === null ? [] : [`${requests_per_minute} requests/min`]),
+    ...(tokens_per_day === null ? [] : [`${tokens_per_day} tokens/day`]),
+    ...(dollars_per_month === null ? [] : [`$${dollars_per_month}/month`]),
+    `made ${dayOf(key.created_ms)}`,
+    ...(expires_ms === null ? [] : [`until ${dayOf(expires_ms)}`]),
+    last_used_ms === null ? 'never used' : `last used ${dayOf(last_used_ms)}`,
+  ];
+  return `${key.id}  ${key.state.padEnd(7)}  ${key.name}: ${about.join(', ')}`;
 }
 
 function dayOf(ms: number): string {

@@ -41,6 +41,10 @@ export class MemoryLedger implements LedgerStore {
     ];
   }
 
+  async spent(): Promise<[]> {
+    return [];
+  }
+
   async turns(): Promise<readonly LedgerTurn[]> {
     return [];
   }

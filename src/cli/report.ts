@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { LedgerReport } from '../core/ports/ledger.ts';
 import { UserError } from '../errors.ts';
 import type { ContextReport } from '../ledger/compactions.ts';
+import { SPENT_BY, type SpentBy } from '../ledger/spent-by.ts';
 import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
 import { contextText } from './context-text.ts';
 import { withStore } from './open-store.ts';
@@ -20,7 +21,7 @@ const DAYS_BY_UNIT: Readonly<Record<string, number>> = { d: 1, w: 7, m: 30, y: 3
 /** `mcp-pruner report`: what was spent, what pruning changed, and why caches missed. */
 export const report: Command = {
   usage:
-    'report [--since 7d] [--project <name>] [--json | --html out.html] | report --sessions [--since 30d] [--json | --share] | report --from rows.ndjson [--json]',
+    'report [--since 7d] [--project <name>] [--json | --html out.html] | report --by key|project|model|day [--csv | --json] | report --sessions [--since 30d] [--json | --share] | report --from rows.ndjson [--json]',
   about: [
     'Shows what requests cost in dollars, what pruning saved and what its mistakes cost, the control group, and why the',
     'prompt cache missed. --sessions instead reads the session files that agents keep on this machine (Claude Code, Codex,',
@@ -34,6 +35,8 @@ export const report: Command = {
       doc: `how far back, such as 1d, 2w, 3m (default ${DEFAULT_DAYS}d; --sessions ${DEFAULT_SESSION_DAYS}d)`,
     },
     project: { type: 'string', value: '<name>', doc: 'only this project' },
+    by: { type: 'string', value: '<what>', doc: `a row for each ${SPENT_BY.join(', ')}: tokens, dollars, saved` },
+    csv: { type: 'boolean', doc: 'with --by: print CSV' },
     json: { type: 'boolean', doc: 'print JSON' },
     html: { type: 'string', value: '<file>', doc: 'write one HTML file that needs nothing else' },
     from: { type: 'string', value: '<file>', doc: 'compare the conversations of a file with its control group' },
@@ -63,6 +66,8 @@ export const report: Command = {
       io.out(call.values.json === true ? `${JSON.stringify({ holdout }, null, 2)}\n` : asText());
       return 0;
     }
+    const by = reportedBy(call);
+    if (by !== null) return reportBy(call, io, by, days);
     const told = await readLedger(call, io, days);
     if (call.values.json === true) io.out(`${JSON.stringify(told, null, 2)}\n`);
     else if (textOption(call, 'html') !== undefined) writeHtml(call, io, told);
@@ -70,6 +75,41 @@ export const report: Command = {
     return 0;
   },
 };
+
+/** @throws UsageError */
+function reportedBy(call: Call): SpentBy | null {
+  const by = textOption(call, 'by');
+  const found = SPENT_BY.find((known) => known === by);
+  if (by !== undefined && !found) {
+    throw new UsageError(`--by ${JSON.stringify(by)} is not one of ${SPENT_BY.join(', ')}`);
+  }
+  if (by === undefined && call.values.csv === true) throw new UsageError('--csv needs --by');
+  if (call.values.csv === true && call.values.json === true)
+    throw new UsageError('--csv and --json exclude each other');
+  if (by !== undefined && textOption(call, 'html') !== undefined)
+    throw new UsageError('--by and --html exclude each other');
+  return found ?? null;
+}
+
+async function reportBy(call: Call, io: Io, by: SpentBy, days: number): Promise<number> {
+  const [{ readSpend }, { spendCsv, spendText }] = await Promise.all([
+    import('../ledger/spend.ts'),
+    import('./report-by.ts'),
+  ]);
+  const query = { by, sinceDay: sinceDayOf(io, days), project: textOption(call, 'project') };
+  const rows = await withStore(call, io, async (store) => {
+    const keys = by === 'key' ? await store.keys() : null;
+    return readSpend(store.ledger, keys, query, io.clock.nowMs());
+  });
+  if (call.values.csv === true) io.out(spendCsv(rows, by));
+  else if (call.values.json === true) io.out(`${JSON.stringify({ by, sinceDay: query.sinceDay, rows }, null, 2)}\n`);
+  else io.out(spendText(rows, by, query.sinceDay, io.columns));
+  return 0;
+}
+
+function sinceDayOf(io: Io, days: number): string {
+  return new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+}
 
 /** The ledger of the last `days` days, including today. @throws UserError if there is no store */
 export async function readLedger(
@@ -84,7 +124,7 @@ export async function readLedger(
   ]);
   const { settings } = readSettings(call, io);
   const { problems } = pricesOf(settings);
-  const sinceDay = new Date(io.clock.nowMs() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
+  const sinceDay = sinceDayOf(io, days);
   const project = textOption(call, 'project');
   const query = { sinceDay, project };
   return withStore(call, io, async ({ ledger, compactions, shelf }) => ({

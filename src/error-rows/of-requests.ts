@@ -75,6 +75,18 @@ export const errorsOfRequests = {
     about: 'the key has used up its tokens of this day (UTC); Retry-After says when there are more',
     hint: 'This key has used up its tokens of this day (UTC); Retry-After says when there are more.',
   },
+  key_dollars_used_up: {
+    rpc: null,
+    http: 429,
+    about: 'the key has used up its dollars of this month (UTC); Retry-After says when the next one begins',
+    hint: 'This key has used up its dollars of this month: ask for a larger budget (mcp-pruner keys set), or wait for the next month.',
+  },
+  project_dollars_used_up: {
+    rpc: null,
+    http: 429,
+    about: 'the project has used up its dollars of this month (UTC); Retry-After says when the next one begins',
+    hint: 'This project has used up its dollars of this month: ask for a larger budget (mcp-pruner projects set), or wait for the next month.',
+  },
   key_first_answer_awaited: {
     rpc: null,
     http: 429,

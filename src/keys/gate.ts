@@ -41,13 +41,19 @@ export class Gate implements KeyGate {
     const { ring } = this.#options;
     const hash = hashOfKey(shown);
     const found = isKeyText(shown) ? ring.find(hash) : 'key_unknown';
-    if (typeof found === 'object') return admitted(found, project);
+    if (typeof found === 'object') return this.#admitted(found, project);
     if (!isKeyText(shown) || found === 'key_revoked' || found === 'key_expired') return found;
     // the key may have been created a moment ago
     return ring.lookAnew().then(() => {
       const now = ring.find(hash);
-      return typeof now === 'object' ? admitted(now, project) : now;
+      return typeof now === 'object' ? this.#admitted(now, project) : now;
     });
+  }
+
+  #admitted(key: AccessKey, project: string): Admitted | KeyRefusal {
+    const found = admitted(key, project);
+    if (typeof found === 'object') this.#options.ring.used(key.id);
+    return found;
   }
 
   known(keyId: string): { readonly admitted: Admitted; readonly hash: string } | null {
@@ -121,7 +127,7 @@ export class Gate implements KeyGate {
     if (counted.isFirst) await this.#first.leave(keyId);
   }
 
-  refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void {
+  refused(...[reason, keyId]: Parameters<KeyGate['refused']>): void {
     this.#options.refusals.add(reason, keyId);
   }
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Budget } from '../core/ports/budgets.ts';
 import type { AccessKey, KeyStore } from '../core/ports/keys.ts';
 import type { Clock } from '../core/ports.ts';
 import type { FailureReporter } from '../failures.ts';
 
 export interface KeyRingOptions {
-  readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'all'>>;
+  readonly keys: () => Promise<Pick<KeyStore, 'generation' | 'all' | 'touch'>>;
   readonly clock: Clock;
   /** Calls back when another process may have changed keys, until the returned function is called. */
   readonly onKeys: (listener: () => void) => () => void;
@@ -17,6 +18,9 @@ export interface KeyRingOptions {
 const LOOK_MS = 500;
 /** Least interval between store queries caused by unknown keys, which may have been created a moment ago. */
 const LOOK_AGAIN_MS = 100;
+
+/** Interval between writes of last uses, in milliseconds. */
+const TOUCH_MS = 60_000;
 
 /** Why a key opens nothing. */
 export type Void = 'key_unknown' | 'key_expired' | 'key_revoked' | 'keys_unavailable';
@@ -33,6 +37,9 @@ export class KeyRing {
   #timer: NodeJS.Timeout | undefined;
   #stopTelling = (): void => {};
   #failing = false;
+  /** Last uses that are not written yet. */
+  #used = new Map<string, number>();
+  #touchedAt = performance.now();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: KeyRingOptions) {
@@ -47,9 +54,16 @@ export class KeyRing {
     await this.look();
   }
 
-  close(): void {
+  /** Writes last uses. Never rejects. */
+  async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#stopTelling();
+    await this.#touch();
+  }
+
+  /** Notes that a key was used; written within a minute. */
+  used(id: string): void {
+    this.#used.set(id, this.#options.clock.nowMs());
   }
 
   /** Calls back after each poll, at least twice a second: a key may have expired. */
@@ -60,6 +74,14 @@ export class KeyRing {
   /** Number of keys, or `null` while they cannot be read. */
   get size(): number | null {
     return this.#generation === null ? null : this.#byHash.size;
+  }
+
+  /** Budgets of the keys that are alive. */
+  budgets(): Budget[] {
+    return [...this.#byId.values()].flatMap((key) => {
+      const { id: name, dollarsPerMonth: dollars } = key;
+      return dollars === null || typeof this.#alive(key) !== 'object' ? [] : [{ of: 'key', name, dollars }];
+    });
   }
 
   /** Polls once more, slightly later if a poll has just run; all callers share that poll. Never rejects. */
@@ -83,9 +105,23 @@ export class KeyRing {
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
+      if (performance.now() - this.#touchedAt >= TOUCH_MS) void this.#touch();
       for (const listener of this.#listeners) listener();
     });
     return this.#looking;
+  }
+
+  async #touch(): Promise<void> {
+    const used = this.#used;
+    this.#touchedAt = performance.now();
+    if (used.size === 0) return;
+    this.#used = new Map();
+    try {
+      await (await this.#options.keys()).touch(used);
+    } catch (cause) {
+      this.#used = new Map([...used, ...this.#used]);
+      this.#options.onFailure('key_use_not_noted', cause);
+    }
   }
 
   async #lookLater(): Promise<void> {

@@ -57,7 +57,7 @@ export class Refusals {
 
 /** An event about a key. The payload never contains the key's text. */
 export function keyEvent(
-  kind: 'key_created' | 'key_revoked' | 'key_rotated' | 'key_refused',
+  kind: 'key_created' | 'key_changed' | 'key_revoked' | 'key_rotated' | 'key_refused',
   tsMs: number,
   payload: EventRecord['payload'],
 ): EventRecord {

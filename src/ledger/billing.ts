@@ -219,6 +219,7 @@ function turnOf(facts: RequestFacts, bill: Bill): LedgerTurn {
     conversationId: facts.conversationId,
     wire: facts.wire,
     cloud: facts.cloud,
+    keyId: facts.keyId,
     model: facts.model,
     arm: facts.arm,
     estimated: bill.estimated,

@@ -15,6 +15,7 @@ export function turnSums(turn: LedgerTurn, texts: readonly TextFacts[], counted:
   const { project, miss, missTokens: tokens } = turn;
   const all: SumGroup = { day, project, slice: 'all', key: '', fields };
   const groups: SumGroup[] = [all, { day, project, slice: 'model', key: turn.model, fields }];
+  if (turn.keyId) groups.push({ day, project, slice: 'key', key: turn.keyId, fields: spendOf(fields) });
   const { checkFailure } = counted;
   if (checkFailure !== '') groups.push({ ...all, fields: { [`${CHECK_FAILED}${KIND_MARK}${checkFailure}`]: 1 } });
   const dollars = turn.missDollars ?? 0;
@@ -53,6 +54,12 @@ function totalFields(turn: LedgerTurn, texts: readonly TextFacts[], counted: Cou
     checkedExact: counted.checked?.exact ?? 0,
     checkedEstimated: counted.checked?.estimated ?? 0,
   };
+}
+
+/** Of a key only what it used, because a day may have thousands of them. */
+function spendOf(all: ReturnType<typeof totalFields>) {
+  const { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed } = all;
+  return { requests, unpriced, fresh, write5m, write1h, read, output, dollars, without, removed };
 }
 
 /** Parts the name of a figure from what it is of. */

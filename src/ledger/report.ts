@@ -47,6 +47,9 @@ export function reportOf(
   const models = grouped(of('model'), ({ key }) => key)
     .map(([model, fields]) => ({ model, ...totalsOf(fields), calibration: calibrationOf(fields) }))
     .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
+  const keys = grouped(of('key'), ({ key }) => key)
+    .map(([keyId, fields]) => ({ keyId, ...totalsOf(fields) }))
+    .sort((a, b) => b.dollars - a.dollars || b.requests - a.requests);
   const days = grouped(all, ({ day }) => day);
   const held = steps.filter(({ project }) => query.project === undefined || project === query.project);
   return {
@@ -57,6 +60,7 @@ export function reportOf(
     days: days.map(([day, fields]) => ({ day, ...totalsOf(fields) })),
     models,
     projects,
+    keys,
     tools: grouped(of('tool'), ({ key }) => key)
       .map(([key, fields]) => toolOf(key, fields, held))
       .sort((a, b) => b.dollarsSaved - a.dollarsSaved || b.removed - a.removed),

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { keyOf } from '../core/hash.ts';
 import type { Viewer } from '../core/ports/projects.ts';
 import type { RequestScope } from '../core/ports/segments.ts';
-import { ownAdmissions, viewerOf } from './doors/admitted.ts';
+import { admitted, ownAdmissions } from './doors/admitted.ts';
 import type { Destination } from './upstream/destinations.ts';
 
 /** Who sends a request, and where it belongs. Created once when a request is admitted, and handed down. */
@@ -12,6 +12,8 @@ export interface RequestContext {
   readonly viewer: Viewer | null;
   /** The viewer's project, else the one that the header names, else `default`; and the task. */
   readonly scope: RequestScope;
+  /** Id of the access key that it was admitted with; absent without keys. */
+  readonly keyId?: string | undefined;
   /** The child agent that sends it, or `null`. */
   readonly childId: string | null;
   /** Hash of the provider keys that the request came with; never a part of a key. */
@@ -47,13 +49,14 @@ export function contextOf(
   to?: Pick<Destination, 'upstream' | 'path'>,
 ): RequestContext {
   const { headers } = req;
-  const viewer = viewerOf(req);
+  const { viewer, keyId } = admitted.get(req) ?? { viewer: null };
   const project = viewer?.project ?? (projectNamed(headers) || DEFAULT_PROJECT);
   const off = headers['x-mcp-pruner'];
   const client = productOf(headers['user-agent']);
   return {
     requestId,
     viewer,
+    keyId,
     scope: { project, task: nameIn(headers['x-mcp-pruner-task']), requestId, client },
     childId: ownAdmissions.get(req)?.childId ?? null,
     caller: keyOf('caller', ...KEY_HEADERS.map((name) => String(headers[name] ?? ''))),

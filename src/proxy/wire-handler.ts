@@ -252,11 +252,11 @@ class WireExchange {
     if (!this.#options.keepsLedger || rewritten === null || this.#foreign || this.#to.operation.purpose !== 'generate')
       return null;
     if (kind === 'declined' || status < 200 || status >= 300) return null;
-    const { caller, scope } = this.#context;
+    const { caller, keyId, scope } = this.#context;
     const { project } = scope;
     const { shadow, dialect, countsCorrections } = this.#options;
     const { model } = this.#to.operation;
-    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller };
+    const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId };
     const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
     try {
       return shadow && forwardedOriginal ? shadowFacts(rewritten, about) : factsOf(rewritten, about);

@@ -5,6 +5,7 @@ import type {
   LedgerStore,
   LedgerSum,
   LedgerTurn,
+  SpentDollars,
 } from '../core/ports/ledger.ts';
 import {
   MAX_SUMS_READ,
@@ -36,13 +37,22 @@ export class LedgerLists implements Omit<LedgerStore, 'settle' | 'add' | 'addSte
     );
   }
 
+  spent({ sinceDay }: { readonly sinceDay: string }): Promise<readonly SpentDollars[]> {
+    return this.#rows.all(
+      `SELECT day, CASE slice WHEN 'key' THEN 'key' ELSE 'project' END AS of,
+         CASE slice WHEN 'key' THEN key ELSE project END AS name, sum(value) AS dollars
+       FROM main.ledger_sum WHERE day >= ? AND slice IN ('all', 'key') AND field = 'dollars' GROUP BY 1, 2, 3`,
+      [sinceDay],
+    );
+  }
+
   totals({ sinceDay, project = null }: { sinceDay: string; project?: string | null }): Promise<readonly LedgerSum[]> {
     const from = `FROM main.ledger_sum WHERE day >= ? AND (CAST(? AS text) IS NULL OR project = ?) AND`;
     return this.#rows.all(
       `SELECT day, '' AS project, slice, key, field, sum(value) AS value ${from} slice = 'all' GROUP BY day, slice, key, field
        UNION ALL SELECT '' AS day, project, slice, key, field, sum(value) AS value ${from} slice = 'all'
        GROUP BY project, slice, key, field
-       UNION ALL SELECT '' AS day, '' AS project, slice, key, field, sum(value) AS value ${from} slice IN ('model', 'tool', 'miss')
+       UNION ALL SELECT '' AS day, '' AS project, slice, key, field, sum(value) AS value ${from} slice IN ('model', 'key', 'tool', 'miss')
        GROUP BY slice, key, field
        ORDER BY 1 DESC LIMIT ${MAX_SUMS_READ}`,
       [sinceDay, project, project, sinceDay, project, project, sinceDay, project, project],

@@ -29,6 +29,7 @@ const COLUMN_OF = {
   conversationId: 'conversation',
   wire: 'wire',
   cloud: 'cloud',
+  keyId: 'key_id',
   model: 'model',
   arm: 'arm',
   estimated: 'estimated',
@@ -90,6 +91,7 @@ export function turnRow({ work, ...turn }: LedgerTurn): TurnRow {
     project: named(turn.project),
     conversationId: named(turn.conversationId),
     cloud: named(turn.cloud ?? ''),
+    keyId: turn.keyId ?? '',
     model: named(turn.model),
     estimated: turn.estimated ? 1 : 0,
     fresh: Math.round(turn.fresh),
@@ -104,7 +106,7 @@ export function turnRow({ work, ...turn }: LedgerTurn): TurnRow {
   };
 }
 
-export function turnOf({ cloud, ...row }: TurnRow): LedgerTurn {
+export function turnOf({ cloud, keyId, ...row }: TurnRow): LedgerTurn {
   const {
     userMessages,
     corrections,
@@ -119,7 +121,7 @@ export function turnOf({ cloud, ...row }: TurnRow): LedgerTurn {
   } = row;
   const work = { userMessages, corrections, calls, callsAgain, recoveries, edits, failedEdits, redTests, turnedGreen };
   const hasWork = WORK_FIELDS.some((field) => work[field] > 0);
-  return { ...turn, cloud: cloud || undefined, estimated: row.estimated !== 0, work: hasWork ? work : undefined };
+  return { ...turn, cloud: cloud || undefined, keyId: keyId || undefined, estimated: row.estimated !== 0, work: hasWork ? work : undefined };
 }
 
 /**

@@ -18,6 +18,14 @@ export interface DayOfSums {
   hasPart(sum: LedgerSum): boolean;
 }
 
+/**
+ * Figures of keys are outside the limit of a day: an administrator issues keys, and budgets are counted by them. So that names
+ * of projects do not multiply them, they go where the project's own figures go.
+ */
+function splitKeys(sums: readonly LedgerSum[]): { readonly keyed: LedgerSum[]; readonly others: LedgerSum[] } {
+  return { keyed: sums.filter(({ slice }) => slice === 'key'), others: sums.filter(({ slice }) => slice !== 'key') };
+}
+
 /** Whether a day can take more figures of any kind. */
 export function hasRoom(count: number, more: number): boolean {
   return count + more <= MAX_SUMS_PER_DAY - KEPT_FOR_KNOWN;
@@ -42,17 +50,21 @@ export function folded(
     day.count++;
     return true;
   };
-  const placed = sums.map((sum) => {
+  const movedProjects = new Set<string>();
+  const { keyed, others } = splitKeys(sums);
+  const placed = others.map((sum) => {
     const kept = day.hasPart(sum) ? KEPT_FOR_OTHERS : KEPT_FOR_KNOWN;
     if (takes(sum, MAX_SUMS_PER_DAY - kept)) return sum;
     moved++;
+    if (sum.slice === 'all') movedProjects.add(sum.project);
     const other = { ...sum, project: OTHERS };
     if (takes(other, MAX_SUMS_PER_DAY - KEPT_FOR_UNNAMED)) return other;
     const unnamed = { ...other, key: sum.key === '' ? '' : OTHERS };
     takes(unnamed, MAX_SUMS_PER_DAY);
     return unnamed;
   });
-  return { sums: placed, folded: moved };
+  const ofKeys = keyed.map((sum) => (movedProjects.has(sum.project) ? { ...sum, project: OTHERS } : sum));
+  return { sums: [...placed, ...ofKeys], folded: moved };
 }
 
 /** The identity of a figure, and the part of a day that it belongs to. */

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hashOfKey } from '../../src/keys/key-text.ts';
@@ -30,10 +31,10 @@ describe('mcp-pruner keys', () => {
     ];
     const made = await run(['keys', 'create', ...options, '--expires', '90d'], { env });
     expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^mpk_[\w-]{43}\n$/) });
-    expect(made.err).toMatch(/^key_[\w-]{12} \(ci\) opens web, api\. The key is shown this once/);
+    expect(made.err).toMatch(/^key_[\w-]{12} \(ci\) opens web, api\. A key is shown this once/);
     const { out } = await run(['keys', 'list'], { env });
     expect(out).toMatch(
-      /^key_[\w-]{12} {2}open {5}ci: opens web, api, 60 requests\/min, 1000 tokens\/day, made 2026-01-10, until 2026-04-10\n$/,
+      /^key_[\w-]{12} {2}open {5}ci: opens web, api, 60 requests\/min, 1000 tokens\/day, made 2026-01-10, until 2026-04-10, never used\n$/,
     );
     const all = out + (await run(['keys', 'list', '--json'], { env })).out;
     expect(all).not.toContain(made.out.trim().slice(4));
@@ -47,17 +48,43 @@ describe('mcp-pruner keys', () => {
     expect((await run(['keys', 'list'], { env })).out).toContain('revoked');
   });
 
+  it('issues a key for each line of a file, names a broken line, and changes limits later', async () => {
+    const env = aPlace();
+    const file = join(tempFolder(), 'keys.ndjson');
+    const lines = Array.from({ length: 3 }, (_, i) => ({
+      name: `dev ${i}`,
+      projects: ['web'],
+      dollars_per_month: 50 + i,
+    }));
+    writeFileSync(file, lines.map((line) => JSON.stringify(line)).join('\n'));
+    const { code, out } = await run(['keys', 'create', '--from', file], { env });
+    const made = out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; key: string });
+    expect([code, made.map(({ name }) => name)]).toEqual([0, ['dev 0', 'dev 1', 'dev 2']]);
+    expect(new Set(made.map(({ key }) => key)).size).toBe(3);
+    const set = ['keys', 'set', 'dev 1', '--dollars-per-month', '12.50', '--tokens-per-day', 'none', '--expires', '1h'];
+    expect((await run(set, { env })).out).toContain('$12.5/month');
+    writeFileSync(file, `{"name":"a","projects":["web"]}\n{"name":"b","projects":["web"],"dollars":1}\n`);
+    const broken = await run(['keys', 'create', '--from', file], { env });
+    expect([broken.code, broken.err]).toEqual([1, expect.stringContaining('keys.ndjson, line 2: ')]);
+    expect((await run(['keys', 'list'], { env })).out.split('\n')).toHaveLength(4);
+  });
+
   it.each([
     [['keys'], 'too few arguments'],
-    [['keys', 'make'], 'there is create, list, revoke, rotate'],
+    [['keys', 'make'], 'there is create, list, set, revoke, rotate'],
     [['keys', 'create', '--project', 'web'], '--name is missing'],
     [['keys', 'create', '--name', 'ci'], '--project needs'],
-    [['keys', 'create', '--name', 'ci', '--project', 'a\tb'], '--project needs'],
+    [['keys', 'create', '--name', 'ci', '--project', 'a\tb'], '--project: control characters'],
     [['keys', 'create', '--name', 'ci', '--project', '*,web'], "'*' opens all"],
     [['keys', 'create', '--name', 'ci', '--project', 'web', '--requests-per-minute', '0'], 'a whole number from 1 on'],
     [['keys', 'create', '--name', 'ci', '--project', 'web', '--tokens-per-day', '1e3'], 'a whole number from 1 on'],
     [['keys', 'create', '--name', 'ci', '--project', 'web', '--expires', 'soon'], 'such as 90d'],
     [['keys', 'revoke'], 'needs a key'],
+    [['keys', 'set', 'ci'], 'needs a limit to change'],
+    [['keys', 'set', 'ci', '--dollars-per-month', '-1'], 'a number such as 50'],
     [['keys', 'list', 'ci'], 'takes no argument'],
   ])('%j is told what is wrong, and makes nothing', async (args, words) => {
     const env = aPlace();

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { spendCsv, spendText } from '../../src/cli/report-by.ts';
 import { reportHtml } from '../../src/cli/report-html.ts';
 import { reportText } from '../../src/cli/report-text.ts';
 import type { LedgerSum } from '../../src/core/ports/ledger.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
+import { readSpend } from '../../src/ledger/spend.ts';
+import type { SpentBy } from '../../src/ledger/spent-by.ts';
+import { aKey } from '../contract/keys.suite.ts';
 import { aTurn } from '../contract/ledger-store.suite.ts';
 import { openStore } from '../helpers/rewriter.ts';
+import { run } from './fake-io.ts';
 
 const sum = (slice: LedgerSum['slice'], key: string, fields: Readonly<Record<string, number>>): LedgerSum[] =>
   Object.entries(fields).map(([field, value]) => ({
@@ -77,5 +82,61 @@ describe('the report', () => {
     const html = reportHtml(await filled(), '0');
     expect(html).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
     expect(html).not.toMatch(/<script|https?:|src=|@import/);
+  });
+});
+
+describe('spend by', () => {
+  it('key, project, model and day is a table, CSV that a spreadsheet runs nothing of, and JSON', async () => {
+    const { ledger } = openStore(':memory:');
+    const all = { requests: 3, dollars: 2, without: 5, fresh: 100, read: 900, output: 50, removed: 400 };
+    await ledger.add(
+      [],
+      [
+        ...sum('all', '', all),
+        ...sum('model', '=cmd|"/C calc",x', all),
+        ...sum('key', 'key_1', { ...all, dollars: 1.25 }),
+        ...sum('key', 'user:ann', { ...all, dollars: 0.75 }),
+      ],
+    );
+    const key = aKey('a', { id: 'key_1', name: 'ci, "web"', tokensPerDay: 1_000, dollarsPerMonth: 2.5, lastUsedMs: 5 });
+    const today = Math.floor(Date.parse('2026-11-20') / 86_400_000);
+    const counted = [{ keyId: 'key_1', span: 'day', at: today, used: 250 }] as const;
+    const known = { all: async () => [key], counted: async () => counted };
+    const rowsBy = (by: SpentBy) =>
+      readSpend(ledger, known, { by, sinceDay: '2026-11-19' }, Date.parse('2026-11-20T12:00'));
+    const keys = await rowsBy('key');
+    expect(keys).toMatchObject([
+      {
+        name: 'key_1',
+        dollars: 1.25,
+        saved: 3.75,
+        inputTokens: 1_000,
+        cachedTokens: 900,
+        key: { tokensToday: 250, dollarsThisMonth: 1.25 },
+      },
+      { name: 'user:ann', dollars: 0.75, key: { name: null } },
+    ]);
+    const text = spendText(keys, 'key', '2026-11-19', undefined).replaceAll(/ +/g, ' ');
+    expect(text).toContain(
+      'ci, "web" (key_1) 3 1,000 50 $1.25 $3.75 25.0 % of tokens/day, 50.0 % of $2.5/month 1970-01-01T00:00',
+    );
+    expect(spendCsv(keys, 'key').split('\r\n')[1]).toBe(
+      'key_1,3,0,1000,900,50,1.25,5,3.75,400,"ci, ""web""",web it\'s "é",250,1000,1.25,2.5,1970-01-01T00:00:00.005Z'.replace(
+        'web it\'s "é"',
+        '"web it\'s ""é"""',
+      ),
+    );
+    expect(spendCsv(await rowsBy('model'), 'model').split('\r\n')[1]).toMatch(/^"'=cmd\|""\/C calc"",x",3,/);
+    expect((await rowsBy('project')).map(({ name }) => name)).toEqual(['shop']);
+    expect((await rowsBy('day')).map(({ name, dollars }) => [name, dollars])).toEqual([['2026-11-20', 2]]);
+  });
+
+  it.each([
+    [['--by', 'tool'], 'is not one of key, project, model, day'],
+    [['--csv'], '--csv needs --by'],
+    [['--by', 'key', '--csv', '--json'], 'exclude each other'],
+  ])('%j says what is allowed', async (args, words) => {
+    const { code, err } = await run(['report', ...args], { env: {} });
+    expect([code, err]).toEqual([2, expect.stringContaining(words)]);
   });
 });

@@ -12,9 +12,11 @@ export function aKey(name: string, over: Partial<AccessKey> = {}): AccessKey {
     projects: ['web', 'it\'s "é"'],
     requestsPerMinute: null,
     tokensPerDay: 1_000,
+    dollarsPerMonth: null,
     createdMs: 5,
     expiresMs: null,
     revokedMs: null,
+    lastUsedMs: null,
     ...over,
   };
 }
@@ -38,8 +40,8 @@ export function keysContract(name: string, open: Open): void {
       const other = await (await open({ beside: store })).keys();
       const keys = await store.keys();
       const before = await other.generation();
-      expect(await keys.create(aKey('a'))).toBe(true);
-      expect(await keys.create(aKey('b', { expiresMs: 2e12, requestsPerMinute: 3 }))).toBe(true);
+      expect(await keys.create([aKey('a')])).toBe(true);
+      expect(await keys.create([aKey('b', { expiresMs: 2e12, requestsPerMinute: 3 })])).toBe(true);
       expect(await other.all()).toEqual([aKey('a'), aKey('b', { expiresMs: 2e12, requestsPerMinute: 3 })]);
       expect(await other.rotate(aKey('a').id, 'c'.repeat(64))).toBe(true);
       expect(await keys.revoke(aKey('b').id, 7)).toBe(true);
@@ -55,10 +57,44 @@ export function keysContract(name: string, open: Open): void {
       expect(await other.generation()).toBeGreaterThan(before);
     });
 
+    it('are issued together, read in pages, changed and noted as used without a change of the keys', async () => {
+      const keys = await (await open({})).keys();
+      const all = Array.from({ length: 25 }, (_, i) =>
+        aKey(`k${String(i).padStart(2, '0')}`, { createdMs: 5 + (i >> 3) }),
+      );
+      expect(await keys.create(all)).toBe(true);
+      await expect(keys.create([aKey('new'), aKey('k03')])).rejects.toThrow(); // all or none
+      const read: string[] = [];
+      for (let page = await keys.list({ limit: 10 }); page.length > 0; ) {
+        read.push(...page.map(({ id }) => id));
+        page = await keys.list({ after: page.at(-1)?.id, limit: 10 });
+      }
+      expect(read).toEqual(all.map(({ id }) => id));
+      const { id } = aKey('k01');
+      const change = { name: 'it\'s "b"', projects: ['x'], dollarsPerMonth: 12.5, tokensPerDay: null, expiresMs: 9e12 };
+      expect(await keys.change(id, change)).toEqual(aKey('k01', change));
+      expect(await keys.change('key_unknown', change)).toBeNull();
+      expect(await keys.change(id, {})).toMatchObject(change);
+      const before = await keys.generation();
+      await keys.touch(
+        new Map([
+          [id, 70],
+          ['key_unknown', 70],
+        ]),
+      );
+      await keys.touch(new Map([[id, 60]]));
+      expect(await keys.generation()).toBe(before);
+      expect((await keys.all()).find((key) => key.id === id)?.lastUsedMs).toBe(70);
+      await keys.count(id, [minute(3, 10)]);
+      expect(await keys.counted()).toEqual([{ keyId: id, span: 'minute', at: 3, used: 1 }]);
+      await keys.revoke(id, 1);
+      expect(await keys.change(id, { name: 'again' })).toBeNull();
+    });
+
     it('count what all processes let through, each span for itself, and never beyond the limit', async () => {
       const store = await open({});
       const [one, two] = [await store.keys(), await (await open({ beside: store })).keys()];
-      await one.create(aKey('a'));
+      await one.create([aKey('a')]);
       const { id } = aKey('a');
       const taken = await Promise.all(
         Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? one : two).count(id, [minute(1, 10)])),

@@ -46,12 +46,33 @@ const sum = (over: Partial<LedgerSum>): LedgerSum => ({
 /** What the ledger of any store must do. */
 export function ledgerContract(name: string, open: () => Promise<StoreHandle>): void {
   describe(`the ledger of ${name}`, () => {
+    it('adds dollars up by day for keys and projects', async () => {
+      const { ledger } = await open();
+      await ledger.add(
+        [],
+        [
+          sum({ field: 'dollars', value: 2 }),
+          sum({ field: 'dollars', value: 3, project: 'q' }),
+          sum({ field: 'dollars', value: 1, slice: 'key', key: 'key_1' }),
+          sum({ field: 'dollars', value: 4, slice: 'key', key: 'key_1', project: 'q' }),
+          sum({ field: 'dollars', value: 9, slice: 'model', key: 'm' }),
+          sum({ field: 'dollars', value: 7, day: '2026-11-19' }),
+        ],
+      );
+      const spent = await ledger.spent({ sinceDay: '2026-11-20' });
+      expect(spent.toSorted((a, b) => a.dollars - b.dollars)).toEqual([
+        { day: '2026-11-20', of: 'project', name: 'p', dollars: 2 },
+        { day: '2026-11-20', of: 'project', name: 'q', dollars: 3 },
+        { day: '2026-11-20', of: 'key', name: 'key_1', dollars: 5 },
+      ]);
+    });
+
     it('gives requests back as they were, in their order and page by page', async () => {
       const { ledger } = await open();
       const turns = [
         aTurn('r1', { miss: 'expired', missTokens: 9, missDollars: 0.01, missAt: 3, estimated: true, arm: 'control' }),
         aTurn('r2', { dollars: null, dollarsWithout: null, missDollars: null, regretDollars: null }),
-        aTurn('r3', { conversationId: 'c2\0\x01', project: 'ü\0', model: 'm' }),
+        aTurn('r3', { conversationId: 'c2\0\x01', project: 'ü\0', model: 'm', keyId: 'user:é' }),
       ];
       await ledger.add(turns, []);
       await ledger.add([aTurn('r1', { fresh: 99 })], []); // told twice

@@ -13,7 +13,7 @@ const KEY = aKey('a', { createdMs: 0 });
 async function open(over: Partial<KeyRingOptions>) {
   const clock = manualClock();
   const keys = await openStore(':memory:', clock).keys();
-  await keys.create(KEY);
+  await keys.create([KEY]);
   let tell = (): void => {};
   const onKeys = (listener: () => void) => {
     tell = listener;
@@ -38,6 +38,7 @@ describe('the keys that a process knows', () => {
         return before;
       },
       all: () => real.keys.all(),
+      touch: async () => {},
     };
     const { ring, tell } = await open({ keys: async () => slow });
     hold = new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { OverBudget } from './budgets.ts';
 import type { Viewer } from './projects.ts';
 
 /** Why a request may not come in. */
@@ -70,5 +71,5 @@ export interface KeyGate {
   /** Reports the usage of a request. */
   settle(admitted: Admitted, counted: Counted, tokens: number): Promise<void>;
   /** Takes note of a request that was refused. */
-  refused(reason: KeyRefusal | OverLimit['code'], keyId: string | null): void;
+  refused(reason: KeyRefusal | OverLimit['code'] | OverBudget['code'], keyId: string | null): void;
 }

@@ -16,10 +16,28 @@ export interface AccessKey {
   /** `null`: without limit. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerDay: number | null;
+  /** Budget of a month (UTC), counted by the ledger. */
+  readonly dollarsPerMonth: number | null;
   readonly createdMs: number;
   /** `null`: it does not expire. */
   readonly expiresMs: number | null;
   readonly revokedMs: number | null;
+  /** About a minute late; `null`: never. */
+  readonly lastUsedMs: number | null;
+}
+
+/** What may be changed of a key. */
+export type KeyChange = Partial<
+  Pick<AccessKey, 'name' | 'projects' | 'requestsPerMinute' | 'tokensPerDay' | 'dollarsPerMonth' | 'expiresMs'>
+>;
+
+/** What was counted of a key in a span. */
+export interface CountedSpan {
+  readonly keyId: string;
+  readonly span: LimitedSpan;
+  /** Number of the span since 1970. */
+  readonly at: number;
+  readonly used: number;
 }
 
 /** One limit that a request counts against. */
@@ -39,8 +57,16 @@ export interface KeyStore {
   generation(): Promise<number>;
   /** All keys, also those that were revoked or have expired, the oldest first. */
   all(): Promise<readonly AccessKey[]>;
-  /** @returns `false` when there are as many as there may be */
-  create(key: AccessKey): Promise<boolean>;
+  /** Keys in the order of their creation, behind `after` (a key's id) if given, at most `limit`. */
+  list(query: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly AccessKey[]>;
+  /** All or none. @returns `false` when there are as many as there may be */
+  create(keys: readonly AccessKey[]): Promise<boolean>;
+  /** @returns the key as it is then; `null` when there is no such key, or it was revoked */
+  change(id: string, change: KeyChange): Promise<AccessKey | null>;
+  /** Notes when keys were used last. */
+  touch(used: ReadonlyMap<string, number>): Promise<void>;
+  /** What was counted of all keys. */
+  counted(): Promise<readonly CountedSpan[]>;
   /** @returns `false` when there is no such key, or it was revoked before */
   revoke(id: string, atMs: number): Promise<boolean>;
   /** Gives a key another text; the old one ends. @returns `false` when there is no such key, or it was revoked */

@@ -38,6 +38,8 @@ interface NamedRequest {
   readonly wire: string;
   /** The provider that answered, such as `bedrock`; absent where it is not known. */
   readonly cloud?: string | undefined;
+  /** Id of the access key that it came with; absent without keys. */
+  readonly keyId?: string | undefined;
   readonly model: string;
   readonly arm: Arm;
 }
@@ -85,13 +87,13 @@ export interface LedgerTurn extends NamedRequest, TokenCounts {
 
 /**
  * One figure that is added up: of a day (UTC, `YYYY-MM-DD`), a project, and a part of it. `slice` says what `key` names:
- * nothing (`all`), a model, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses (`miss`), an arm,
- * a boldness step with a kind and a tool (`step`).
+ * nothing (`all`), a model, the id of an access key, a wire, a tool with its kind (`tool`, joined by a tab), a cause of cache misses
+ * (`miss`), an arm, a boldness step with a kind and a tool (`step`).
  */
 export interface LedgerSum {
   readonly day: string;
   readonly project: string;
-  readonly slice: 'all' | 'wire' | 'model' | 'tool' | 'miss' | 'regret' | 'arm' | 'step';
+  readonly slice: 'all' | 'wire' | 'model' | 'key' | 'tool' | 'miss' | 'regret' | 'arm' | 'step';
   readonly key: string;
   readonly field: string;
   readonly value: number;
@@ -206,6 +208,14 @@ export interface Settled {
 /** Bills requests. Called again where the transaction has to be repeated, so it must change nothing by itself. */
 export type SettleWork = (settling: Settling) => Settled;
 
+/** Dollars of a key or of a project on one day. */
+export interface SpentDollars {
+  readonly day: string;
+  readonly of: 'key' | 'project';
+  readonly name: string;
+  readonly dollars: number;
+}
+
 /** Where the ledger lives. Every method may reject with `StoreUnavailable`; none is called while a request waits. */
 export interface LedgerStore {
   /** Bills requests in one transaction, one process at a time. Returns how many figures were folded, see `add`. */
@@ -223,9 +233,11 @@ export interface LedgerStore {
     readonly project?: string;
     readonly slice?: LedgerSum['slice'];
   }): Promise<readonly LedgerSum[]>;
+  /** Dollars by day, key and project, of days from `sinceDay` on. */
+  spent(query: { readonly sinceDay: string }): Promise<readonly SpentDollars[]>;
   /**
    * The same, added up for a report: of the whole (`all`) by day with `project` `''`, newest first, and by project with `day` `''`;
-   * of models, tools and misses by `key` alone.
+   * of models, keys, tools and misses by `key` alone.
    */
   totals(query: { readonly sinceDay: string; readonly project?: string }): Promise<readonly LedgerSum[]>;
   /** Requests of a conversation in their order, behind `after` (a request's id) if given, at most `limit`. */
@@ -297,6 +309,11 @@ export interface LedgerModel extends LedgerTotals {
   readonly model: string;
   /** Tokens reported for each token estimated; `null` until enough was seen. */
   readonly calibration: number | null;
+}
+
+/** What came with one access key. Tokens and dollars only: neither regret nor misses. */
+export interface LedgerKey extends LedgerTotals {
+  readonly keyId: string;
 }
 
 /** Texts of one tool and kind. */
@@ -422,6 +439,8 @@ export interface LedgerReport {
   /** Most dollars first. */
   readonly models: readonly LedgerModel[];
   readonly projects: readonly (LedgerTotals & { readonly project: string })[];
+  /** Most dollars first. */
+  readonly keys: readonly LedgerKey[];
   /** Most saved first. */
   readonly tools: readonly LedgerTool[];
   /** What was removed, of four wholes: one alone always flatters. */

@@ -30,6 +30,9 @@ export class NarrowedLedger implements LedgerStore {
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
   }
 
+  /** Budgets are those of the whole server. */
+  spent = unsupported;
+
   async totals({ sinceDay, project }: Parameters<LedgerStore['totals']>[0]): Promise<readonly LedgerSum[]> {
     const all = await Promise.all(this.#asked(project).map((one) => this.#unscoped.totals({ sinceDay, project: one })));
     return all.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));

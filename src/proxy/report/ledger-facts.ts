@@ -28,6 +28,8 @@ export interface Circumstances {
   /** The model, for wires that name it in the path. Default: the body's. */
   readonly model?: string | undefined;
   /** Hash of the request's provider key; absent if unknown. */
+  /** Id of the access key; absent without keys. */
+  readonly keyId?: string | undefined;
   readonly caller?: string;
   /** Count the user's words of correction. */
   readonly countsCorrections?: boolean | undefined;
@@ -59,6 +61,7 @@ export function factsOf(rewritten: Rewritten, about: Circumstances): OpenFacts {
     project: about.project,
     wire: about.wire,
     cloud: about.cloud,
+    keyId: about.keyId,
     conversationId: rewritten.conversationId,
     model: (about.model ?? rewritten.model).slice(0, MAX_MODEL_CHARS),
     arm,
@@ -118,6 +121,7 @@ export function endedFacts(open: OpenFacts, atMs: number, usage: ProviderUsage |
     conversationId: open.conversationId,
     wire: open.wire,
     cloud: open.cloud,
+    keyId: open.keyId,
     model: open.model,
     arm: open.arm,
     usage: usageFacts(usage),

@@ -138,6 +138,7 @@ export class Reporter {
       status: report.status,
       model: report.model,
       project: report.facts?.project,
+      key: report.facts?.keyId,
       firstByteMs: report.firstByteMs,
       upstreamError: report.upstreamError,
       usage: report.usage ?? undefined,

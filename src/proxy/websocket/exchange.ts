@@ -20,6 +20,7 @@ export interface SentFrame {
   readonly project: string | null;
   /** As in `Circumstances`. */
   readonly caller: string;
+  readonly keyId?: string | undefined;
   readonly client: string;
   readonly countsCorrections: boolean | undefined;
   /** The upstream's provider. */
@@ -88,10 +89,10 @@ export class FrameExchange {
 
   #facts(): OpenFacts | null {
     const { rewritten } = this.pruned;
-    const { project, dialect, caller, cloud, countsCorrections } = this.#about;
+    const { project, dialect, caller, keyId, cloud, countsCorrections } = this.#about;
     if (rewritten === null || project === null) return null;
     const forwardedOriginal = this.#bytesOut === this.#bytesIn;
-    const about = { requestId: this.requestId, project, wire: dialect.name, cloud, caller, countsCorrections };
+    const about = { requestId: this.requestId, project, wire: dialect.name, cloud, caller, keyId, countsCorrections };
     const onlyLooked = forwardedOriginal && !this.wasRefused && rewritten.edits.length > 0;
     return onlyLooked ? shadowFacts(rewritten, about) : factsOf(rewritten, { ...about, forwardedOriginal });
   }

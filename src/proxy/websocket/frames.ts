@@ -115,7 +115,8 @@ export class Frames implements BridgeWatch {
     const project = this.#options.keepsLedger ? context.scope.project : null;
     const { cloud } = this.#connected;
     const { countsCorrections } = this.#options;
-    const about = { project, cloud, caller: context.caller, client: context.client, countsCorrections };
+    const { caller, keyId, client } = context;
+    const about = { project, cloud, caller, keyId, client, countsCorrections };
     this.#current = new FrameExchange({ requestId, dialect, original: frame, pruned, pruneMs, ...about });
     if (this.#ended) this.#end(0, 'client_gone', null);
     return pruned.changed ?? frame;

@@ -93,7 +93,7 @@ export const movedTables: readonly MovedTable[] = [
     'child_id run_id message op_id job_id graph_id node_id',
   ),
   table('reply', 'id', 'id tool key args_hash text bytes expires_ms', 'tool key text', 100),
-  table('ledger_turn', 'id', `id ${TURN_COLUMNS.join(' ')}`, 'project conversation model'),
+  table('ledger_turn', 'id', `id ${TURN_COLUMNS.join(' ')}`, 'project conversation model key_id'),
   table('ledger_sum', 'day project slice key field', 'day project slice key field value', 'project key'),
   table('ledger_step', 'id', 'id project tool kind step at_ms texts regretted', 'project tool kind'),
   table('ledger_state', 'name', 'name lineage at_ms version data', 'name', 100),
@@ -101,9 +101,10 @@ export const movedTables: readonly MovedTable[] = [
   table(
     'access_key',
     'id',
-    'id hash name projects requests_per_minute tokens_per_day created_ms expires_ms revoked_ms',
+    'id hash name projects requests_per_minute tokens_per_day created_ms expires_ms revoked_ms dollars_per_month',
   ),
   table('key_count', 'key span', 'key span at used most'),
+  table('key_used', 'key', 'key at_ms'),
   table('fleet_graph', 'graph_id', 'graph_id version committed_ms', 'graph_id'),
   table('fleet_graph_version', 'id', 'id graph_id version committed_ms bytes packed data', 'graph_id', 20),
   table(

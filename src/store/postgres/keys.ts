@@ -1,8 +1,18 @@
-import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
-import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
+import type { AccessKey, CountedSpan, KeyChange, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
+import {
+  changedColumns,
+  KEPT_MS,
+  KEY_COLUMNS,
+  KEY_LISTS,
+  type KeyRow,
+  keyOf,
+  keyValues,
+  MAX_KEYS,
+} from '../key-rows.ts';
 import type { Rows } from '../sql/rows.ts';
 import type { Database } from './database.ts';
 import type { DatabaseParts } from './record-store.ts';
+import { columnsOf, stored } from './database-sql.ts';
 
 const WAIT_MS = 5_000;
 /** Time limit for counting a request, in milliseconds. */
@@ -26,23 +36,51 @@ export class DatabaseKeys implements KeyStore {
   }
 
   async all(): Promise<readonly AccessKey[]> {
-    const rows = await this.#database.query<KeyRow>(
-      `SELECT ${KEY_COLUMNS} FROM mcp_pruner.access_key ORDER BY created_ms, id`,
-    );
-    return rows.map(keyOf);
+    return (await this.#rows.all<KeyRow>(KEY_LISTS.all)).map(keyOf);
   }
 
-  create(key: AccessKey): Promise<boolean> {
+  async list({ after = null, limit }: { after?: string | null | undefined; limit: number }) {
+    return (await this.#rows.all<KeyRow>(KEY_LISTS.page, [after, after, limit])).map(keyOf);
+  }
+
+  counted(): Promise<readonly CountedSpan[]> {
+    return this.#rows.all(KEY_LISTS.counted);
+  }
+
+  create(keys: readonly AccessKey[]): Promise<boolean> {
     const forgetMs = this.#rows.nowMs() - KEPT_MS;
     return this.#database.transaction(async (client) => {
       await client.query('DELETE FROM mcp_pruner.access_key WHERE revoked_ms < $1 OR expires_ms < $1', [forgetMs]);
       const rows = await client.query(
-        `INSERT INTO mcp_pruner.access_key (${KEY_COLUMNS}) SELECT $1, $2, $3, $4, $5::bigint, $6::bigint, $7, $8::bigint, $9::bigint
-         WHERE (SELECT count(*) FROM mcp_pruner.access_key) < ${MAX_KEYS} RETURNING id`,
-        keyValues(key),
+        `INSERT INTO mcp_pruner.access_key (${KEY_COLUMNS})
+         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+           $9::bigint[], $10::float8[])
+         WHERE (SELECT count(*) FROM mcp_pruner.access_key) + $11 <= ${MAX_KEYS} RETURNING id`,
+        [...columnsOf(keys.map(keyValues), 10), keys.length],
       );
       return rows.length > 0;
     }, WAIT_MS);
+  }
+
+  async change(id: string, change: KeyChange): Promise<AccessKey | null> {
+    const columns = changedColumns(change);
+    const set = columns.map(([column], i) => `${column} = $${i + 2}`).join(', ');
+    if (columns.length > 0) {
+      const values = columns.map(([, value]) => stored(value));
+      const update = `UPDATE mcp_pruner.access_key SET ${set} WHERE id = $1 AND revoked_ms IS NULL`;
+      await this.#database.write(update, [id, ...values]);
+    }
+    const [row] = await this.#rows.all<KeyRow>(KEY_LISTS.one, [id]);
+    return row && row.revoked_ms === null ? keyOf(row) : null;
+  }
+
+  async touch(used: ReadonlyMap<string, number>): Promise<void> {
+    await this.#database.write(
+      `INSERT INTO mcp_pruner.key_used AS u (key, at_ms)
+       SELECT k.id, x.at FROM unnest($1::text[], $2::bigint[]) x (id, at) JOIN mcp_pruner.access_key k ON k.id = x.id ORDER BY k.id
+       ON CONFLICT (key) DO UPDATE SET at_ms = greatest(u.at_ms, excluded.at_ms)`,
+      [[...used.keys()], [...used.values()].map(Math.trunc)],
+    );
   }
 
   async revoke(id: string, atMs: number): Promise<boolean> {

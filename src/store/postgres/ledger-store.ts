@@ -157,7 +157,7 @@ async function addTo(client: Queryable, turns: readonly LedgerTurn[], sums: read
   let moved = 0;
   for (const [day, own] of groupBy(addedUp(sums), (sum) => sum.day)) {
     const [size] = await client.query<{ count: number }>(
-      'SELECT count(*) AS count FROM mcp_pruner.ledger_sum WHERE day = $1',
+      "SELECT count(*) AS count FROM mcp_pruner.ledger_sum WHERE day = $1 AND slice <> 'key'",
       [day],
     );
     const count = size?.count ?? 0;

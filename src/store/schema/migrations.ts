@@ -51,4 +51,18 @@ export const additions: readonly Addition[] = [
   CREATE INDEX tool_shelf_conversation_seen ON main.tool_shelf_conversation (seen_ms);
 `,
   },
+  {
+    // budgets and last use of keys, and whose a billed request was
+    version: 102,
+    worksWith: 100,
+    common: `
+      ALTER TABLE main.access_key ADD COLUMN dollars_per_month REAL;
+      CREATE TABLE main.key_used (
+        key TEXT PRIMARY KEY REFERENCES main.access_key (id) ON DELETE CASCADE,
+        at_ms INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      ALTER TABLE main.ledger_turn ADD COLUMN key_id TEXT NOT NULL DEFAULT '';
+      CREATE INDEX ledger_turn_key ON main.ledger_turn (key_id, id) WHERE key_id <> '';
+    `,
+  },
 ];

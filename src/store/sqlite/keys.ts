@@ -1,5 +1,14 @@
-import type { AccessKey, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
-import { KEPT_MS, KEY_COLUMNS, type KeyRow, keyOf, keyValues, MAX_KEYS } from '../key-rows.ts';
+import type { AccessKey, CountedSpan, KeyChange, KeyStore, LimitedSpan, Toll } from '../../core/ports/keys.ts';
+import {
+  changedColumns,
+  KEPT_MS,
+  KEY_COLUMNS,
+  KEY_LISTS,
+  type KeyRow,
+  keyOf,
+  keyValues,
+  MAX_KEYS,
+} from '../key-rows.ts';
 import type { Access } from './access.ts';
 
 /** How long counting a request waits for another writer, in milliseconds. */
@@ -17,22 +26,50 @@ export class FileKeys implements KeyStore {
     return this.#access.read(({ meter }) => meter('key_generation'));
   }
 
-  all(): Promise<readonly AccessKey[]> {
-    const all = `SELECT ${KEY_COLUMNS} FROM access_key ORDER BY created_ms, id`;
-    return this.#access.read(({ sql }) => sql.all<KeyRow>(all).map(keyOf));
+  async all(): Promise<readonly AccessKey[]> {
+    return (await this.#access.all<KeyRow>(KEY_LISTS.all)).map(keyOf);
   }
 
-  create(key: AccessKey): Promise<boolean> {
+  async list({ after = null, limit }: { after?: string | null | undefined; limit: number }) {
+    return (await this.#access.all<KeyRow>(KEY_LISTS.page, [after, after, limit])).map(keyOf);
+  }
+
+  counted(): Promise<readonly CountedSpan[]> {
+    return this.#access.all(KEY_LISTS.counted);
+  }
+
+  create(keys: readonly AccessKey[]): Promise<boolean> {
     return this.#access.write(
       ({ sql }, nowMs) => {
         const forgetMs = nowMs - KEPT_MS;
         sql.run('DELETE FROM access_key WHERE revoked_ms < ? OR expires_ms < ?', [forgetMs, forgetMs]);
-        if ((sql.value('SELECT count(*) FROM access_key') ?? 0) >= MAX_KEYS) return false;
-        sql.run(`INSERT INTO access_key (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, keyValues(key));
+        if ((sql.value('SELECT count(*) FROM access_key') ?? 0) + keys.length > MAX_KEYS) return false;
+        const create = `INSERT INTO access_key (${KEY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+        for (const key of keys) sql.run(create, keyValues(key));
         return true;
       },
       { verify: true },
     );
+  }
+
+  async change(id: string, change: KeyChange): Promise<AccessKey | null> {
+    const columns = changedColumns(change);
+    const set = columns.map(([column]) => `${column} = ?`).join(', ');
+    const values = columns.map(([, value]) => value);
+    const changed = await this.#access.write(
+      ({ sql }) => columns.length === 0 || sql.run(`UPDATE access_key SET ${set} ${UNREVOKED}`, [...values, id]) > 0,
+      { verify: true },
+    );
+    const [row] = changed ? await this.#access.all<KeyRow>(KEY_LISTS.one, [id]) : [];
+    return row && row.revoked_ms === null ? keyOf(row) : null;
+  }
+
+  async touch(used: ReadonlyMap<string, number>): Promise<void> {
+    const touch = `INSERT INTO key_used (key, at_ms) SELECT id, ? FROM access_key WHERE id = ?
+      ON CONFLICT (key) DO UPDATE SET at_ms = max(at_ms, excluded.at_ms)`;
+    await this.#access.write(({ sql }) => {
+      for (const [id, atMs] of used) sql.run(touch, [Math.trunc(atMs), id]);
+    });
   }
 
   revoke(id: string, atMs: number): Promise<boolean> {

@@ -142,7 +142,7 @@ function addTo(sql: Statements, turns: readonly LedgerTurn[], sums: readonly Led
   let moved = 0;
   const days = groupBy(addedUp(sums), ({ day }) => day);
   for (const [day, own] of days) {
-    const count = sql.value('SELECT count(*) FROM ledger_sum WHERE day = ?', [day]) ?? 0;
+    const count = sql.value("SELECT count(*) FROM ledger_sum WHERE day = ? AND slice <> 'key'", [day]) ?? 0;
     const placed = hasRoom(count, own.length) ? { sums: own, folded: 0 } : folded(own, { count, ...figuresOn(sql) });
     for (const sum of placed.sums) addSum(sql, sum);
     moved += placed.folded;

@@ -1,0 +1,150 @@
+import type { Budget, BudgetGate, OverBudget } from '../core/ports/budgets.ts';
+import type { LedgerStore, LedgerTurn } from '../core/ports/ledger.ts';
+import type { Clock } from '../core/ports.ts';
+import type { FailureReporter } from '../failures.ts';
+import { dayOf } from './days.ts';
+
+export interface BudgetsOptions {
+  readonly store: Pick<LedgerStore, 'spent'>;
+  readonly clock: Clock;
+  /** The budgets that hold now. */
+  readonly budgets: () => readonly Budget[];
+  /** Called once a month for each budget of which `WARN_SHARE` is used. */
+  readonly onWarn: (budget: Budget, dollars: number) => void;
+  readonly onFailure: FailureReporter;
+  /** Poll interval in milliseconds; default: 2,000. */
+  readonly lookMs?: number;
+}
+
+/** Share of a budget from which on its use is reported. */
+const WARN_SHARE = 0.8;
+const LOOK_MS = 2_000;
+/** Requests of earlier days may be billed after midnight, so the whole month is read again after this time. */
+const WHOLE_MS = 3_600_000;
+
+type Dollars = ReadonlyMap<string, number>;
+
+/**
+ * Holds keys and projects to dollars per month. What was spent is what the ledger has billed, on all replicas: it is read
+ * every two seconds, and bills of this process are added in between. So a budget is exceeded by the requests that were
+ * under way when it was reached, and never stops one of them.
+ */
+export class Budgets implements BudgetGate {
+  readonly #options: BudgetsOptions;
+  readonly #warned = new Set<string>();
+  /** By key and project: days of this month before `#today`, and that day. */
+  #before: Dollars = new Map();
+  #today: Dollars = new Map();
+  #day = '';
+  #wholeAt = Number.NEGATIVE_INFINITY;
+  /** Billed here since `#today` was read. */
+  #since = new Map<string, number>();
+  #limits = new Map<string, Budget>();
+  #timer: NodeJS.Timeout | undefined;
+  #failing = false;
+
+  constructor(options: BudgetsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads what was spent now and again. Never rejects. */
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS).unref();
+    await this.look();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  covers(keyId: string | undefined, project: string): boolean {
+    return this.#limits.has(nameOf('key', keyId ?? '')) || this.#limits.has(nameOf('project', project));
+  }
+
+  over(keyId: string | undefined, project: string): OverBudget | null {
+    if (this.#limits.size === 0) return null;
+    if (this.#isUsedUp(nameOf('key', keyId ?? ''))) return this.#refusal('key_dollars_used_up');
+    if (this.#isUsedUp(nameOf('project', project))) return this.#refusal('project_dollars_used_up');
+    return null;
+  }
+
+  /** Adds a request that was billed here. */
+  add({ keyId, project, dollars }: Pick<LedgerTurn, 'keyId' | 'project' | 'dollars'>): void {
+    if (this.#limits.size === 0 || dollars === null) return;
+    for (const name of [nameOf('key', keyId ?? ''), nameOf('project', project)]) {
+      if (this.#limits.has(name)) this.#since.set(name, (this.#since.get(name) ?? 0) + dollars);
+    }
+  }
+
+  /** Dollars of this month. */
+  spent(of: Budget['of'], name: string): number {
+    return this.#spent(nameOf(of, name));
+  }
+
+  /** Reads the budgets and what was spent. Never rejects: while the store is away the last figures hold. */
+  async look(): Promise<void> {
+    const { store, budgets, clock, onFailure } = this.#options;
+    this.#limits = new Map(budgets().map((budget) => [nameOf(budget.of, budget.name), budget]));
+    if (this.#limits.size === 0) return;
+    const nowMs = clock.nowMs();
+    const day = dayOf(nowMs);
+    const month = `${day.slice(0, 7)}-01`;
+    const since = this.#since;
+    try {
+      const isWhole = day !== this.#day || nowMs - this.#wholeAt > WHOLE_MS;
+      this.#since = new Map();
+      const rows = await store.spent({ sinceDay: isWhole ? month : day });
+      const of = (isThen: (rowDay: string) => boolean): Dollars => addedUp(rows.filter((row) => isThen(row.day)));
+      if (isWhole) {
+        if (day.slice(0, 7) !== this.#day.slice(0, 7)) this.#warned.clear();
+        this.#before = of((rowDay) => rowDay < day);
+        this.#wholeAt = nowMs;
+        this.#day = day;
+      }
+      this.#today = of((rowDay) => rowDay >= day);
+      this.#failing = false;
+    } catch (cause) {
+      for (const [name, dollars] of since) this.#since.set(name, (this.#since.get(name) ?? 0) + dollars);
+      if (!this.#failing) onFailure('budgets_not_read', cause);
+      this.#failing = true;
+    }
+    this.#warn();
+  }
+
+  #warn(): void {
+    for (const [name, budget] of this.#limits) {
+      const dollars = this.#spent(name);
+      if (dollars < WARN_SHARE * budget.dollars || this.#warned.has(name)) continue;
+      this.#warned.add(name);
+      this.#options.onWarn(budget, dollars);
+    }
+  }
+
+  #isUsedUp(name: string): boolean {
+    const budget = this.#limits.get(name);
+    return budget !== undefined && this.#spent(name) >= budget.dollars;
+  }
+
+  #spent(name: string): number {
+    return (this.#before.get(name) ?? 0) + (this.#today.get(name) ?? 0) + (this.#since.get(name) ?? 0);
+  }
+
+  #refusal(code: OverBudget['code']): OverBudget {
+    const nowMs = this.#options.clock.nowMs();
+    const now = new Date(nowMs);
+    const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+    return { code, retryAfterS: Math.max(1, Math.ceil((endMs - nowMs) / 1000)) };
+  }
+}
+
+function nameOf(of: Budget['of'], name: string): string {
+  return `${of}\n${name}`;
+}
+
+function addedUp(
+  rows: readonly { readonly of: Budget['of']; readonly name: string; readonly dollars: number }[],
+): Dollars {
+  const added = new Map<string, number>();
+  for (const { of, name, dollars } of rows) added.set(nameOf(of, name), (added.get(nameOf(of, name)) ?? 0) + dollars);
+  return added;
+}

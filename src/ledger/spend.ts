@@ -1,0 +1,106 @@
+import type { AccessKey, CountedSpan, KeyStore } from '../core/ports/keys.ts';
+import type { LedgerReport, LedgerStore, LedgerTotals } from '../core/ports/ledger.ts';
+import { dayOf } from './days.ts';
+import { readReport } from './ledger.ts';
+import type { SpentBy } from './spent-by.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What one key, project, model or day spent. */
+export interface SpendRow {
+  /** The key's id, the project, the model or the day. */
+  readonly name: string;
+  readonly requests: number;
+  /** Requests of models without a price, which are missing from the dollars. */
+  readonly unpriced: number;
+  readonly inputTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+  readonly dollars: number;
+  readonly dollarsWithout: number;
+  /** `dollarsWithout - dollars`. */
+  readonly saved: number;
+  readonly removedTokens: number;
+  /** Of a key only. */
+  readonly key?: KeyFacts;
+}
+
+export interface KeyFacts {
+  /** `null` for a key that is no longer in the store. */
+  readonly name: string | null;
+  readonly projects: readonly string[];
+  readonly tokensPerDay: number | null;
+  readonly tokensToday: number;
+  readonly dollarsPerMonth: number | null;
+  readonly dollarsThisMonth: number;
+  readonly lastUsedMs: number | null;
+}
+
+/** What the store knows of keys beside the ledger. */
+interface KnownKeys {
+  readonly keys: ReadonlyMap<string, AccessKey>;
+  readonly counted: readonly CountedSpan[];
+  /** Dollars of this month by key. */
+  readonly spent: ReadonlyMap<string, number>;
+  /** Number of the day since 1970. */
+  readonly today: number;
+}
+
+/**
+ * What keys, projects, models or days spent since a day.
+ *
+ * @param keys - where keys are, if there are any: names, limits and last use of each are added
+ */
+export async function readSpend(
+  ledger: LedgerStore,
+  keys: Pick<KeyStore, 'all' | 'counted'> | null,
+  query: { readonly by: SpentBy; readonly sinceDay: string; readonly project?: string | undefined },
+  nowMs: number,
+): Promise<SpendRow[]> {
+  const { by, ...of } = query;
+  const known = by === 'key' && keys ? await knownKeys(ledger, keys, nowMs) : null;
+  return spendRows(await readReport(ledger, of), by, known);
+}
+
+async function knownKeys(
+  ledger: LedgerStore,
+  keys: Pick<KeyStore, 'all' | 'counted'>,
+  nowMs: number,
+): Promise<KnownKeys> {
+  const sinceDay = `${dayOf(nowMs).slice(0, 7)}-01`;
+  const [all, counted, days] = await Promise.all([keys.all(), keys.counted(), ledger.spent({ sinceDay })]);
+  const spent = new Map<string, number>();
+  for (const { of, name, dollars } of days) if (of === 'key') spent.set(name, (spent.get(name) ?? 0) + dollars);
+  return { keys: new Map(all.map((key) => [key.id, key])), counted, spent, today: Math.floor(nowMs / DAY_MS) };
+}
+
+/** Rows of a report, most dollars first; days newest first. */
+function spendRows(report: LedgerReport, by: SpentBy, known: KnownKeys | null): SpendRow[] {
+  if (by === 'day') return report.days.map((one) => rowOf(one.day, one));
+  if (by === 'model') return report.models.map((one) => rowOf(one.model, one));
+  if (by === 'project') return report.projects.map((one) => rowOf(one.project, one));
+  return report.keys.map((one) => ({ ...rowOf(one.keyId, one), ...(known && { key: factsOf(one.keyId, known) }) }));
+}
+
+function rowOf(name: string, totals: LedgerTotals): SpendRow {
+  const { requests, unpriced, fresh, write5m, write1h, read, output, dollars, dollarsWithout, gross, removed } = totals;
+  return {
+    ...{ name, requests, unpriced },
+    ...{ inputTokens: fresh + write5m + write1h + read, cachedTokens: read, outputTokens: output },
+    ...{ dollars, dollarsWithout, saved: gross, removedTokens: removed },
+  };
+}
+
+function factsOf(keyId: string, { keys, counted, spent, today }: KnownKeys): KeyFacts {
+  const key = keys.get(keyId);
+  const used = counted.find((one) => one.keyId === keyId && one.span === 'day' && one.at === today);
+  return {
+    name: key?.name ?? null,
+    projects: key?.projects ?? [],
+    tokensPerDay: key?.tokensPerDay ?? null,
+    tokensToday: used?.used ?? 0,
+    dollarsPerMonth: key?.dollarsPerMonth ?? null,
+    dollarsThisMonth: spent.get(keyId) ?? 0,
+    lastUsedMs: key?.lastUsedMs ?? null,
+  };
+}

@@ -1,0 +1,3 @@
+/** What spend is added up by. */
+export const SPENT_BY = ['key', 'project', 'model', 'day'] as const;
+export type SpentBy = (typeof SPENT_BY)[number];

@@ -1,0 +1,35 @@
+import type { BudgetGate, OverBudget } from '../../core/ports/budgets.ts';
+import { sendError } from '../openai-error.ts';
+import { contextOf } from '../request-context.ts';
+import type { Destinations } from '../upstream/destinations.ts';
+import { readAway } from '../upstream/unread-upload.ts';
+import { asksModel } from './exchange-usage.ts';
+import { type Gatekeeper, pathOf } from './gatekeeper.ts';
+
+export interface BudgetDoorOptions {
+  readonly budgets: BudgetGate;
+  readonly destinations: Pick<Destinations, 'routeOf' | 'errorBodyFor'>;
+  /** Takes note of a request that was refused. */
+  readonly onRefused: (code: OverBudget['code'], keyId: string | null) => void;
+}
+
+/**
+ * Refuses requests to a model once the dollars of their key or project are used up. What asks no model passes. A WebSocket
+ * would outlive a budget, so a key or project that has one gets none.
+ */
+export function budgetDoor({ budgets, destinations, onRefused }: BudgetDoorOptions): Gatekeeper {
+  return ({ req, answer, next, kind }) => {
+    const isUpgrade = kind === 'upgrade';
+    if (!isUpgrade && (req.method !== 'POST' || !asksModel(pathOf(req)) || destinations.routeOf(req) === null))
+      return next();
+    const { keyId, scope } = contextOf(req, '');
+    const over = budgets.over(keyId, scope.project);
+    const code = over?.code ?? (isUpgrade && budgets.covers(keyId, scope.project) ? 'upgrade_refused' : null);
+    if (code === null) return next();
+    if (over) onRefused(over.code, keyId ?? null);
+    const res = answer();
+    if (over) res.setHeader('Retry-After', String(over.retryAfterS));
+    sendError(res, code, undefined, undefined, destinations.errorBodyFor(req));
+    readAway(req);
+  };
+}

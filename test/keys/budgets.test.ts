@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { Budgets } from '../../src/ledger/budgets.ts';
+import { run } from '../cli/fake-io.ts';
+import { aTurn } from '../contract/ledger-store.suite.ts';
+import { chatBody, oneResult } from '../helpers/chat.ts';
+import { json } from '../helpers/fake-upstream.ts';
+import { messagesBody, oneCall } from '../helpers/messages.ts';
+import { hasPostgres } from '../helpers/postgres.ts';
+import { manualClock, openStore } from '../helpers/rewriter.ts';
+import { until } from '../helpers/until.ts';
+import { keys, Member, onFile, onPostgres, startTeam } from './team.ts';
+
+const PROVIDER = { authorization: 'Bearer sk-provider' };
+/** A model whose price is in the table: each answer costs $2.25. */
+const ANSWER = {
+  ...{ id: 'c', object: 'chat.completion', model: 'gpt-5' },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1_000_000, completion_tokens: 100_000 },
+};
+const HELLO = JSON.stringify({ ...JSON.parse(chatBody(oneResult('short')).toString()), model: 'gpt-5' });
+
+describe.each([
+  { on: 'a file', place: onFile, runs: true },
+  { on: 'PostgreSQL', place: onPostgres, runs: hasPostgres },
+])('the dollars of a key on $on', ({ place: open, runs }) => {
+  it.skipIf(!runs)('end at its budget on every server, in the shape of the wire, until it is raised', async () => {
+    const place = await open();
+    const [first, second] = await Promise.all([startTeam(place), startTeam(place)]);
+    for (const { upstream } of [first, second]) upstream.answer = (_request, res) => json(res, 200, ANSWER);
+    const key = await keys(place, 'create', '--name', 'tom', '--project', 'web', '--dollars-per-month', '2.5');
+    const free = await keys(place, 'create', '--name', 'eve', '--project', 'web');
+    const ask = async (stage: typeof first, by = key) => {
+      await pause(100); // billing takes a moment, and each request costs
+      return new Member(stage, by).send('/v1/chat/completions', HELLO, PROVIDER);
+    };
+    expect((await ask(first)).status).toBe(200);
+    await until(() => first.log().includes('a budget of dollars is nearly used up'));
+    expect((await ask(second)).status).toBe(200);
+    const refused = await until(async () => {
+      const answer = await ask(first);
+      return answer.status === 429 && answer;
+    });
+    expect(JSON.parse(refused.body.toString())).toMatchObject({ error: { code: 'key_dollars_used_up' } });
+    const now = new Date();
+    const monthEnds = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+    expect(Math.abs(Number(refused.headers['retry-after']) - (monthEnds - now.getTime()) / 1000)).toBeLessThan(60);
+    await until(async () => (await ask(second)).status === 429);
+    const { status, body } = await new Member(second, key).send('/v1/messages', messagesBody(oneCall('x')), PROVIDER);
+    expect([status, JSON.parse(body.toString())]).toMatchObject([429, { error: { type: 'rate_limit_error' } }]);
+    expect((await ask(first, free)).status).toBe(200);
+    expect((await new Member(first, key).send('/v1/models')).status).toBe(200);
+    await keys(place, 'set', 'tom', '--dollars-per-month', '1000000');
+    await until(async () => (await ask(second)).status === 200);
+    const { out } = await run(['report', '--by', 'key', '--json', '--project', 'web'], {
+      env: place,
+      clock: { nowMs: () => Date.now() },
+    });
+    const { rows } = JSON.parse(out) as { rows: { dollars: number; requests: number; key: { name: string } }[] };
+    expect(rows.map((row) => row.key.name)).toContain('tom');
+    for (const { dollars, requests } of rows) expect(dollars).toBeCloseTo(2.25 * requests, 6);
+  });
+});
+
+describe('budgets', () => {
+  it('begin anew with each month, warn once, and keep their figures while the store is away', async () => {
+    const clock = manualClock(Date.UTC(2026, 0, 31, 23, 0));
+    const { ledger } = openStore(':memory:', clock);
+    const failures: string[] = [];
+    const warned: number[] = [];
+    let isAway = false;
+    const budgets = new Budgets({
+      store: { spent: (query) => (isAway ? Promise.reject(new Error('away')) : ledger.spent(query)) },
+      clock,
+      budgets: () => [{ of: 'project', name: 'web', dollars: 10 }],
+      onWarn: (_budget, dollars) => warned.push(dollars),
+      onFailure: (reason) => failures.push(reason),
+    });
+    const spend = (day: string, value: number, project = 'web') =>
+      ledger.add([], [{ day, project, slice: 'all', key: '', field: 'dollars', value }]);
+    await spend('2026-01-02', 7);
+    await spend('2025-12-31', 50);
+    await spend('2026-01-31', 99, 'api');
+    await budgets.look();
+    expect([budgets.over(undefined, 'web'), budgets.over(undefined, 'api'), warned]).toEqual([null, null, []]);
+    budgets.add(aTurn('r1', { project: 'web', dollars: 1.5 }));
+    await spend('2026-01-31', 1.5);
+    await budgets.look();
+    await budgets.look();
+    expect(warned).toEqual([8.5]);
+    isAway = true;
+    budgets.add(aTurn('r2', { project: 'web', dollars: 1.5 }));
+    await budgets.look();
+    expect(budgets.over('key_1', 'web')).toEqual({ code: 'project_dollars_used_up', retryAfterS: 3_600 });
+    expect(failures).toEqual(['budgets_not_read']);
+    isAway = false;
+    clock.now += 3_600_000;
+    await budgets.look();
+    expect(budgets.over('key_1', 'web')).toBeNull();
+  });
+});
