@@ -39,7 +39,7 @@ const SERVICES = [
 ];
 /** The faces: what the world talks to. They do not know each other. */
 const FACE: Layer = { from: [...PURE, PROVIDERS, 'core', EXTENSIONS], types: [DOOR, ...SERVICES] };
-const FACES = ['proxy', 'mcp', 'page'];
+const FACES = ['proxy', 'mcp', 'page', 'admin'];
 const INSIDE = [...PURE, 'dialects', PROVIDERS, 'core', 'eval', ...SERVICES];
 
 /** The layering of the house, innermost first. A part that is not named here fails the test: give it its place. */
@@ -77,7 +77,7 @@ const bans: readonly { readonly what: string; readonly pattern: RegExp; readonly
   {
     what: 'express',
     pattern: /from '(?:express|http-proxy-middleware)'/,
-    allowed: /^(?:proxy|mcp|page)\/|^app\/mounts\.ts$/,
+    allowed: /^(?:proxy|mcp|page|admin)\/|^app\/mounts\.ts$/,
   },
   { what: 'pg', pattern: /'pg'/, allowed: /^store\/postgres\// },
   { what: 'better-sqlite3', pattern: /'better-sqlite3(?:-13)?'/, allowed: /^store\// },
@@ -179,7 +179,7 @@ describe('the layers of the house', () => {
   });
 
   it('let a server that asks for no keys load nothing of them', () => {
-    const ofKeys = /^(?:keys\/|app\/key|store\/(?:\w+\/(?:keys|projects)|key-rows)$)/;
+    const ofKeys = /^(?:keys\/|app\/(?:key|admin)|store\/(?:\w+\/(?:keys|projects)|key-rows)$)/;
     const inside = (file: string): boolean => ofKeys.test(file.replace(/\.ts$/, ''));
     const eager = files
       .filter((file) => !inside(file))

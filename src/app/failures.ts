@@ -20,6 +20,7 @@ const parts = {
   rpc: { level: 'error', message: 'rpc failed' },
   prune: { level: 'error', message: 'prune failed' },
   child: { level: 'error', message: 'request of a child failed' },
+  admin: { level: 'error', message: 'the admin API could not answer' },
   page: { level: 'error', message: 'the page could not answer' },
   loading: { level: 'error', message: 'a part of the program could not be loaded: restart it' },
 } as const;

@@ -96,6 +96,7 @@ export function openMounts(parts: MountParts): RequestListener {
     return view;
   };
   mountMetrics(app, parts, access);
+  mountAdmin(app, parts, open);
   // whoever comes to a view of theirs has shown a key
   app.use(parts.openViews?.((of) => viewOf(of, { ...open, anyHost: true })) ?? viewOf(parts, access));
   mountPassthrough(app, parts);
@@ -133,6 +134,14 @@ function mountMetrics(app: Express, { metrics, openViews }: MountParts, access: 
     res.setHeader('content-type', contentType);
     res.end(text);
   });
+}
+
+/** Only where its token is set; a key, or the token of the other endpoints, does not open it. */
+function mountAdmin(app: Express, parts: ViewParts, open: LocalGuardOptions): void {
+  const { adminToken } = parts.settings;
+  if (adminToken === null) return;
+  const admin = onDemand(async () => (await import('./admin.ts')).openAdmin(parts), parts.failures.of('loading'));
+  app.use('/admin/v1', localGuard({ ...open, bearerToken: adminToken }), admin);
 }
 
 function mountRpc(

@@ -78,8 +78,9 @@ export function settingsWarnings(settings: Settings): string[] {
       'MCP_PRUNER_TOOL_SHELF=always also shortens the tools of subscription logins: providers have refused clients whose requests looked altered',
     );
   }
-  if (authToken !== null && authToken.length < 16) {
-    warnings.push('MCP_PRUNER_AUTH_TOKEN is short enough to be guessed: use 16 characters or more');
+  for (const [name, token] of Object.entries({ AUTH: authToken, ADMIN: settings.adminToken })) {
+    if (token === null || token.length >= 16) continue;
+    warnings.push(`MCP_PRUNER_${name}_TOKEN is short enough to be guessed: use 16 characters or more`);
   }
   if (backend === 'deepinfra' && settings.deepinfraApiKey === null) {
     warnings.push('the backend deepinfra has no DEEPINFRA_API_KEY: every text is ranked by heuristic instead');

@@ -1,8 +1,14 @@
-import { cidrs, headerName, list, listOf, optional, wholeNumber } from '../rules.ts';
+import { cidrs, headerName, headerSecret, list, listOf, optional, wholeNumber } from '../rules.ts';
 import { setting } from './setting.ts';
 
 /** Metrics, identity and administration of a shared proxy. */
 export const operationSettings = {
+  adminToken: setting({
+    rule: headerSecret(),
+    fallback: null,
+    secret: true,
+    doc: 'Bearer token of the admin API at /admin/v1, which issues, changes and ends keys (/admin/v1/openapi.json). Without it there is no such API.',
+  }),
   trustedAuthHeader: setting({
     rule: optional(headerName()),
     fallback: null,

@@ -25,9 +25,9 @@ const PATH = /^\/k\/([^/?]*)(\/[^?]*)?(\?.*)?$/;
 /** Headers in which clients send the provider's key. */
 const PROVIDERS = ['authorization', 'x-api-key', 'api-key', 'x-goog-api-key'] as const;
 /** Paths answered by the proxy without a model. Texts to be pruned are counted by their handlers. */
-const OWN = /^\/(?:$|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
-/** Paths with their own access control: the page, which asks for the key itself, and the metrics. */
-const OWN_DOOR = /^\/(?:$|page(?:\/|$)|metrics$|favicon\.ico$)/;
+const OWN = /^\/(?:$|admin\/|rpc(?:\/|$)|mcp(?:\/|$)|prune(?:\/|$)|page(?:\/|$)|metrics$|favicon\.ico$)/;
+/** Paths with their own access control: the page, which asks for the key itself, the metrics and the admin API. */
+const OWN_DOOR = /^\/(?:$|admin\/|page(?:\/|$)|metrics$|favicon\.ico$)/;
 /** Begins the ids of users, who are no keys of the store. */
 const USER = 'user:';
 const BYTES_PER_TOKEN = 4;
