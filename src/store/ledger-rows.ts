@@ -121,7 +121,13 @@ export function turnOf({ cloud, keyId, ...row }: TurnRow): LedgerTurn {
   } = row;
   const work = { userMessages, corrections, calls, callsAgain, recoveries, edits, failedEdits, redTests, turnedGreen };
   const hasWork = WORK_FIELDS.some((field) => work[field] > 0);
-  return { ...turn, cloud: cloud || undefined, keyId: keyId || undefined, estimated: row.estimated !== 0, work: hasWork ? work : undefined };
+  return {
+    ...turn,
+    cloud: cloud || undefined,
+    keyId: keyId || undefined,
+    estimated: row.estimated !== 0,
+    work: hasWork ? work : undefined,
+  };
 }
 
 /**

@@ -11,8 +11,8 @@ import {
 } from '../key-rows.ts';
 import type { Rows } from '../sql/rows.ts';
 import type { Database } from './database.ts';
-import type { DatabaseParts } from './record-store.ts';
 import { columnsOf, stored } from './database-sql.ts';
+import type { DatabaseParts } from './record-store.ts';
 
 const WAIT_MS = 5_000;
 /** Time limit for counting a request, in milliseconds. */
