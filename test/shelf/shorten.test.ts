@@ -4,9 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
 import { keptId } from '../../src/core/recall/kept.ts';
 import { callsInAnswer } from '../../src/core/shelf/answer-calls.ts';
-import { declarationHash, declaredTools } from '../../src/core/shelf/declarations.ts';
+import { declarationHash, declarationsOf, declaredTools } from '../../src/core/shelf/declarations.ts';
 import { type ShortenedDescription, shorten } from '../../src/core/shelf/shorten.ts';
+import { anthropicMessages } from '../../src/dialects/anthropic-messages/dialect.ts';
 import type { Dialect } from '../../src/dialects/dialect.ts';
+import { googleGemini } from '../../src/dialects/google-gemini/dialect.ts';
+import { openaiChat } from '../../src/dialects/openai-chat/dialect.ts';
+import { openaiResponses } from '../../src/dialects/openai-responses/dialect.ts';
 import { parseMarker } from '../../src/engine/text/marker.ts';
 
 const REST = 'It walks the whole tree below the folder and reads each file to its end. '.repeat(8).trim();
@@ -22,6 +26,8 @@ const SCHEMA = {
   },
   required: ['description'],
 };
+
+const dialects = { chat: openaiChat, messages: anthropicMessages, responses: openaiResponses, gemini: googleGemini };
 
 function cutsOf(body: unknown, wire: Dialect['name']): Map<string, readonly ShortenedDescription[]> {
   const declared = declaredTools(Buffer.from(JSON.stringify(body)), wire);
@@ -175,6 +181,24 @@ it('changes nothing of a declaration but strings under the key description', () 
     }),
     { numRuns: 30 },
   );
+});
+
+it.each(['chat', 'messages', 'responses', 'gemini'] as const)('is found beside the messages of %s too', (wire) => {
+  const tool = { type: 'function', name: 'fish', description: LONG };
+  const tools = wire === 'gemini' ? [{ functionDeclarations: [tool] }] : [tool];
+  const [key, words] =
+    wire === 'gemini' ? ['contents', 'parts'] : [wire === 'responses' ? 'input' : 'messages', 'content'];
+  const said = { [key]: [{ role: 'user', [words]: wire === 'gemini' ? [{ text: '"tools"' }] : '"tools":' }] };
+  for (const body of [
+    { tools, ...said },
+    { ...said, tools },
+  ]) {
+    const bytes = Buffer.from(JSON.stringify(body, null, 1));
+    const { beside } = dialects[wire].scan(bytes);
+    const declared = declaredTools(bytes, wire).declarations;
+    expect(declared).toHaveLength(1);
+    expect(declarationsOf(bytes, wire, beside)).toEqual(declared);
+  }
 });
 
 it('leaves schemas that accept what they accepted, and refuse what they refused', () => {

@@ -41,6 +41,7 @@ const SUBSCHEMAS = new Set([
 const INSTRUCTIONS = new Set(['system', 'instructions', 'systemInstruction', 'system_instruction']);
 const CONFIG = new Set(['toolConfig', 'tool_config']);
 const MESSAGES = new Set(['messages', 'input', 'contents']);
+const TOOLS_KEY = /"tools"\s*:\s*$/;
 const FUNCTION_LISTS = new Set(['functionDeclarations', 'function_declarations']);
 
 /**
@@ -50,6 +51,19 @@ const FUNCTION_LISTS = new Set(['functionDeclarations', 'function_declarations']
  */
 export function declaredTools(body: Buffer, wire: Dialect['name']): DeclaredTools {
   return new ToolReader(new JsonCursor(body), wire).read();
+}
+
+/**
+ * The same declarations, without walking the messages where no tools can stand among them.
+ *
+ * @param beside - what stands beside the messages, as in `RequestHead`
+ * @throws JsonShapeError when the bytes are not one JSON object
+ */
+export function declarationsOf(body: Buffer, wire: Dialect['name'], beside: readonly Span[]): readonly Declaration[] {
+  const amongMessages = wire === 'responses' && body.includes('"additional_tools"');
+  if (amongMessages) return declaredTools(body, wire).declarations;
+  const isTools = ({ start }: Span): boolean => TOOLS_KEY.test(body.toString('latin1', Math.max(0, start - 12), start));
+  return new ToolReader(new JsonCursor(body), wire).at(beside.filter(isTools));
 }
 
 /** Stands for a declaration wherever it is sent, by any client, with or without a mark of where a cache ends. */
@@ -103,6 +117,14 @@ class ToolReader {
       chosen: this.#chosen,
       instructions: this.#instructions.join('\n'),
     };
+  }
+
+  at(lists: readonly Span[]): readonly Declaration[] {
+    for (const { start } of lists) {
+      this.#cursor.at = start;
+      this.#tools('', false);
+    }
+    return this.#declarations;
   }
 
   #raw({ start, end }: Span): string {

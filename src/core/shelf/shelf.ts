@@ -12,7 +12,7 @@ import type { BodyEdit } from '../request/prefix-memo.ts';
 import type { DirectedRequest, ReadRequest, Sender } from '../request/request.ts';
 import { editLiteral } from '../request/splice.ts';
 import { HistoryUnknown } from '../sent/history-unknown.ts';
-import { type Declaration, declarationHash, declaredTools } from './declarations.ts';
+import { type Declaration, declarationHash, declarationsOf, declaredTools } from './declarations.ts';
 import { shorten, tailOf } from './shorten.ts';
 
 export interface ToolShelfOptions {
@@ -127,10 +127,12 @@ export class ToolShelf {
 
   /** As `run`, from the memory of this process alone. */
   fromMemory(request: ReadRequest): ShelvedTools | null {
-    const { body, dialect } = request;
+    const { body, dialect, read } = request;
     const cuts = this.#held.get(keyOf(request))?.cuts ?? [];
     try {
-      return cuts.length === 0 ? null : shelvedOf(foundIn(body, declaredTools(body, dialect.name).declarations, cuts));
+      return cuts.length === 0
+        ? null
+        : shelvedOf(foundIn(body, declarationsOf(body, dialect.name, read.scanned.beside), cuts));
     } catch (cause) {
       if (cause instanceof JsonShapeError) return null;
       throw cause;
@@ -186,8 +188,8 @@ export class ToolShelf {
   ): Promise<readonly Found[]> {
     if (cuts.length === 0) return [];
     const { clock, ttlMs, onFailure } = this.#options;
-    const { body, dialect, scope } = request;
-    const found = foundIn(body, known ?? declaredTools(body, dialect.name).declarations, cuts);
+    const { body, dialect, scope, read } = request;
+    const found = foundIn(body, known ?? declarationsOf(body, dialect.name, read.scanned.beside), cuts);
     const nowMs = nowOf(clock);
     const { keptMs = 0 } = this.#held.get(keyOf(request)) ?? {};
     if (nowMs - keptMs < ttlMs * KEPT_SHARE) return found;
