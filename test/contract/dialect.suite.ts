@@ -235,7 +235,7 @@ export function describeDialect(material: DialectMaterial): void {
       expect(() => scanned(hostile)).toThrow(expect.objectContaining({ code: 'too_many_messages' }));
     });
 
-    it('tells an error as JSON with the code and the words', () => {
+    it('reports an error as JSON with code and message', () => {
       const error = dialect.error(503, 'shutting_down', 'Try again in a moment.').toString();
       expect(JSON.parse(error)).toHaveProperty('error.message', expect.stringContaining('Try again in a moment.'));
     });

@@ -167,7 +167,7 @@ export function fleetStoreSuite(name: string, open: () => Promise<FleetBench>, {
       expect((await events()).map(({ kind }) => kind)).toEqual(['graph_committed', 'tx_begun', 'graph_committed']);
     });
 
-    it('ends a transaction by rollback or by time, told once', async () => {
+    it('ends a transaction by rollback or by time, reported once', async () => {
       const { store, clock, events } = await open();
       const begin = { graphId: 'g', baseVersion: 0, owner: null, note: null, text: 'x' };
       await store.graphs.begin({ ...begin, txId: 'a', ttlMs: null }, []);

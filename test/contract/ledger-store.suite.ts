@@ -135,7 +135,7 @@ export function ledgerContract(name: string, open: () => Promise<StoreHandle>): 
       expect((await ledger.totals({ sinceDay: '2026-11-20', project: '(others)' })).length).toBeGreaterThan(0);
     });
 
-    it('tells conversations with what they came to, the newest first', async () => {
+    it('lists conversations with their totals, newest first', async () => {
       const { ledger, compactions } = await open();
       const work = {
         ...{ userMessages: 1, corrections: 2, calls: 3, callsAgain: 4, recoveries: 5 },

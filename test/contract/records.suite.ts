@@ -45,7 +45,7 @@ export function recordsContract(name: string, open: Open): void {
       ]);
     });
 
-    it('tell a prune that expired from one that was never there', async () => {
+    it('distinguish a prune that expired from one that never existed', async () => {
       const clock = manualClock();
       const store = await open({ clock });
       await store.commit({ decisions: [aPrune('a', 'text')], touch: [] }, 0);

@@ -83,7 +83,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await segments.conversationsNamed('none')).toEqual([]);
       });
 
-      it('tell which prunes hold lines of their segments', async () => {
+      it('report which prunes contain lines of their segments', async () => {
         const { segments } = await open({});
         const pruneIds = [pruneIdOf('a'), pruneIdOf('b')].sort();
         await segments.note([aBatch([aSegment('seg_1', { pruneIds }), aSegment('seg_2')])]);
@@ -192,7 +192,7 @@ export function segmentsContract(name: string, open: Open): void {
         expect(await segments.directives('p')).toMatchObject({ directives: [] });
       });
 
-      it('are told with the segments that they are about', async () => {
+      it('are listed with their segments', async () => {
         const { segments } = await open({});
         await segments.note([aBatch([aSegment('a')])]);
         await segments.change({ project: 'p', set: [pin('a')], clear: [] });

@@ -144,7 +144,7 @@ describe('a decision that a backend has a say in', () => {
     expect(scorer.asked).toEqual([]);
   });
 
-  it('is offered a fair choice of lines, and told what kind of text it is', async () => {
+  it('receives a fair choice of lines and the kind of the text', async () => {
     const scorer = new FakeScorer(() => FAILED);
     await decideDurably(makerOf(openStore(), scorer), [jobOf(text)]);
     const [request] = scorer.asked;
@@ -225,7 +225,7 @@ describe('recover', () => {
     });
   });
 
-  it('tells a caller what to do instead of asking again', async () => {
+  it('says what to do instead of asking again', async () => {
     const store = openStore();
     const pruner = openPruner(store);
     const ask = () => pruner.recover({ pruneId: 'prn_0123456789AB', ranges: [], numbered: false });

@@ -32,7 +32,7 @@ describe('an original', () => {
     expect(await afterThreeLifetimes(() => oneResult(TEXT))).toBe(TEXT);
   });
 
-  it('lives on while a marker of it stands in a conversation, whoever wrote it there', async () => {
+  it('stays while a conversation contains a marker of it, no matter who wrote it', async () => {
     const quoted = (forwarded: string): Message[] => [
       { role: 'user', content: 'What was cut?' },
       { role: 'assistant', content: `This: ${forwarded}` },

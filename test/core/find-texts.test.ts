@@ -109,7 +109,7 @@ describe('the goal of a result', () => {
   });
 });
 
-describe('what is told of a result', () => {
+describe('the report on a result', () => {
   it('is the file that a call reads, by its own tool or by a shell', () => {
     for (const [tool, args] of [
       ['read_file', { path: 'src/a.ts' }],

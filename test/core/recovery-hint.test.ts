@@ -111,7 +111,7 @@ describe('the way back to what was cut', () => {
     expect(first).toContain(SHELL);
   });
 
-  it('is told in English where reasons are', async () => {
+  it('is in English where reasons are', async () => {
     const [first] = await reasonsOf(openaiChat, chat({ tools: [named] }), { reasonLanguage: 'en' });
     expect(first).toContain('source is whole, lines by recover_text');
   });
@@ -123,7 +123,7 @@ describe('the way back to what was cut', () => {
     expect(await turn([named])).toEqual(sent);
   });
 
-  it('is not told of a text that a version decided about which said nothing', async () => {
+  it('is absent from a text that an older version decided', async () => {
     const text = serverLog(120);
     const limits = { maxPruneRatio: 0.9, minKeepLines: 5 };
     const hints = { origin: 'command' } as const;

@@ -110,7 +110,7 @@ describe('source code', () => {
     expect(cut.length).toBeGreaterThan(300);
   });
 
-  it('is told from the tool around it in a window on a file, whose own lines stay', () => {
+  it("is distinguished from the tool's frame in a window on a file, whose own lines stay", () => {
     const window = python
       .split('\n')
       .slice(40, 160)
@@ -159,7 +159,7 @@ describe('logs', () => {
     expect(kept.join('\n')).toContain(trace);
   });
 
-  it('keep the one line that tells what the goal asks, at INFO level too', () => {
+  it('keep the one line that answers the goal, at INFO level too', () => {
     const { kept } = prune({
       text: service('2024-05-01 10:03:00 INFO deployed release 4.2.1-rc7'),
       goal: 'Which release was deployed?',
@@ -302,7 +302,7 @@ describe('any text', () => {
     });
   });
 
-  it('is left whole with a warning when told to stop', () => {
+  it('is left whole with a warning when cancelled', () => {
     const plan = planPrune({
       text: python,
       goal: 'x',

@@ -14,7 +14,7 @@ it('a text of next to nothing but line ends is left whole unread', () => {
   });
 });
 
-it('counting its lines past the deadline is told as a time-out, so that the text comes back exactly as it came', () => {
+it('counting its lines past the deadline is reported as a time-out, so that the text is returned unchanged', () => {
   const late = planPrune({ text, goal: 'x', limits, shouldStop: () => true });
   expect(late).toMatchObject({ cuts: [], warnings: ['timeout'] });
   const job = {

@@ -86,7 +86,7 @@ describe('what must stay', () => {
     expect(rulesOf(lines, ran('git diff'))).toEqual([...Array(4).fill('diff-header'), '', '', '']);
   });
 
-  it('of a listing: what tells of a failure and is no name, the sum below a tree, both ends', () => {
+  it('of a listing: failures that are no names, the sum below a tree, both ends', () => {
     const lines = ['./src:', 'error.ts', 'find: ERROR: cannot read ./b', '', '2 directories, 1 file', 'd'];
     expect(rulesOf(lines, { origin: 'listing' })).toEqual(['edge', '', 'failure', '', 'structure', 'edge']);
   });

@@ -45,7 +45,7 @@ describe('a line is worth more than the average', () => {
     expect(worth[31]).toBeGreaterThan((worth[10] ?? 0) * 1.5);
   });
 
-  it('in a log when it tells of a failure, whatever the goal', () => {
+  it('in a log when it reports a failure, whatever the goal', () => {
     const lines = many(80, (k) => `2026-01-02T03:04:05 INFO part ${k} done`).with(
       40,
       '2026-01-02T03:04:05 ERROR part 40 refused',

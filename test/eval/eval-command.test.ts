@@ -48,7 +48,7 @@ describe('mcp-pruner eval', () => {
     expect(out).not.toContain('\r');
   });
 
-  it('tells wrong use (2) from nothing to measure (1)', async () => {
+  it('distinguishes wrong use (2) from nothing to measure (1)', async () => {
     expect(await run('--git', '/proc')).toMatchObject({
       code: 1,
       err: 'mcp-pruner: not a git repository: /proc\n',

@@ -212,7 +212,7 @@ describe('a replay', () => {
     expect(report.costRatio).toBeGreaterThan(0.8);
   });
 
-  it('tells conversations apart, and a client that rewrites its own history', async () => {
+  it('distinguishes conversations, and a client that rewrites its own history', async () => {
     const other = growing([ask('something else'), ...conversation.slice(1)]);
     const mixed = growing(conversation).flatMap((request, i) => [request, other[i] ?? []]);
     const compacted = [ask('fix the rate'), { role: 'assistant', content: 'summary' }, ask('go on')];

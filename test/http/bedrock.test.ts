@@ -214,7 +214,7 @@ describe('answers of Bedrock', () => {
     expect(turns[0]?.dollars).toBeGreaterThan(2);
   });
 
-  it('that are JSON tell their usage as well', async () => {
+  it('that are JSON report their usage as well', async () => {
     const usage = { inputTokens: 5, outputTokens: 2, totalTokens: 7 };
     const cloud = await bedrock({}, (_req, res) => json(res, 200, { output: {}, usage, metrics: { latencyMs: 3 } }));
     await post(cloud, `/model/${ID}/converse`, CONVERSE, bearer);

@@ -126,7 +126,7 @@ describe.each([
     expect(changed?.includes(JSON.stringify(NEW))).toBe(false);
   });
 
-  it('waits as well where the store went away while it was told what is to be sent, for it may know that now', async () => {
+  it('waits as well if the store became unreachable during the commit, because it may have the record now', async () => {
     const store = new SharedStore();
     store.loseAnswers();
     const going = store.replica(dialect)(of(OLD));

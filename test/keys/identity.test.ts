@@ -91,7 +91,7 @@ describe('behind an authenticating proxy', () => {
     expect((await ann.send('/page/api/requests')).status).toBe(200);
   });
 
-  it('a user without a known group is refused, and so is whoever did not sign in', async () => {
+  it('a user without a known group is refused, and so is anybody who did not sign in', async () => {
     const stage = await startTeam(await onFile(), identity);
     const gateway = await startGateway(stage.url);
     const { status, body } = await new User(gateway, 'guest').send('/v1/chat/completions', { messages: [] });

@@ -101,7 +101,7 @@ describe('the ledger of the proxy', () => {
     expect(await proxy.logText()).not.toContain('not_billed');
   });
 
-  it('tells in shadow mode what would have been saved, and sends every byte as it came', async () => {
+  it('reports in shadow mode what would have been saved, and sends every byte unchanged', async () => {
     const [pruned, looked] = [await play({}), await play({ MCP_PRUNER_MODE: 'shadow' })];
     expect(looked.provider.dollars).toBeCloseTo(looked.twin.dollars, 9);
     const { totals } = await readReport(looked.ledger, { sinceDay: '2000-01-01' });

@@ -136,7 +136,7 @@ describe('what is not reported', () => {
 });
 
 describe('shadow mode', () => {
-  it('tells what would have been cut and saved, and counts nothing as saved', async () => {
+  it('reports what would have been cut and saved, and counts nothing as saved', async () => {
     const { proxy, agent, sent, text } = await reader(await answering(USED), { MCP_PRUNER_MODE: 'shadow' });
     expect(sent).toContain(JSON.stringify(text).slice(1, 2_000));
     agent.tool('bash', { command: 'npm start' }, serverLog(300));

@@ -41,7 +41,7 @@ const aRequest = (i: number, cut = false): EventRecord[] => [
 const seqs = (events: readonly EventRecord[]): StoredEvent[] => events.map((one, i) => ({ ...one, seq: i + 1 }));
 
 describe('events as requests', () => {
-  it('are told with what became of each text, cuts first, and all else by itself', () => {
+  it('show the outcome of each text, cuts first, and list other events separately', () => {
     const { requests, notes } = happenedIn(
       seqs([
         ...aRequest(1),

@@ -138,7 +138,7 @@ describe('the page', () => {
     expect(status).toBe(422);
   });
 
-  it('tells what is not there, and what does not fit, as what it is', async () => {
+  it('reports what is missing and what is invalid as such', async () => {
     expect((await read(open, '/page/api/text?id=prn_0123456789AB')).status).toBe(404);
     expect((await read(open, '/page/api/text?id=x')).status).toBe(422);
     expect((await read(open, '/page/api/conversation?name=none')).status).toBe(404);
@@ -219,7 +219,7 @@ describe('the page of a server with a token', () => {
 });
 
 describe('pages that follow', () => {
-  it('are told at once that the server stops, and do not hold it up', async () => {
+  it('learn at once that the server stops, and do not delay it', async () => {
     const stage = await openStage({ env: { MCP_PRUNER_DRAIN_TIMEOUT_MS: '3600000' } });
     const stream = await fetch(`${stage.url}/page/api/live`);
     expect(stream.headers.get('content-type')).toContain('text/event-stream');

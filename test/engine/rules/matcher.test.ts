@@ -67,7 +67,7 @@ describe('a matcher', () => {
     expect(matched).toBeGreaterThan(500);
   });
 
-  it('tells all rules that fit a line, together as alone', () => {
+  it('finds all rules that match a line, together as alone', () => {
     const rules = patterns.slice(0, 30).map((pattern, k) => ({ name: `r${k}`, pattern }));
     const matcher = new Matcher(rules);
     fc.assert(
