@@ -67,7 +67,6 @@ export const setup: Command = {
     if (purpose === 'undo') return 0;
     // as a shell reads it: what is printed may be pasted anywhere
     explain(client, wiringOf(call, io, loaded, client, purpose, key && `$${KEY_VARIABLE}`), cloud, io);
-    if (loaded.settings.markerStyle === 'full') io.out(wrapped(SHORT_MARKERS, '# ', io));
     return 0;
   },
 };
@@ -82,10 +81,6 @@ function purposeOf({ values }: Call): Purpose {
   if (values.undo === true && values.write === true) throw new UsageError('--write and --undo exclude each other');
   return values.undo === true ? 'undo' : values.write === true ? 'write' : 'print';
 }
-
-/** Measured on recorded conversations: docs/quality.md. */
-const SHORT_MARKERS =
-  'The proxy writes markers in full; MCP_PRUNER_MARKER_STYLE=short takes another 0.6 % off the bill and cuts nothing more.';
 
 /** @param cloud - that the client was set to use before its files were changed */
 function explain(client: Client, wiring: Wiring, cloud: ClientCloud | null, io: Io): void {

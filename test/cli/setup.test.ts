@@ -76,13 +76,6 @@ describe('mcp-pruner setup', () => {
     expect(existsSync(join(at.home, '.qwen'))).toBe(false);
   });
 
-  it('recommends short markers while the proxy writes them in full', async () => {
-    const { out } = await run(machine(), ['setup', 'qwen']);
-    expect(out).toContain('MCP_PRUNER_MARKER_STYLE=short');
-    const short = await run(machine(), ['setup', 'qwen'], { MCP_PRUNER_MARKER_STYLE: 'short' });
-    expect(short.out).not.toContain('MCP_PRUNER_MARKER_STYLE');
-  });
-
   it('writes, keeps the file as it was, and takes it back', async () => {
     const at = machine();
     const file = join(at.home, '.codex/config.toml');

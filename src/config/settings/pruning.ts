@@ -63,7 +63,7 @@ export const pruningSettings = {
   }),
   markerStyle: setting({
     rule: oneOf(['full', 'short']),
-    fallback: 'full',
+    fallback: 'short',
     doc: 'full: each marker has prune id and reason. short: only the first marker of a text has. Texts sent earlier keep theirs.',
   }),
   reasonLanguage: setting({
