@@ -36,9 +36,14 @@ export class Turns {
 /** Reading takes some 5 ms for each MB: a smaller body does not delay others noticeably. */
 const MIN_TURN_BYTES = 256 * 1024;
 
+/** Whether work on so many bytes takes turns with others. */
+export function takesTurns(bytes: number): boolean {
+  return bytes >= MIN_TURN_BYTES;
+}
+
 /** Runs work on a large body in turn with others; a small body does not wait. */
 export function inTurn<T>(turns: Turns, bytes: number, piece: () => T): T | Promise<T> {
-  return bytes < MIN_TURN_BYTES ? piece() : turns.run(piece);
+  return takesTurns(bytes) ? turns.run(piece) : piece();
 }
 
 /**

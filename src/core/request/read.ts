@@ -2,7 +2,7 @@ import type { Resume, ScannedBody, ScannedMessage, ScannedText } from '../../dia
 import { kindOf } from '../../engine/plan.ts';
 import { type CallInContext, Conversation } from '../../goal/conversation.ts';
 import { namesRecovery } from '../../transcript/tools.ts';
-import { goOn, inTurn, type Turns } from '../decide/turns.ts';
+import { goOn, inTurn, type Turns, takesTurns } from '../decide/turns.ts';
 import { keyOf } from '../hash.ts';
 import type { BoldnessSteps } from '../ports/boldness.ts';
 import type { DirectivesView, RequestScope } from '../ports/segments.ts';
@@ -69,7 +69,7 @@ export interface ReadOptions {
   readonly boldness?: BoldnessSteps | undefined;
 }
 
-/** How long messages are folded in one go. Chosen: a request of ordinary size takes less. */
+/** How long messages of a large request are folded in one go. */
 const FOLDED_MS = 5;
 
 const NO_STEPS: HeldSteps = { scopes: new Set(), mark: '' };
@@ -107,7 +107,8 @@ export class ReadStage {
     const { previous } = scan.scanned;
     if (previous !== '' && state.failure === null) await answers.learn(previous);
     const folding = this.#fold(request, scan);
-    const fold = (): ReadBody | null => goOn(folding, FOLDED_MS);
+    const ms = takesTurns(body.length - first) ? FOLDED_MS : Number.POSITIVE_INFINITY;
+    const fold = (): ReadBody | null => goOn(folding, ms);
     let read = await inTurn(turns, body.length - first, fold);
     while (read === null) read = await turns.run(fold);
     const steps = directives.empty
