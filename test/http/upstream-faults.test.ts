@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import { completion, event, lastEvents, startUpstream } from '../helpers/fake-up
 import { startProxy, type TestProxy } from '../helpers/proxy.ts';
 import { serverLog } from '../helpers/texts.ts';
 import { until } from '../helpers/until.ts';
-import { freePort, send, startRawServer, type WireAnswer } from '../helpers/wire.ts';
+import { dial, freePort, send, startRawServer, type WireAnswer } from '../helpers/wire.ts';
 
 const BODY = chatBody(oneResult(serverLog(200)));
 
@@ -248,6 +249,21 @@ describe('a broken frame of a chunked answer', () => {
   it.each(['/v1/chat/completions', '/v1/embeddings'])('ends the answer to %s at once', async (path) => {
     const broken = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\nno length\r\n';
     await expect(ask(await inFrontOf(broken, { ends: false }), path)).rejects.toThrow();
+  });
+
+  it('that is its first one leaves the head as it came, and no error with the fields of another body', async () => {
+    const head = 'HTTP/1.1 200 Fine\r\ncontent-encoding: gzip\r\ntransfer-encoding: chunked\r\n\r\n';
+    const proxy = await inFrontOf(`${head}no length\r\n`, { ends: false });
+    const socket = await dial(proxy.port);
+    let received = '';
+    socket.on('data', (piece: Buffer) => {
+      received += piece.toString();
+    });
+    const closed = once(socket, 'close');
+    socket.write('GET /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 200 Fine\r\n/);
+    expect(received).not.toMatch(/502|upstream_unreachable/);
   });
 });
 

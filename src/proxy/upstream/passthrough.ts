@@ -197,6 +197,8 @@ class Forwarder {
   #fail(req: Request, res: Response, cause: string): void {
     const code = this.#underWay.get(req)?.late ? 'timeout' : cause;
     this.#options.onUpstreamError(code);
+    // the fields of a broken answer are set, and would go out with the error: their length and encoding are not its own
+    if (this.#underWay.get(req)?.answer && !res.headersSent && !res.destroyed) res.flushHeaders();
     sendUpstreamError(res, code, this.#options.destinations.errorBodyFor(req)); // ends an answer that has begun
     readAway(req);
   }
