@@ -26,7 +26,9 @@ export interface RewriterParts {
   readonly answers?: KeptAnswers;
   readonly owners?: Ownership;
   readonly turns?: Turns;
-  readonly isHeldOut?: (conversationId: string) => boolean;
+  readonly isHeldOut?: (conversationId: string, project: string) => boolean;
+  /** As in `PipelineOptions`. */
+  readonly findOf?: (project: string, usual: FindSettings) => FindSettings;
   readonly boldness?: BoldnessSteps;
   readonly shelf?: ToolShelf;
   /** Program that markers name to agents without `recover_text`; `mcp-pruner` where it is absent. */
@@ -58,6 +60,7 @@ export function rewriterOf(settings: Settings, parts: RewriterParts): RequestPip
     answers,
     owners,
     turns,
+    findOf: parts.findOf,
     isHeldOut,
     boldness,
     shelf: parts.shelf,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import type { PruneTextResult } from '../core/calls/api.ts';
 import { isForeign } from '../core/origin.ts';
+import type { Budget } from '../core/ports/budgets.ts';
 import { extensionsOn } from '../extensions/all.ts';
 import type { ExtensionPlace, OpenExtension } from '../extensions/extension.ts';
 import type { Budgets } from '../ledger/budgets.ts';
@@ -71,18 +72,21 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       },
     ],
   });
-  let budgets: Budgets | null = null;
   const services = openServices(storage, (result) => countPruned(metrics, result), {
     onBilled: (turn) => {
       metrics.billed(turn);
-      budgets?.add(turn);
+      budgets.add(turn);
     },
     onFolded: (figures) => metrics.folded(figures),
     onCompaction: (kind) => metrics.compaction(kind),
   });
   const face = httpFace(settings, port);
   const keys = settings.requireKey ? await (await import('./keys.ts')).openKeys(services) : null;
-  if (keys) budgets = await (await import('./budgets.ts')).openBudgets(services, keys.budgets);
+  const { projectBook } = services;
+  await projectBook.start();
+  const { openBudgets } = await import('./budgets.ts');
+  const limits = (): readonly Budget[] => [...(keys?.budgets() ?? []), ...projectBook.budgets()];
+  const budgets = await openBudgets(services, limits);
   const opened = await openExtensions(services, port);
   const tools = openTools(services, face, [], opened);
   const wires = await openWires(services, metrics, keys?.owners);
@@ -131,7 +135,7 @@ export async function openRoutes(storage: Storage, port: number): Promise<OpenRo
       await Promise.all(opened.map((one) => one.close()));
     },
     async close() {
-      budgets?.close();
+      budgets.close();
       await keys?.close();
       await close();
       await services.close();
@@ -151,23 +155,22 @@ async function openExtensions(services: Services, port: number): Promise<OpenExt
 /** Who comes first to requests: the doors of extensions, that of keys, and who lends the provider's key to those without. */
 async function frontFor(
   settings: Settings,
-  { keys, budgets }: { readonly keys: OpenKeys | null; readonly budgets: Budgets | null },
+  { keys, budgets }: { readonly keys: OpenKeys | null; readonly budgets: Budgets },
   parts: MountParts,
 ): Promise<Gatekeeper | null> {
   const { upstreamApiKey, anthropicApiKey } = settings;
   const outer = await doorsOf(parts);
   const hasProviderKey = upstreamApiKey !== null || anthropicApiKey !== null;
-  if (!keys && !budgets && !hasProviderKey) return inTurn(outer);
   const { destinations } = parts;
   const door = keys?.door(destinations);
-  const ofBudgets = budgets && (await budgetDoorOf(budgets, keys, destinations));
+  const ofBudgets = await budgetDoorOf(budgets, keys, destinations);
   const lend = hasProviderKey ? await lenderOf(settings, destinations) : () => {};
   const enter: Gatekeeper = (coming) => {
     const next = (): void => {
       lend(coming.req);
       coming.next();
     };
-    const within = ofBudgets ? () => ofBudgets({ ...coming, next }) : next;
+    const within = (): void => ofBudgets({ ...coming, next });
     if (door) door.enter({ ...coming, next: within });
     else within();
   };

@@ -25,6 +25,7 @@ import { DecideElsewhere } from '../workers/decide-elsewhere.ts';
 import { openBackend } from './backend.ts';
 import { decideOnceOf } from './decide-once.ts';
 import { type LedgerCounters, openLedger, prunerWithLedger } from './ledger.ts';
+import { ProjectBook } from './project-settings.ts';
 import { findSettingsOf, globs } from './rewriter.ts';
 import type { Storage } from './storage.ts';
 
@@ -59,6 +60,8 @@ export interface Services extends Storage {
   readonly compactionWatch: CompactionWatch;
   /** Notes which tools are declared and called; absent where the shelf is off. */
   readonly toolWatch: ToolWatch | undefined;
+  /** Settings that projects have of their own. */
+  readonly projectBook: ProjectBook;
   /** Searches what was kept. */
   readonly recall: Recall;
   /** Takes note that a request is to be served; the store's upkeep waits for a pause. */
@@ -105,6 +108,7 @@ export function openServices(
     sweep: async () => (await store.sweep()) || (await store.recall.index()),
     pressed: () => store.pressed(),
   };
+  const projectBook = new ProjectBook(storage);
   const upkeep = new Upkeep(kept, failures.of('upkeep'));
   return {
     ...storage,
@@ -124,11 +128,13 @@ export function openServices(
     keeper,
     compactionWatch,
     toolWatch,
+    projectBook,
     recall: openRecall(storage, keeper),
     onRequest: () => upkeep.request(),
     health: () => storage.health(scorer?.state),
     async close() {
       upkeep.close();
+      projectBook.close();
       await decider.close();
       await scorer?.close();
       await recorder.flush();

@@ -35,7 +35,6 @@ import { Upstreams } from '../proxy/upstream/upstreams.ts';
 import { WebSocketHandler } from '../proxy/websocket/handler.ts';
 import { WireHandler, type WireOptions } from '../proxy/wire-handler.ts';
 import { callersOf } from './callers.ts';
-import { isHeldOut } from './held-out.ts';
 import { keptAnswers } from './kept-answers.ts';
 import { recoverCommand } from './recover-command.ts';
 import { requestIds } from './request-ids.ts';
@@ -202,7 +201,7 @@ async function handlerOptions(
   nextId: () => string,
   owners: Ownership | undefined,
 ): Promise<Omit<WireOptions, 'dialect' | 'cloud'>> {
-  const { settings, store, clock, failures, once, turns, scorer, learner } = services;
+  const { settings, store, clock, failures, once, turns, scorer, learner, projectBook } = services;
   const onFailure = failures.of('pruning');
   const refused = new RefusedConversations(store);
   const loadRefused = () => refused.load().catch((err: unknown) => onFailure('left_alone_not_read', err));
@@ -221,15 +220,15 @@ async function handlerOptions(
       recoverCommand: command,
       scorer: scorer ?? undefined,
       boldness: learner ?? undefined,
-      isHeldOut: settings.holdout > 0 ? (id) => isHeldOut(id, settings.holdout) : undefined,
+      isHeldOut: (id, project) => projectBook.isHeldOut(id, project),
+      findOf: (project, usual) => projectBook.findOf(project, usual),
       shelf: toolShelfOf(services, reporter, owners),
       segments: segmentsOf(services, owners !== undefined),
       answers: keptAnswers(store.records, settings.idempotencyTtlS * 1000),
       owners,
     }),
     refused,
-    enabled: settings.enabled,
-    shadow: settings.mode === 'shadow',
+    modeOf: (project) => projectBook.modeOf(project),
     isForeign: ({ host, origin, 'sec-fetch-site': site }) => isForeign({ host, origin, secFetchSite: site }, callers),
     maxBodyBytes: settings.maxBodyBytes,
     budget: new ByteBudget(getHeapStatistics().heap_size_limit * HEAP_SHARE),

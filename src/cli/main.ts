@@ -60,6 +60,10 @@ export const commands: Readonly<Record<string, { summary: string; load: () => Pr
     summary: 'list the prices of models, and say which row fits one',
     load: async () => (await import('./prices.ts')).prices,
   },
+  projects: {
+    summary: 'show and change the settings that projects have of their own',
+    load: async () => (await import('./projects.ts')).projects,
+  },
   keys: {
     summary: 'make, list, revoke and rotate keys of a shared proxy',
     load: async () => (await import('./keys.ts')).keys,

@@ -57,6 +57,10 @@ export class Budgets implements BudgetGate {
     clearInterval(this.#timer);
   }
 
+  get isNeeded(): boolean {
+    return this.#limits.size > 0;
+  }
+
   covers(keyId: string | undefined, project: string): boolean {
     return this.#limits.has(nameOf('key', keyId ?? '')) || this.#limits.has(nameOf('project', project));
   }

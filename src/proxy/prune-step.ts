@@ -16,15 +16,19 @@ import { decodeBody } from './decode-body.ts';
 import type { RequestContext } from './request-context.ts';
 import type { StoreWait } from './store-wait.ts';
 
+/** How requests of a project are treated. */
+export interface ProjectMode {
+  readonly enabled: boolean;
+  /** Forward everything unchanged and only report; cuts that a provider verifies are replayed all the same. */
+  readonly shadow: boolean;
+}
+
 export interface PruneStepOptions {
   /** The wire of the requests. */
   readonly dialect: Dialect;
   readonly rewriter: Pick<RequestPipeline, 'rewrite' | 'rewriteDry' | 'rewriteFromMemory'>;
-  readonly enabled: boolean;
-  /**
-   * Shadow mode: forward everything unchanged and only report; cuts that a provider verifies are replayed all the same.
-   */
-  readonly shadow: boolean;
+  /** Whether requests of a project are pruned, and whether that is only reported. */
+  readonly modeOf: (project: string) => ProjectMode;
   readonly maxBodyBytes: number;
   /** Budget of rewrites in progress; a request that does not get room in time only replays recorded cuts. */
   readonly budget: Pick<ByteBudget, 'take'>;
@@ -96,9 +100,10 @@ export class PruneStep {
    * kill switch nothing is stored.
    */
   async #show(came: CameIn, rewritten: Rewritten | null): Promise<void> {
-    const { results, compactions, enabled, dialect, maxBodyBytes, hasProjects: isOwned = false } = this.#options;
+    const { results, compactions, dialect, maxBodyBytes, hasProjects: isOwned = false, modeOf } = this.#options;
     const { purpose } = came;
     const { scope, session } = came.context;
+    const { enabled } = modeOf(scope.project);
     if (rewritten && enabled) compactions?.see({ session, purpose, scope, read: rewritten });
     if (!results || !enabled || purpose !== 'generate') return;
     if (rewritten) results.see({ body: rewritten.received, dialect, scope, isOwned, read: rewritten });
@@ -220,11 +225,11 @@ export class PruneStep {
   }
 
   #modeOf({ context }: CameIn): Pick<Situation, 'isOff' | 'isShadow'> {
-    return { isOff: this.#isOff(context), isShadow: this.#options.shadow };
+    return { isOff: this.#isOff(context), isShadow: this.#options.modeOf(context.scope.project).shadow };
   }
 
-  #isOff({ isOff }: RequestContext): boolean {
-    return !this.#options.enabled || isOff;
+  #isOff({ isOff, scope }: RequestContext): boolean {
+    return !this.#options.modeOf(scope.project).enabled || isOff;
   }
 }
 

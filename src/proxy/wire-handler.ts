@@ -79,6 +79,8 @@ class WireExchange {
   readonly #res: ServerResponse;
   readonly #context: RequestContext;
   readonly #requestId: string;
+  /** The mode of the project when the request came. */
+  readonly #isShadow: boolean;
   readonly #to: ModelDestination;
   readonly #startedAt = performance.now();
   readonly #fallbacks: string[] = [];
@@ -105,6 +107,7 @@ class WireExchange {
     this.#res = res;
     this.#context = context;
     this.#requestId = context.requestId;
+    this.#isShadow = options.modeOf(context.scope.project).shadow;
     this.#to = to;
     this.#tap = new UsageTap(to.operation.answer?.() ?? options.dialect.answer());
   }
@@ -130,7 +133,8 @@ class WireExchange {
 
   async #forward(original: Buffer): Promise<void> {
     this.#bytesIn = original.length;
-    const { dialect, shadow } = this.#options;
+    const { dialect } = this.#options;
+    const shadow = this.#isShadow;
     const treatment = await this.#treatmentOf(original);
     if (treatment.kind === 'closed') {
       this.#fallbacks.push(treatment.reason);
@@ -218,7 +222,7 @@ class WireExchange {
     rewritten: Rewritten | null,
     decline?: Decline,
   ): Promise<Exchange> {
-    const saved = rewritten && !this.#options.shadow ? savedBy(rewritten) : 0;
+    const saved = rewritten && !this.#isShadow ? savedBy(rewritten) : 0;
     const came = [...requestHeaders(this.#req.rawHeaders, without), ...extraRequestHeaders];
     this.#bytesOut = Buffer.isBuffer(body) ? body.length : 0;
     const { upstream, path } = this.#to;
@@ -254,7 +258,8 @@ class WireExchange {
     if (kind === 'declined' || status < 200 || status >= 300) return null;
     const { caller, keyId, scope } = this.#context;
     const { project } = scope;
-    const { shadow, dialect, countsCorrections } = this.#options;
+    const { dialect, countsCorrections } = this.#options;
+    const shadow = this.#isShadow;
     const { model } = this.#to.operation;
     const of = { project, wire: dialect.name, cloud: this.#options.cloud, model, caller, keyId };
     const about = { requestId: this.#requestId, forwardedOriginal, countsCorrections, ...of };
@@ -300,6 +305,7 @@ class WireExchange {
       // a request that is only counted was sent before, or will be
       newFrom: this.#to.operation.purpose === 'generate' ? content.newFrom : content.outcomes.length,
       forwardedOriginal,
+      shadow: this.#isShadow,
       bytesIn: this.#bytesIn,
       bytesOut: this.#bytesOut,
       fallbacks: this.#fallbacks,

@@ -2,6 +2,7 @@ import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
@@ -72,6 +73,8 @@ export interface StoreHandle extends Store {
   readonly shelf: ShelfStore;
   /** Conversations as a person looks for them. */
   readonly browse: BrowseStore;
+  /** Settings that projects have of their own. */
+  readonly projectSettings: ProjectSettingsStore;
   /** Words of tool results. */
   readonly recall: RecallStore;
   /** The fleet's tables. */

@@ -4,6 +4,7 @@ import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
 import type { LedgerStore } from '../core/ports/ledger.ts';
+import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
 import type { Records } from '../core/ports/records.ts';
@@ -30,6 +31,7 @@ import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
 import { decodeSent } from './sent-codec.ts';
+import { StoredProjectSettings } from './settings/project-settings.ts';
 import { StoredShelf } from './shelf/lists.ts';
 import { Access, BACKGROUND_WAIT_MS } from './sqlite/access.ts';
 import { Batches } from './sqlite/batches.ts';
@@ -82,6 +84,7 @@ class FileStore implements SqliteStore {
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
+  readonly projectSettings: ProjectSettingsStore;
   readonly shelf: ShelfStore;
   readonly browse: BrowseStore;
   /** Originals by the hash of their text, which never changes. Whether a prune still owns one is checked each time. */
@@ -125,6 +128,7 @@ class FileStore implements SqliteStore {
     this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
     this.recall = new FileRecall(this.#access, this.#sql);
     this.compactions = new StoredCompactions(this.#sql);
+    this.projectSettings = new StoredProjectSettings(this.#sql);
     this.browse = new StoredBrowse(this.#access);
     this.shelf = new StoredShelf(this.#sql);
     this.records = new FileRecords(this.#access, options.maxEvents);

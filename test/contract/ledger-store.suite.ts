@@ -46,6 +46,26 @@ const sum = (over: Partial<LedgerSum>): LedgerSum => ({
 /** What the ledger of any store must do. */
 export function ledgerContract(name: string, open: () => Promise<StoreHandle>): void {
   describe(`the ledger of ${name}`, () => {
+    it('keeps the settings of projects as numbered rows, the newest of which holds', async () => {
+      const { projectSettings: store } = await open();
+      expect([await store.newest(), await store.current()]).toEqual([0, []]);
+      const row = (project: string, settings: string, atMs: number) => ({ project, settings, atMs, author: 'cli:é' });
+      await store.set(row('web', '{"mode":"off"}', 1.5));
+      await store.set(row('it\'s "é"', '{}', 2));
+      const first = await store.newest();
+      await store.set(row('web', '{"mode":"shadow"}', 3));
+      expect(await store.newest()).toBeGreaterThan(first);
+      expect((await store.current()).map(({ project, settings }) => [project, settings])).toEqual([
+        ['it\'s "é"', '{}'],
+        ['web', '{"mode":"shadow"}'],
+      ]);
+      expect(await store.history('web', 9)).toMatchObject([
+        row('web', '{"mode":"shadow"}', 3),
+        row('web', '{"mode":"off"}', 1),
+      ]);
+      expect(await store.history('web', 1)).toHaveLength(1);
+    });
+
     it('adds dollars up by day for keys and projects', async () => {
       const { ledger } = await open();
       await ledger.add(

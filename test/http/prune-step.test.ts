@@ -47,8 +47,7 @@ function openStep(dialect: Dialect, over: Partial<PruneStepOptions> = {}) {
   const step = new PruneStep({
     dialect,
     rewriter: openPipeline({ store: slow }),
-    enabled: true,
-    shadow: false,
+    modeOf: () => ({ enabled: true, shadow: false }),
     maxBodyBytes: 1e8,
     budget: new ByteBudget(1e8),
     lateBudget: new ByteBudget(0),

@@ -63,8 +63,7 @@ class SharedStore {
     const step = new PruneStep({
       dialect,
       rewriter: openPipeline({ store: this.asked }),
-      enabled: true,
-      shadow: false,
+      modeOf: () => ({ enabled: true, shadow: false }),
       maxBodyBytes: 1e8,
       budget: new ByteBudget(1e8),
       lateBudget: new ByteBudget(0),

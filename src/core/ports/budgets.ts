@@ -15,6 +15,8 @@ export interface OverBudget {
 
 /** Answers from memory, so that a request waits for nothing. */
 export interface BudgetGate {
+  /** Whether there is any budget. */
+  readonly isNeeded: boolean;
   /** Whether the key or the project has a budget. */
   covers(keyId: string | undefined, project: string): boolean;
   /** The budget that is used up, or `null`. */

@@ -45,10 +45,12 @@ export interface PipelineOptions {
   readonly clock: Clock;
   readonly decisions: DecisionMaker;
   readonly find: FindSettings;
+  /** The same of a project that has settings of its own. Default: `find`. */
+  readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
   readonly render: RenderOptions;
   readonly refused: RefusedConversations;
   /** Whether a conversation belongs to the control group, which is left whole. */
-  readonly isHeldOut?: (conversationId: string) => boolean;
+  readonly isHeldOut?: (conversationId: string, project: string) => boolean;
   /** Which boldness steps hold; without them all is as configured. */
   readonly boldness?: BoldnessSteps;
   /** Directives about single segments, and the parts that observe segments; absent: neither exists. */
@@ -97,7 +99,7 @@ export class RequestPipeline {
     this.#answers = new AnsweredConversations(options.answers, onFailure);
     this.#accepted = new AcceptedCuts(store, this.#sent, onFailure);
     const counting = segments?.collector !== undefined || segments?.payer !== undefined;
-    this.#read = new ReadStage({ find, counting, answers: this.#answers, turns, boldness });
+    this.#read = new ReadStage({ find, findOf: options.findOf, counting, answers: this.#answers, turns, boldness });
     this.#decide = new DecideStage({ store, decisions, owners, onFailure });
     const decide = this.#decide;
     this.#persist = new PersistStage({ decisions, decide, render, sent: this.#sent, turns, owners, onFailure });
@@ -205,10 +207,11 @@ export class RequestPipeline {
     match: PrefixMatch | null,
     unasked: unknown,
   ): Promise<DirectedRequest> {
-    const { decisions, find } = this.#options;
+    const { decisions, find, findOf } = this.#options;
+    const { reasonLanguage } = findOf?.((request.scope ?? NO_SCOPE).project, find) ?? find;
     const read = await this.#read.run(request, policy, state, match);
     const known = await recallHistory(read, this.#sent, (jobs) => decisions.keysOf(jobs), unasked);
-    return directRequest(read, known, find.reasonLanguage);
+    return directRequest(read, known, reasonLanguage);
   }
 
   /**
@@ -228,11 +231,11 @@ export class RequestPipeline {
    * A conversation that was cut before keeps its cuts. One that is chosen is recorded, so that it stays whole whatever share
    * is configured later.
    */
-  #isHeldOut({ read: { conversationId, editsBefore }, known }: DirectedRequest): boolean {
+  #isHeldOut({ read: { conversationId, editsBefore }, known, scope }: DirectedRequest): boolean {
     const { isHeldOut, store, onFailure } = this.#options;
     if (known.sent.size + editsBefore.length > 0) return false;
     if (known.control) return true;
-    if (conversationId === '' || isHeldOut?.(conversationId) !== true) return false;
+    if (conversationId === '' || isHeldOut?.(conversationId, scope.project) !== true) return false;
     const sent = [wholeRecord(controlPrefix(conversationId))];
     this.#sent.add(sent);
     // the request does not depend on it: until it is written the share gives the same answer

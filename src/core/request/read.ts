@@ -61,6 +61,8 @@ export const CHECKPOINTS = 4;
 
 export interface ReadOptions {
   readonly find: FindSettings;
+  /** As in `PipelineOptions`. */
+  readonly findOf?: ((project: string, usual: FindSettings) => FindSettings) | undefined;
   /** Whether the tokens of all messages are counted. */
   readonly counting: boolean;
   readonly answers: AnsweredConversations;
@@ -133,7 +135,8 @@ export class ReadStage {
   /** Folds the new messages into the conversation and finds their texts; one step for each message. */
   *#fold(request: IncomingRequest, { match, scanned, prefixes }: Scan): Generator<void, ReadBody> {
     const { body, dialect } = request;
-    const { find, counting, answers } = this.#options;
+    const { find: usual, findOf, counting, answers } = this.#options;
+    const find = findOf?.((request.scope ?? NO_SCOPE).project, usual) ?? usual;
     const checkpoint = match?.checkpoint;
     const first = checkpoint?.messages ?? 0;
     const { messages, previous } = scanned;

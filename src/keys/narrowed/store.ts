@@ -1,6 +1,7 @@
 import type { BrowseStore } from '../../core/ports/browse.ts';
 import type { CompactionStore } from '../../core/ports/compactions.ts';
 import type { LedgerStore } from '../../core/ports/ledger.ts';
+import type { ProjectSettingsStore } from '../../core/ports/project-settings.ts';
 import type { ProjectStore, Viewer } from '../../core/ports/projects.ts';
 import type { RecallStore } from '../../core/ports/recall.ts';
 import type { Records } from '../../core/ports/records.ts';
@@ -22,6 +23,7 @@ import type { StoreHandle } from '../../store/handle.ts';
 import { NarrowedBrowse } from './browse.ts';
 import { NarrowedCompactions } from './compactions.ts';
 import { NarrowedLedger } from './ledger.ts';
+import { NarrowedProjectSettings } from './project-settings.ts';
 import { NarrowedRecall } from './recall.ts';
 import { NarrowedRecords } from './records.ts';
 import { NarrowedSegments } from './segments.ts';
@@ -49,6 +51,7 @@ export class NarrowedStore implements StoreHandle {
   readonly ledger: LedgerStore;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
+  readonly projectSettings: ProjectSettingsStore;
   readonly shelf: ShelfStore;
   readonly browse: BrowseStore;
   readonly #unscoped: Wide;
@@ -64,6 +67,7 @@ export class NarrowedStore implements StoreHandle {
     this.segments = new NarrowedSegments(store.segments, ownProjects, unscoped);
     this.records = new NarrowedRecords(store.records, ownProjects, viewer.project, projects);
     this.ledger = new NarrowedLedger(store.ledger, ownProjects);
+    this.projectSettings = new NarrowedProjectSettings(store.projectSettings, ownProjects);
     this.compactions = new NarrowedCompactions(store.compactions, ownProjects);
     this.browse = new NarrowedBrowse(store.browse, ownProjects);
     this.shelf = new NarrowedShelf(store.shelf, ownProjects);

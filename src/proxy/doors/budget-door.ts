@@ -19,6 +19,7 @@ export interface BudgetDoorOptions {
  */
 export function budgetDoor({ budgets, destinations, onRefused }: BudgetDoorOptions): Gatekeeper {
   return ({ req, answer, next, kind }) => {
+    if (!budgets.isNeeded) return next();
     const isUpgrade = kind === 'upgrade';
     if (!isUpgrade && (req.method !== 'POST' || !asksModel(pathOf(req)) || destinations.routeOf(req) === null))
       return next();

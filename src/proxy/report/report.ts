@@ -121,7 +121,8 @@ export class Reporter {
   }
 
   #reportOne({ report, atMs }: Ended): void {
-    const { log, metrics, shadow, savings } = this.#options;
+    const { log, metrics, savings } = this.#options;
+    const { shadow = this.#options.shadow } = report;
     savings?.see(report, atMs);
     for (const reason of report.fallbacks) this.#options.notUnderstood?.count(reason);
     const counts = shadow || !report.forwardedOriginal;

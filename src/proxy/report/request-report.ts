@@ -31,6 +31,8 @@ export interface RequestReport {
   readonly newFrom: number;
   /** The unpruned bytes were forwarded (`shadow`, or resent after a refusal). */
   readonly forwardedOriginal: boolean;
+  /** The mode of its project was `shadow`; default: that of the server. */
+  readonly shadow?: boolean;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly fallbacks: readonly string[];

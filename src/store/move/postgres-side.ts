@@ -86,6 +86,7 @@ const IDENTITIES = [
   'tool_shelf_conversation',
   'ledger_turn',
   'ledger_step',
+  'project_setting',
   'fleet_graph_version',
 ];
 const NUMBERED = ['fleet_child', 'fleet_plan', 'fleet_contract'];

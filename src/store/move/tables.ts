@@ -105,6 +105,7 @@ export const movedTables: readonly MovedTable[] = [
   ),
   table('key_count', 'key span', 'key span at used most'),
   table('key_used', 'key', 'key at_ms'),
+  table('project_setting', 'id', 'id project at_ms author settings', 'project author settings'),
   table('fleet_graph', 'graph_id', 'graph_id version committed_ms', 'graph_id'),
   table('fleet_graph_version', 'id', 'id graph_id version committed_ms bytes packed data', 'graph_id', 20),
   table(

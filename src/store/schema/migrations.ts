@@ -65,4 +65,19 @@ export const additions: readonly Addition[] = [
       CREATE INDEX ledger_turn_key ON main.ledger_turn (key_id, id) WHERE key_id <> '';
     `,
   },
+  {
+    // settings of projects, a row for each change
+    version: 103,
+    worksWith: 100,
+    common: `
+      CREATE TABLE main.project_setting (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        project TEXT NOT NULL,
+        at_ms INTEGER NOT NULL,
+        author TEXT NOT NULL,
+        settings TEXT NOT NULL
+      ) STRICT;
+      CREATE INDEX project_setting_project ON main.project_setting (project, id);
+    `,
+  },
 ];

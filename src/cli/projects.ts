@@ -1,0 +1,132 @@
+import { projectSettings, projectSettingsIn } from '../config/project-settings.ts';
+import type { ProjectSettings } from '../core/ports/project-settings.ts';
+import { StoreUnavailable, UserError } from '../errors.ts';
+import type { StoreHandle } from '../store/handle.ts';
+import { type Call, type Command, configOption, type Io, textOption, UsageError } from './command.ts';
+import { withStore } from './open-store.ts';
+import { readSettings } from './read-settings.ts';
+
+const ACTIONS = ['list', 'set', 'history'] as const;
+const MAX_HISTORY = 100;
+const MAX_PROJECT_CHARS = 200;
+
+/** Options of `set`, and the setting of each. */
+const FIELDS = {
+  mode: 'mode',
+  holdout: 'holdout',
+  'never-prune-tools': 'neverPruneTools',
+  'never-prune-paths': 'neverPrunePaths',
+  language: 'language',
+  'dollars-per-month': 'dollarsPerMonth',
+} as const satisfies Readonly<Record<string, keyof ProjectSettings>>;
+
+/** `mcp-pruner projects`: settings that projects have of their own. */
+export const projects: Command = {
+  usage: 'projects list | set <project> [--mode … --holdout … --language …] | history <project> [--json]',
+  about: [
+    'Shows and changes the settings that a project has of its own; the rest is as the server is configured. They hold for what is',
+    'new within a second on every proxy: what was sent before is sent again as it was. `none` removes a setting.',
+  ].join('\n'),
+  options: {
+    ...configOption,
+    mode: { type: 'string', value: '<mode>', doc: 'set: prune, shadow (only report) or off' },
+    holdout: { type: 'string', value: '<share>', doc: 'set: share of conversations that are left whole, 0 to 1' },
+    'never-prune-tools': {
+      type: 'string',
+      value: '<globs>',
+      doc: 'set: tools whose results pass whole, with commas between',
+    },
+    'never-prune-paths': { type: 'string', value: '<globs>', doc: 'set: files that pass whole, with commas between' },
+    language: { type: 'string', value: '<language>', doc: 'set: of the reasons in markers, fr or en' },
+    'dollars-per-month': { type: 'string', value: '<number>', doc: 'set: budget per month (UTC); 429 beyond it' },
+    json: { type: 'boolean', doc: 'list, history: as JSON, one row a line' },
+  },
+  arguments: { least: 1, most: 2 },
+
+  async run(call, io) {
+    const [verb = '', project] = call.positionals;
+    const action = ACTIONS.find((known) => known === verb);
+    if (!action) throw new UsageError(`unknown action ${JSON.stringify(verb)}: there is ${ACTIONS.join(', ')}`);
+    if ((action === 'list') !== (project === undefined)) {
+      throw new UsageError(
+        action === 'list' ? 'projects list takes no argument' : `projects ${action} needs a project`,
+      );
+    }
+    if (action === 'set') return set(call, io, project ?? '', changesIn(call));
+    const rows = await withStore(call, io, ({ projectSettings: store }) =>
+      action === 'list' ? store.current() : store.history(project ?? '', MAX_HISTORY),
+    );
+    for (const { number, project: name, atMs, author, settings } of rows) {
+      const at = new Date(atMs).toISOString();
+      const row = { number, project: name, at, author, settings: projectSettingsIn(settings) };
+      io.out(call.values.json === true ? `${JSON.stringify(row)}\n` : `${at}  ${name}: ${settings} (by ${author})\n`);
+    }
+    if (rows.length === 0 && call.values.json !== true) io.out('no project has settings of its own\n');
+    return 0;
+  },
+};
+
+/** The given settings; `null` for one to remove. @throws UsageError */
+function changesIn(call: Call): ReadonlyMap<keyof ProjectSettings, unknown> {
+  const changes = new Map<keyof ProjectSettings, unknown>();
+  for (const [option, field] of Object.entries(FIELDS)) {
+    const text = textOption(call, option)?.trim();
+    if (text === undefined) continue;
+    const value = text === 'none' ? null : readValue(field, text);
+    const fits = value === null || projectSettings.safeParse({ [field]: value }).success;
+    if (!fits) throw new UsageError(`--${option} ${JSON.stringify(text)}: ${ALLOWED[field]}, or none`);
+    changes.set(field, value);
+  }
+  if (changes.size > 0) return changes;
+  throw new UsageError(
+    `projects set needs one of ${Object.keys(FIELDS)
+      .map((option) => `--${option}`)
+      .join(', ')}`,
+  );
+}
+
+const ALLOWED: Readonly<Record<keyof ProjectSettings, string>> = {
+  mode: 'allowed is prune, shadow or off',
+  holdout: 'allowed is a number from 0 to 1',
+  neverPruneTools: 'allowed are up to 200 globs with commas between',
+  neverPrunePaths: 'allowed are up to 200 globs with commas between',
+  language: 'allowed is fr or en',
+  dollarsPerMonth: 'allowed is a number above 0',
+};
+
+function readValue(field: keyof ProjectSettings, text: string): unknown {
+  if (field === 'holdout' || field === 'dollarsPerMonth') return text === '' ? text : Number(text);
+  if (field === 'mode' || field === 'language') return text;
+  return text.split(',').flatMap((glob) => (glob.trim() === '' ? [] : [glob.trim()]));
+}
+
+async function set(call: Call, io: Io, project: string, changes: ReadonlyMap<string, unknown>): Promise<number> {
+  if (project === '' || project.length > MAX_PROJECT_CHARS || /\p{Cc}/u.test(project)) {
+    throw new UsageError(`a project needs a name of at most ${MAX_PROJECT_CHARS} characters`);
+  }
+  const { settings } = readSettings(call, io);
+  const { openStore } = await import('../app/store.ts');
+  const store: StoreHandle = await openStore(settings, { clock: io.clock });
+  try {
+    await store.ready();
+    const held = (await store.projectSettings.current()).find((row) => row.project === project);
+    const before = held ? projectSettingsIn(held.settings) : {};
+    if (before === null) throw new UserError(`a newer program wrote the settings of ${project}: upgrade first`);
+    const merged = Object.entries({ ...before, ...Object.fromEntries(changes) }).filter(([, value]) => value !== null);
+    const text = JSON.stringify(Object.fromEntries(merged));
+    const atMs = io.clock.nowMs();
+    const author = `cli:${io.env.USER ?? io.env.USERNAME ?? 'unknown'}`;
+    await store.projectSettings.set({ project, atMs, author, settings: text });
+    const event = { tsMs: atMs, kind: 'project_settings_changed', level: 'info', runId: 'server', opId: null } as const;
+    await store.addEvents([
+      { ...event, payload: { project, by: author, changed: [...changes.keys()].join(', ') }, audit: true },
+    ]);
+    io.out(`${project}: ${text}\n`);
+    return 0;
+  } catch (cause) {
+    if (cause instanceof StoreUnavailable) throw new UserError(store.problem()?.message ?? cause.message, { cause });
+    throw cause;
+  } finally {
+    await store.close();
+  }
+}

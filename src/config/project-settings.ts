@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import type { ProjectSettings } from '../core/ports/project-settings.ts';
+
+const globs = z.array(z.string().trim().min(1).max(500)).max(200);
+
+/** The settings that a project may have of its own. Shared by the command line and by readers of the store. */
+export const projectSettings = z.strictObject({
+  mode: z.enum(['prune', 'shadow', 'off']).optional(),
+  holdout: z.number().min(0).max(1).optional(),
+  neverPruneTools: globs.optional(),
+  neverPrunePaths: globs.optional(),
+  language: z.enum(['fr', 'en']).optional(),
+  dollarsPerMonth: z.number().positive().optional(),
+});
+
+/** The settings of a row; `null` for one that this program does not understand. */
+export function projectSettingsIn(json: string): ProjectSettings | null {
+  try {
+    return projectSettings.safeParse(JSON.parse(json)).data ?? null;
+  } catch {
+    return null; // the caller reports it
+  }
+}

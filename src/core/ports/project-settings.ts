@@ -1,0 +1,38 @@
+/** What a project sets for itself; what is absent is as the server is configured. */
+export interface ProjectSettings {
+  /** `shadow`: nothing is cut, only reported; `off`: requests pass as they came. */
+  readonly mode?: 'prune' | 'shadow' | 'off' | undefined;
+  /** Share of conversations that are left whole. */
+  readonly holdout?: number | undefined;
+  /** Globs, beside those of the server. */
+  readonly neverPruneTools?: readonly string[] | undefined;
+  readonly neverPrunePaths?: readonly string[] | undefined;
+  /** Language of the reasons in markers. */
+  readonly language?: 'fr' | 'en' | undefined;
+  /** Budget of a month (UTC). */
+  readonly dollarsPerMonth?: number | undefined;
+}
+
+/** One change of a project's settings: a numbered fact that is only followed by another. */
+export interface ProjectSettingsRow {
+  /** Ascending, without reuse. */
+  readonly number: number;
+  readonly project: string;
+  readonly atMs: number;
+  /** Who changed them, such as the user of a terminal. */
+  readonly author: string;
+  /** JSON of `ProjectSettings`, as the program that wrote it checked it. */
+  readonly settings: string;
+}
+
+/** Where settings of projects live. Every method may reject with `StoreUnavailable`. */
+export interface ProjectSettingsStore {
+  /** The number of the newest change, 0 without one. Cheap. */
+  newest(): Promise<number>;
+  /** The settings that hold: the newest row of each project. */
+  current(): Promise<readonly ProjectSettingsRow[]>;
+  /** Changes of a project, the newest first, at most `limit`. */
+  history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]>;
+  /** Adds a row, from which on it holds. */
+  set(row: Omit<ProjectSettingsRow, 'number'>): Promise<void>;
+}

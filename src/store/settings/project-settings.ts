@@ -1,0 +1,46 @@
+import type { ProjectSettingsRow, ProjectSettingsStore } from '../../core/ports/project-settings.ts';
+import { bounded } from '../sql/rows.ts';
+import { change, type Sql } from '../sql/steps.ts';
+
+const ROW = 'id AS number, project, at_ms AS "atMs", author, settings';
+
+/** `ProjectSettingsStore` on the tables of either database. */
+export class StoredProjectSettings implements ProjectSettingsStore {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async newest(): Promise<number> {
+    const [row] = await this.#sql.all<{ newest: number }>(
+      'SELECT coalesce(max(id), 0) AS newest FROM main.project_setting',
+    );
+    return row?.newest ?? 0;
+  }
+
+  current(): Promise<readonly ProjectSettingsRow[]> {
+    return this.#sql.all(
+      `SELECT ${ROW} FROM main.project_setting
+       WHERE id IN (SELECT max(id) FROM main.project_setting GROUP BY project) ORDER BY project COLLATE BINARY`,
+    );
+  }
+
+  history(project: string, limit: number): Promise<readonly ProjectSettingsRow[]> {
+    return this.#sql.all(`SELECT ${ROW} FROM main.project_setting WHERE project = ? ORDER BY id DESC LIMIT ?`, [
+      project,
+      bounded(limit),
+    ]);
+  }
+
+  async set({ project, atMs, author, settings }: Omit<ProjectSettingsRow, 'number'>): Promise<void> {
+    await this.#sql.write(function* () {
+      yield* change('INSERT INTO main.project_setting (project, at_ms, author, settings) VALUES (?, ?, ?, ?)', [
+        project,
+        Math.trunc(atMs),
+        author,
+        settings,
+      ]);
+    });
+  }
+}
