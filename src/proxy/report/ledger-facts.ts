@@ -276,7 +276,7 @@ function newestOf({ received, messages }: Rewritten): string {
 
 /** How clients introduce the summary of a conversation that they continue. */
 const SUMMARY =
-  /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far/i;
+  /<(?:summary|state_snapshot|conversation_summary|context_summary)>|continued from a previous conversation|produced a summary of its|summary of (?:the |our |this |my |all )?(?:conversation|session|chat|work|progress|previous|earlier|what|context|history)|(?:conversation|session|history|context) (?:was|has been|is) (?:compacted|summari[sz]ed)|(?:conversation|session) so far|"(?:[#*]{1,4} ?)?summary(?:[#*:]|\\n)/i;
 const SUMMARY_BYTES = 4_096;
 
 /** Most messages in a conversation's first request; later requests are not searched for a summary. */

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { startProxy } from '../helpers/proxy.ts';
+import { openStore } from '../helpers/rewriter.ts';
+import { BillingUpstream, conversation, priceFile, turnsOf } from './team.ts';
+
+const TURNS = 3;
+/** First messages of a conversation, and the cause that its first request has. */
+const FIRST: Readonly<Record<string, readonly [text: string, cause: string]>> = {
+  'Claude Code': ['This session is being continued from a previous conversation that ran out of context.', 'compacted'],
+  Codex: [
+    'Another language model started to solve this problem and produced a summary of its thinking process.',
+    'compacted',
+  ],
+  'Gemini CLI': ['<state_snapshot><goal>Find the failing payment.</goal></state_snapshot>', 'compacted'],
+  'a title': ['Summary: the payment service refuses the card.', 'compacted'],
+  'a heading': ['## Summary\n\nThe payment service refuses the card.', 'compacted'],
+  'another task': ['Write a summary for the readme.', 'first_request'],
+};
+
+describe('a conversation that a client compacts to a single message', () => {
+  it('has the cause compacted, by the words of several clients, and a new task has not', async () => {
+    const upstream = new BillingUpstream();
+    const proxy = await startProxy(await upstream.start(), { env: { MCP_PRUNER_PRICES: priceFile() } });
+    for (const [name, [text]] of Object.entries(FIRST)) {
+      const headers = { 'x-mcp-pruner-project': name };
+      const messages = conversation(name, TURNS);
+      await upstream.send(proxy.url, messages, headers);
+      await upstream.send(proxy.url, [{ role: 'user', content: text }], headers);
+    }
+    await proxy.stop();
+    const turns = await turnsOf(openStore(proxy.dbPath));
+    const causes = Object.fromEntries(
+      turns.filter(({ removed }) => removed === 0).map(({ project, miss }) => [project, miss]),
+    );
+    expect(causes).toEqual(Object.fromEntries(Object.entries(FIRST).map(([name, [, cause]]) => [name, cause])));
+  });
+});
