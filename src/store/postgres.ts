@@ -31,7 +31,7 @@ import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
-import { DatabaseSql } from './postgres/database-sql.ts';
+import { type DatabaseParts, DatabaseSql } from './postgres/database-sql.ts';
 import {
   COMMIT,
   COMMIT_OWNED,
@@ -46,20 +46,19 @@ import {
 import { DatabaseLedger } from './postgres/ledger-store.ts';
 import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
-import { type DatabaseParts, DatabaseRecords } from './postgres/record-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
 import { DatabaseSegments } from './postgres/segment-store.ts';
 import { removeText, Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
-import { addUsage } from './postgres/usage.ts';
 import { findPrune } from './prune-rows.ts';
+import { StoredRecords } from './records.ts';
 import { roomLimit } from './room.ts';
 import { decodeSent } from './sent-codec.ts';
 import { StoredProjectSettings } from './settings/project-settings.ts';
 import { StoredShelf } from './shelf/lists.ts';
 import { storeIdIn } from './store-id.ts';
 import { type HashedText, intactText } from './text-codec.ts';
-import { usageSince } from './usage-rows.ts';
+import { addUsage, usageSince } from './usage.ts';
 
 export interface PostgresStoreOptions extends StoreOptions {
   /** `postgres://user:password@host:5432/database?sslmode=verify-full`. Never logged. */
@@ -156,7 +155,7 @@ class DatabaseStore implements PostgresStore {
     this.projectSettings = new StoredProjectSettings(this.#rows);
     this.browse = new StoredBrowse(this.#rows);
     this.shelf = new StoredShelf(this.#rows);
-    this.records = new DatabaseRecords(this.#parts, options.maxEvents);
+    this.records = new StoredRecords(this.#rows);
     this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();
   }
@@ -167,13 +166,13 @@ class DatabaseStore implements PostgresStore {
   }
 
   async projects(): Promise<ProjectStore> {
-    const { DatabaseProjects } = await import('./postgres/projects.ts');
-    return new DatabaseProjects(this.#parts);
+    const { StoredProjects } = await import('./projects.ts');
+    return new StoredProjects(this.#rows);
   }
 
   async keys(): Promise<KeyStore> {
-    const { DatabaseKeys } = await import('./postgres/keys.ts');
-    return new DatabaseKeys(this.#parts);
+    const { StoredKeys } = await import('./keys.ts');
+    return new StoredKeys(this.#rows);
   }
 
   ready(): Promise<void> {
@@ -359,7 +358,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length > 0) await this.#database.transaction((client) => addUsage(client, records), BACKGROUND_WAIT_MS);
+    if (records.length > 0) await this.#rows.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {

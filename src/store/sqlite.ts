@@ -30,6 +30,7 @@ import type { StoreHandle, StoreOptions } from './handle.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
+import { StoredRecords } from './records.ts';
 import { decodeSent } from './sent-codec.ts';
 import { StoredProjectSettings } from './settings/project-settings.ts';
 import { StoredShelf } from './shelf/lists.ts';
@@ -41,13 +42,11 @@ import { FileSql } from './sqlite/file-sql.ts';
 import { exchangeNote, FileLedger } from './sqlite/ledger-store.ts';
 import { addEvents } from './sqlite/logs.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
-import { FileRecords } from './sqlite/record-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
 import { Sweeper } from './sqlite/sweep.ts';
-import { addUsage } from './sqlite/usage.ts';
 import { storeIdIn } from './store-id.ts';
 import { intactText } from './text-codec.ts';
-import { usageSince } from './usage-rows.ts';
+import { addUsage, usageSince } from './usage.ts';
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** The database file, or `:memory:`. A missing folder is created. */
@@ -131,7 +130,7 @@ class FileStore implements SqliteStore {
     this.projectSettings = new StoredProjectSettings(this.#sql);
     this.browse = new StoredBrowse(this.#access);
     this.shelf = new StoredShelf(this.#sql);
-    this.records = new FileRecords(this.#access, options.maxEvents);
+    this.records = new StoredRecords(this.#sql);
     this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
     this.#holder.problem();
   }
@@ -181,13 +180,13 @@ class FileStore implements SqliteStore {
   }
 
   async projects(): Promise<ProjectStore> {
-    const { FileProjects } = await import('./sqlite/projects.ts');
-    return new FileProjects(this.#access);
+    const { StoredProjects } = await import('./projects.ts');
+    return new StoredProjects(this.#sql);
   }
 
   async keys(): Promise<KeyStore> {
-    const { FileKeys } = await import('./sqlite/keys.ts');
-    return new FileKeys(this.#access);
+    const { StoredKeys } = await import('./keys.ts');
+    return new StoredKeys(this.#sql);
   }
 
   epoch(): string {
@@ -306,8 +305,7 @@ class FileStore implements SqliteStore {
   }
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length === 0) return;
-    await this.#access.write(({ sql }) => addUsage(sql, records), { waitMs: BACKGROUND_WAIT_MS });
+    if (records.length > 0) await this.#sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {

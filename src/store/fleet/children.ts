@@ -7,7 +7,7 @@ import type {
   FleetEvent,
   LogPositions,
 } from '../../fleet/ports.ts';
-import { type Steps, type Transactions, tell } from '../sql/steps.ts';
+import { logLines, type Steps, type Transactions, tell } from '../sql/steps.ts';
 import { ChildTable } from './child-table.ts';
 
 const children = new ChildTable();
@@ -108,8 +108,7 @@ export class StoredChildren implements ChildStore {
 }
 
 function* log({ childId, correlation }: ChildRecord, lines: readonly ChildLogLine[], nowMs: number): Steps<void> {
-  if (lines.length === 0) return;
   const { runId, opId, jobId, graphId, nodeId } = correlation;
   const about = { tsMs: nowMs, childId, runId, opId, jobId, graphId, nodeId };
-  yield { kind: 'logs', lines: lines.map((line) => ({ ...line, ...about })) };
+  yield* logLines(lines.map((line) => ({ ...line, ...about })));
 }

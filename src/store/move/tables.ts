@@ -102,6 +102,7 @@ export const movedTables: readonly MovedTable[] = [
     'access_key',
     'id',
     'id hash name projects requests_per_minute tokens_per_day created_ms expires_ms revoked_ms dollars_per_month',
+    'name projects',
   ),
   table('key_count', 'key span', 'key span at used most'),
   table('key_used', 'key', 'key at_ms'),

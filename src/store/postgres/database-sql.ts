@@ -5,12 +5,20 @@ import { manyRows, postgresStatement } from '../sql/common-sql.ts';
 import type { Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
 import type { Database, Queryable } from './database.ts';
 import { addEvents, addToLog } from './logs.ts';
+import type { ReplicaView } from './replica-view.ts';
 import { fromPg, toPg } from './text.ts';
 
 /** Off the request path, a call may wait for earlier ones. */
 const WAIT_MS = 10_000;
 /** Most values of one statement; the protocol's limit is 65,535. */
 const MAX_VALUES = 60_000;
+
+/** Dependencies of the store's parts. */
+export interface DatabaseParts {
+  readonly database: Database;
+  readonly view: ReplicaView;
+  readonly rows: Sql;
+}
 
 /** Common SQL on a database. */
 export class DatabaseSql implements Sql {

@@ -15,8 +15,8 @@ import { LedgerLists } from '../ledger-lists.ts';
 import { addedUp, MAX_WAITING_READ, TURN_COLUMNS, TURN_FIELDS, turnRow } from '../ledger-rows.ts';
 import { folded, hasRoom, idOf, namesOf } from '../ledger-sums.ts';
 import type { Database, Queryable } from './database.ts';
+import type { DatabaseParts } from './database-sql.ts';
 import { allOf, columnsOf, stored } from './database-sql.ts';
-import type { DatabaseParts } from './record-store.ts';
 import { fromPg, toPg } from './text.ts';
 
 const WAIT_MS = 5_000;

@@ -12,7 +12,7 @@ import { continuedBy, noteResult, seenIn, storedHashes } from '../recall/noted.t
 import { inTurn, type Transactions } from '../sql/steps.ts';
 import type { StoreLog } from '../store-log.ts';
 import { openText, type StoredText } from '../text-codec.ts';
-import type { DatabaseParts } from './record-store.ts';
+import type { DatabaseParts } from './database-sql.ts';
 import { fromPg, toPg } from './text.ts';
 
 /** Characters indexed per step. A larger text gets its own step. */

@@ -11,9 +11,9 @@ import { SegmentLists } from '../segment-lists.ts';
 import { keysOf, SEGMENT_COLUMNS, segmentValues } from '../segment-values.ts';
 import { bounded } from '../sql/rows.ts';
 import type { Queryable } from './database.ts';
+import type { DatabaseParts } from './database-sql.ts';
 import { columnsOf } from './database-sql.ts';
 import { changeDirectives, directivesOf, erasePrunes, prunesOfDeleted } from './directives.ts';
-import type { DatabaseParts } from './record-store.ts';
 import { toPg } from './text.ts';
 
 const WAIT_MS = 5_000;

@@ -101,3 +101,8 @@ export function inTurn(sql: Transactions, of: string): Transactions {
 export function* tell(events: readonly FleetEvent[], nowMs: number): Steps<void> {
   if (events.length > 0) yield { kind: 'events', events: events.map((event) => ({ ...event, tsMs: nowMs })) };
 }
+
+/** Writes lines of agents within the current transaction. */
+export function* logLines(lines: readonly ChildLogRecord[]): Steps<void> {
+  if (lines.length > 0) yield { kind: 'logs', lines };
+}

@@ -31,8 +31,8 @@ export class Statements {
   /** A step `each`. */
   each<Row>(sql: string, rows: readonly (readonly unknown[])[]): Row[] {
     const statement = this.#statement(sql);
-    if (statement.reader) return rows.flatMap((row) => statement.all(...row) as Row[]);
-    for (const row of rows) statement.run(...row);
+    if (statement.reader) return rows.flatMap((row) => statement.all(...row.map(stored)) as Row[]);
+    for (const row of rows) statement.run(...row.map(stored));
     return [];
   }
 

@@ -1,26 +1,64 @@
 import type {
+  ChildLogRecord,
   ChildSummary,
   ListedPrune,
   PruneSummary,
   Records,
+  Reply,
   RunSummary,
   StoreAges,
   StoredChildLog,
 } from '../core/ports/records.ts';
 import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './log-rows.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
-import { bounded, type Rows } from './sql/rows.ts';
+import { bounded } from './sql/rows.ts';
+import { change, each, logLines, one, type Sql, type Steps } from './sql/steps.ts';
 
-/** The read methods of `Records`. */
-export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 'hold' | 'keep' | 'drop'}Reply`> {
-  readonly #rows: Rows;
+/** How long writing lines waits for other writers, in milliseconds. */
+const LOG_WAIT_MS = 5_000;
 
-  constructor(rows: Rows) {
-    this.#rows = rows;
+/** `Records` on the tables of either database. */
+export class StoredRecords implements Records {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async addChildLogs(lines: readonly ChildLogRecord[]): Promise<void> {
+    if (lines.length > 0) await this.#sql.write(() => logLines(lines), { waitMs: LOG_WAIT_MS });
+  }
+
+  claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {
+    return this.#sql.write(function* (nowMs): Steps<Reply | null> {
+      const claimed = yield* each(CLAIM, [[tool, key, argsHash, Math.trunc(nowMs + ttlMs), nowMs]]);
+      const row = claimed.length > 0 ? null : yield* replyOf(tool, key);
+      return row && { argsHash: row.args_hash, text: row.text };
+    });
+  }
+
+  async holdReply(tool: string, key: string, ttlMs: number): Promise<void> {
+    const hold = 'UPDATE main.reply SET expires_ms = ? WHERE tool = ? AND key = ? AND text IS NULL';
+    await this.#sql.once(hold, [[Math.trunc(this.#sql.nowMs() + ttlMs), tool, key]]);
+  }
+
+  keepReply(tool: string, key: string, argsHash: string, text: string, ttlMs: number): Promise<string> {
+    return this.#sql.write(function* (nowMs): Steps<string> {
+      const values = [tool, key, argsHash, text, Buffer.byteLength(text), Math.trunc(nowMs + ttlMs)];
+      yield* change(KEEP, values);
+      const row = yield* replyOf(tool, key);
+      return row?.args_hash === argsHash ? (row.text ?? text) : text;
+    });
+  }
+
+  async dropReply(tool: string, key: string, kept: boolean): Promise<void> {
+    await this.#sql.once(`DELETE FROM main.reply WHERE tool = ? AND key = ?${kept ? '' : ' AND text IS NULL'}`, [
+      [tool, key],
+    ]);
   }
 
   runs({ prefix, limit }: Parameters<Records['runs']>[0]): Promise<readonly RunSummary[]> {
-    return this.#rows.all(RUNS, [prefix, prefix, prefix, bounded(limit)]);
+    return this.#sql.all(RUNS, [prefix, prefix, prefix, bounded(limit)]);
   }
 
   lastSeqOfRun(runId: string): Promise<number> {
@@ -32,24 +70,24 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 
   async prunes({ prefix, limit }: Parameters<Records['prunes']>[0]): Promise<readonly PruneSummary[]> {
-    const rows = await this.#rows.all<ListedRow>(
+    const rows = await this.#sql.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune
        WHERE ${IS_CUT} AND substr(prune_id, 1, length(?)) = ? AND expires_ms > ? ORDER BY expires_ms DESC LIMIT ?`,
-      [prefix, prefix, this.#rows.nowMs(), bounded(limit)],
+      [prefix, prefix, this.#sql.nowMs(), bounded(limit)],
     );
-    return rows.map((row) => summaryOf(this.#rows, row));
+    return rows.map((row) => summaryOf(this.#sql, row));
   }
 
   async prunesByAge({ before, limit }: Parameters<Records['prunesByAge']>[0]): Promise<readonly ListedPrune[]> {
-    const rows = await this.#rows.all<ListedRow>(
+    const rows = await this.#sql.all<ListedRow>(
       `SELECT ${LISTED} FROM main.prune WHERE ${IS_CUT} AND id < ? AND expires_ms > ? ORDER BY id DESC LIMIT ?`,
-      [before ?? Number.MAX_SAFE_INTEGER, this.#rows.nowMs(), bounded(limit)],
+      [before ?? Number.MAX_SAFE_INTEGER, this.#sql.nowMs(), bounded(limit)],
     );
-    return rows.map((row) => ({ ...summaryOf(this.#rows, row), row: row.id }));
+    return rows.map((row) => ({ ...summaryOf(this.#sql, row), row: row.id }));
   }
 
   async ages(): Promise<StoreAges> {
-    const [row] = await this.#rows.all<StoreAges>(
+    const [row] = await this.#sql.all<StoreAges>(
       `SELECT (SELECT created_ms FROM main.prune ORDER BY id LIMIT 1) AS "oldestMs",
          (SELECT created_ms FROM main.prune ORDER BY id DESC LIMIT 1) AS "newestMs",
          (SELECT min(expires_ms) FROM main.prune) AS "nextExpiryMs",
@@ -59,15 +97,15 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 
   async pruneState(pruneId: string): ReturnType<Records['pruneState']> {
-    const [row] = await this.#rows.all<{ expires_ms: number }>('SELECT expires_ms FROM main.prune WHERE prune_id = ?', [
+    const [row] = await this.#sql.all<{ expires_ms: number }>('SELECT expires_ms FROM main.prune WHERE prune_id = ?', [
       pruneId,
     ]);
     if (!row) return 'unknown';
-    return this.#rows.expiry('prune', pruneId, row.expires_ms) > this.#rows.nowMs() ? 'alive' : 'expired';
+    return this.#sql.expiry('prune', pruneId, row.expires_ms) > this.#sql.nowMs() ? 'alive' : 'expired';
   }
 
   children({ prefix, limit }: Parameters<Records['children']>[0]): Promise<readonly ChildSummary[]> {
-    return this.#rows.all(CHILDREN, [prefix, prefix, prefix, bounded(limit)]);
+    return this.#sql.all(CHILDREN, [prefix, prefix, prefix, bounded(limit)]);
   }
 
   lastSeqOfChild(childId: string): Promise<number> {
@@ -75,7 +113,7 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 
   async childLogs(query: Parameters<Records['childLogs']>[0]): Promise<readonly StoredChildLog[]> {
-    const rows = await this.#rows.all<ChildLogRow>(
+    const rows = await this.#sql.all<ChildLogRow>(
       `SELECT ${CHILD_LOG_COLUMNS} FROM main.child_log WHERE child_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
       [query.childId, Math.trunc(query.fromSeq), bounded(query.limit)],
     );
@@ -83,9 +121,23 @@ export class RecordLists implements Omit<Records, 'addChildLogs' | `${'claim' | 
   }
 
   async #lastSeq(from: string, ...values: string[]): Promise<number> {
-    const [row] = await this.#rows.all<{ seq: number | null }>(`SELECT max(seq) AS seq FROM main.${from}`, values);
+    const [row] = await this.#sql.all<{ seq: number | null }>(`SELECT max(seq) AS seq FROM main.${from}`, values);
     return row?.seq ?? 0;
   }
+}
+
+const CLAIM = `
+  INSERT INTO main.reply AS r (tool, key, args_hash, bytes, expires_ms) VALUES (?, ?, ?, 0, ?)
+  ON CONFLICT (tool, key) DO UPDATE SET args_hash = excluded.args_hash, text = NULL, bytes = 0,
+    expires_ms = excluded.expires_ms WHERE r.expires_ms <= ?
+  RETURNING id`;
+const KEEP = `
+  INSERT INTO main.reply AS r (tool, key, args_hash, text, bytes, expires_ms) VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (tool, key) DO UPDATE SET text = excluded.text, bytes = excluded.bytes, expires_ms = excluded.expires_ms
+  WHERE r.text IS NULL AND r.args_hash = excluded.args_hash`;
+
+function replyOf(tool: string, key: string): Steps<{ args_hash: string; text: string | null } | null> {
+  return one('SELECT args_hash, text FROM main.reply WHERE tool = ? AND key = ?', [tool, key]);
 }
 
 /** The ids of a log with a prefix, each with its first and last number, found by the index. */
