@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache';
 import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
-import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
@@ -26,7 +25,7 @@ import type { FleetStore } from '../fleet/ports.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
-import { noteName } from './ledger-rows.ts';
+import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { PendingUses } from './pending-uses.ts';
@@ -43,7 +42,6 @@ import {
   LOOK_UP,
   type LookUpRow,
 } from './postgres/decisions.ts';
-import { DatabaseLedger } from './postgres/ledger-store.ts';
 import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
@@ -96,7 +94,7 @@ export function openPostgresStore(options: PostgresStoreOptions): PostgresStore 
 class DatabaseStore implements PostgresStore {
   readonly segments: SegmentStore;
   readonly records: Records;
-  readonly ledger: LedgerStore;
+  readonly ledger: StoredLedger;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly projectSettings: ProjectSettingsStore;
@@ -149,7 +147,7 @@ class DatabaseStore implements PostgresStore {
     this.#rows = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
     this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
     this.segments = new DatabaseSegments(this.#parts);
-    this.ledger = new DatabaseLedger(this.#parts);
+    this.ledger = new StoredLedger(this.#rows);
     this.recall = new DatabaseRecall(this.#parts, log);
     this.compactions = new StoredCompactions(this.#rows);
     this.projectSettings = new StoredProjectSettings(this.#rows);
@@ -192,14 +190,8 @@ class DatabaseStore implements PostgresStore {
     return () => this.#keyListeners.delete(listener);
   }
 
-  async exchange(name: string, text: string): Promise<string | null> {
-    const [row] = await this.#database.write<{ before: string | null }>(
-      `WITH old AS (SELECT data FROM mcp_pruner.ledger_state WHERE name = $1)
-       INSERT INTO mcp_pruner.ledger_state (name, lineage, at_ms, version, data) VALUES ($1, '', $2, 1, $3)
-       ON CONFLICT (name) DO UPDATE SET data = excluded.data RETURNING (SELECT data FROM old) AS before`,
-      [noteName(name), Number.MAX_SAFE_INTEGER, text],
-    );
-    return row?.before ?? null;
+  exchange(name: string, text: string): Promise<string | null> {
+    return this.ledger.exchange(name, text);
   }
 
   onRefused(listener: () => void): () => void {

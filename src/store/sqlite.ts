@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache';
 import type { BrowseStore } from '../core/ports/browse.ts';
 import type { CompactionStore } from '../core/ports/compactions.ts';
 import type { KeyStore } from '../core/ports/keys.ts';
-import type { LedgerStore } from '../core/ports/ledger.ts';
 import type { ProjectSettingsStore } from '../core/ports/project-settings.ts';
 import type { ProjectStore } from '../core/ports/projects.ts';
 import type { RecallStore } from '../core/ports/recall.ts';
@@ -27,6 +26,7 @@ import type { FleetStore } from '../fleet/ports.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
+import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
 import { listEvents } from './log-rows.ts';
 import { findPrune } from './prune-rows.ts';
@@ -39,7 +39,6 @@ import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileSql } from './sqlite/file-sql.ts';
-import { exchangeNote, FileLedger } from './sqlite/ledger-store.ts';
 import { addEvents } from './sqlite/logs.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
 import { FileSegmentStore } from './sqlite/segment-store.ts';
@@ -80,7 +79,7 @@ const OPENED_CHARS = 4_000_000;
 class FileStore implements SqliteStore {
   readonly segments: SegmentStore;
   readonly records: Records;
-  readonly ledger: LedgerStore;
+  readonly ledger: StoredLedger;
   readonly recall: RecallStore;
   readonly compactions: CompactionStore;
   readonly projectSettings: ProjectSettingsStore;
@@ -124,7 +123,7 @@ class FileStore implements SqliteStore {
     const { maxBytes, conversationShare = 1 } = options;
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
     this.segments = new FileSegmentStore(this.#access, this.#holder);
-    this.ledger = new FileLedger(this.#access, options.ledgerTtlMs ?? null);
+    this.ledger = new StoredLedger(this.#sql);
     this.recall = new FileRecall(this.#access, this.#sql);
     this.compactions = new StoredCompactions(this.#sql);
     this.projectSettings = new StoredProjectSettings(this.#sql);
@@ -145,7 +144,7 @@ class FileStore implements SqliteStore {
   }
 
   exchange(name: string, text: string): Promise<string | null> {
-    return this.#access.write(({ sql }) => exchangeNote(sql, name, text));
+    return this.ledger.exchange(name, text);
   }
 
   /** A file has no notifications; the refusals of other processes are read at the start. */

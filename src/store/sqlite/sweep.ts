@@ -1,13 +1,14 @@
 import { StoreUnavailable } from '../../errors.ts';
 import type { SweepLimits, SweepStep } from '../handle.ts';
+import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { YEAR_MS } from '../lifetimes.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import { trimLedger } from './ledger-store.ts';
 import { trimAudit, trimLog } from './logs.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
+import type { Statements } from './statements.ts';
 
 /** Bytes compressed per step; a larger text gets its own step. */
 const STEP_PACK_BYTES = 524_288;
@@ -110,4 +111,23 @@ async function packSome(texts: readonly [Unpacked, Buffer][]): Promise<Packed[]>
   const packed: Packed[] = [];
   for (const [snapshot, data] of texts) packed.push([snapshot, await packBytes(data)]);
   return packed;
+}
+
+/** Deletes rows and states that are too old, at most `limit` of each; returns the larger number of deletions. */
+function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit: number): number {
+  const before = (ms: number): number => Math.trunc(nowMs - ms);
+  const [old, value] =
+    ttlMs === null
+      ? ['id <= (SELECT max(id) FROM ledger_turn) - ? ORDER BY id', MAX_TURNS]
+      : ['at_ms < ? ORDER BY at_ms', before(ttlMs)];
+  const oldest = `SELECT id FROM ledger_turn WHERE ${old} LIMIT ?`;
+  const rows = sql.run(`DELETE FROM ledger_turn WHERE id IN (${oldest})`, [value, limit]);
+  const surplus = (sql.value('SELECT count(*) FROM ledger_state') ?? 0) - MAX_STATES;
+  const states = sql.run(
+    `DELETE FROM ledger_state WHERE name IN (SELECT name FROM ledger_state WHERE at_ms < ? ORDER BY at_ms LIMIT ?)
+     OR name IN (SELECT name FROM ledger_state ORDER BY at_ms LIMIT ?)`,
+    [before(STATE_TTL_MS), limit, Math.min(limit, Math.max(0, surplus))],
+  );
+  sql.run('DELETE FROM ledger_waiting WHERE since_ms < ?', [before(WAITING_TTL_MS)]);
+  return Math.max(rows, states);
 }

@@ -5,6 +5,8 @@ import type {
   LedgerStore,
   LedgerSum,
   LedgerTurn,
+  SettleQuery,
+  SettleWork,
   SpentDollars,
 } from '../core/ports/ledger.ts';
 import {
@@ -15,16 +17,56 @@ import {
   type TurnRow,
   turnOf,
 } from './ledger-rows.ts';
+import { addToLedger, exchangeNote, settle, settlingOf } from './ledger-writes.ts';
 import { bounded, type Rows } from './sql/rows.ts';
+import { each, inTurn, one, type Sql, type Steps, type Transactions } from './sql/steps.ts';
 
 const TURNS = `SELECT ${SELECTED_TURN} FROM main.ledger_turn`;
 
-/** The read methods of `LedgerStore`. */
-export class LedgerLists implements Omit<LedgerStore, 'settle' | 'add' | 'addStep'> {
-  readonly #rows: Rows;
+/** How long writing waits for other writers, in milliseconds. */
+const WAIT_MS = 5_000;
+const ADD_STEP = `INSERT INTO main.ledger_step (project, tool, kind, step, at_ms, texts, regretted) VALUES (?, ?, ?, ?, ?, ?, ?)
+  RETURNING id`;
 
-  constructor(rows: Rows) {
-    this.#rows = rows;
+/** `LedgerStore` on the tables of either database. */
+export class StoredLedger implements LedgerStore {
+  readonly #rows: Rows;
+  readonly #transactions: Transactions;
+
+  constructor(sql: Sql) {
+    this.#rows = sql;
+    this.#transactions = inTurn(sql, 'ledger');
+  }
+
+  settle(query: SettleQuery, work: SettleWork): Promise<number> {
+    const settled = function* (): Steps<number> {
+      return yield* settle(work(yield* settlingOf(query)));
+    };
+    return this.#transactions.write(settled, { waitMs: WAIT_MS });
+  }
+
+  async add(turns: readonly LedgerTurn[], sums: readonly LedgerSum[]): Promise<number> {
+    if (turns.length + sums.length === 0) return 0;
+    return this.#transactions.write(() => addToLedger(turns, sums), { waitMs: WAIT_MS });
+  }
+
+  addStep(step: Omit<BoldnessStep, 'number'>, after: number): Promise<BoldnessStep | null> {
+    const { project, tool, kind, atMs, texts, regretted } = step;
+    return this.#transactions.write(function* (): Steps<BoldnessStep | null> {
+      const later = yield* one(
+        'SELECT 1 AS found FROM main.ledger_step WHERE project = ? AND tool = ? AND kind = ? AND id > ? LIMIT 1',
+        [project, tool, kind, after],
+      );
+      if (later) return null;
+      const values = [project, tool, kind, step.step, Math.trunc(atMs), texts, regretted];
+      const [row] = yield* each<{ id: number }>(ADD_STEP, [values]);
+      return row ? { ...step, number: row.id } : null;
+    });
+  }
+
+  /** As `StoreHandle.exchange`. */
+  exchange(name: string, text: string): Promise<string | null> {
+    return this.#transactions.write(() => exchangeNote(name, text));
   }
 
   sums({ sinceDay, ...of }: Parameters<LedgerStore['sums']>[0]): Promise<readonly LedgerSum[]> {
