@@ -45,12 +45,13 @@ import {
 import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
-import { DatabaseSegments } from './postgres/segment-store.ts';
+import { DatabaseSegmentReads } from './postgres/segment-reads.ts';
 import { removeText, Sweeper, writeUses } from './postgres/sweep.ts';
 import { toPg } from './postgres/text.ts';
 import { findPrune } from './prune-rows.ts';
 import { StoredRecords } from './records.ts';
 import { roomLimit } from './room.ts';
+import { StoredSegments } from './segments.ts';
 import { decodeSent } from './sent-codec.ts';
 import { StoredProjectSettings } from './settings/project-settings.ts';
 import { StoredShelf } from './shelf/lists.ts';
@@ -146,7 +147,7 @@ class DatabaseStore implements PostgresStore {
     this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     this.#rows = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
     this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
-    this.segments = new DatabaseSegments(this.#parts);
+    this.segments = new StoredSegments(this.#rows, new DatabaseSegmentReads(this.#parts));
     this.ledger = new StoredLedger(this.#rows);
     this.recall = new DatabaseRecall(this.#parts, log);
     this.compactions = new StoredCompactions(this.#rows);

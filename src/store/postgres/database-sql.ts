@@ -6,6 +6,7 @@ import type { Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
 import type { Database, Queryable } from './database.ts';
 import { addEvents, addToLog } from './logs.ts';
 import type { ReplicaView } from './replica-view.ts';
+import { erasePrunes } from './sweep.ts';
 import { fromPg, toPg } from './text.ts';
 
 /** Off the request path, a call may wait for earlier ones. */
@@ -82,8 +83,12 @@ export class DatabaseSql implements Sql {
       case 'each':
         return eachOf(client, step.sql, step.rows);
       case 'turn':
-        await client.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`mcp_pruner.${step.of}`]);
+        await client.query('SELECT pg_advisory_xact_lock(hashtext($1))', [toPg(`mcp_pruner.${step.of}`)]);
         return this.nowMs();
+      case 'erase':
+        return erasePrunes(client, step.pruneIds);
+      case 'unindex':
+        return undefined; // the index is in the rows
       case 'events':
         return addEvents(client, step.events, this.#maxEvents);
       case 'logs':

@@ -249,6 +249,16 @@ async function removePrunes(client: Queryable, where: string, value: number, lim
   return gone.length;
 }
 
+/** Deletes prunes by id, and their texts unless another prune needs them; returns their number. */
+export async function erasePrunes(client: Queryable, pruneIds: readonly string[]): Promise<number> {
+  const gone = await client.query<{ snapshot: number }>(
+    'DELETE FROM mcp_pruner.prune WHERE prune_id = ANY ($1) RETURNING snapshot',
+    [pruneIds],
+  );
+  if (gone.length > 0) await client.query('SELECT mcp_pruner.drop_orphans($1)', [gone.map(({ snapshot }) => snapshot)]);
+  return gone.length;
+}
+
 /** Deletes a text by its hash, with all its prunes. @returns their ids */
 export async function removeText(client: Queryable, hash: string): Promise<string[]> {
   const gone = await client.query<{ prune_id: string; snapshot: number }>(

@@ -12,6 +12,10 @@ export type Step =
   | { readonly kind: 'each'; readonly sql: string; readonly rows: readonly (readonly unknown[])[] }
   /** The answer is the time at which it was this transaction's turn. */
   | { readonly kind: 'turn'; readonly of: string }
+  /** Deletes prunes, and their texts unless another prune needs them. The answer is the number of deleted prunes. */
+  | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
+  /** Removes prunes of a project from an index that is not in the rows of `recall`. */
+  | { readonly kind: 'unindex'; readonly project: string; readonly pruneIds: readonly string[] }
   | { readonly kind: 'events'; readonly events: readonly EventRecord[] }
   | { readonly kind: 'logs'; readonly lines: readonly ChildLogRecord[] };
 
@@ -105,4 +109,14 @@ export function* tell(events: readonly FleetEvent[], nowMs: number): Steps<void>
 /** Writes lines of agents within the current transaction. */
 export function* logLines(lines: readonly ChildLogRecord[]): Steps<void> {
   if (lines.length > 0) yield { kind: 'logs', lines };
+}
+
+/** Deletes prunes, and their texts unless another prune needs them. @returns the number of deleted prunes */
+export function* erase(pruneIds: readonly string[]): Steps<number> {
+  return pruneIds.length === 0 ? 0 : ((yield { kind: 'erase', pruneIds }) as number);
+}
+
+/** To be called before rows of `recall` are deleted. */
+export function* unindex(project: string, pruneIds: readonly string[]): Steps<void> {
+  yield { kind: 'unindex', project, pruneIds };
 }

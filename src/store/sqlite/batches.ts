@@ -51,7 +51,7 @@ export class Batches {
       const saved = tables.decisions.save(item, nowMs, nowMs + this.#limits.ttlMs);
       if (saved === 'new' && pruneId !== null) charge(tables, pruneId, batch.conversation);
       if (saved === 'clash') refused.push(key);
-      else if (batch.owner !== undefined && pruneId !== null) tables.owners.add(batch.owner, pruneId);
+      else if (batch.owner !== undefined && pruneId !== null) own(tables, pruneId, batch.owner);
       if (saved !== 'known') continue;
       known.push(key);
       if (pruneId === null) this.#useKey(tables, key, nowMs);
@@ -122,4 +122,11 @@ function charge({ sql }: Tables, pruneId: string, conversation: string | undefin
      SELECT p.id, ?, s.stored_bytes FROM prune p JOIN snapshot s ON s.id = p.snapshot WHERE p.prune_id = ?`,
     [conversation, pruneId],
   );
+}
+
+function own({ sql }: Tables, pruneId: string, project: string): void {
+  sql.run('INSERT OR IGNORE INTO prune_owner (prune, project) SELECT id, ? FROM prune WHERE prune_id = ?', [
+    project,
+    pruneId,
+  ]);
 }

@@ -45,7 +45,7 @@ export class FileSql implements Sql {
     return next.value;
   }
 
-  #do({ sql }: Tables, step: Step): unknown {
+  #do({ sql, decisions, recall }: Tables, step: Step): unknown {
     switch (step.kind) {
       case 'rows':
         return sql.allOf(step.sql, step.values);
@@ -55,6 +55,10 @@ export class FileSql implements Sql {
         return sql.each(step.sql, step.rows);
       case 'turn':
         return this.nowMs();
+      case 'erase':
+        return decisions.erase(step.pruneIds);
+      case 'unindex':
+        return recall.forget(step.project, step.pruneIds);
       case 'events':
         return addEvents(sql, step.events, this.#maxEvents);
       case 'logs':

@@ -75,13 +75,11 @@ export class RecallIndex {
     }
   }
 
-  /** Removes results from one project; their originals stay. */
+  /** Removes the index entries of prunes from one project; their rows and originals stay. */
   forget(project: string, pruneIds: readonly string[]): void {
     for (const pruneId of pruneIds) {
       const prune = this.#sql.value('SELECT id FROM prune WHERE prune_id = ?', [pruneId]);
-      if (prune === undefined) continue;
-      this.dropOf(prune, project);
-      this.#sql.run('DELETE FROM recall WHERE prune = ? AND project = ?', [prune, project]);
+      if (prune !== undefined) this.dropOf(prune, project);
     }
   }
 

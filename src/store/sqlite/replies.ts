@@ -12,11 +12,6 @@ export class Replies {
     this.#sql = sql;
   }
 
-  /** Deletes every answer that names a prune: it may contain lines of an erased one, or of the same text. */
-  forgetPrunes(): void {
-    this.#sql.run("DELETE FROM reply WHERE text IS NOT NULL AND instr(text, 'prn_') > 0");
-  }
-
   /** Deletes expired and surplus answers, about `limit` rows at most. @returns their number */
   trim(nowMs: number, limit: number): number {
     const expired = this.#sql.expire('reply', nowMs, limit);

@@ -1,5 +1,5 @@
-import type { DirectiveAction, SegmentBatch, SegmentFacts, StoredSegment } from '../../core/ports/segments.ts';
-import { keysOf, SEGMENT_COLUMNS, segmentValues } from '../segment-values.ts';
+import type { DirectiveAction, SegmentFacts, StoredSegment } from '../../core/ports/segments.ts';
+import { keysOf } from '../segments.ts';
 import type { Budget, Part } from './bounds.ts';
 import type { Statements } from './statements.ts';
 
@@ -45,58 +45,12 @@ const ONE = `${SELECT} WHERE s.project = ? AND s.name = ?`;
 const OLDEST = 'SELECT id, seen_ms FROM conversation ORDER BY seen_ms LIMIT 1';
 const REMOVE =
   'DELETE FROM segment WHERE id IN (SELECT id FROM segment WHERE conversation = ? ORDER BY ordinal, id LIMIT ?)';
-// within a continuing conversation, a text at a later index was repeated
-const SAID_BEFORE = 'conversation = excluded.conversation AND (@whole = 1 OR excluded.ordinal <= ordinal)';
-const NOTE = `
-  INSERT INTO segment (project, task, created_ms, conversation, first_turn, seen_turn, ${SEGMENT_COLUMNS})
-  VALUES (${Array(21).fill('?').join(', ')})
-  ON CONFLICT (project, name) DO UPDATE SET
-    first_turn = CASE WHEN ${SAID_BEFORE} THEN first_turn ELSE excluded.first_turn END,
-    created_ms = CASE WHEN ${SAID_BEFORE} THEN created_ms ELSE excluded.created_ms END,
-    conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
-    type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
-    mentions = excluded.mentions, edited = excluded.edited
-  RETURNING id`;
-
 /** The segments of conversations: facts about them, no texts. */
 export class Segments {
   readonly #sql: Statements;
 
   constructor(sql: Statements) {
     this.#sql = sql;
-  }
-
-  /** Inside the caller's transaction. */
-  note(batch: SegmentBatch): void {
-    const { project, conversationId, task, turns, messages, whole, client = '', opening = '' } = batch;
-    const atMs = Math.trunc(batch.atMs);
-    const noted = this.#sql.get<{ id: number; turns: number }>(
-      `INSERT INTO conversation (project, name, task, turns, base_turn, messages, seen_ms, client, opening)
-       VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)
-       ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = turns + excluded.turns,
-         base_turn = CASE ? WHEN 1 THEN turns + excluded.turns ELSE base_turn END,
-         messages = excluded.messages, seen_ms = max(seen_ms, excluded.seen_ms),
-         client = CASE excluded.client WHEN '' THEN client ELSE excluded.client END,
-         opening = CASE excluded.opening WHEN '' THEN opening ELSE excluded.opening END
-       RETURNING id, turns`,
-      [project, conversationId, task, turns, messages, atMs, client, opening, whole ? 1 : 0],
-    );
-    if (!noted) return;
-    const { id, turns: turn } = noted;
-    for (const segment of batch.segments) {
-      const row = this.#sql.value(NOTE, [
-        project,
-        task,
-        atMs,
-        id,
-        turn,
-        turn,
-        ...segmentValues(segment),
-        { whole: whole ? 1 : 0 },
-      ]);
-      for (const pruneId of row === undefined ? [] : segment.pruneIds)
-        this.#sql.run('INSERT OR IGNORE INTO segment_prune VALUES (?, ?)', [row, pruneId]);
-    }
   }
 
   /** Newest message first. */

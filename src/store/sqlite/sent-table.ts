@@ -16,13 +16,6 @@ export class SentTable {
     this.#sql = sql;
   }
 
-  /**
-   * Deletes the records with cuts of a prune, because a cut's reason may contain words of the text. Reads every row.
-   */
-  forget(pruneId: string): void {
-    this.#sql.run('DELETE FROM sent WHERE instr(body, ?) > 0', [pruneId]);
-  }
-
   find(prefix: string): SentRow | undefined {
     return this.#sql.get('SELECT body, expires_ms FROM sent WHERE prefix = ?', [prefix]);
   }

@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import { Decisions } from './decisions.ts';
 import { DirectiveTable } from './directives.ts';
-import { Owners } from './owners.ts';
 import { RecallIndex } from './recall-index.ts';
 import { Replies } from './replies.ts';
 import { Segments } from './segments.ts';
@@ -25,7 +24,6 @@ export interface Tables {
   readonly sql: Statements;
   readonly snapshots: Snapshots;
   readonly decisions: Decisions;
-  readonly owners: Owners;
   readonly recall: RecallIndex;
   readonly marks: ServedAndRefused;
   readonly segments: Segments;
@@ -44,7 +42,6 @@ export function tablesOn(db: Database): Tables {
     sql,
     snapshots,
     decisions: new Decisions(sql, snapshots, recall),
-    owners: new Owners(sql),
     recall,
     marks: new ServedAndRefused(sql),
     segments: new Segments(sql),

@@ -1,0 +1,209 @@
+import type {
+  DirectiveChange,
+  NotedSegment,
+  ProjectConversation,
+  ProjectDirectives,
+  SegmentBatch,
+  SegmentStore,
+  StoredConversation,
+  StoredSegment,
+} from '../core/ports/segments.ts';
+import { changeDirectives, directivesOf, erasePrunes, GENERATION, prunesOfDeleted } from './directives.ts';
+import { bounded } from './sql/rows.ts';
+import { each, type Sql, type Steps, turn } from './sql/steps.ts';
+
+const MAX_CONVERSATIONS = 1_000;
+const MAX_NAMED = 100;
+const STORED = 'id AS "row", name, task, turns, base_turn AS "baseTurn", messages, seen_ms AS "seenMs"';
+const IN_ORDER = 'ORDER BY seen_ms DESC, id DESC LIMIT ?';
+const OF_TASK = 'AND (task = ? OR EXISTS (SELECT 1 FROM main.segment WHERE conversation = c.id AND task = ?))';
+
+/** How long recording waits for other writers, in milliseconds. */
+const WAIT_MS = 5_000;
+
+/** The columns of a recorded segment in the order of `valuesOf`. */
+const COLUMNS = `project, task, created_ms, conversation, first_turn, seen_turn, name, ordinal, role, type, effect, tokens,
+  lines, tool, path, start_line, end_line, call_key, about, mentions, edited`;
+const PUT_CONVERSATION = `
+  INSERT INTO main.conversation AS c (project, name, task, turns, base_turn, messages, seen_ms, client, opening)
+  VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?)
+  ON CONFLICT (project, name) DO UPDATE SET task = excluded.task, turns = c.turns + excluded.turns,
+    base_turn = CASE WHEN ? = 1 THEN c.turns + excluded.turns ELSE c.base_turn END, messages = excluded.messages,
+    seen_ms = CASE WHEN c.seen_ms < excluded.seen_ms THEN excluded.seen_ms ELSE c.seen_ms END,
+    client = CASE excluded.client WHEN '' THEN c.client ELSE excluded.client END,
+    opening = CASE excluded.opening WHEN '' THEN c.opening ELSE excluded.opening END
+  RETURNING id, turns`;
+const PUT_SEGMENTS = {
+  whole: putSegments('s.conversation = excluded.conversation'),
+  // within a continuing conversation, a text at a later index was repeated
+  continuing: putSegments('s.conversation = excluded.conversation AND excluded.ordinal <= s.ordinal'),
+};
+const LINK_PRUNE = 'INSERT INTO main.segment_prune (segment, prune_id) VALUES (?, ?) ON CONFLICT DO NOTHING';
+
+/** @param isSaidBefore - whether the conversation already had the segment at this place */
+function putSegments(isSaidBefore: string): string {
+  return `
+    INSERT INTO main.segment AS s (${COLUMNS}) VALUES (${COLUMNS.split(',').map(() => '?')})
+    ON CONFLICT (project, name) DO UPDATE SET
+      first_turn = CASE WHEN ${isSaidBefore} THEN s.first_turn ELSE excluded.first_turn END,
+      created_ms = CASE WHEN ${isSaidBefore} THEN s.created_ms ELSE excluded.created_ms END,
+      conversation = excluded.conversation, ordinal = excluded.ordinal, seen_turn = excluded.seen_turn,
+      type = excluded.type, effect = excluded.effect, tokens = excluded.tokens, about = excluded.about,
+      mentions = excluded.mentions, edited = excluded.edited
+    RETURNING id, name`;
+}
+
+/** What the databases do differently. */
+export interface SegmentReads extends Pick<SegmentStore, 'directivesVersion' | 'segments' | 'findSegments'> {
+  /** Whether no project ever had a directive, as far as that is known without a query. */
+  hasNoDirectives(): boolean;
+  /** Called after a write that changed directives or erased prunes, before the caller learns of it. */
+  changed(did: { readonly directives: boolean; readonly erased: number }): Promise<void>;
+}
+
+/** `SegmentStore` on the tables of either database. */
+export class StoredSegments implements SegmentStore {
+  readonly #sql: Sql;
+  readonly #reads: SegmentReads;
+
+  constructor(sql: Sql, reads: SegmentReads) {
+    this.#sql = sql;
+    this.#reads = reads;
+  }
+
+  directivesVersion(): string {
+    return this.#reads.directivesVersion();
+  }
+
+  async directives(project: string, known?: number): Promise<ProjectDirectives | null> {
+    if (this.#reads.hasNoDirectives()) return known === 0 ? null : { generation: 0, directives: [], steps: [] };
+    if (known !== undefined) {
+      const [row] = await this.#sql.all<{ readonly value: number }>(GENERATION, [project]);
+      if ((row?.value ?? 0) === known) return null;
+    }
+    const now = await this.#sql.read(() => directivesOf(project));
+    return now.generation === known ? null : now;
+  }
+
+  async change(change: DirectiveChange): Promise<void> {
+    const erased = await this.#sql.write(function* (): Steps<number> {
+      return yield* erasePrunes(change.project, yield* changeDirectives(change));
+    });
+    await this.#reads.changed({ directives: true, erased });
+  }
+
+  async note(batches: readonly SegmentBatch[]): Promise<void> {
+    if (batches.length === 0) return;
+    const erased = await this.#sql.write(() => noteAll(batches), { waitMs: WAIT_MS });
+    await this.#reads.changed({ directives: false, erased });
+  }
+
+  segments(...page: Parameters<SegmentStore['segments']>): Promise<readonly StoredSegment[]> {
+    return this.#reads.segments(...page);
+  }
+
+  findSegments(project: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredSegment>> {
+    return this.#reads.findSegments(project, ids);
+  }
+
+  conversations(project: string, task?: string): Promise<readonly StoredConversation[]> {
+    const [ofTask, named] = task === undefined ? ['', []] : [OF_TASK, [task, task]];
+    const sql = `SELECT ${STORED} FROM main.conversation c WHERE project = ? ${ofTask} ${IN_ORDER}`;
+    return this.#sql.all(sql, [project, ...named, MAX_CONVERSATIONS]);
+  }
+
+  recentConversations({
+    after = { seenMs: Number.MAX_SAFE_INTEGER, row: 0 },
+    limit,
+  }: Parameters<SegmentStore['recentConversations']>[0]): Promise<readonly ProjectConversation[]> {
+    const sql = `SELECT ${STORED}, project FROM main.conversation WHERE (seen_ms, id) < (?, ?) ${IN_ORDER}`;
+    return this.#sql.all(sql, [after.seenMs, after.row, bounded(limit)]);
+  }
+
+  conversationsNamed(name: string): Promise<readonly ProjectConversation[]> {
+    const sql = `SELECT ${STORED}, project FROM main.conversation WHERE name = ? ${IN_ORDER}`;
+    return this.#sql.all(sql, [name, MAX_NAMED]);
+  }
+
+  async prunesOf(rows: readonly number[]): Promise<ReadonlyMap<number, readonly string[]>> {
+    const pairs = await this.#sql.all<{ readonly segment: number; readonly prune_id: string }>(
+      'SELECT segment, prune_id FROM main.segment_prune WHERE segment IN LIST(?) ORDER BY segment, prune_id',
+      [rows],
+    );
+    const found = new Map<number, string[]>();
+    for (const { segment, prune_id } of pairs) {
+      const prunes = found.get(segment);
+      if (prunes) prunes.push(prune_id);
+      else found.set(segment, [prune_id]);
+    }
+    return found;
+  }
+}
+
+/** @returns the number of erased prunes */
+function* noteAll(batches: readonly SegmentBatch[]): Steps<number> {
+  // conversations with the same beginning share segments
+  const projects = [...new Set(batches.map(({ project }) => project))].sort();
+  for (const project of projects) yield* turn(`segments ${project}`);
+  for (const batch of batches) yield* noteBatch(batch);
+  let erased = 0;
+  for (const { project, segments } of batches) {
+    const gone: string[] = [];
+    for (const { id, erase } of segments)
+      if (erase.length > 0) gone.push(...(yield* prunesOfDeleted(project, [id], erase)));
+    erased += yield* erasePrunes(project, gone);
+  }
+  return erased;
+}
+
+function* noteBatch(batch: SegmentBatch): Steps<void> {
+  const { project, conversationId, task, turns, messages, whole, client = '', opening = '' } = batch;
+  const atMs = Math.trunc(batch.atMs);
+  const [noted] = yield* each<{ readonly id: number; readonly turns: number }>(PUT_CONVERSATION, [
+    [project, conversationId, task, turns, messages, atMs, client, opening, whole ? 1 : 0],
+  ]);
+  if (!noted) return;
+  const about = [project, task, atMs, noted.id, noted.turns, noted.turns];
+  const segments = [...new Map(batch.segments.map((segment) => [segment.id, segment])).values()];
+  const rows = yield* each<{ readonly id: number; readonly name: string }>(
+    whole ? PUT_SEGMENTS.whole : PUT_SEGMENTS.continuing,
+    segments.map((segment) => [...about, ...valuesOf(segment)]),
+  );
+  const rowOf = new Map(rows.map(({ id, name }) => [name, id]));
+  yield* each(
+    LINK_PRUNE,
+    segments.flatMap(({ id, pruneIds }) => pruneIds.map((pruneId) => [rowOf.get(id), pruneId])),
+  );
+}
+
+/** The values of a segment from `name` on. */
+function valuesOf(segment: NotedSegment): (string | number | Buffer)[] {
+  return [
+    segment.id,
+    segment.ordinal,
+    segment.role,
+    segment.type,
+    segment.effect,
+    Math.round(segment.tokens),
+    segment.lines,
+    segment.tool.toWellFormed(),
+    segment.path.toWellFormed(),
+    segment.startLine,
+    segment.endLine,
+    segment.callKey,
+    bytesOf(segment.about),
+    bytesOf(segment.mentions),
+    bytesOf(segment.edited),
+  ];
+}
+
+function bytesOf(keys: Uint32Array): Buffer {
+  return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength);
+}
+
+/** Copies, because the driver's buffers may not be aligned for 32-bit numbers. */
+export function keysOf(bytes: Buffer): Uint32Array {
+  const keys = new Uint32Array(bytes.length >> 2);
+  new Uint8Array(keys.buffer).set(bytes.subarray(0, keys.byteLength));
+  return keys;
+}
