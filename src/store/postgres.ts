@@ -27,7 +27,7 @@ import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
-import { listEvents } from './log-rows.ts';
+import { addEvents, listEvents } from './logs.ts';
 import { PendingUses } from './pending-uses.ts';
 import { Database } from './postgres/database.ts';
 import { type DatabaseParts, DatabaseSql } from './postgres/database-sql.ts';
@@ -42,7 +42,6 @@ import {
   LOOK_UP,
   type LookUpRow,
 } from './postgres/decisions.ts';
-import { addEvents } from './postgres/logs.ts';
 import { DatabaseRecall } from './postgres/recall-store.ts';
 import { ReplicaView } from './postgres/replica-view.ts';
 import { DatabaseSegmentReads } from './postgres/segment-reads.ts';
@@ -155,7 +154,7 @@ class DatabaseStore implements PostgresStore {
     this.browse = new StoredBrowse(this.#rows);
     this.shelf = new StoredShelf(this.#rows);
     this.records = new StoredRecords(this.#rows);
-    this.#sweeper = new Sweeper(this.#database, { ...options, ttlMs: this.#lifetimes.ttlMs });
+    this.#sweeper = new Sweeper(this.#database, this.#rows, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();
   }
 
@@ -359,11 +358,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length === 0) return;
-    await this.#database.transaction(
-      (client) => addEvents(client, events, this.#options.maxEvents),
-      BACKGROUND_WAIT_MS,
-    );
+    if (events.length > 0) await this.#rows.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

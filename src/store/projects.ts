@@ -1,7 +1,7 @@
 import type { ProjectStore } from '../core/ports/projects.ts';
 import type { ListedPrune, PruneSummary, RunSummary } from '../core/ports/records.ts';
 import type { StoredEvent } from '../core/ports.ts';
-import { EVENT_COLUMNS, type EventRow, eventOf } from './log-rows.ts';
+import { EVENT_COLUMNS, type EventRow, eventOf } from './logs.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
 import { bounded } from './sql/rows.ts';
 import { change, type Sql, type Steps, turn } from './sql/steps.ts';

@@ -9,10 +9,10 @@ import type {
   StoreAges,
   StoredChildLog,
 } from '../core/ports/records.ts';
-import { CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './log-rows.ts';
+import { addLines, CHILD_LOG_COLUMNS, type ChildLogRow, childLogOf } from './logs.ts';
 import { IS_CUT, LISTED, type ListedRow, summaryOf } from './prune-rows.ts';
 import { bounded } from './sql/rows.ts';
-import { change, each, logLines, one, type Sql, type Steps } from './sql/steps.ts';
+import { change, each, one, type Sql, type Steps } from './sql/steps.ts';
 
 /** How long writing lines waits for other writers, in milliseconds. */
 const LOG_WAIT_MS = 5_000;
@@ -26,7 +26,7 @@ export class StoredRecords implements Records {
   }
 
   async addChildLogs(lines: readonly ChildLogRecord[]): Promise<void> {
-    if (lines.length > 0) await this.#sql.write(() => logLines(lines), { waitMs: LOG_WAIT_MS });
+    if (lines.length > 0) await this.#sql.write(() => addLines(lines), { waitMs: LOG_WAIT_MS });
   }
 
   claimReply(tool: string, key: string, argsHash: string, ttlMs: number): Promise<Reply | null> {

@@ -28,7 +28,7 @@ import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
 import { StoredLedger } from './ledger.ts';
 import { epochSlice, type Lifetimes, lifetimesOf } from './lifetimes.ts';
-import { listEvents } from './log-rows.ts';
+import { addEvents, listEvents } from './logs.ts';
 import { findPrune } from './prune-rows.ts';
 import { StoredRecords } from './records.ts';
 import { StoredSegments } from './segments.ts';
@@ -40,7 +40,6 @@ import { Batches } from './sqlite/batches.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
 import { ConnectionHolder } from './sqlite/connection-holder.ts';
 import { FileSql } from './sqlite/file-sql.ts';
-import { addEvents } from './sqlite/logs.ts';
 import { FileRecall } from './sqlite/recall-store.ts';
 import { FileSegmentReads } from './sqlite/segment-reads.ts';
 import { Sweeper } from './sqlite/sweep.ts';
@@ -131,7 +130,7 @@ class FileStore implements SqliteStore {
     this.browse = new StoredBrowse(this.#access);
     this.shelf = new StoredShelf(this.#sql);
     this.records = new StoredRecords(this.#sql);
-    this.#sweeper = new Sweeper(this.#access, this.#checkpointer, options);
+    this.#sweeper = new Sweeper(this.#access, this.#sql, this.#checkpointer, options);
     this.#holder.problem();
   }
 
@@ -313,10 +312,7 @@ class FileStore implements SqliteStore {
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length === 0) return;
-    await this.#access.write(({ sql }) => addEvents(sql, events, this.#options.maxEvents), {
-      waitMs: BACKGROUND_WAIT_MS,
-    });
+    if (events.length > 0) await this.#sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

@@ -1,6 +1,7 @@
 import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../../fleet/ports.ts';
-import { type Steps, type Transactions, tell } from '../sql/steps.ts';
+import type { Steps, Transactions } from '../sql/steps.ts';
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
+import { tell } from './tell.ts';
 
 /** Most entries that one transaction expires; the next one continues. */
 const EXPIRED_AT_ONCE = 200;

@@ -7,8 +7,10 @@ import type {
   FleetEvent,
   LogPositions,
 } from '../../fleet/ports.ts';
-import { logLines, type Steps, type Transactions, tell } from '../sql/steps.ts';
+import { addLines } from '../logs.ts';
+import type { Steps, Transactions } from '../sql/steps.ts';
 import { ChildTable } from './child-table.ts';
+import { tell } from './tell.ts';
 
 const children = new ChildTable();
 
@@ -110,5 +112,5 @@ export class StoredChildren implements ChildStore {
 function* log({ childId, correlation }: ChildRecord, lines: readonly ChildLogLine[], nowMs: number): Steps<void> {
   const { runId, opId, jobId, graphId, nodeId } = correlation;
   const about = { tsMs: nowMs, childId, runId, opId, jobId, graphId, nodeId };
-  yield* logLines(lines.map((line) => ({ ...line, ...about })));
+  yield* addLines(lines.map((line) => ({ ...line, ...about })));
 }

@@ -1,5 +1,6 @@
 import type { ContractRecord, ContractStore, FleetEvent } from '../../fleet/ports.ts';
-import { all, change, record, type Steps, type Transactions, tell } from '../sql/steps.ts';
+import { all, change, record, type Steps, type Transactions } from '../sql/steps.ts';
+import { tell } from './tell.ts';
 
 const MAX_CONTRACTS = 10_000;
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../../fleet/ports.ts';
-import { all, change, number, one, type Steps, type Transactions, tell } from '../sql/steps.ts';
+import { all, change, number, one, type Steps, type Transactions } from '../sql/steps.ts';
+import { tell } from './tell.ts';
 
 const MAX_POINTS = 10_000;
 const SELECT = 'SELECT node_id AS "nodeId", type, intensity, updated_ms AS "updatedAt" FROM main.fleet_point';

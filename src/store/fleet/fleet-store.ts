@@ -1,11 +1,12 @@
 import type { FleetEvent, FleetStore } from '../../fleet/ports.ts';
-import { inTurn, type Sql, type Transactions, tell } from '../sql/steps.ts';
+import { inTurn, type Sql, type Transactions } from '../sql/steps.ts';
 import { StoredBoard } from './board.ts';
 import { StoredChildren } from './children.ts';
 import { StoredContracts } from './contracts.ts';
 import { StoredField } from './field.ts';
 import { StoredGraphs } from './graphs.ts';
 import { StoredPlans } from './plans.ts';
+import { tell } from './tell.ts';
 
 /** `FleetStore` on the tables that `access` reads and writes. */
 export class StoredFleet implements FleetStore {

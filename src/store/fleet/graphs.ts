@@ -9,9 +9,10 @@ import type {
   GraphVersion,
   OpenTransaction,
 } from '../../fleet/ports.ts';
-import { type Steps, type Transactions, tell } from '../sql/steps.ts';
+import type { Steps, Transactions } from '../sql/steps.ts';
 import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../text-codec.ts';
 import { GraphTable, type StoredText } from './graph-table.ts';
+import { tell } from './tell.ts';
 
 const graphs = new GraphTable();
 

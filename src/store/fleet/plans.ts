@@ -1,5 +1,6 @@
 import type { FleetEvent, PlanRecord, PlanStore } from '../../fleet/ports.ts';
-import { change, record, records, type Steps, type Transactions, tell } from '../sql/steps.ts';
+import { change, record, records, type Steps, type Transactions } from '../sql/steps.ts';
+import { tell } from './tell.ts';
 
 const OPEN = "state IN ('running', 'paused')";
 

@@ -1,10 +1,8 @@
 import type { Clock } from '../../core/ports.ts';
-import { childLogRows } from '../log-rows.ts';
 import type { PendingUses } from '../pending-uses.ts';
 import { manyRows, postgresStatement } from '../sql/common-sql.ts';
-import type { Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
+import type { Numbers, Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
 import type { Database, Queryable } from './database.ts';
-import { addEvents, addToLog } from './logs.ts';
 import type { ReplicaView } from './replica-view.ts';
 import { erasePrunes } from './sweep.ts';
 import { fromPg, toPg } from './text.ts';
@@ -49,11 +47,11 @@ export class DatabaseSql implements Sql {
   }
 
   read<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
-    return this.#database.snapshot((client) => this.#run(client, work(this.nowMs())), WAIT_MS);
+    return this.#database.snapshot((client) => this.run(client, work(this.nowMs())), WAIT_MS);
   }
 
   write<T>(work: (nowMs: number) => Steps<T>, { waitMs = WAIT_MS }: WriteOptions = {}): Promise<T> {
-    return this.#database.transaction((client) => this.#run(client, work(this.nowMs())), waitMs);
+    return this.#database.transaction((client) => this.run(client, work(this.nowMs())), waitMs);
   }
 
   async once<Row>(
@@ -68,7 +66,8 @@ export class DatabaseSql implements Sql {
     return this.#database.transaction((client) => eachOf<Row>(client, commonSql, rows), waitMs);
   }
 
-  async #run<T>(client: Queryable, steps: Steps<T>): Promise<T> {
+  /** Runs steps inside the caller's transaction. */
+  async run<T>(client: Queryable, steps: Steps<T>): Promise<T> {
     let next = steps.next();
     while (next.done !== true) next = steps.next(await this.#do(client, next.value));
     return next.value;
@@ -89,16 +88,17 @@ export class DatabaseSql implements Sql {
         return erasePrunes(client, step.pruneIds);
       case 'unindex':
         return undefined; // the index is in the rows
-      case 'events':
-        return addEvents(client, step.events, this.#maxEvents);
-      case 'logs':
-        return addToLog(client, childLogRows(step.lines), this.#maxEvents);
+      case 'numbers': {
+        const next = 'SELECT mcp_pruner.next_seq($1, $2) AS last';
+        const [row] = await client.query<{ last: number }>(next, [step.log, step.count]);
+        return { last: row?.last ?? 0, keep: this.#maxEvents } satisfies Numbers;
+      }
     }
   }
 }
 
 /** The rows of a statement in Common SQL, with their texts restored. */
-export async function allOf<Row>(client: Queryable, commonSql: string, values: readonly unknown[]): Promise<Row[]> {
+async function allOf<Row>(client: Queryable, commonSql: string, values: readonly unknown[]): Promise<Row[]> {
   return restored(await client.query(translated(commonSql), values.map(stored)));
 }
 
@@ -135,13 +135,8 @@ function statementsOf(commonSql: string, rows: readonly (readonly unknown[])[]) 
   return statements;
 }
 
-/** Transposes rows to columns for `unnest`. @param width - number of columns */
-export function columnsOf(rows: readonly (readonly unknown[])[], width: number): unknown[][] {
-  return Array.from({ length: width }, (_, i) => rows.map((row) => stored(row[i])));
-}
-
 /** A value as PostgreSQL holds it. */
-export function stored(value: unknown): unknown {
+function stored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(stored);
   return typeof value === 'string' ? toPg(value) : value;
 }

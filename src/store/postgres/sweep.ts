@@ -1,12 +1,12 @@
 import type { SweepLimits, SweepStep } from '../handle.ts';
 import { LEDGER_TTL_MS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { YEAR_MS } from '../lifetimes.ts';
-import type { LogRows } from '../log-rows.ts';
+import { trimLog } from '../logs.ts';
 import type { PendingUses, Use } from '../pending-uses.ts';
 import { livingMs, roomLimit } from '../room.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Database, Queryable } from './database.ts';
-import { trimLog } from './logs.ts';
+import type { DatabaseSql } from './database-sql.ts';
 
 /** Target duration of a deleting step; the next step takes more or fewer rows, within bounds, to approach it. */
 const STEP_MS = 50;
@@ -38,12 +38,14 @@ const NOTHING: SweepStep = { expired: 0, evicted: 0, packed: 0, pages: 0, more: 
  */
 export class Sweeper {
   readonly #database: Database;
+  readonly #sql: DatabaseSql;
   readonly #limits: SweepLimits;
   #storedBytes = 0;
   #rows = FIRST_ROWS;
 
-  constructor(database: Database, limits: SweepLimits) {
+  constructor(database: Database, sql: DatabaseSql, limits: SweepLimits) {
     this.#database = database;
+    this.#sql = sql;
     this.#limits = limits;
   }
 
@@ -92,8 +94,8 @@ export class Sweeper {
       await gone('left_alone', `id <= (SELECT max(id) FROM mcp_pruner.left_alone) - $1::bigint`, MAX_LEFT_ALONE),
       await gone('reply', 'expires_ms <= $1 ORDER BY expires_ms', nowMs),
       await this.#trimReplies(client, rows),
-      await this.#trimLog(client, 'event', rows),
-      await this.#trimLog(client, 'child_log', rows),
+      await this.#sql.run(client, trimLog('event', this.#limits.maxEvents, rows)),
+      await this.#sql.run(client, trimLog('child_log', this.#limits.maxEvents, rows)),
       await this.#trimDirectives(client, rows),
       await this.#trimLedger(client, nowMs),
       await removeBy(client, 'event', 'seq', 'audit = 1 AND ts_ms < $1 ORDER BY ts_ms', this.#auditsFrom(nowMs), rows),
@@ -133,11 +135,6 @@ export class Sweeper {
     );
     await client.query('DELETE FROM mcp_pruner.conversation WHERE id = ANY ($1)', [ids]);
     return segments?.count ?? 0;
-  }
-
-  async #trimLog(client: Queryable, log: LogRows['log'], rows: number): Promise<number> {
-    const [last] = await client.query<{ seq: number }>('SELECT seq FROM mcp_pruner.log_seq WHERE log = $1', [log]);
-    return trimLog(client, log, last?.seq ?? 0, this.#limits.maxEvents, rows);
   }
 
   #auditsFrom(nowMs: number): number {

@@ -1,6 +1,3 @@
-import type { ChildLogRecord } from '../../core/ports/records.ts';
-import type { EventRecord } from '../../core/ports.ts';
-import type { FleetEvent } from '../../fleet/ports.ts';
 import type { Rows } from './rows.ts';
 
 /** One step of a transaction, executed and answered by the runner of a database. */
@@ -16,8 +13,8 @@ export type Step =
   | { readonly kind: 'erase'; readonly pruneIds: readonly string[] }
   /** Removes prunes of a project from an index that is not in the rows of `recall`. */
   | { readonly kind: 'unindex'; readonly project: string; readonly pruneIds: readonly string[] }
-  | { readonly kind: 'events'; readonly events: readonly EventRecord[] }
-  | { readonly kind: 'logs'; readonly lines: readonly ChildLogRecord[] };
+  /** Takes the next numbers of a log, until the commit. The answer is `Numbers`. */
+  | { readonly kind: 'numbers'; readonly log: string; readonly count: number };
 
 /** Work inside a transaction, yielded step by step: SQLite runs each step at once, PostgreSQL awaits each answer. */
 export type Steps<T> = Generator<Step, T, unknown>;
@@ -101,14 +98,19 @@ export function inTurn(sql: Transactions, of: string): Transactions {
   };
 }
 
-/** Writes events within the current transaction. */
-export function* tell(events: readonly FleetEvent[], nowMs: number): Steps<void> {
-  if (events.length > 0) yield { kind: 'events', events: events.map((event) => ({ ...event, tsMs: nowMs })) };
+export interface Numbers {
+  /** The last number before these. */
+  readonly last: number;
+  /** Most entries of the log. */
+  readonly keep: number;
 }
 
-/** Writes lines of agents within the current transaction. */
-export function* logLines(lines: readonly ChildLogRecord[]): Steps<void> {
-  if (lines.length > 0) yield { kind: 'logs', lines };
+/**
+ * Takes the next numbers of a log. They are never reused, and become visible in order and without gaps: others that need
+ * numbers of this log wait until the commit.
+ */
+export function* numbers(log: string, count: number): Steps<Numbers> {
+  return (yield { kind: 'numbers', log, count }) as Numbers;
 }
 
 /** Deletes prunes, and their texts unless another prune needs them. @returns the number of deleted prunes */

@@ -1,7 +1,5 @@
-import { childLogRows } from '../log-rows.ts';
-import type { Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
+import type { Numbers, Sql, Step, Steps, WriteOptions } from '../sql/steps.ts';
 import type { Access } from './access.ts';
-import { addEvents, addToLog } from './logs.ts';
 import type { Tables } from './tables.ts';
 
 /** Common SQL on the store's file. */
@@ -28,18 +26,19 @@ export class FileSql implements Sql {
   }
 
   read<T>(work: (nowMs: number) => Steps<T>): Promise<T> {
-    return this.#access.read((tables, nowMs) => this.#run(tables, work(nowMs)));
+    return this.#access.read((tables, nowMs) => this.run(tables, work(nowMs)));
   }
 
   write<T>(work: (nowMs: number) => Steps<T>, options?: WriteOptions): Promise<T> {
-    return this.#access.write((tables, nowMs) => this.#run(tables, work(nowMs)), { ...options, verify: true });
+    return this.#access.write((tables, nowMs) => this.run(tables, work(nowMs)), { ...options, verify: true });
   }
 
   once<Row>(commonSql: string, rows: readonly (readonly unknown[])[], options?: WriteOptions): Promise<Row[]> {
     return this.#access.write(({ sql }) => sql.each<Row>(commonSql, rows), { ...options, verify: true });
   }
 
-  #run<T>(tables: Tables, steps: Steps<T>): T {
+  /** Runs steps inside the caller's transaction. */
+  run<T>(tables: Tables, steps: Steps<T>): T {
     let next = steps.next();
     while (next.done !== true) next = steps.next(this.#do(tables, next.value));
     return next.value;
@@ -59,10 +58,10 @@ export class FileSql implements Sql {
         return decisions.erase(step.pruneIds);
       case 'unindex':
         return recall.forget(step.project, step.pruneIds);
-      case 'events':
-        return addEvents(sql, step.events, this.#maxEvents);
-      case 'logs':
-        return addToLog(sql, childLogRows(step.lines), this.#maxEvents);
+      case 'numbers': {
+        const last = sql.value('SELECT seq FROM sqlite_sequence WHERE name = ?', [step.log]) ?? 0;
+        return { last, keep: this.#maxEvents } satisfies Numbers;
+      }
     }
   }
 }

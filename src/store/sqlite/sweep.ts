@@ -2,11 +2,12 @@ import { StoreUnavailable } from '../../errors.ts';
 import type { SweepLimits, SweepStep } from '../handle.ts';
 import { MAX_STATES, MAX_TURNS, STATE_TTL_MS, WAITING_TTL_MS } from '../ledger-rows.ts';
 import { YEAR_MS } from '../lifetimes.ts';
+import { trimLog } from '../logs.ts';
 import { packBytes } from '../text-codec.ts';
 import type { Access } from './access.ts';
 import { Budget, evict, expire, forget, STEP_ROWS } from './bounds.ts';
 import type { Checkpointer } from './checkpointer.ts';
-import { trimAudit, trimLog } from './logs.ts';
+import type { FileSql } from './file-sql.ts';
 import type { Snapshots, Unpacked } from './snapshots.ts';
 import type { Statements } from './statements.ts';
 
@@ -26,12 +27,14 @@ type Packed = [Unpacked, Buffer | null];
  */
 export class Sweeper {
   readonly #access: Access;
+  readonly #sql: FileSql;
   readonly #checkpointer: Checkpointer | null;
   readonly #limits: SweepLimits;
   #checkpointedAt = 0;
 
-  constructor(access: Access, checkpointer: Checkpointer | null, limits: SweepLimits) {
+  constructor(access: Access, sql: FileSql, checkpointer: Checkpointer | null, limits: SweepLimits) {
     this.#access = access;
+    this.#sql = sql;
     this.#checkpointer = checkpointer;
     this.#limits = limits;
   }
@@ -47,11 +50,11 @@ export class Sweeper {
     const cleared = await access.write(
       (tables, nowMs) => {
         const expired = expire(tables, nowMs, new Budget());
-        const trimmed = trimLog(tables.sql, 'event', this.#limits.maxEvents, STEP_ROWS);
+        const trimmed = this.#sql.run(tables, trimLog('event', this.#limits.maxEvents, STEP_ROWS));
         const audits = trimAudit(tables.sql, nowMs - (this.#limits.auditTtlMs ?? YEAR_MS), STEP_ROWS);
         const rows = trimLedger(tables.sql, nowMs, this.#limits.ledgerTtlMs ?? null, STEP_ROWS);
         const forgotten = forget(tables, nowMs - this.#limits.ttlMs, new Budget());
-        const lines = trimLog(tables.sql, 'child_log', this.#limits.maxEvents, STEP_ROWS);
+        const lines = this.#sql.run(tables, trimLog('child_log', this.#limits.maxEvents, STEP_ROWS));
         const cut = lines + tables.replies.trim(nowMs, STEP_ROWS);
         const more = expired.more || forgotten.more || [trimmed, cut, audits, rows].some((count) => count >= STEP_ROWS);
         return { done: expired.done + forgotten.done, more };
@@ -130,4 +133,10 @@ function trimLedger(sql: Statements, nowMs: number, ttlMs: number | null, limit:
   );
   sql.run('DELETE FROM ledger_waiting WHERE since_ms < ?', [before(WAITING_TTL_MS)]);
   return Math.max(rows, states);
+}
+
+/** Deletes audit events older than a time, at most `limit`; returns their number. */
+function trimAudit(sql: Statements, beforeMs: number, limit: number): number {
+  const old = 'SELECT seq FROM event WHERE audit = 1 AND ts_ms < ? ORDER BY ts_ms LIMIT ?';
+  return sql.run(`DELETE FROM event WHERE seq IN (${old})`, [Math.trunc(beforeMs), limit]);
 }

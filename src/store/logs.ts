@@ -1,6 +1,7 @@
 import type { ChildLogRecord, StoredChildLog } from '../core/ports/records.ts';
 import type { EventRecord, Store, StoredEvent } from '../core/ports.ts';
 import { bounded, type Rows } from './sql/rows.ts';
+import { all, change, each, number, numbers, type Steps } from './sql/steps.ts';
 
 /** An event's row, with the column names of either database. */
 export interface EventRow {
@@ -19,43 +20,77 @@ export interface EventRow {
 
 export const EVENT_COLUMNS = 'seq, ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload';
 
-/** Rows to add to one of the two logs: times, then texts, by column; `audit` is a number. */
-export interface LogRows {
-  readonly log: 'event' | 'child_log';
-  /** The first one is a number. */
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | number | null)[])[];
-}
+/** One of the two logs. */
+export type Log = 'event' | 'child_log';
 
-export function eventRows(events: readonly EventRecord[]): LogRows {
-  const columns = 'ts_ms kind level run_id op_id job_id graph_id node_id child_id payload project audit'.split(' ');
-  const rows = events.map(({ tsMs, kind, level, runId, opId, payload, audit, ...about }) => {
+const EVENT_VALUES = 'ts_ms, kind, level, run_id, op_id, job_id, graph_id, node_id, child_id, payload, project, audit';
+const LINE_VALUES = 'ts_ms, child_id, run_id, stream, message, parsed, op_id, job_id, graph_id, node_id';
+
+/** Adds events, and deletes the oldest beyond the bound, except audit events. */
+export function* addEvents(events: readonly EventRecord[]): Steps<void> {
+  const added: EventRecord[] = [];
+  for (const event of foldedTogether(events)) {
+    if (event.kind !== FOLDED_KIND || !(yield* fold(event))) added.push(event);
+  }
+  const rows = added.map(({ tsMs, kind, level, runId, opId, payload, audit, ...about }) => {
     const { jobId = null, graphId = null, nodeId = null, childId = null, project = null } = about;
     const text = JSON.stringify(payload);
     return [Math.trunc(tsMs), kind, level, runId, opId, jobId, graphId, nodeId, childId, text, project, audit ? 1 : 0];
   });
-  return { log: 'event', columns, rows };
+  yield* addToLog('event', EVENT_VALUES, rows);
+}
+
+/** Adds lines of agents, and deletes the oldest beyond the bound. */
+export function* addLines(lines: readonly ChildLogRecord[]): Steps<void> {
+  const rows = lines.map(({ tsMs, childId, runId, stream, message, parsed, ...about }) => {
+    const { opId = null, jobId = null, graphId = null, nodeId = null } = about;
+    const text = parsed === null ? null : JSON.stringify(parsed);
+    return [Math.trunc(tsMs), childId, runId, stream, message, text, opId, jobId, graphId, nodeId];
+  });
+  yield* addToLog('child_log', LINE_VALUES, rows);
+}
+
+function* addToLog(log: Log, columns: string, rows: readonly (readonly unknown[])[]): Steps<void> {
+  if (rows.length === 0) return;
+  const { last, keep } = yield* numbers(log, rows.length);
+  const places = columns.split(',').map(() => ', ?');
+  yield* each(
+    `INSERT INTO main.${log} (seq, ${columns}) VALUES (?${places.join('')})`,
+    rows.map((row, i) => [last + 1 + i, ...row]),
+  );
+  yield* trimLog(log, keep, rows.length * 2);
+}
+
+/** Deletes the oldest entries beyond the newest `keep`, at most `limit`, except audit events; returns their number. */
+export function* trimLog(log: Log, keep: number, limit: number): Steps<number> {
+  const newest = yield* number(`SELECT seq AS value FROM main.${log} ORDER BY seq DESC LIMIT 1`);
+  const isEvent = log === 'event';
+  const audits = isEvent
+    ? yield* number('SELECT count(*) AS value FROM main.event WHERE audit = 1 AND seq > ?', [newest - keep])
+    : 0;
+  const old = `SELECT seq FROM main.${log} WHERE ${isEvent ? 'audit = 0 AND' : ''} seq <= ? ORDER BY seq LIMIT ?`;
+  return yield* change(`DELETE FROM main.${log} WHERE seq IN (${old})`, [newest - keep - audits, limit]);
 }
 
 /** Refusals of one key for one reason within this time are folded into one event, whichever process refused. */
 const MINUTE_MS = 60_000;
 /** The kind of event that is folded. */
-export const FOLDED_KIND = 'key_refused';
+const FOLDED_KIND = 'key_refused';
 
 /** An existing event of that kind. */
-export interface FoldedRow {
+interface FoldedRow {
   readonly seq: number;
   readonly payload: string;
 }
 
 /** The minute of an event, from its first to its last millisecond. */
-export function minuteOf(tsMs: number): readonly [number, number] {
+function minuteOf(tsMs: number): readonly [number, number] {
   const from = Math.floor(tsMs / MINUTE_MS) * MINUTE_MS;
   return [from, from + MINUTE_MS];
 }
 
 /** Events in order, with refusals of the same key, reason and minute folded into one. */
-export function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
+function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
   const together = new Map<string, EventRecord>();
   for (const [i, event] of events.entries()) {
     const { kind, tsMs, payload } = event;
@@ -68,7 +103,7 @@ export function foldedTogether(events: readonly EventRecord[]): EventRecord[] {
 }
 
 /** The row to fold an event into, with its new payload; `null` if none has the same key and reason. */
-export function foldedInto(
+function foldedInto(
   { payload }: EventRecord,
   rows: readonly FoldedRow[],
 ): { readonly seq: number; readonly payload: string } | null {
@@ -80,14 +115,15 @@ export function foldedInto(
   return null;
 }
 
-export function childLogRows(entries: readonly ChildLogRecord[]): LogRows {
-  const columns = 'ts_ms child_id run_id stream message parsed op_id job_id graph_id node_id'.split(' ');
-  const rows = entries.map(({ tsMs, childId, runId, stream, message, parsed, ...about }) => {
-    const { opId = null, jobId = null, graphId = null, nodeId = null } = about;
-    const text = parsed === null ? null : JSON.stringify(parsed);
-    return [Math.trunc(tsMs), childId, runId, stream, message, text, opId, jobId, graphId, nodeId];
-  });
-  return { log: 'child_log', columns, rows };
+function* fold(event: EventRecord): Steps<boolean> {
+  yield* numbers('event', 0); // waits for others that number events: one of them may be adding the same one
+  const rows = yield* all<FoldedRow>(
+    'SELECT seq, payload FROM main.event WHERE audit = 1 AND ts_ms >= ? AND ts_ms < ? AND kind = ?',
+    [...minuteOf(event.tsMs), FOLDED_KIND],
+  );
+  const into = foldedInto(event, rows);
+  if (into) yield* change('UPDATE main.event SET payload = ? WHERE seq = ?', [into.payload, into.seq]);
+  return into !== null;
 }
 
 /** As `Store.events`. */
