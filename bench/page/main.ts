@@ -1,7 +1,7 @@
 // npm run bench -- page [--pictures]
 // What the page costs with 100,000 requests in the store, answer by answer; and, with --pictures, the pictures of
 // docs/page.md, drawn from a month of made-up work with this project's own files.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -33,8 +33,14 @@ async function times(): Promise<void> {
     'ledger?days=30',
     'requests',
     'requests?before=50000',
-    'conversations',
+    'requests?only=fault',
+    ...['seen', 'dollars', 'cut'].map((sort) => `conversations?sort=${sort}`),
+    'conversations?q=model-7',
+    'facets',
     'conversation?name=c-1000',
+    'timeline?name=c-1000',
+    'lines?days=30&by=model&measure=dollars',
+    'shelf?days=30',
   ];
   for (const path of [...answers, 'store', 'prunes', 'prunes?before=50000', 'settings']) {
     const took: number[] = [];
@@ -61,31 +67,68 @@ const FILES = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8'
   .sort();
 
 /** One agent at work for a day: it reads files, runs things, and asks again. */
-async function dayOfWork(stage: Stage, day: number): Promise<void> {
+async function dayOfWork(stage: Stage, day: number, onTurn: () => void): Promise<void> {
   const headers = { 'x-mcp-pruner-project': day % 3 === 0 ? 'billing-api' : 'mcp-pruner' };
   const asked = `Day ${day}: why does the store refuse a commit when two processes write? Find the failing path and repair it.`;
   const agent = new Agent(stage, stage.upstream, headers, [
     { role: 'system', content: 'You are a careful engineer.' },
     { role: 'user', content: asked },
   ]);
-  const turns = 3 + ((day * 7) % 5);
+  const turns = 4 + ((day * 7) % 19);
   for (let turn = 0; turn < turns; turn++) {
     const path = FILES[(day * 5 + turn) % FILES.length] ?? 'core/ports.ts';
     if (turn % 3 === 2)
       agent.tool('bash', { command: 'npm test' }, serverLog(200 + ((day * 37 + turn * 90) % 400), day + turn));
     else agent.tool('read_file', { path: `src/${path}` }, source(path), 'Next I read this file.');
     await agent.send();
+    onTurn();
   }
+}
+
+const PRICES = `[[price]]
+model = "gpt-test"
+provider = "openai"
+input = 1.25
+cache_read = 0.125
+output = 10.0
+day = "2026-11-24"
+source = "made up"
+`;
+
+/** Answers with the usage that a provider would count: what a conversation sent before comes from its cache. */
+function counting(): Stage['upstream']['answer'] {
+  const sent = new Map<string, number>();
+  return ({ body }, res) => {
+    const { messages, model } = JSON.parse(body.toString('utf8')) as { messages: unknown[]; model: string };
+    const key = JSON.stringify(messages.slice(0, 2));
+    const total = Math.ceil(body.length / 4);
+    // now and then a cache has expired
+    const cached = messages.length % 11 === 6 ? 0 : Math.floor((sent.get(key) ?? 0) / 128) * 128;
+    sent.set(key, total);
+    const usage = { prompt_tokens: total, completion_tokens: 300, prompt_tokens_details: { cached_tokens: cached } };
+    const choices = [{ index: 0, message: { role: 'assistant', content: 'Done.' }, finish_reason: 'stop' }];
+    res.setHeader('content-type', 'application/json');
+    res.end(JSON.stringify({ model, choices, usage: { ...usage, total_tokens: total + 300 } }));
+  };
 }
 
 async function pictures(): Promise<void> {
   let nowMs = Date.now() - DAYS * DAY_MS;
+  const folder = mkdtempSync(join(tmpdir(), 'mcp-pruner-page-pictures-'));
+  const prices = join(folder, 'prices.toml');
+  writeFileSync(prices, PRICES);
   const stage = await openStage({
     pageFolder,
     clock: { nowMs: () => nowMs },
-    env: { MCP_PRUNER_PRUNE_ID_TTL_S: String(40 * 86_400) },
+    env: {
+      MCP_PRUNER_PRUNE_ID_TTL_S: String(40 * 86_400),
+      MCP_PRUNER_CONVERSATION_TITLES: 'true',
+      MCP_PRUNER_PRICES: prices,
+    },
   });
-  for (let day = 0; day < DAYS; day++, nowMs += DAY_MS) if (day % 7 < 5 || day > DAYS - 3) await dayOfWork(stage, day);
+  stage.upstream.answer = counting();
+  for (let day = 0; day < DAYS; day++, nowMs += DAY_MS - 3_600_000)
+    if (day % 7 < 5 || day > DAYS - 3) await dayOfWork(stage, day, () => (nowMs += 60_000));
   nowMs = Date.now();
   const clock = { nowMs: () => nowMs };
   const store = openSqliteStore({ path: stage.dbPath, clock, ttlMs: DAYS * DAY_MS, maxBytes: 1e9, maxEvents: 1e6 });
@@ -119,26 +162,24 @@ async function pictures(): Promise<void> {
     out(`docs/${file}: ${Math.round(statSync(join(root, 'docs', file)).size / 1024)} KiB\n`);
     await context.close();
   };
-  const openLog = async (page: Page): Promise<void> => {
-    await page.locator('.row').first().click();
-    const log = page.getByRole('article', { name: 'Tool result: bash' });
-    await log.getByRole('button', { name: /^Why/ }).click();
-    await log.locator('.why').first().waitFor();
-    await log.evaluate((text) => text.scrollIntoView());
-    await page.evaluate('scrollBy(0, -100)');
+  const found = (await (await fetch(`${stage.url}/page/api/conversations?sort=requests`)).json()) as {
+    conversations: { name: string }[];
   };
-  await draw('page-overview.png', 'overview', { colorScheme: 'dark' }, async (page) => {
-    await page.locator('.plot canvas').waitFor();
+  const longest = `conversation//${found.conversations[0]?.name}`;
+  const drawn = (page: Page) => page.locator('.timeline .column').first().waitFor();
+  const why = async (page: Page): Promise<void> => {
+    await drawn(page);
+    await page.locator('.timeline-detail').getByRole('button', { name: /^Why/ }).first().click();
+    await page.locator('.why').first().waitFor();
+  };
+  const wide = { width: 1440, height: 900 };
+  await draw('page-overview.png', 'overview', { colorScheme: 'dark', viewport: wide }, async (page) => {
+    await page.locator('.plot canvas').nth(1).waitFor();
   });
-  await draw(
-    'page-conversation.png',
-    'conversations',
-    { colorScheme: 'light', viewport: { width: 1200, height: 780 } },
-    async (page) => {
-      await openLog(page);
-      await page.getByText('Side by side').click();
-    },
-  );
+  await draw('page-conversations.png', 'conversations', { colorScheme: 'light' }, async (page) => {
+    await page.locator('.talk').first().waitFor();
+  });
+  await draw('page-conversation.png', longest, { colorScheme: 'light' }, why);
   await draw(
     'page-tools.png',
     'tools',
@@ -147,16 +188,10 @@ async function pictures(): Promise<void> {
       await page.getByText('Learnt from regret').waitFor();
     },
   );
-  await draw(
-    'page-phone.png',
-    'conversations',
-    { colorScheme: 'light', viewport: { width: 390, height: 844 } },
-    async (page) => {
-      await openLog(page);
-    },
-  );
+  await draw('page-phone.png', longest, { colorScheme: 'light', viewport: { width: 390, height: 844 } }, drawn);
   await browser.close();
   await stage.close();
+  rmSync(folder, { recursive: true });
 }
 
 if (!process.argv.includes('--pictures')) await times();

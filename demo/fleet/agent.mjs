@@ -1,9 +1,9 @@
-// A small agent, as a child of the fleet: it reads a log, asks the model about it through the proxy, and tells its
-// finding on the blackboard. Its orders come as JSON on stdin.
+// A small agent, as a child of the fleet: it reads the diff of a pull request, asks the model about it through the proxy, and
+// writes its finding to the blackboard. Its orders come as JSON on stdin.
 import { readFileSync } from 'node:fs';
 
 const { OPENAI_BASE_URL: base, MCP_PRUNER_RPC_URL: rpc, MCP_PRUNER_CHILD_ID: me } = process.env;
-const { file, node, questions = 1 } = JSON.parse(readFileSync(0, 'utf8'));
+const { file, node, question, questions = 1 } = JSON.parse(readFileSync(0, 'utf8'));
 
 async function ask(text) {
   const response = await fetch(`${base}/chat/completions`, {
@@ -12,12 +12,12 @@ async function ask(text) {
     body: JSON.stringify({
       model: 'demo',
       messages: [
-        { role: 'user', content: `Which error stands in ${file}?` },
+        { role: 'user', content: question },
         {
           role: 'assistant',
           content: null,
           tool_calls: [
-            { id: 'c1', type: 'function', function: { name: 'bash', arguments: `{"command":"cat ${file}"}` } },
+            { id: 'c1', type: 'function', function: { name: 'bash', arguments: '{"command":"git diff main"}' } },
           ],
         },
         { role: 'tool', tool_call_id: 'c1', content: text },
@@ -43,10 +43,10 @@ async function tool(name, args) {
   return JSON.parse(result.content[0].text);
 }
 
-const log = readFileSync(file, 'utf8');
-process.stdout.write(`read ${file}, ${log.length} characters\n`);
+const diff = readFileSync(file, 'utf8');
+process.stdout.write(`read the diff, ${diff.length} characters\n`);
 let finding = '';
-for (let i = 0; i < questions; i++) finding = await ask(log);
+for (let i = 0; i < questions; i++) finding = await ask(diff);
 await tool('bb_set', { key: `finding:${node}`, value: { by: me, finding }, tags: ['review'] });
 await tool('graph_batch_mutate', {
   graph_id: 'review',

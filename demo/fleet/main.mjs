@@ -1,4 +1,4 @@
-// npm run demo:fleet: a parent has three logs reviewed by three child agents, offline, and prints each step.
+// npm run demo:fleet: a pull request is reviewed by three child agents under $2, offline; each step is printed.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -6,8 +6,34 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { argv } from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+
+const BUDGET_USD = 2;
+const ROLES = [
+  {
+    node: 'correctness',
+    question: 'Does anything in this pull request charge an order twice, or leave a TODO?',
+    looksFor: 'TODO',
+    limits: { cost_usd: 0.6 },
+  },
+  {
+    node: 'tests',
+    question: 'Does this pull request skip tests (it.skip)?',
+    looksFor: 'skip(',
+    limits: { cost_usd: 0.6 },
+  },
+  {
+    node: 'security',
+    question: 'Does this pull request write a token to a log (log.info)?',
+    looksFor: 'token=',
+    limits: { cost_usd: 0.1 },
+    questions: 50,
+  },
+];
+/** With --keep the server goes on afterwards, so that its page can be looked at. */
+const keeps = argv.includes('--keep');
 
 const agent = fileURLToPath(new URL('agent.mjs', import.meta.url));
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -16,7 +42,7 @@ const authToken = randomBytes(16).toString('hex');
 const say = (text) => process.stdout.write(`${text}\n`);
 const step = (text) => say(`\n── ${text}`);
 
-/** Plays the model's provider: names the line of the log that tells an error. */
+/** Plays the model's provider: names the line of the last tool result that holds what the question asks for. */
 let received = 0;
 let requests = 0;
 const provider = createServer(async (req, res) => {
@@ -26,27 +52,40 @@ const provider = createServer(async (req, res) => {
   received += body.length;
   requests++;
   const { messages } = JSON.parse(body.toString('utf8'));
-  const line =
-    messages
-      .at(-1)
-      .content.split('\n')
-      .find((one) => one.includes('ERROR')) ?? 'no error';
-  const usage = { prompt_tokens: Math.ceil(body.length / 4), completion_tokens: 20 };
+  const { node, looksFor } = ROLES.find((role) => messages[0].content === role.question);
+  const lines = messages.at(-1).content.split('\n');
+  const found = lines.find((line) => line.startsWith('+') && line.includes(looksFor)) ?? `nothing about ${node}`;
+  const usage = { prompt_tokens: Math.ceil(body.length / 4), completion_tokens: 400 };
   res.setHeader('content-type', 'application/json');
-  res.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: line } }], usage }));
+  res.end(JSON.stringify({ model: 'demo', choices: [{ message: { role: 'assistant', content: found } }], usage }));
 });
 
-const names = ['api.log', 'worker.log', 'cron.log'];
-let written = 0;
-for (const [i, name] of names.entries()) {
-  const lines = Array.from({ length: 4000 }, (_, n) =>
-    n === 2345
-      ? `2026-01-0${i + 1}T10:00:00Z ERROR ${name}: connection refused by db-${i} after 3 attempts`
-      : `2026-01-0${i + 1}T10:00:${String(n % 60).padStart(2, '0')}Z INFO request ${n} served in ${(n * 7) % 40} ms`,
-  );
-  writeFileSync(join(folder, name), lines.join('\n'));
-  written += lines.join('\n').length;
-}
+/** A pull request of 60 files: mostly a renamed import, with three lines that matter. */
+const MATTERS = [
+  '+  // TODO: orders above 1,000 are charged twice',
+  "+  it.skip('refuses an expired card', () => {",
+  "+  log.info('sent to ' + url + '?token=' + token);",
+];
+const diff = Array.from({ length: 60 }, (_, i) => {
+  const path = `src/module-${i}.ts`;
+  const lines = Array.from({ length: 24 }, (_line, n) => ` export const value${i}_${n} = compute(${i}, ${n});`);
+  return [
+    `diff --git a/${path} b/${path}`,
+    `--- a/${path}`,
+    `+++ b/${path}`,
+    '@@ -1,26 +1,27 @@',
+    "-import { compute } from './old.ts';",
+    "+import { compute } from './new.ts';",
+    ...lines,
+    ...(i % 20 === 7 ? [MATTERS[(i - 7) / 20]] : []),
+  ].join('\n');
+}).join('\n');
+const file = join(folder, 'pull-request.diff');
+writeFileSync(file, diff);
+writeFileSync(
+  join(folder, 'prices.toml'),
+  '[[price]]\nmodel = "demo"\nprovider = "openai"\ninput = 3.0\noutput = 15.0\nday = "2026-11-24"\nsource = "made up"\n',
+);
 
 provider.listen(0, '127.0.0.1');
 await once(provider, 'listening');
@@ -58,9 +97,11 @@ const server = spawn(process.execPath, [cli, 'serve', '--enable-fleet', '--port'
     HOME: folder,
     MCP_PRUNER_UPSTREAM_URL: `http://127.0.0.1:${provider.address().port}/v1`,
     MCP_PRUNER_DB_PATH: join(folder, 'store.db'),
+    MCP_PRUNER_PRICES: join(folder, 'prices.toml'),
     MCP_PRUNER_AUTH_TOKEN: authToken,
     MCP_PRUNER_CHILD_COMMANDS: process.execPath,
     MCP_PRUNER_CHILD_GRACE_MS: '300',
+    MCP_PRUNER_TIMEOUT_MS: '10000', // three agents begin at once, on a machine that may be busy
   },
   stdio: ['ignore', 'pipe', 'inherit'],
 });
@@ -72,120 +113,133 @@ const url = await new Promise((resolve, reject) => {
   });
 });
 
-async function call(name, args, quiet = false) {
-  if (!quiet) say(`> ${name} ${JSON.stringify(args).slice(0, 150)}`);
-  const response = await fetch(`${url}/rpc`, {
+async function rpc(method, params, query = '') {
+  const response = await fetch(`${url}/rpc${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${authToken}` },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   });
   const { result, error } = await response.json();
-  if (error) throw new Error(`${name}: ${error.message} ${JSON.stringify(error.data)}`);
-  return JSON.parse(result.content[0].text);
+  if (error) throw new Error(`${params.name ?? method}: ${error.message} ${JSON.stringify(error.data)}`);
+  return result;
 }
 
-const child = (childId, name, more = {}, limits = { messages: 10 }) => ({
+async function call(name, args) {
+  say(`> ${name} ${JSON.stringify(args).slice(0, 150)}`);
+  return JSON.parse((await rpc('tools/call', { name, arguments: args })).content[0].text);
+}
+
+const child = (childId, { node, question, limits, questions = 1 }) => ({
   kind: 'task',
   id: childId,
-  node_id: name,
+  node_id: node,
   tool: 'child_run',
   input: {
     child_id: childId,
     command: process.execPath,
     args: [agent],
-    prompt: JSON.stringify({ file: join(folder, name), node: name, ...more }),
-    role: 'reviewer',
+    prompt: JSON.stringify({ file, node, question, questions }),
+    role: node,
     limits,
   },
 });
 
+/** The security reviewer gets a cheaper task once it has spent its limit: the contract net gives it to another agent. */
+const taskOf = (role) =>
+  role.questions === undefined
+    ? child(`reviewer-${role.node}`, role)
+    : {
+        kind: 'selector',
+        id: role.node,
+        children: [
+          child(`reviewer-${role.node}`, role),
+          {
+            kind: 'sequence',
+            children: [
+              {
+                kind: 'task',
+                node_id: role.node,
+                tool: 'cnp_announce',
+                input: {
+                  task_id: role.node,
+                  auto_bid: false,
+                  manual_bids: [
+                    { agent_id: 'second-opinion', cost: 10 },
+                    { agent_id: 'expensive', cost: 25 },
+                  ],
+                },
+                output_key: 'award',
+              },
+              child('second-opinion', { ...role, questions: 1, limits: { cost_usd: 0.6 } }),
+            ],
+          },
+        ],
+      };
+
 try {
-  step('A task graph: three logs to review, and a summary of them');
+  step('What the tools cost in each request of an agent, by profile');
+  for (const profile of ['', '?tools=fleet-lead', '?tools=fleet-worker']) {
+    const { tools } = await rpc('tools/list', {}, profile);
+    const tokens = Math.round(JSON.stringify(tools).length / 4);
+    say(`  ${(profile || 'all').padEnd(20)} ${String(tools.length).padStart(3)} tools, about ${tokens} tokens`);
+  }
+
+  step(`A task graph: three reviews of a pull request (${Math.round(diff.length / 1024)} KB), and a summary of them`);
   await call('graph_mutate', {
     graph: {
       graph_id: 'review',
-      nodes: [...names, 'summary'].map((id) => ({ id, attributes: { state: 'open' } })),
-      edges: names.map((from) => ({ from, to: 'summary' })),
+      nodes: [...ROLES.map(({ node }) => node), 'summary'].map((id) => ({ id, attributes: { state: 'open' } })),
+      edges: ROLES.map(({ node }) => ({ from: node, to: 'summary' })),
       metadata: { dag: true },
     },
     operations: [{ op: 'set_node_attribute', id: 'summary', key: 'label', value: 'Summary' }],
   });
 
-  step('A behaviour tree starts three children; the third may use few tokens and asks too often');
-  const [first, second, third] = names;
+  step('A behaviour tree starts three children with a limit of dollars each; one asks too often and is ended');
   const tree = {
     id: 'review',
     root: {
       kind: 'sequence',
       children: [
-        {
-          kind: 'parallel',
-          policy: 'all',
-          children: [
-            child('reviewer-1', first),
-            child('reviewer-2', second),
-            {
-              kind: 'selector',
-              children: [
-                child('reviewer-3', third, { questions: 50 }, { tokens: 2000 }),
-                {
-                  kind: 'sequence',
-                  children: [
-                    {
-                      kind: 'task',
-                      node_id: third,
-                      tool: 'cnp_announce',
-                      input: {
-                        task_id: third,
-                        auto_bid: false,
-                        manual_bids: [
-                          { agent_id: 'reviewer-4', cost: 10 },
-                          { agent_id: 'reviewer-5', cost: 25 },
-                        ],
-                      },
-                      output_key: 'award',
-                    },
-                    child('reviewer-4', third),
-                  ],
-                },
-              ],
-            },
-          ],
-        },
+        { kind: 'parallel', policy: 'all', children: ROLES.map(taskOf) },
         { kind: 'task', node_id: 'summary', tool: 'bb_query', input: { namespace: 'finding', tags: ['review'] } },
       ],
     },
   };
   const run = await call('plan_run_bt', { tree, run_id: 'demo' });
   say(`< ${run.status} after ${run.ticks} ticks`);
+  let spent = 0;
   for (const { tool, node_id, output } of run.invocations) {
     if (tool === 'child_run') {
       const { child_id, state, stop_reason, exit_code, usage } = output;
       const why = stop_reason ?? `exit code ${exit_code}`;
-      say(`  ${child_id} on ${node_id}: ${state} (${why}), ${usage.messages} requests, ${usage.tokens} tokens`);
+      spent += usage.cost_usd ?? 0;
+      say(`  ${child_id}: ${state} (${why}), ${usage.messages} requests, $${(usage.cost_usd ?? 0).toFixed(3)}`);
     } else if (tool === 'cnp_announce') say(`  contract net: ${node_id} goes to ${output.awarded_agent_id}`);
   }
 
-  step('The summary, read from the blackboard');
-  for (const { key, value } of run.last_output.entries) say(`  ${key}: ${value.finding}  (${value.by})`);
+  step('The review, read from the blackboard');
+  for (const { key, value } of run.last_output.entries) say(`  ${key}: ${value.finding.trim()}  (${value.by})`);
 
-  step('What is left: the graph, the pheromones, the log of the child that was stopped');
+  step('What is left: the graph, the pheromones, the log of the child that was ended');
   const { to, summary } = await call('graph_diff', { graph_id: 'review', from: { version: 1 }, to: { latest: true } });
   say(`  version ${to.version}, nodes changed: ${summary.nodes}`);
   const { totals } = await call('stig_snapshot', {});
   say(`  done: ${totals.map(({ node_id }) => node_id).join(', ')}`);
-  const { payload } = await call('resources_read', { uri: 'sc://children/reviewer-3/logs' });
+  const { payload } = await call('resources_read', { uri: 'sc://children/reviewer-security/logs' });
+  const said = payload.logs.map(({ message }) => message).slice(-3);
+  say(`  reviewer-security: ${said.join(' · ')}`);
   say(
-    `  reviewer-3: ${payload.logs
-      .map(({ message }) => message)
-      .slice(-3)
-      .join(' · ')}`,
+    `\nThe review cost $${spent.toFixed(2)} of $${BUDGET_USD.toFixed(2)}. ${requests} requests reached the model with ` +
+      `${Math.round(received / requests / 1024)} KB each; the agents sent ${Math.round(diff.length / 1024)} KB each: ` +
+      'the diff was pruned on the way.',
   );
-  say(
-    `\n${requests} requests reached the model with ${Math.round(received / requests / 1024)} KB each; ` +
-      `the agents sent ${Math.round(written / names.length / 1024)} KB each: the logs were pruned on the way.`,
-  );
-  if (run.status !== 'success' || run.last_output.entries.length !== 3) process.exitCode = 1;
+  const found = run.last_output.entries.filter(({ value }) => MATTERS.includes(value.finding));
+  if (run.status !== 'success' || found.length !== ROLES.length || spent >= BUDGET_USD) process.exitCode = 1;
+  if (keeps) {
+    say(`\nThe page: ${url}/#/fleet, token ${authToken}. Ctrl-C ends it.`);
+    await once(process, 'SIGINT');
+  }
 } finally {
   server.kill('SIGTERM');
   await once(server, 'exit');

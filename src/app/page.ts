@@ -63,6 +63,7 @@ export async function openPageOf(parts: ViewParts): Promise<RequestListener> {
       ...Object.fromEntries(extensions.flatMap(({ readings }) => readings.map((path) => [path, null]))),
       ...(isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ readings }) => readings))),
     },
+    furtherActions: isNarrow ? {} : Object.assign({}, ...parts.opened.map(({ actions }) => actions)),
     stopping: parts.stopping,
     onFailure: parts.failures.of('page'),
   };

@@ -1,4 +1,4 @@
-import { extensions } from '../extensions/all.ts';
+import { extensions, toolProfiles } from '../extensions/all.ts';
 import type { OpenExtension } from '../extensions/extension.ts';
 import { enabledFlags, infoOf } from '../mcp/info.ts';
 import type { JsonObject } from '../mcp/json-rpc.ts';
@@ -110,7 +110,7 @@ export function openTools(
   const tools = [...further, ...families.flatMap((family) => family(parts)), ...ofExtensions, ...absent];
   const keyed = (tool: Tool): Tool =>
     settings.enableIdempotency && KEYED.has(tool.name) ? idempotency.wrap(tool) : tool;
-  const registry = new ToolRegistry(tools.map(keyed), flags);
+  const registry = new ToolRegistry(tools.map(keyed), flags, toolProfiles);
   return {
     registry,
     methods: {

@@ -10,6 +10,12 @@ export const toggles: readonly (readonly [Toggle, string])[] = extensions.flatMa
   (one) => Object.entries(one.toggles) as [Toggle, string][],
 );
 
+/** Sets of tools that a client can ask for by one name (`/rpc?tools=fleet-lead`). */
+export const toolProfiles: Readonly<Record<string, readonly string[]>> = Object.assign(
+  {},
+  ...extensions.map(({ profiles }) => profiles),
+);
+
 /** The extensions that have a toggle on and must be loaded. */
 export function extensionsOn(settings: Settings): readonly Extension[] {
   return extensions.filter((one) => Object.keys(one.toggles).some((toggle) => settings[toggle as Toggle]));

@@ -21,6 +21,8 @@ export interface Extension {
   readonly toggles: Readonly<Partial<Record<Toggle, string>>>;
   /** Its tools, whether they are on or off. */
   readonly toolNames: readonly string[];
+  /** Sets of tools, its own and others, that a client can ask for by one name. */
+  readonly profiles: Readonly<Record<string, readonly string[]>>;
   /**
    * The first flag that a tool needs and that is missing, or `null`.
    *
@@ -54,5 +56,7 @@ export interface OpenExtension {
   readonly door?: (rpc: (childId: string) => RequestListener) => Promise<Gatekeeper>;
   /** Answers the `readings` of its row. */
   readonly readings: Readonly<Record<string, Answer>>;
+  /** What the page can do to it, by path below `/page/api/`. */
+  readonly actions: Readonly<Record<string, Answer>>;
   close(): Promise<void>;
 }

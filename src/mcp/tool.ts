@@ -100,10 +100,19 @@ export class ToolRegistry {
   readonly #tools: readonly Tool[];
   readonly #byName = new Map<string, Tool>();
   readonly #enabledFlags: ReadonlySet<string>;
+  readonly #profiles: Readonly<Record<string, readonly string[]>>;
 
-  /** @param enabledFlags - flags in the tools' spelling (`--enable-bulk`) */
-  constructor(tools: readonly Tool[], enabledFlags: ReadonlySet<string> = new Set()) {
+  /**
+   * @param enabledFlags - flags in the tools' spelling (`--enable-bulk`)
+   * @param profiles - sets of tools by name; what a set names beyond the tools that are on is passed over
+   */
+  constructor(
+    tools: readonly Tool[],
+    enabledFlags: ReadonlySet<string> = new Set(),
+    profiles: Readonly<Record<string, readonly string[]>> = {},
+  ) {
     this.#tools = tools;
+    this.#profiles = profiles;
     this.#enabledFlags = enabledFlags;
     for (const tool of tools) {
       for (const name of [tool.name, ...(tool.aliases ?? [])]) {
@@ -116,11 +125,11 @@ export class ToolRegistry {
   /**
    * The callable tools of these faces, in the order of registration.
    *
-   * @param only - names or aliases of the wanted tools; default: all
+   * @param only - names or aliases of the wanted tools, or names of profiles; default: all
    * @throws RpcError -32602 as `find` for an unknown name
    */
   list(faces: readonly Face[], only?: readonly string[]): Tool[] {
-    const chosen = only && new Set(only.map((name) => this.find(name, faces)));
+    const chosen = only && new Set(only.flatMap((name) => this.#ofProfile(name, faces) ?? [this.find(name, faces)]));
     return this.#tools.filter(
       (tool) => isOffered(tool, faces) && this.#isEnabled(tool) && (chosen === undefined || chosen.has(tool)),
     );
@@ -147,6 +156,14 @@ export class ToolRegistry {
   /** The listed name for a name or an alias, whatever its face and flag; `null` for an unknown tool. */
   listedName(name: unknown): string | null {
     return typeof name === 'string' ? (this.#byName.get(name)?.name ?? null) : null;
+  }
+
+  /** The tools of a profile that are on; `null` for any other name. */
+  #ofProfile(name: string, faces: readonly Face[]): Tool[] | null {
+    const profile = Object.hasOwn(this.#profiles, name) ? this.#profiles[name] : undefined;
+    if (profile === undefined) return null;
+    const names = new Set(profile);
+    return this.#tools.filter((tool) => names.has(tool.name) && isOffered(tool, faces) && this.#isEnabled(tool));
   }
 
   #isEnabled({ flag }: Tool): boolean {

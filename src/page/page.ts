@@ -157,6 +157,7 @@ function apiOf(parts: PageParts): Router {
     res.status(204).end();
   });
   for (const [path, action] of Object.entries(actions)) api.post(`/${path}`, body, answer(action(parts)));
+  for (const [path, action] of Object.entries(parts.furtherActions)) api.post(`/${path}`, body, answer(action));
   return api;
 }
 

@@ -54,6 +54,8 @@ export interface PageParts {
   readonly doctor: (() => Promise<readonly FindingShown[]>) | null;
   /** What the page can ask of extensions; `null` for those that are off. */
   readonly furtherReadings: Readonly<Record<string, Answer | null>>;
+  /** What the page can do to extensions that are on. */
+  readonly furtherActions: Readonly<Record<string, Answer>>;
   /** Fires when the server stops. */
   readonly stopping: AbortSignal;
   readonly onFailure: FailureReporter;

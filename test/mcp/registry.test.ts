@@ -60,6 +60,18 @@ describe('the registry of tools', () => {
     expect(await ask({ registry: on }, 'tools/call', call('extra'))).toMatchObject(hi);
   });
 
+  it('gives the tools of a profile by one name, without those that are off', async () => {
+    const tools = [echo('plain'), echo('extra', { flag: '--enable-extra' }), echo('other')];
+    const profiles = { some: ['plain', 'extra', 'unknown'] };
+    const names = (flags: string[], only: string[]) =>
+      new ToolRegistry(tools, new Set(flags), profiles).list(['rpc'], only).map(({ name }) => name);
+    expect(names([], ['some'])).toEqual(['plain']);
+    expect(names(['--enable-extra'], ['some', 'other'])).toEqual(['plain', 'extra', 'other']);
+    expect(() => names([], ['none'])).toThrow('Unknown tool none');
+    const registry = new ToolRegistry(tools, new Set(), profiles);
+    expect(() => registry.find('other', ['rpc'], ['some'])).toThrow('there are plain');
+  });
+
   it('keeps the tools of one face from another', async () => {
     const registry = new ToolRegistry([echo('web'), echo('shell', { faces: ['stdio'] })]);
     expect(registry.list(['stdio']).map(({ name }) => name)).toEqual(['shell']);

@@ -15,6 +15,8 @@ import { addFleet, addHistory, fillStore, work } from './material.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const TOKEN = 'a-token-that-nobody-guesses-0123456789';
+/** Views that are drawn differently on a phone. */
+const AXE_ON_A_PHONE: ReadonlySet<string> = new Set(['Overview', 'Live', 'Conversations', 'Tools and kinds']);
 const VIEWS = ['Overview', 'Live', 'Conversations', 'Tools and kinds', 'Store', 'Settings', 'Doctor', 'Fleet'] as const;
 
 describe.skipIf(browserPath === null)('the page in a browser', () => {
@@ -102,7 +104,8 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
             const scrolled = `[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth).length`;
             expect([view, await page.evaluate(scrolled)]).toEqual([view, 0]);
             expect([view, await contrastFaults(page)]).toEqual([view, []]);
-          } else expect([view, await axeFaults(page)]).toEqual([view, []]);
+          } else if (at === 1440 || AXE_ON_A_PHONE.has(view)) expect([view, await axeFaults(page)]).toEqual([view, []]);
+          else expect([view, await contrastFaults(page)]).toEqual([view, []]);
         }
         await page.goto(`${stage.url}/#/conversations`);
         await openConversation(page);
@@ -239,7 +242,16 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
     });
   });
 
-  it('shows the fleet: children with what they say, and the blackboard, but no token and no folder', async () => {
+  it('shows the fleet: children, a drawn graph, values, the tree of a plan that is cancelled once it is confirmed', async () => {
+    const graph = { graph_id: 'review', nodes: [{ id: 'tests' }, { id: 'summary', label: 'Summary' }], edges: [] };
+    const operations = [
+      { op: 'add_edge', edge: { from: 'tests', to: 'summary' } },
+      { op: 'set_node_attribute', id: 'tests', key: 'state', value: 'done' },
+    ];
+    await stage.call('graph_mutate', { graph, operations });
+    const task = { kind: 'task', id: 'pause', node_id: 'tests', tool: 'wait', input: { ms: 60_000 } };
+    const root = { kind: 'sequence', children: [{ kind: 'task', node_id: 'tests', tool: 'noop' }, task] };
+    await stage.call('plan_run_bt', { tree: { id: 'slow', root }, run_id: 'slow-plan', background: true });
     await visit('fleet', async (page) => {
       const main = page.getByRole('main');
       await main.getByRole('button', { name: 'Output' }).click();
@@ -247,9 +259,29 @@ describe.skipIf(browserPath === null)('the page in a browser', () => {
       await output.getByText('something broke').waitFor();
       expect(await output.innerText()).toContain('<b>hello</b>');
       expect(await main.innerText()).toMatch(/terminated\s+reviewer\s+child-1\s+7 requests/);
-      expect(await page.getByRole('region', { name: 'Blackboard' }).innerText()).toMatch(/plan\s+1/);
+      await main.locator('.drawing .node.done').waitFor();
+      expect(await main.locator('.drawing .edge').count()).toBe(1);
+      await expect
+        .poll(() => page.getByRole('region', { name: 'Blackboard plan' }).innerText())
+        .toMatch(/plan:next\s+1/);
+      const plan = page.getByRole('region', { name: 'Plan slow-plan' });
+      await expect
+        .poll(() => plan.innerText())
+        .toMatch(/sequence\s+running\s+task noop tests\s+success\s+task pause\s+running/);
+      expect(await axeFaults(page)).toEqual([]);
+      await plan.getByRole('button', { name: 'Cancel plan slow-plan' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Cancel plan slow-plan?' });
+      await dialog.getByRole('button', { name: 'Cancel', exact: true }).first().click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(await plan.isVisible()).toBe(true);
+      await plan.getByRole('button', { name: 'Cancel plan slow-plan' }).click();
+      await dialog.locator('.danger').click();
+      await page.getByRole('status').filter({ hasText: 'Cancel: plan slow-plan.' }).waitFor();
+      await until(async () => {
+        await page.getByRole('button', { name: 'Refresh' }).click();
+        return (await plan.count()) === 0;
+      });
       expect(await (await page.request.get(`${stage.url}/page/api/fleet`)).text()).not.toMatch(/a-hash|secret/);
-      expect(await contrastFaults(page)).toEqual([]);
     });
   });
 

@@ -139,6 +139,35 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   });
 });
 
+describe('the fleet on the page', () => {
+  it('ends a child by an action that has proven where it comes from', async () => {
+    const token = 'a-token-that-nobody-guesses-0123456789';
+    const env = { MCP_PRUNER_ENABLE_FLEET: 'true', MCP_PRUNER_CHILD_COMMANDS: process.execPath };
+    const server = await openStage({ env: { ...env, MCP_PRUNER_AUTH_TOKEN: token } });
+    afterwards(() => server.close());
+    const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+      fetch(`${server.url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      });
+    const args = {
+      child_id: 'idle',
+      command: process.execPath,
+      args: ['-e', 'setInterval(() => {}, 1000)'],
+      prompt: '',
+    };
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'child_create', arguments: args } };
+    expect(await (await post('/rpc', call, { authorization: `Bearer ${token}` })).text()).toContain('running');
+    const cookie = (await post('/page/api/session', { token })).headers.get('set-cookie')?.split(';')[0] ?? '';
+    const session = await (await fetch(`${server.url}/page/api/session`, { headers: { cookie } })).json();
+    const { pageToken } = session as { pageToken: string };
+    expect((await post('/page/api/child-kill', { child_id: 'idle' }, { cookie })).status).toBe(403);
+    const killed = await post('/page/api/child-kill', { child_id: 'idle' }, { cookie, 'x-mcp-pruner-page': pageToken });
+    expect(await killed.json()).toMatchObject({ child_id: 'idle', state: 'killed' });
+  });
+});
+
 describe('conversations', () => {
   it('are shown under their project name, and say whether the provider verifies their history', async () => {
     const store = aStore();

@@ -4,7 +4,7 @@ import type { Board } from '../blackboard/board.ts';
 import { type Caller, correlationOf, eventOf, type Hints } from '../hints.ts';
 import type { FleetStore, PlanRecord, PlanState } from '../ports.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
-import { type PlanInput, PlanRun } from './run.ts';
+import { type OutlineRow, type PlanInput, PlanRun } from './run.ts';
 import { problemsOf, type Tree, tasksOf } from './tree.ts';
 
 /** The tools available to a plan. */
@@ -156,6 +156,11 @@ export class Plans {
       reason: record.reason ?? undefined,
       result: record.result ?? undefined,
     };
+  }
+
+  /** The tree of a run of this process; empty for any other. */
+  outline(runId: string): readonly OutlineRow[] {
+    return this.#live.get(runId)?.run.outline() ?? [];
   }
 
   async pause(runId: string) {

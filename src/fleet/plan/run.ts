@@ -4,7 +4,7 @@ import { Changes } from '../changes.ts';
 import type { Stigmergy } from '../stigmergy/stigmergy.ts';
 import { type Running, running, type World } from './interpreter.ts';
 import { StimulusQueue } from './scheduler.ts';
-import { type Status, type TaskNode, type Tree, tasksOf } from './tree.ts';
+import { nodesOf, type Status, type TaskNode, type Tree, type TreeNode, tasksOf } from './tree.ts';
 
 /** One tool call of a plan. */
 export interface Invocation {
@@ -39,6 +39,17 @@ export interface PlanRunOptions {
   readonly onNode: (id: string, status: Status) => void;
 }
 
+/** A node of a tree that is being run. */
+export interface OutlineRow {
+  /** From 1. */
+  readonly depth: number;
+  readonly kind: string;
+  /** Its id, or a task's tool and node; `''` for another node without an id. */
+  readonly name: string;
+  /** `null`: not reached yet. */
+  readonly status: Status | null;
+}
+
 export type StopReason = 'cancelled' | 'timeout' | 'server_stopped';
 
 export interface PlanOutcome {
@@ -57,6 +68,7 @@ const BOARD_PREFIX = 'bb:';
 
 /** One run of a tree. Ticks the tree on every wake-up until it ends or is stopped. */
 export class PlanRun {
+  readonly #statuses = new Map<TreeNode, Status>();
   readonly #options: PlanRunOptions;
   readonly #variables: Map<string, unknown>;
   readonly #tree: Running;
@@ -185,9 +197,18 @@ export class PlanRun {
       mayStart: (task) => this.#mayStart(task),
       start: (task, signal) => this.#start(task, AbortSignal.any([signal, this.#stopping.signal])),
       onStatus: (node, status) => {
+        this.#statuses.set(node, status);
         if (node.id !== undefined) this.#options.onNode(node.id, status);
       },
     };
+  }
+
+  /** The nodes of its tree in document order, with the status that each has reached. */
+  outline(): readonly OutlineRow[] {
+    return Array.from(nodesOf(this.#options.input.tree.root), ({ node, depth }) => ({
+      ...{ depth, kind: node.kind, status: this.#statuses.get(node) ?? null },
+      name: node.id ?? (node.kind === 'task' ? `${node.tool} ${node.node_id}` : ''),
+    }));
   }
 
   #mayStart(task: TaskNode): boolean {

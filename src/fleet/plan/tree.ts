@@ -45,7 +45,7 @@ const MAX_TREE_NODES = 500;
 const MAX_TREE_DEPTH = 32;
 
 /** A tree's nodes in document order, each with its depth from 1. */
-function* nodesOf(root: TreeNode): Generator<{ readonly node: TreeNode; readonly depth: number }> {
+export function* nodesOf(root: TreeNode): Generator<{ readonly node: TreeNode; readonly depth: number }> {
   const waiting = [{ node: root, depth: 1 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield next;

@@ -1,5 +1,5 @@
 import type { Extension } from '../../extensions/extension.ts';
-import { missingFlag, TOOL_NAMES } from './names.ts';
+import { missingFlag, PROFILES, TOOL_NAMES } from './names.ts';
 
 /** The fleet: child agents, graphs, the blackboard, pheromones and plans. Only what is known without loading it. */
 export const fleet: Extension = {
@@ -22,6 +22,7 @@ export const fleet: Extension = {
     enableCNP: '--enable-cnp',
   },
   toolNames: TOOL_NAMES,
+  profiles: PROFILES,
   missingFlag,
   keyedTools: [
     'child_create',
@@ -32,7 +33,7 @@ export const fleet: Extension = {
     'tx_begin',
     'graph_batch_mutate',
   ],
-  readings: ['fleet', 'child-log'],
+  readings: ['fleet', 'child-log', 'fleet-graph', 'fleet-board'],
   info: (settings) => ({
     timings: {
       btTickMs: settings.btTickMs,

@@ -25,6 +25,26 @@ const TOOLS_OF: Readonly<Record<string, readonly string[]>> = {
   '--enable-bulk': ['child_batch_create', 'graph_batch_mutate', 'bb_batch_set', 'stig_batch'],
 };
 
+/** What every agent needs beside: originals of cuts, and what tools returned before. */
+const OF_ALL = ['recover_text', 'recall'];
+
+/**
+ * Sets of tools for an agent of the fleet, by name: the description of all of its tools would cost each request of an agent
+ * some 16,000 tokens. `fleet-lead` starts and watches children, `fleet-worker` is one of them, `fleet-planner` works on graphs.
+ */
+export const PROFILES: Readonly<Record<string, readonly string[]>> = {
+  'fleet-lead': [
+    ...OF_ALL,
+    ...['child_create', 'child_list', 'child_status', 'child_cancel'],
+    ...['bb_set', 'bb_get', 'bb_query', 'graph_mutate'],
+  ],
+  'fleet-worker': [...OF_ALL, 'bb_set', 'bb_get', 'bb_query', 'graph_batch_mutate', 'stig_mark'],
+  'fleet-planner': [
+    ...OF_ALL,
+    ...['plan_run_bt', 'plan_status', 'plan_dry_run', 'plan_cancel', 'graph_mutate', 'bb_query'],
+  ],
+};
+
 /** All tools of the fleet. */
 export const TOOL_NAMES: readonly string[] = [...new Set(Object.values(TOOLS_OF).flat())];
 

@@ -20,7 +20,7 @@ import type { ChildGate } from '../ports/child-gate.ts';
 import { FleetResources } from '../resources.ts';
 import { serverOn } from '../servers.ts';
 import { missingFlag } from './names.ts';
-import { fleetReadings } from './page.ts';
+import { fleetActions, fleetReadings } from './page.ts';
 import { boardBatchTool, boardTools } from './tools/board-tools.ts';
 import { childBatchTool, childTools } from './tools/child-tools.ts';
 import { graphBatchTool, graphTools } from './tools/graph-tools.ts';
@@ -71,7 +71,8 @@ export async function openFleet(services: Services, { url, faces, mayStart }: Ex
   return {
     tools: (registry) => toolsOf(fleet, services, faces, registry, mayStart),
     door: gate && (async (rpc) => doorOf(gate, rpc, failures.of('child'))),
-    readings: fleetReadings(fleetStore, store.records),
+    readings: fleetReadings(fleet, fleetStore, store.records),
+    actions: fleetActions(fleet),
     close: () => fleet.close(),
   };
 }

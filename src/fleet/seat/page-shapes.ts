@@ -23,7 +23,40 @@ export interface FleetShown {
     readonly state: string;
     readonly progress: number;
     readonly startedMs: number;
+    /** Nodes of its tree in document order; empty for a run of another server. */
+    readonly outline: readonly {
+      readonly depth: number;
+      readonly kind: string;
+      readonly name: string;
+      readonly status: string | null;
+    }[];
   }[];
+  /** Whether this server can end children. */
+  readonly endsChildren: boolean;
+}
+
+export interface GraphShown {
+  readonly nodes: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  }[];
+  readonly edges: readonly { readonly from: string; readonly to: string; readonly label: string }[];
+  /** Nodes beyond those that are drawn. */
+  readonly more: number;
+}
+
+export interface BoardShown {
+  readonly entries: readonly {
+    readonly key: string;
+    /** JSON, at most 2,000 characters of it. */
+    readonly value: string;
+    readonly tags: readonly string[];
+    readonly version: number;
+    readonly updatedMs: number;
+    readonly expiresMs: number | null;
+  }[];
+  readonly more: boolean;
 }
 
 export interface ChildLogShown {

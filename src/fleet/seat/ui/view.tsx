@@ -1,8 +1,13 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { clock, compact, number } from '../../../page/ui/format.tsx';
+import { post, words } from '../../../page/ui/api.tsx';
+import { clock, compact, number, plural } from '../../../page/ui/format.tsx';
+import { Confirm } from '../../../page/ui/parts/confirm.tsx';
 import { Show, useLoaded } from '../../../page/ui/parts/loaded.tsx';
 import { Badge, Card, Empty, Head, Scroll, Table, Time } from '../../../page/ui/parts/pieces.tsx';
-import type { ChildLogShown, ChildShown, FleetShown } from '../page-shapes.ts';
+import { say } from '../../../page/ui/parts/toast.tsx';
+import type { BoardShown, ChildLogShown, ChildShown, FleetShown, GraphShown } from '../page-shapes.ts';
+import { Drawing } from './drawing.tsx';
 
 /** Children, graphs, the blackboard and plans that are under way. */
 export function FleetView() {
@@ -23,7 +28,7 @@ export function FleetView() {
               </p>
             </Empty>
           ) : (
-            <Fleet fleet={now} />
+            <Fleet fleet={now} onChange={fleet.reload} />
           )
         }
       </Show>
@@ -31,7 +36,13 @@ export function FleetView() {
   );
 }
 
-function Fleet({ fleet: { children, graphs, namespaces, plans } }: { fleet: FleetShown }) {
+function Fleet({
+  fleet: { children, graphs, namespaces, plans, endsChildren },
+  onChange,
+}: {
+  fleet: FleetShown;
+  onChange: () => void;
+}) {
   return (
     <>
       <Card title="Children">
@@ -40,58 +51,207 @@ function Fleet({ fleet: { children, graphs, namespaces, plans } }: { fleet: Flee
         ) : (
           <ul class="rows inner">
             {children.map((child) => (
-              <Child key={child.childId} child={child} />
+              <Child key={child.childId} child={child} canEnd={endsChildren} onChange={onChange} />
             ))}
           </ul>
         )}
       </Card>
       <Card title="Plans under way">
         {plans.length === 0 && <p class="quiet">None.</p>}
-        {plans.map(({ runId, mode, state, progress }) => (
-          <p key={runId}>
-            <code>{runId}</code> {mode}, {state}, {Math.round(progress * 100)} %
-          </p>
+        {plans.map((plan) => (
+          <Plan key={plan.runId} plan={plan} onChange={onChange} />
         ))}
       </Card>
-      <div class="two">
-        <Card title="Graphs" flush>
-          <Table label="Graphs" heads={['Graph', { amount: 'Version' }, 'Committed']}>
-            {graphs.map(({ graphId, version, committedMs }) => (
-              <tr key={graphId}>
+      <Card title="Graphs">
+        {graphs.length === 0 && <p class="quiet">None was committed yet: graph_mutate commits one.</p>}
+        {graphs.map(({ graphId, version, committedMs }, i) => (
+          <Opened
+            key={graphId}
+            title={graphId}
+            about={
+              <>
+                version {number(version)}, <Time ms={committedMs} />
+              </>
+            }
+            isOpen={i === 0}
+          >
+            <Graph id={graphId} version={version} />
+          </Opened>
+        ))}
+      </Card>
+      <Card title="Blackboard">
+        {namespaces.length === 0 && <p class="quiet">Nothing stands on it yet: bb_set writes.</p>}
+        {namespaces.map(({ namespace, entries, updatedMs }, i) => (
+          <Opened
+            key={namespace}
+            title={namespace}
+            about={
+              <>
+                {plural(entries, 'entry', 'entries')}, <Time ms={updatedMs} />
+              </>
+            }
+            isOpen={i === 0}
+          >
+            <Board namespace={namespace} version={updatedMs} />
+          </Opened>
+        ))}
+      </Card>
+    </>
+  );
+}
+
+/** Reads its contents only once it is opened. */
+function Opened({
+  title,
+  about,
+  isOpen,
+  children,
+}: {
+  title: string;
+  about: ComponentChildren;
+  isOpen: boolean;
+  children: ComponentChildren;
+}) {
+  const [open, setOpen] = useState(isOpen);
+  return (
+    <details class="opened" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <b class="breaks">{title}</b> <span class="quiet small">{about}</span>
+      </summary>
+      {open && children}
+    </details>
+  );
+}
+
+function Graph({ id, version }: { id: string; version: number }) {
+  const graph = useLoaded<GraphShown>('fleet-graph', { id, version });
+  return <Show of={graph}>{(now) => <Drawing graph={now} />}</Show>;
+}
+
+function Board({ namespace, version }: { namespace: string; version: number }) {
+  const board = useLoaded<BoardShown>('fleet-board', { namespace, version });
+  return (
+    <Show of={board}>
+      {({ entries, more }) => (
+        <>
+          <Table label={`Blackboard ${namespace}`} heads={['Key', 'Value', { amount: 'Version' }, 'Changed']}>
+            {entries.map(({ key, value, tags, version: at, updatedMs, expiresMs }) => (
+              <tr key={key}>
                 <th scope="row" class="breaks">
-                  {graphId}
+                  {key}
+                  {tags.length > 0 && <span class="quiet small"> {tags.join(', ')}</span>}
                 </th>
-                <td class="amount">{number(version)}</td>
                 <td>
-                  <Time ms={committedMs} />
+                  <code class="breaks">{value}</code>
                 </td>
-              </tr>
-            ))}
-          </Table>
-        </Card>
-        <Card title="Blackboard" flush>
-          <Table label="Blackboard" heads={['Namespace', { amount: 'Entries' }, 'Changed']}>
-            {namespaces.map(({ namespace, entries, updatedMs }) => (
-              <tr key={namespace}>
-                <th scope="row" class="breaks">
-                  {namespace}
-                </th>
-                <td class="amount">{number(entries)}</td>
+                <td class="amount">{number(at)}</td>
                 <td>
                   <Time ms={updatedMs} />
+                  {expiresMs !== null && (
+                    <span class="quiet small">
+                      , until <Time ms={expiresMs} />
+                    </span>
+                  )}
                 </td>
               </tr>
             ))}
           </Table>
-        </Card>
+          {more && <p class="quiet small">The newest {entries.length}; bb_query lists all.</p>}
+        </>
+      )}
+    </Show>
+  );
+}
+
+type PlanShown = FleetShown['plans'][number];
+
+function Plan({
+  plan: { runId, mode, state, progress, startedMs, outline },
+  onChange,
+}: {
+  plan: PlanShown;
+  onChange: () => void;
+}) {
+  return (
+    <section class="plan" aria-label={`Plan ${runId}`}>
+      <div class="text-foot">
+        <Badge tone={state === 'running' ? 'good' : 'warn'}>{state}</Badge>
+        <code class="breaks">{runId}</code>
+        <span class="quiet">
+          {mode}, {Math.round(progress)} %, since <Time ms={startedMs} />
+        </span>
+        <span class="far">
+          <Ending
+            name="Cancel"
+            of={`plan ${runId}`}
+            about="No further task starts, and the children that it started are ended."
+            path="plan-cancel"
+            body={{ run_id: runId }}
+            onDone={onChange}
+          />
+        </span>
       </div>
+      {outline.length > 0 && (
+        <ol class="outline">
+          {outline.map(({ depth, kind, name, status }, i) => (
+            <li key={i} style={{ paddingLeft: `${(depth - 1) * 1.4}rem` }}>
+              <span class={`dot ${status ?? ''}`} aria-hidden="true" /> {kind} <b class="breaks">{name}</b>{' '}
+              <span class="quiet small">{status ?? 'waits'}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+/** A button that ends something, once it is confirmed. */
+function Ending({
+  name,
+  of,
+  about,
+  path,
+  body,
+  onDone,
+}: {
+  name: string;
+  of: string;
+  about: string;
+  path: string;
+  body: object;
+  onDone: () => void;
+}) {
+  const [asking, setAsking] = useState(false);
+  const go = (): void => {
+    setAsking(false);
+    post(path, body).then(
+      () => {
+        say(`${name}: ${of}.`);
+        onDone();
+      },
+      (cause: unknown) => say(words(cause)),
+    );
+  };
+  return (
+    <>
+      <button type="button" class="quiet-danger" onClick={() => setAsking(true)}>
+        {name}
+        <span class="unseen"> {of}</span>
+      </button>
+      {asking && (
+        <Confirm title={`${name} ${of}?`} yes={name} onYes={go} onNo={() => setAsking(false)}>
+          <p>{about}</p>
+        </Confirm>
+      )}
     </>
   );
 }
 
 const TONES: Readonly<Record<string, string>> = { running: 'good', error: 'bad', killed: 'bad', lost: 'bad' };
 
-function Child({ child }: { child: ChildShown }) {
+const ENDED = new Set(['terminated', 'error', 'killed', 'lost']);
+
+function Child({ child, canEnd, onChange }: { child: ChildShown; canEnd: boolean; onChange: () => void }) {
   const [open, setOpen] = useState(false);
   const { childId, state, what, role, createdMs, stopReason, messages, tokensIn, tokensOut } = child;
   return (
@@ -110,6 +270,26 @@ function Child({ child }: { child: ChildShown }) {
         <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? 'Close' : 'Output'}
         </button>
+        {canEnd && !ENDED.has(state) && (
+          <>
+            <Ending
+              name="Cancel"
+              of={`child ${childId}`}
+              about="It is asked to end, and killed once its grace time is over."
+              path="child-cancel"
+              body={{ child_id: childId }}
+              onDone={onChange}
+            />
+            <Ending
+              name="Kill"
+              of={`child ${childId}`}
+              about="All its processes are killed at once. Work that it has not saved is lost."
+              path="child-kill"
+              body={{ child_id: childId }}
+              onDone={onChange}
+            />
+          </>
+        )}
       </div>
       {open && <Output id={childId} />}
     </li>

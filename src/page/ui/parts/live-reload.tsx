@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** A figure is read again so long after a request came, so that a busy proxy does not make the page busy. */
-const PAUSE_MS = 4_000;
+/** Figures are read again so long after a request came: the report of a full ledger holds the proxy for a moment. */
+const PAUSE_MS = 30_000;
 
 /** Calls back some seconds after requests came, while the page is seen. */
 export function useNews(onNews: () => void): void {
