@@ -14,7 +14,7 @@ describe('the context of a request', () => {
   it('has the project and the task that its headers name, beyond ASCII too', () => {
     const name = Buffer.from('café', 'utf8').toString('latin1');
     const { scope } = contextOf(request({ 'x-mcp-pruner-project': name, 'x-mcp-pruner-task': ' t1 ' }), 'r1');
-    expect(scope).toEqual({ project: 'café', task: 't1', requestId: 'r1' });
+    expect(scope).toMatchObject({ project: 'café', task: 't1', requestId: 'r1' });
     expect(contextOf(request({}), 'r2').scope.project).toBe('default');
   });
 
