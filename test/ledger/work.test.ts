@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { partsOf } from '../../src/cli/report-words.ts';
 import { readReport } from '../../src/ledger/ledger.ts';
 import { workOf } from '../../src/ledger/work.ts';
 import { json, startUpstream } from '../helpers/fake-upstream.ts';
@@ -62,8 +63,12 @@ describe('how the work goes', () => {
       ...{ turns: 10, userMessages: 2, corrections: 1, calls: 7, callsAgain: 2, recoveries: 1 },
       ...{ edits: 3, failedEdits: 1, redTests: 1, turnedGreen: 1, compactions: 0 },
     });
-    const { work } = await readReport(ledger, { sinceDay: '2020-01-01' });
-    expect(work.find(({ name }) => name === 'failedEdits')).toMatchObject({
+    const report = await readReport(ledger, { sinceDay: '2020-01-01' });
+    const shown = partsOf(report).find(({ title }) => title === 'How the work goes')?.rows ?? [];
+    expect(shown.find(([name]) => name === 'Edits that did not find their text')).toEqual([
+      ...['Edits that did not find their text', '1 of 3', '33.3 %', 'too few', '-', '-', '-', 'too few'],
+    ]);
+    expect(report.work.find(({ name }) => name === 'failedEdits')).toMatchObject({
       pruned: { part: 1, whole: 3, rate: 1 / 3, interval: null },
       control: { part: 0, whole: 0, rate: null },
       difference: null,
