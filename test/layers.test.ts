@@ -59,13 +59,13 @@ const layers: Readonly<Record<string, Layer>> = {
   ...Object.fromEntries(SERVICES.map((part) => [part, SERVICE])),
   config: { ...SERVICE, from: [...ENGINE, `${PROVIDERS}/facts`, `${EXTENSIONS}/settings`] },
   workers: { from: [...ENGINE, 'core'] },
-  fleet: { from: [...ENGINE, 'core/ports'] },
+  fleet: { from: [...ENGINE, 'core/ports', 'store/sql', 'store/text-codec', 'store/logs'], types: [EXTENSIONS] },
   'fleet/seat': { from: ['error-rows', ...INSIDE, ...FACES], types: ['app', EXTENSIONS] },
-  [EXTENSIONS]: { from: ['fleet/seat'], types: ['app', 'config', ...FACES] },
+  [EXTENSIONS]: { from: ['fleet/seat', 'fleet/tables'], types: ['app', 'config', 'store', ...FACES] },
   gc: { ...SERVICE, types: ['core/ports', 'store'] },
   resources: { from: [...ENGINE, EXTENSIONS], types: ['core/ports', 'store'] },
   keys: { ...SERVICE, types: ['core/ports', 'store'] },
-  store: { ...SERVICE, types: ['core/ports', 'fleet/ports'] },
+  store: { ...SERVICE, from: [...ENGINE, `${EXTENSIONS}/tables`] },
   ...Object.fromEntries(FACES.map((part) => [part, FACE])),
   app: { from: [...INSIDE, ...FACES, EXTENSIONS] },
   cli: { from: [...INSIDE, ...FACES, EXTENSIONS, 'app'] },
@@ -129,7 +129,7 @@ function allowed({ file, target, typeOnly }: Import): boolean {
 
 /** Files that may name a part that can be left out. */
 const seats: readonly { readonly part: string; readonly word: RegExp; readonly allowed: RegExp }[] = [
-  { part: 'the fleet', word: /fleet/i, allowed: /^(?:fleet|extensions|store|keys\/narrowed)\// },
+  { part: 'the fleet', word: /fleet/i, allowed: /^(?:fleet|extensions)\// },
 ];
 
 describe('the layers of the house', () => {

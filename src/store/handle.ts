@@ -10,7 +10,7 @@ import type { SegmentStore } from '../core/ports/segments.ts';
 import type { ShelfStore } from '../core/ports/shelf.ts';
 import type { Clock, Store } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
-import type { FleetStore } from '../fleet/ports.ts';
+import type { Sql } from './sql/steps.ts';
 import type { StoreLog } from './store-log.ts';
 
 /** Options of every store, for either database. */
@@ -77,8 +77,8 @@ export interface StoreHandle extends Store {
   readonly projectSettings: ProjectSettingsStore;
   /** Words of tool results. */
   readonly recall: RecallStore;
-  /** The fleet's tables. */
-  fleet(): Promise<FleetStore>;
+  /** The tables of extensions. */
+  readonly sql: Sql;
   /** Project ownership; loaded only if keys are required. */
   projects(): Promise<ProjectStore>;
   /** Access keys and their usage counters; loaded only if needed. */

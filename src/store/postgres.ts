@@ -21,7 +21,6 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import { StoreUnavailable } from '../errors.ts';
-import type { FleetStore } from '../fleet/ports.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
@@ -105,7 +104,7 @@ class DatabaseStore implements PostgresStore {
   readonly #database: Database;
   readonly #view: ReplicaView;
   readonly #uses: PendingUses;
-  readonly #rows: DatabaseSql;
+  readonly sql: DatabaseSql;
   readonly #parts: DatabaseParts;
   readonly #sweeper: Sweeper;
   readonly #seen: LRUCache<string, number>;
@@ -144,33 +143,28 @@ class DatabaseStore implements PostgresStore {
     this.#seen = new LRUCache({ max: MAX_SEEN });
     this.#justFound = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
     this.#brought = new LRUCache({ max: MAX_JUST_FOUND, ttl: JUST_FOUND_MS });
-    this.#rows = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
-    this.#parts = { database: this.#database, view: this.#view, rows: this.#rows };
-    this.segments = new StoredSegments(this.#rows, new DatabaseSegmentReads(this.#parts));
-    this.ledger = new StoredLedger(this.#rows);
+    this.sql = new DatabaseSql(this.#database, options.clock, this.#uses, options.maxEvents);
+    this.#parts = { database: this.#database, view: this.#view, rows: this.sql };
+    this.segments = new StoredSegments(this.sql, new DatabaseSegmentReads(this.#parts));
+    this.ledger = new StoredLedger(this.sql);
     this.recall = new DatabaseRecall(this.#parts, log);
-    this.compactions = new StoredCompactions(this.#rows);
-    this.projectSettings = new StoredProjectSettings(this.#rows);
-    this.browse = new StoredBrowse(this.#rows);
-    this.shelf = new StoredShelf(this.#rows);
-    this.records = new StoredRecords(this.#rows);
-    this.#sweeper = new Sweeper(this.#database, this.#rows, { ...options, ttlMs: this.#lifetimes.ttlMs });
+    this.compactions = new StoredCompactions(this.sql);
+    this.projectSettings = new StoredProjectSettings(this.sql);
+    this.browse = new StoredBrowse(this.sql);
+    this.shelf = new StoredShelf(this.sql);
+    this.records = new StoredRecords(this.sql);
+    this.#sweeper = new Sweeper(this.#database, this.sql, { ...options, ttlMs: this.#lifetimes.ttlMs });
     this.#ready = this.#view.start();
-  }
-
-  async fleet(): Promise<FleetStore> {
-    const { StoredFleet } = await import('./fleet/fleet-store.ts');
-    return new StoredFleet(this.#rows);
   }
 
   async projects(): Promise<ProjectStore> {
     const { StoredProjects } = await import('./projects.ts');
-    return new StoredProjects(this.#rows);
+    return new StoredProjects(this.sql);
   }
 
   async keys(): Promise<KeyStore> {
     const { StoredKeys } = await import('./keys.ts');
-    return new StoredKeys(this.#rows);
+    return new StoredKeys(this.sql);
   }
 
   ready(): Promise<void> {
@@ -216,7 +210,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   epoch(): string {
-    return `${this.#view.deleted}.${epochSlice(this.#rows.nowMs(), this.#lifetimes)}`;
+    return `${this.#view.deleted}.${epochSlice(this.sql.nowMs(), this.#lifetimes)}`;
   }
 
   async findDecisions(keys: readonly string[]): Promise<Map<string, Decision>> {
@@ -225,7 +219,7 @@ class DatabaseStore implements PostgresStore {
     const rows = asked.length === 0 ? [] : await this.#database.query<DecisionRow>(FIND_DECISIONS, [asked.map(toPg)]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
     const found = new Map<string, Decision>();
-    const nowMs = this.#rows.nowMs();
+    const nowMs = this.sql.nowMs();
     for (const key of keys) {
       const row = byKey.get(key) ?? brought.get(key);
       const just = this.#justFound.get(key);
@@ -236,7 +230,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   async commit(batch: StoreBatch, waitMs: number): Promise<Committed> {
-    const nowMs = this.#rows.nowMs();
+    const nowMs = this.sql.nowMs();
     if (batch.decisions.length + (batch.sent?.length ?? 0) === 0) {
       return { missing: await this.#touch(batch.touch, nowMs), refused: [], known: [] };
     }
@@ -267,7 +261,7 @@ class DatabaseStore implements PostgresStore {
       rows.flatMap((row): [string, DecisionRow][] => (row.what === 'decision' ? [[row.key, row]] : [])),
     );
     for (const key of keys) this.#brought.set(key, { row: decisions.get(key) ?? null });
-    const nowMs = this.#rows.nowMs();
+    const nowMs = this.sql.nowMs();
     const alive = rows.filter(
       ({ what, key, expires_ms }) => what === 'sent' && this.#uses.use('sent', key, expires_ms, nowMs),
     );
@@ -275,7 +269,7 @@ class DatabaseStore implements PostgresStore {
   }
 
   findPrune(pruneId: string): Promise<StoredPrune | null> {
-    return findPrune(this.#rows, pruneId);
+    return findPrune(this.sql, pruneId);
   }
 
   async findOriginal(pruneId: string): Promise<string | null> {
@@ -284,7 +278,7 @@ class DatabaseStore implements PostgresStore {
        FROM mcp_pruner.prune p JOIN mcp_pruner.snapshot s ON s.id = p.snapshot WHERE p.prune_id = $1`,
       [toPg(pruneId)],
     );
-    if (!row || !this.#uses.use('prune', pruneId, row.expires_ms, this.#rows.nowMs())) return null;
+    if (!row || !this.#uses.use('prune', pruneId, row.expires_ms, this.sql.nowMs())) return null;
     const text = await intactText(row, this.#options.hashOf);
     if (text === null) await this.#dropDamaged(row.hash, pruneId);
     return text;
@@ -302,13 +296,13 @@ class DatabaseStore implements PostgresStore {
   }
 
   async knownPruneIds(pruneIds: readonly string[]): Promise<Set<string>> {
-    const missing = new Set(await this.#touch(pruneIds, this.#rows.nowMs()));
+    const missing = new Set(await this.#touch(pruneIds, this.sql.nowMs()));
     return new Set(pruneIds.filter((id) => !missing.has(id)));
   }
 
   async markServed(textHashes: readonly string[]): Promise<void> {
     if (textHashes.length === 0) return;
-    const expiresMs = this.#rows.nowMs() + this.#lifetimes.ttlMs;
+    const expiresMs = this.sql.nowMs() + this.#lifetimes.ttlMs;
     await this.#database.write(
       `WITH new AS (SELECT h, row_number() OVER (ORDER BY h) AS n FROM (SELECT DISTINCT unnest($1::text[]) AS h) x),
             base AS (SELECT mcp_pruner.next_seq('served', (SELECT count(*) FROM new)) AS seq)
@@ -324,7 +318,7 @@ class DatabaseStore implements PostgresStore {
   wasServed(textHashes: readonly string[]): Promise<Set<string>> {
     // no query: every replica receives notifications of served texts
     if (this.#database.isClosed) return Promise.reject(new StoreUnavailable('closed'));
-    const nowMs = this.#rows.nowMs();
+    const nowMs = this.sql.nowMs();
     return Promise.resolve(
       new Set(textHashes.filter((hash) => this.#uses.use('served', hash, this.#view.servedUntil(hash), nowMs))),
     );
@@ -335,7 +329,7 @@ class DatabaseStore implements PostgresStore {
       `INSERT INTO mcp_pruner.left_alone (id, prefix_hash, expires_ms)
        VALUES (mcp_pruner.next_seq('left_alone', 1) + 1, $1, $2)
        ON CONFLICT (prefix_hash) DO UPDATE SET id = excluded.id, expires_ms = excluded.expires_ms`,
-      [toPg(prefixHash), this.#rows.nowMs() + this.#lifetimes.sentTtlMs],
+      [toPg(prefixHash), this.sql.nowMs() + this.#lifetimes.sentTtlMs],
       undefined,
       'repeatable',
     );
@@ -344,29 +338,29 @@ class DatabaseStore implements PostgresStore {
   async refusedConversations(): Promise<readonly string[]> {
     const rows = await this.#database.query<{ prefix_hash: string }>(
       'SELECT prefix_hash FROM mcp_pruner.left_alone WHERE expires_ms > $1 ORDER BY id DESC LIMIT 10000',
-      [this.#rows.nowMs()],
+      [this.sql.nowMs()],
     );
     return rows.map(({ prefix_hash }) => prefix_hash);
   }
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length > 0) await this.#rows.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
+    if (records.length > 0) await this.sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {
-    return usageSince(this.#rows, sinceDay);
+    return usageSince(this.sql, sinceDay);
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.#rows.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
+    if (events.length > 0) await this.sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {
-    return listEvents(this.#rows, query);
+    return listEvents(this.sql, query);
   }
 
   id(): Promise<string | null> {
-    return storeIdIn(this.#rows);
+    return storeIdIn(this.sql);
   }
 
   async stats(): ReturnType<Store['stats']> {
@@ -400,7 +394,7 @@ class DatabaseStore implements PostgresStore {
     const served = this.#uses.pending(MAX_JUST_FOUND).some(({ kind }) => kind === 'served');
     const usesLeft = await writeUses(this.#database, this.#uses);
     if (served) await this.look(); // served texts that were written now count as known
-    const { more, ...did } = await this.#sweeper.step(this.#rows.nowMs());
+    const { more, ...did } = await this.#sweeper.step(this.sql.nowMs());
     if (did.expired + did.evicted > 0) {
       await this.look();
       this.#options.log?.info(did, 'store swept');

@@ -22,7 +22,6 @@ import type {
   UsageTotal,
 } from '../core/ports.ts';
 import type { StoreUnavailable } from '../errors.ts';
-import type { FleetStore } from '../fleet/ports.ts';
 import { StoredBrowse } from './browse/lists.ts';
 import { StoredCompactions } from './compactions/lists.ts';
 import type { StoreHandle, StoreOptions } from './handle.ts';
@@ -94,7 +93,7 @@ class FileStore implements SqliteStore {
   readonly #lifetimes: Lifetimes;
   readonly #holder: ConnectionHolder;
   readonly #access: Access;
-  readonly #sql: FileSql;
+  readonly sql: FileSql;
   readonly #checkpointer: Checkpointer | null;
   readonly #sweeper: Sweeper;
   readonly #batches: Batches;
@@ -119,18 +118,18 @@ class FileStore implements SqliteStore {
         this.#generation = null;
       },
     });
-    this.#sql = new FileSql(this.#access, options.maxEvents);
+    this.sql = new FileSql(this.#access, options.maxEvents);
     const { maxBytes, conversationShare = 1 } = options;
     this.#batches = new Batches(this.#access, { ...this.#lifetimes, maxBytes, conversationShare });
-    this.segments = new StoredSegments(this.#sql, new FileSegmentReads(this.#access, this.#holder));
-    this.ledger = new StoredLedger(this.#sql);
-    this.recall = new FileRecall(this.#access, this.#sql);
-    this.compactions = new StoredCompactions(this.#sql);
-    this.projectSettings = new StoredProjectSettings(this.#sql);
+    this.segments = new StoredSegments(this.sql, new FileSegmentReads(this.#access, this.#holder));
+    this.ledger = new StoredLedger(this.sql);
+    this.recall = new FileRecall(this.#access, this.sql);
+    this.compactions = new StoredCompactions(this.sql);
+    this.projectSettings = new StoredProjectSettings(this.sql);
     this.browse = new StoredBrowse(this.#access);
-    this.shelf = new StoredShelf(this.#sql);
-    this.records = new StoredRecords(this.#sql);
-    this.#sweeper = new Sweeper(this.#access, this.#sql, this.#checkpointer, options);
+    this.shelf = new StoredShelf(this.sql);
+    this.records = new StoredRecords(this.sql);
+    this.#sweeper = new Sweeper(this.#access, this.sql, this.#checkpointer, options);
     this.#holder.problem();
   }
 
@@ -173,19 +172,14 @@ class FileStore implements SqliteStore {
     }
   }
 
-  async fleet(): Promise<FleetStore> {
-    const { StoredFleet } = await import('./fleet/fleet-store.ts');
-    return new StoredFleet(this.#sql);
-  }
-
   async projects(): Promise<ProjectStore> {
     const { StoredProjects } = await import('./projects.ts');
-    return new StoredProjects(this.#sql);
+    return new StoredProjects(this.sql);
   }
 
   async keys(): Promise<KeyStore> {
     const { StoredKeys } = await import('./keys.ts');
-    return new StoredKeys(this.#sql);
+    return new StoredKeys(this.sql);
   }
 
   epoch(): string {
@@ -304,7 +298,7 @@ class FileStore implements SqliteStore {
   }
 
   async addUsage(records: readonly UsageRecord[]): Promise<void> {
-    if (records.length > 0) await this.#sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
+    if (records.length > 0) await this.sql.write(() => addUsage(records), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   usage(sinceDay: string): Promise<readonly UsageTotal[]> {
@@ -312,7 +306,7 @@ class FileStore implements SqliteStore {
   }
 
   async addEvents(events: readonly EventRecord[]): Promise<void> {
-    if (events.length > 0) await this.#sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
+    if (events.length > 0) await this.sql.write(() => addEvents(events), { waitMs: BACKGROUND_WAIT_MS });
   }
 
   events(query: Parameters<Store['events']>[0]): Promise<readonly StoredEvent[]> {

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { FleetStore } from '../../src/fleet/ports.ts';
+import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
 import { aChild } from '../contract/fleet-store.suite.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { openStore, tempPath } from '../store/helpers.ts';
@@ -8,7 +9,7 @@ import { childrenOn, FakeMachine, PID } from './fake-machine.ts';
 const clock = manualClock();
 
 async function fleetStore(): Promise<FleetStore> {
-  const store = await openStore(tempPath(), { clock }).fleet();
+  const store = new StoredFleet(openStore(tempPath(), { clock }).sql);
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
   return store;
 }

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { openStore, tempPath } from '../store/helpers.ts';
 import { childrenOn, FakeMachine } from './fake-machine.ts';
@@ -7,7 +8,7 @@ const SECOND_MS = 1_000;
 
 async function startLimited(machine: FakeMachine) {
   const clock = manualClock();
-  const children = childrenOn('here', await openStore(tempPath(), { clock }).fleet(), clock, machine);
+  const children = childrenOn('here', new StoredFleet(openStore(tempPath(), { clock }).sql), clock, machine);
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] });
   await children.open();
   const limits = { cpu_percent: 50 };

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
 import { manualClock } from '../contract/store.suite.ts';
 import { openStore, tempPath } from '../store/helpers.ts';
 import { childrenOn, FakeMachine } from './fake-machine.ts';
@@ -16,7 +17,7 @@ it('many who wait for the end of a child cause no warning of a leak', async () =
   const onWarning = ({ name }: Error): void => void warnings.push(name);
   process.on('warning', onWarning);
   const clock = manualClock();
-  const children = childrenOn('here', await openStore(tempPath(), { clock }).fleet(), clock, new SlowMachine());
+  const children = childrenOn('here', new StoredFleet(openStore(tempPath(), { clock }).sql), clock, new SlowMachine());
   await children.open();
   await children.create({ child_id: 'c', command: process.execPath }, {}, { childId: null });
   const ends = await Promise.all(Array.from({ length: 15 }, () => children.cancel('c', 2_000)));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
 import { openPostgresStore, type PostgresStore } from '../../src/store/postgres.ts';
 import { aCommit, anEvent, aWrite, type FleetBench, fleetStoreSuite } from '../contract/fleet-store.suite.ts';
 import { manualClock } from '../contract/store.suite.ts';
@@ -19,7 +20,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     const clock = manualClock();
     const store = await openAt(await emptyDatabase(), clock);
     return {
-      store: await store.fleet(),
+      store: new StoredFleet(store.sql),
       clock,
       events: () => store.events({ fromSeq: 0, limit: 10_000 }),
       logs: (childId) => store.records.childLogs({ childId, fromSeq: 0, limit: 100 }),
@@ -31,7 +32,11 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     it('delivers each change of the blackboard once and in order to a watcher while both write', async () => {
       const url = await emptyDatabase();
       const [one, other] = await Promise.all([openAt(url), openAt(url)]);
-      const [writer, second, reader] = [await one.fleet(), await other.fleet(), await other.fleet()];
+      const [writer, second, reader] = [
+        new StoredFleet(one.sql),
+        new StoredFleet(other.sql),
+        new StoredFleet(other.sql),
+      ];
       const writes = [writer, second].flatMap(({ board }, w) =>
         Array.from({ length: 15 }, (_, i) =>
           board.set([aWrite(`k${i % 4}`, w), aWrite(`w${w}-${i}`)], () => [anEvent('bb')]),
@@ -56,7 +61,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     it('gives a lock to one of those who want it, and a version to one of those who commit', async () => {
       const url = await emptyDatabase();
       const stores = await Promise.all([openAt(url), openAt(url)]);
-      const fleets = await Promise.all(stores.map((store) => store.fleet()));
+      const fleets = await Promise.all(stores.map((store) => new StoredFleet(store.sql)));
       const asked = Array.from({ length: 10 }, (_, i) => ({
         graphId: 'g',
         holder: `h${i}`,

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { ChildRecord } from '../../src/fleet/ports.ts';
+import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
 import { encodeBody } from '../../src/store/decision-codec.ts';
 import { openSqliteStore } from '../../src/store/sqlite.ts';
 import { Agent } from '../gc/agent.ts';
@@ -119,7 +120,7 @@ export async function fillStore(path: string, requests: number, texts = requests
 export async function addFleet(path: string): Promise<void> {
   const options = { clock: { nowMs: () => Date.now() }, ttlMs: 86_400_000, maxBytes: 1e9, maxEvents: 1_000 };
   const store = openSqliteStore({ path, ...options });
-  const fleet = await store.fleet();
+  const fleet = new StoredFleet(store.sql);
   const about = { runId: null, opId: null, jobId: null, graphId: null, nodeId: null, childId: null };
   const record: ChildRecord = {
     ...{ childId: 'child-1', state: 'terminated', agent: 'codex', command: null, role: 'reviewer', limits: {} },

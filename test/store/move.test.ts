@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { textHash } from '../../src/core/hash.ts';
 import type { FleetStore } from '../../src/fleet/ports.ts';
+import { StoredFleet } from '../../src/fleet/tables/fleet-store.ts';
 import type { StoreHandle } from '../../src/store/handle.ts';
 import { moveStore } from '../../src/store/move/move.ts';
 import { openPostgresSide } from '../../src/store/move/postgres-side.ts';
@@ -56,7 +57,7 @@ async function fill(store: StoreHandle): Promise<void> {
     set: [{ segment: 's1', action: 'pin', scope: '', upTo: -1 }],
     clear: [],
   });
-  await fillFleet(await store.fleet());
+  await fillFleet(new StoredFleet(store.sql));
   await sweepAll(store);
 }
 
@@ -116,7 +117,7 @@ async function seen(store: StoreHandle): Promise<unknown> {
     reply: await store.records.claimReply('tool', 'key', 'hash', 1),
     segments: await store.segments.segments(conversation, { limit: 10 }),
     directives: (await store.segments.directives('p'))?.directives,
-    fleet: await seenOfFleet(await store.fleet()),
+    fleet: await seenOfFleet(new StoredFleet(store.sql)),
   };
 }
 

@@ -19,6 +19,7 @@ import { Fleet } from '../fleet.ts';
 import type { ChildGate } from '../ports/child-gate.ts';
 import { FleetResources } from '../resources.ts';
 import { serverOn } from '../servers.ts';
+import { StoredFleet } from '../tables/fleet-store.ts';
 import { missingFlag } from './names.ts';
 import { fleetActions, fleetReadings } from './page.ts';
 import { boardBatchTool, boardTools } from './tools/board-tools.ts';
@@ -30,7 +31,7 @@ import { stigmergyBatchTool, stigmergyTools } from './tools/stigmergy-tools.ts';
 /** Opens the fleet over the store. */
 export async function openFleet(services: Services, { url, faces, mayStart }: ExtensionPlace): Promise<OpenExtension> {
   const { settings, store, clock, ids, failures, resources, env = {}, cwd = '/' } = services;
-  const fleetStore = await store.fleet();
+  const fleetStore = new StoredFleet(store.sql);
   const instanceId = serverOn(hostname(), ids.uuid());
   const onFailure = failures.of({ extension: 'fleet' });
   const roots = settings.childRoots.length > 0 ? settings.childRoots : [cwd];

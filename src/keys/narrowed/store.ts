@@ -18,7 +18,7 @@ import type {
   StoredPrune,
   UsageTotal,
 } from '../../core/ports.ts';
-import type { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../errors.ts';
 import type { StoreHandle } from '../../store/handle.ts';
 import { NarrowedBrowse } from './browse.ts';
 import { NarrowedCompactions } from './compactions.ts';
@@ -183,8 +183,11 @@ export class NarrowedStore implements StoreHandle {
     return Promise.resolve(false);
   }
 
-  /** The fleet has no projects. */
-  fleet = unsupported;
+  /** Extensions have no projects. */
+  get sql(): never {
+    throw new StoreUnavailable('unsupported');
+  }
+
   projects = unsupported;
   keys = unsupported;
 

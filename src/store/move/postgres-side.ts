@@ -1,10 +1,11 @@
 import type { Clock } from '../../core/ports.ts';
+import { extensionTables } from '../../extensions/tables.ts';
 import { shownUrl } from '../postgres/connection-config.ts';
 import { Database } from '../postgres/database.ts';
 import { fromPg, toPg } from '../postgres/text.ts';
 import { postgresStatement } from '../sql/common-sql.ts';
 import { sideName } from './side-name.ts';
-import { BOARD_GOES_ON, type MovedTable, type Side, type Value } from './tables.ts';
+import type { MovedTable, Side, Value } from './tables.ts';
 
 const WAIT_MS = 60_000;
 
@@ -53,8 +54,9 @@ export async function openPostgresSide(url: string, readonly: boolean, clock: Cl
       for (const log of ['event', 'child_log']) await numbersGoOn(database, log, 'seq');
       for (const log of ['served', 'left_alone']) await numbersGoOn(database, log, 'id');
       for (const table of IDENTITIES) await identityGoesOn(database, table, 'id');
-      for (const table of NUMBERED) await identityGoesOn(database, table, 'seq');
-      for (const sql of BOARD_GOES_ON) await database.write(postgresStatement(sql), []);
+      for (const [table, column] of Object.entries(extensionTables.numbered))
+        await identityGoesOn(database, table, column);
+      for (const sql of extensionTables.afterMove) await database.write(postgresStatement(sql), []);
     },
     async origin() {
       const [row] = await query("SELECT name FROM mcp_pruner.meter WHERE name LIKE 'moved_from:%'");
@@ -87,9 +89,7 @@ const IDENTITIES = [
   'ledger_turn',
   'ledger_step',
   'project_setting',
-  'fleet_graph_version',
 ];
-const NUMBERED = ['fleet_child', 'fleet_plan', 'fleet_contract'];
 
 async function identityGoesOn(database: Database, table: string, column: string): Promise<void> {
   await database.query(

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
+import { extensionTables } from '../../extensions/tables.ts';
 import { Connection } from '../sqlite/connection.ts';
 import { sideName } from './side-name.ts';
-import { BOARD_GOES_ON, type MovedTable, type Side, type Value } from './tables.ts';
+import type { MovedTable, Side, Value } from './tables.ts';
 
 /** The tables of a SQLite file. @throws errors of the file system or SQLite, or a StoreFileError */
 export function openSqliteSide(path: string, readonly: boolean): Side {
@@ -43,7 +44,7 @@ export function openSqliteSide(path: string, readonly: boolean): Side {
       })();
     },
     async finish() {
-      for (const sql of BOARD_GOES_ON) db.prepare(sql).run(); // other sequences continue after their largest number ever used
+      for (const sql of extensionTables.afterMove) db.prepare(sql).run(); // other sequences continue after their largest number ever used
     },
     async origin() {
       const row = db.prepare('SELECT name FROM meter WHERE name LIKE ?').pluck().get('moved_from:%');

@@ -1,3 +1,4 @@
+import { extensionTables } from '../../extensions/tables.ts';
 import { TURN_COLUMNS } from '../ledger-rows.ts';
 
 /** A value as both databases hold it. */
@@ -14,7 +15,10 @@ export interface MovedTable {
   readonly page: number;
 }
 
-const table = (name: string, key: string, columns: string, text = '', page = 1_000): MovedTable => ({
+/** A row of `movedTables`: name, key, columns, columns that may contain NUL, rows read at a time. */
+export type MovedRow = readonly [name: string, key: string, columns: string, text?: string, page?: number];
+
+const table = (...[name, key, columns, text = '', page = 1_000]: MovedRow): MovedTable => ({
   name,
   key: key.split(' '),
   columns: columns.split(' '),
@@ -24,7 +28,7 @@ const table = (name: string, key: string, columns: string, text = '', page = 1_0
 
 /**
  * All moved tables, in an order in which no row refers to a later table. Counters kept by triggers (`meter`,
- * `conversation_bytes`, `directive_generation`, `fleet_counter`) are rebuilt by the other side's triggers.
+ * `conversation_bytes`, `directive_generation`, those of extensions) are rebuilt by the other side's triggers.
  */
 export const movedTables: readonly MovedTable[] = [
   table('snapshot', 'id', 'id hash encoding packing text_bytes stored_bytes data', '', 20),
@@ -107,59 +111,7 @@ export const movedTables: readonly MovedTable[] = [
   table('key_count', 'key span', 'key span at used most'),
   table('key_used', 'key', 'key at_ms'),
   table('project_setting', 'id', 'id project at_ms author settings', 'project author settings'),
-  table('fleet_graph', 'graph_id', 'graph_id version committed_ms', 'graph_id'),
-  table('fleet_graph_version', 'id', 'id graph_id version committed_ms bytes packed data', 'graph_id', 20),
-  table(
-    'fleet_snapshot',
-    'tx_id',
-    'tx_id graph_id base_version started_ms state ended_ms final_version owner note expires_ms revision bytes packed data',
-    'tx_id graph_id owner note',
-    20,
-  ),
-  table(
-    'fleet_lock',
-    'lock_id',
-    'lock_id graph_id holder acquired_ms refreshed_ms expires_ms',
-    'lock_id graph_id holder',
-  ),
-  table(
-    'fleet_board',
-    'key',
-    'key namespace value bytes tags created_ms updated_ms expires_ms version',
-    'key namespace',
-    100,
-  ),
-  table('fleet_board_tag', 'tag key', 'tag key', 'tag key'),
-  table(
-    'fleet_board_event',
-    'version',
-    'version kind key namespace ts_ms reason entry previous bytes',
-    'key namespace',
-    100,
-  ),
-  table('fleet_point', 'node_id type', 'node_id type intensity updated_ms', 'node_id type'),
-  table(
-    'fleet_child',
-    'seq',
-    'seq child_id state run_id token_hash ended_ms record spec stdout_at stderr_at',
-    'child_id run_id',
-    100,
-  ),
-  table('fleet_plan', 'seq', 'seq run_id op_id state record', 'run_id op_id', 100),
-  table('fleet_contract', 'seq', 'seq call_id agent_id status until_ms record', 'call_id agent_id', 100),
-];
-
-/**
- * Blackboard counters that no trigger maintains: its last version, and the last version whose change was deleted. The
- * statements are Common SQL.
- */
-export const BOARD_GOES_ON = [
-  `UPDATE main.fleet_counter SET value = coalesce((SELECT max(version) FROM
-     (SELECT version FROM main.fleet_board UNION ALL SELECT version FROM main.fleet_board_event) known), 0)
-   WHERE name = 'board_version' AND value = 0`,
-  `UPDATE main.fleet_counter SET value = coalesce((SELECT min(version) - 1 FROM main.fleet_board_event),
-     (SELECT value FROM main.fleet_counter WHERE name = 'board_version'))
-   WHERE name = 'board_dropped' AND value = 0`,
+  ...extensionTables.moved.map((row) => table(...row)),
 ];
 
 /** One side of a move: rows in pages, sorted by key. */

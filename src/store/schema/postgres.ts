@@ -1,12 +1,12 @@
+import { extensionTables } from '../../extensions/tables.ts';
 import { postgresDefinitions } from '../sql/common-sql.ts';
-import { FLEET_TABLES } from './fleet-tables.ts';
 import { COMMIT_FUNCTIONS } from './postgres-commit.ts';
 import { TABLES } from './tables.ts';
 
 /** The schema of a PostgreSQL database, in the schema `mcp_pruner` that the runner creates. */
 export function postgresSchema(): string {
-  const tables = postgresDefinitions(TABLES + FLEET_TABLES);
-  return [TEXTS, tables, INDEX, COUNTING, FLEET_COUNTING, COMMIT_FUNCTIONS].join('');
+  const tables = postgresDefinitions(TABLES + extensionTables.common);
+  return [TEXTS, tables, INDEX, COUNTING, extensionTables.postgres, COMMIT_FUNCTIONS].join('');
 }
 
 /**
@@ -168,32 +168,4 @@ const COUNTING = `
   END $$;
   CREATE TRIGGER recall_counted AFTER INSERT OR DELETE OR UPDATE OF index_bytes ON mcp_pruner.recall
     FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_recall();
-`;
-
-const FLEET_COUNTING = `
-  CREATE FUNCTION mcp_pruner.count_board() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    IF TG_OP = 'INSERT' THEN
-      UPDATE mcp_pruner.fleet_counter SET value = value + 1 WHERE name = 'board_entries';
-      UPDATE mcp_pruner.fleet_counter SET value = value + NEW.bytes WHERE name = 'board_bytes';
-    ELSE
-      UPDATE mcp_pruner.fleet_counter SET value = value - 1 WHERE name = 'board_entries';
-      UPDATE mcp_pruner.fleet_counter SET value = value - OLD.bytes WHERE name = 'board_bytes';
-    END IF;
-    RETURN NULL;
-  END $$;
-  CREATE TRIGGER fleet_board_counted AFTER INSERT OR DELETE ON mcp_pruner.fleet_board
-    FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_board();
-  CREATE FUNCTION mcp_pruner.count_board_event() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN
-    IF TG_OP = 'INSERT' THEN
-      UPDATE mcp_pruner.fleet_counter SET value = value + NEW.bytes WHERE name = 'board_event_bytes';
-    ELSE
-      UPDATE mcp_pruner.fleet_counter SET value = value - OLD.bytes WHERE name = 'board_event_bytes';
-      UPDATE mcp_pruner.fleet_counter SET value = greatest(value, OLD.version) WHERE name = 'board_dropped';
-    END IF;
-    RETURN NULL;
-  END $$;
-  CREATE TRIGGER fleet_board_event_counted AFTER INSERT OR DELETE ON mcp_pruner.fleet_board_event
-    FOR EACH ROW EXECUTE FUNCTION mcp_pruner.count_board_event();
 `;

@@ -1,10 +1,10 @@
+import { extensionTables } from '../../extensions/tables.ts';
 import { sqliteDefinitions } from '../sql/common-sql.ts';
-import { FLEET_TABLES } from './fleet-tables.ts';
 import { TABLES } from './tables.ts';
 
 /** The schema of a SQLite file. */
 export function sqliteSchema(): string {
-  return [TEXTS, sqliteDefinitions(TABLES + FLEET_TABLES), INDEX, COUNTING, FLEET_COUNTING].join('');
+  return [TEXTS, sqliteDefinitions(TABLES + extensionTables.common), INDEX, COUNTING, extensionTables.sqlite].join('');
 }
 
 /**
@@ -120,23 +120,5 @@ const COUNTING = `
     UPDATE meter SET value = value - OLD.chars WHERE name = 'recalled_chars';
     UPDATE meter SET value = value - OLD.index_bytes - 256 WHERE name = 'stored_bytes';
     UPDATE recall SET newer = OLD.newer WHERE project = OLD.project AND call = OLD.call AND call <> '' AND newer = OLD.id;
-  END;
-`;
-
-const FLEET_COUNTING = `
-  CREATE TRIGGER fleet_board_added AFTER INSERT ON fleet_board BEGIN
-    UPDATE fleet_counter SET value = value + 1 WHERE name = 'board_entries';
-    UPDATE fleet_counter SET value = value + new.bytes WHERE name = 'board_bytes';
-  END;
-  CREATE TRIGGER fleet_board_removed AFTER DELETE ON fleet_board BEGIN
-    UPDATE fleet_counter SET value = value - 1 WHERE name = 'board_entries';
-    UPDATE fleet_counter SET value = value - old.bytes WHERE name = 'board_bytes';
-  END;
-  CREATE TRIGGER fleet_board_event_added AFTER INSERT ON fleet_board_event BEGIN
-    UPDATE fleet_counter SET value = value + new.bytes WHERE name = 'board_event_bytes';
-  END;
-  CREATE TRIGGER fleet_board_event_removed AFTER DELETE ON fleet_board_event BEGIN
-    UPDATE fleet_counter SET value = value - old.bytes WHERE name = 'board_event_bytes';
-    UPDATE fleet_counter SET value = max(value, old.version) WHERE name = 'board_dropped';
   END;
 `;

@@ -1,5 +1,5 @@
-import type { ChildRecord, ChildSpec, ChildState, LogPositions } from '../../fleet/ports.ts';
-import { all, change, number, one, type Steps } from '../sql/steps.ts';
+import { all, change, number, one, type Steps } from '../../store/sql/steps.ts';
+import type { ChildRecord, ChildSpec, ChildState, LogPositions } from '../ports.ts';
 
 const ENDED = "'terminated', 'error', 'killed', 'lost'";
 

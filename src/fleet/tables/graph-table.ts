@@ -1,5 +1,5 @@
-import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../../fleet/ports.ts';
-import { all, change, number, one, type Steps } from '../sql/steps.ts';
+import { all, change, number, one, type Steps } from '../../store/sql/steps.ts';
+import type { GraphHead, GraphLock, GraphSnapshot, SnapshotState } from '../ports.ts';
 
 /** A text in its stored form. */
 export interface StoredText {

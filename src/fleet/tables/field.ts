@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../../fleet/ports.ts';
-import { all, change, number, one, type Steps, type Transactions } from '../sql/steps.ts';
+import { all, change, number, one, type Steps, type Transactions } from '../../store/sql/steps.ts';
+import type { FieldStore, FleetEvent, PointChange, StoredPoint } from '../ports.ts';
 import { tell } from './tell.ts';
 
 const MAX_POINTS = 10_000;

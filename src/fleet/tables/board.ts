@@ -1,5 +1,5 @@
-import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../../fleet/ports.ts';
-import type { Steps, Transactions } from '../sql/steps.ts';
+import type { Steps, Transactions } from '../../store/sql/steps.ts';
+import type { BoardEntry, BoardEvents, BoardStore, BoardWrite, FleetEvent } from '../ports.ts';
 import { BoardTable, type EntryRow, entryOf } from './board-table.ts';
 import { tell } from './tell.ts';
 

@@ -1,5 +1,5 @@
-import type { FleetEvent, PlanRecord, PlanStore } from '../../fleet/ports.ts';
-import { change, record, records, type Steps, type Transactions } from '../sql/steps.ts';
+import { change, record, records, type Steps, type Transactions } from '../../store/sql/steps.ts';
+import type { FleetEvent, PlanRecord, PlanStore } from '../ports.ts';
 import { tell } from './tell.ts';
 
 const OPEN = "state IN ('running', 'paused')";

@@ -1,3 +1,5 @@
+import type { Steps, Transactions } from '../../store/sql/steps.ts';
+import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../../store/text-codec.ts';
 import type {
   CommitOutcome,
   FleetEvent,
@@ -8,9 +10,7 @@ import type {
   GraphStore,
   GraphVersion,
   OpenTransaction,
-} from '../../fleet/ports.ts';
-import type { Steps, Transactions } from '../sql/steps.ts';
-import { PACK_FROM_BYTES, packBytes, unpackBytes } from '../text-codec.ts';
+} from '../ports.ts';
 import { GraphTable, type StoredText } from './graph-table.ts';
 import { tell } from './tell.ts';
 

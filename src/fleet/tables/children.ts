@@ -1,3 +1,5 @@
+import { addLines } from '../../store/logs.ts';
+import type { Steps, Transactions } from '../../store/sql/steps.ts';
 import type {
   ChildChange,
   ChildLogLine,
@@ -6,9 +8,7 @@ import type {
   ChildStore,
   FleetEvent,
   LogPositions,
-} from '../../fleet/ports.ts';
-import { addLines } from '../logs.ts';
-import type { Steps, Transactions } from '../sql/steps.ts';
+} from '../ports.ts';
 import { ChildTable } from './child-table.ts';
 import { tell } from './tell.ts';
 

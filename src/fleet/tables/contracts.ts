@@ -1,5 +1,5 @@
-import type { ContractRecord, ContractStore, FleetEvent } from '../../fleet/ports.ts';
-import { all, change, record, type Steps, type Transactions } from '../sql/steps.ts';
+import { all, change, record, type Steps, type Transactions } from '../../store/sql/steps.ts';
+import type { ContractRecord, ContractStore, FleetEvent } from '../ports.ts';
 import { tell } from './tell.ts';
 
 const MAX_CONTRACTS = 10_000;

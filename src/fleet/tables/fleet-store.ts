@@ -1,5 +1,5 @@
-import type { FleetEvent, FleetStore } from '../../fleet/ports.ts';
-import { inTurn, type Sql, type Transactions } from '../sql/steps.ts';
+import { inTurn, type Sql, type Transactions } from '../../store/sql/steps.ts';
+import type { FleetEvent, FleetStore } from '../ports.ts';
 import { StoredBoard } from './board.ts';
 import { StoredChildren } from './children.ts';
 import { StoredContracts } from './contracts.ts';

@@ -1,6 +1,6 @@
-import type { FleetEvent } from '../../fleet/ports.ts';
-import { addEvents } from '../logs.ts';
-import type { Steps } from '../sql/steps.ts';
+import { addEvents } from '../../store/logs.ts';
+import type { Steps } from '../../store/sql/steps.ts';
+import type { FleetEvent } from '../ports.ts';
 
 /** Writes events within the current transaction. */
 export function* tell(events: readonly FleetEvent[], nowMs: number): Steps<void> {

@@ -1,5 +1,5 @@
-import type { BoardEntry, BoardEvent, BoardWrite } from '../../fleet/ports.ts';
-import { all, change, number, one, type Steps } from '../sql/steps.ts';
+import { all, change, number, one, type Steps } from '../../store/sql/steps.ts';
+import type { BoardEntry, BoardEvent, BoardWrite } from '../ports.ts';
 
 /** A stored entry. Value and tags stay JSON until they are needed. */
 export interface EntryRow {

@@ -1,0 +1,20 @@
+import { fleetTables } from '../fleet/tables/schema.ts';
+import type { MovedRow } from '../store/move/tables.ts';
+
+/** The tables of an extension. The store creates them in every database, whether the extension is on or off. */
+export interface ExtensionTables {
+  /** Definitions in Common SQL. */
+  readonly common: string;
+  /** What SQLite needs besides, such as triggers. */
+  readonly sqlite: string;
+  readonly postgres: string;
+  /** As `movedTables`, for `store move`. */
+  readonly moved: readonly MovedRow[];
+  /** Tables that number their rows, with the numbered column. */
+  readonly numbered: Readonly<Record<string, 'id' | 'seq'>>;
+  /** Statements in Common SQL that follow a move: they set what no trigger maintains. */
+  readonly afterMove: readonly string[];
+}
+
+/** The tables of extensions. */
+export const extensionTables: ExtensionTables = fleetTables;
